@@ -1,0 +1,267 @@
+"""The house rules that a machine can check: which module may import what, and what lies at the top level."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+
+import pcatool
+from pcatool import registry
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "pcatool"
+
+# Top to bottom. A module imports only from its own layer and from those below. A package stands for all inside it.
+LAYERS = (
+    ("pcatool.__main__",),
+    ("pcatool", "pcatool.cli", "pcatool.api"),
+    ("pcatool.pipeline",),
+    ("pcatool.engines", "pcatool.readers", "pcatool.writers", "pcatool.render", "pcatool.modelfile"),
+    ("pcatool.methods", "pcatool.rules"),
+    ("pcatool.solvers",),
+    ("pcatool.linalg", "pcatool.model", "pcatool.blocks"),
+    ("pcatool.errors", "pcatool.notices", "pcatool.options", "pcatool.registry"),
+)
+
+# Who may import what from outside; nobody else may.
+RESERVED = {
+    "click": (),  # Typer carries its own; the package of that name is another
+    "matplotlib": ("pcatool.render",),
+    "pandas": ("pcatool.api", "pcatool.readers.memory", "pcatool.readers.pandas_text"),
+    "pyarrow": ("pcatool.api", "pcatool.readers", "pcatool.writers"),
+    "rich": ("pcatool.cli", "pcatool.render"),
+    "sklearn": (),  # a yardstick of the tests
+    "typer": ("pcatool.cli",),
+}
+
+TOP_LEVEL = {"README.md", "completions", "pcatool", "pyproject.toml", "sample_data", "tests"}
+
+
+# --- reading a tree ---
+
+
+def modules_of(package: Path) -> dict[str, Path]:
+    """Dotted name -> file, for every module of a package; the package itself stands for its `__init__.py`."""
+    found = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports_of(name: str, path: Path, modules: Mapping[str, Path]) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of everything a module imports, inside functions and for type checkers only, too."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        match node:
+            case ast.Import(names=aliases):
+                yield from ((node.lineno, alias.name) for alias in aliases)
+            case ast.ImportFrom(module=module, names=aliases, level=level):
+                parents = package.split(".")[: len(package.split(".")) - level + 1] if level else []
+                base = ".".join([*parents, *([module] if module else [])])
+                for alias in aliases:
+                    inner = f"{base}.{alias.name}"
+                    yield node.lineno, inner if inner in modules or not module else base
+            case ast.Call(
+                func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str(target)), *_],
+            ):
+                yield node.lineno, target.partition(":")[0]
+
+
+def within(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def layer_of(name: str) -> int | None:
+    """Number of the layer a module belongs to. The bare package is listed as itself and holds nothing else."""
+    for number, members in enumerate(LAYERS):
+        if any(name == member or (member != "pcatool" and within(name, member)) for member in members):
+            return number
+    return None
+
+
+def broken_rules(package: Path) -> list[str]:
+    """One line for each import that points up, is reserved to others, or cannot be placed; empty when all is well."""
+    modules = modules_of(package)
+    broken = [f"{name}: is in no layer" for name in modules if layer_of(name) is None]
+    for name, path in modules.items():
+        here = layer_of(name)
+        for line, target in imports_of(name, path, modules):
+            place = f"{name}:{line} imports {target}"
+            outside = target.partition(".")[0]
+            if outside in RESERVED and not any(within(name, allowed) for allowed in RESERVED[outside]):
+                broken.append(f"{place}: only for {', '.join(RESERVED[outside]) or 'nobody'}")
+            if within(target, "pcatool") and here is not None:
+                there = layer_of(target)
+                if there is None:
+                    broken.append(f"{place}: is in no layer")
+                elif there < here:
+                    broken.append(f"{place}: points up")
+    return broken
+
+
+# --- the rules, held against this tree ---
+
+
+def test_no_import_points_up() -> None:
+    assert broken_rules(PACKAGE) == []
+
+
+def test_every_folder_of_the_package_is_a_package() -> None:
+    folders = {path.parent for path in PACKAGE.rglob("*.py")}
+    assert [str(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
+
+
+REGISTRIES = {name: table for name, table in vars(registry).items() if isinstance(table, registry.Registry)}
+
+
+@pytest.mark.parametrize(("table", "name"), [(t, n) for t in REGISTRIES for n in REGISTRIES[t]])
+def test_every_registered_name_loads(table: str, name: str) -> None:
+    entry = REGISTRIES[table][name]
+    assert entry.target.count(":") == 1
+    assert callable(entry.load())
+    assert entry.summary
+
+
+def test_the_registries_were_found() -> None:
+    assert set(REGISTRIES) >= {"METHODS", "SOLVERS", "RULES", "READERS", "WRITERS"}
+
+
+def test_top_level_holds_what_it_should() -> None:
+    # Ownership is no concern here, and a checkout may belong to somebody else.
+    git = ["git", "-c", "safe.directory=*", "-C", str(ROOT)]
+    try:
+        top = subprocess.run([*git, "rev-parse", "--show-toplevel"], capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("no git here")
+    if top.returncode or Path(top.stdout.strip()).resolve() != ROOT:
+        pytest.skip("not a checkout")
+    listed = subprocess.run([*git, "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
+    tracked = {name.partition("/")[0] for name in listed.split("\0") if name}
+    assert {name for name in tracked - TOP_LEVEL if not name.startswith(".")} == set()
+
+
+# --- what is tested is what is installed ---
+
+
+def installed() -> Distribution | None:
+    """The installed distribution, or None when there is none or it points back to this checkout."""
+    try:
+        found = distribution("pcatool")
+    except PackageNotFoundError:
+        return None
+    origin = json.loads(found.read_text("direct_url.json") or "{}")
+    return None if origin.get("dir_info", {}).get("editable") else found
+
+
+def test_the_installed_package_is_the_one_under_test() -> None:
+    found = installed()
+    if found is None:
+        if os.environ.get("CI"):
+            pytest.fail("no installed copy to test: `pip install '.[test]'`, without -e, then `pytest`")
+        pytest.skip("tested from the source tree")
+    there = Path(str(found.locate_file("pcatool"))).resolve()
+    assert Path(str(pcatool.__file__)).resolve().parent == there
+    stale = [
+        str(path.relative_to(PACKAGE))
+        for path in sorted(PACKAGE.rglob("*"))
+        if path.is_file()
+        and path.suffix != ".pyc"
+        and (
+            not (there / path.relative_to(PACKAGE)).is_file()
+            or path.read_bytes() != (there / path.relative_to(PACKAGE)).read_bytes()
+        )
+    ]
+    assert stale == [], "the installed package is older than this tree: install it again"
+    assert (there / "py.typed").is_file()
+
+
+def test_version_is_the_packages_own() -> None:
+    found = installed()
+    if found is None:
+        pytest.skip("tested from the source tree")
+    assert found.version == pcatool.__version__
+
+
+# --- the checker itself, on made-up trees ---
+
+SOUND = {
+    "__init__.py": "import importlib\nNAMES = {'fit': 'pcatool.api'}\n",
+    "__main__.py": "from pcatool.cli import main\n",
+    "api.py": "import pyarrow\nfrom pcatool import pipeline, errors\n",
+    "cli/__init__.py": "import typer\nimport rich.console\nfrom . import fit\n",
+    "cli/fit.py": "from ..pipeline import run\n",
+    "errors.py": "",
+    "linalg/__init__.py": "",
+    "linalg/signs.py": "import numpy as np\nfrom pcatool.linalg import spectral\n",
+    "linalg/spectral.py": "from ..errors import DataError\n",
+    "pipeline.py": "from pcatool.readers.csv import CsvTable\n",
+    "readers/__init__.py": "",
+    "readers/csv.py": "import pyarrow.csv\n",
+    "readers/memory.py": "def frame(x):\n    import pandas\n",
+}
+
+BAD = {
+    "up": ("linalg/signs.py", "from pcatool.readers.csv import x", "imports pcatool.readers.csv: points up"),
+    "up, module": ("linalg/signs.py", "import pcatool.pipeline", "imports pcatool.pipeline: points up"),
+    "up, from the package": ("errors.py", "from pcatool import __version__", "imports pcatool: points up"),
+    "up, module from the package": ("errors.py", "from pcatool import pipeline", "imports pcatool.pipeline: points up"),
+    "up, relative": ("linalg/signs.py", "from ..pipeline import run", "imports pcatool.pipeline: points up"),
+    "up, relative module": ("linalg/signs.py", "from .. import pipeline", "imports pcatool.pipeline: points up"),
+    "up, relative package": ("linalg/__init__.py", "from ..api import x", "imports pcatool.api: points up"),
+    "up, own package's head": ("errors.py", "from . import __version__", "imports pcatool.__version__: is in no layer"),
+    "up, in a function": ("errors.py", "def f():\n    import pcatool.cli.fit", "imports pcatool.cli.fit: points up"),
+    "up, in a method": (
+        "errors.py",
+        "class A:\n    def f(self):\n        from pcatool.api import x",
+        "imports pcatool.api: points up",
+    ),
+    "up, for the type checker": (
+        "errors.py",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pcatool.api import x",
+        "imports pcatool.api: points up",
+    ),
+    "up, by name": (
+        "errors.py",
+        "from importlib import import_module\nimport_module('pcatool.api')",
+        "imports pcatool.api: points up",
+    ),
+    "no layer": ("stray.py", "", "pcatool.stray: is in no layer"),
+    "no layer, deeper": ("stray/deep/x.py", "", "pcatool.stray.deep.x: is in no layer"),
+    "a layer's name is no prefix": ("errors2.py", "", "pcatool.errors2: is in no layer"),
+    "no such module": ("api.py", "import pcatool.gone", "imports pcatool.gone: is in no layer"),
+    "arrow": ("linalg/signs.py", "import pyarrow as pa", "imports pyarrow: only for"),
+    "arrow, inside": ("pipeline.py", "def f():\n    from pyarrow.csv import x", "imports pyarrow.csv: only for"),
+    "pandas": ("readers/csv.py", "import pandas", "imports pandas: only for"),
+    "typer": ("api.py", "import typer", "imports typer: only for"),
+    "rich": ("pipeline.py", "import rich.table", "imports rich.table: only for"),
+    "click": ("cli/fit.py", "import click", "imports click: only for nobody"),
+}
+
+
+def grow(folder: Path, files: Mapping[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / "pcatool" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder / "pcatool"
+
+
+def test_checker_passes_a_sound_tree(tmp_path: Path) -> None:
+    assert broken_rules(grow(tmp_path, SOUND)) == []
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_checker_catches(case: str, tmp_path: Path) -> None:
+    file, text, complaint = BAD[case]
+    broken = broken_rules(grow(tmp_path, {**SOUND, file: f"{SOUND.get(file, '')}{text}\n"}))
+    assert len(broken) == 1
+    assert complaint in broken[0]
