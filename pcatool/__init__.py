@@ -1,0 +1,40 @@
+"""pcatool: principal component analysis of tables, at the command line and from Python.
+
+Everything here is resolved when it is used, so `pcatool --help` loads neither numpy nor pyarrow.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "DataError": "pcatool.errors",
+    "FileError": "pcatool.errors",
+    "Model": "pcatool.model",
+    "ModelError": "pcatool.errors",
+    "PcatoolError": "pcatool.errors",
+    "PcatoolWarning": "pcatool.errors",
+    "RefusedError": "pcatool.errors",
+    "UsageError": "pcatool.errors",
+    "explain_variance": "pcatool.api",
+    "fit": "pcatool.api",
+    "load_model": "pcatool.api",
+    "reconstruct": "pcatool.api",
+    "save_model": "pcatool.api",
+    "transform": "pcatool.api",
+}
+
+__all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pcatool' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

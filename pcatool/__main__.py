@@ -1,0 +1,6 @@
+"""`python -m pcatool`."""
+
+from pcatool.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Rows re-cut into blocks whose height depends on the number of columns alone.
+
+However the rows arrived, the same row stands at the same place of the same block, so every sum and every product is
+taken in the same order and gives the same bits. A block is (h, d) with contiguous columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from pcatool.model import Array
+
+__all__ = ["block_rows", "by_block", "recut"]
+
+# About a million cells: 8 MB keeps numpy busy and several blocks in memory cheap.
+CELLS = 1 << 20
+MOST_ROWS = 1 << 13
+FEWEST_ROWS = 1 << 4
+
+
+def block_rows(d: int) -> int:
+    """Rows in a block of d columns: a power of two."""
+    rows = 1 << max(CELLS // max(d, 1), 1).bit_length() - 1
+    return min(max(rows, FEWEST_ROWS), MOST_ROWS)
+
+
+def empty_block(rows: int, d: int) -> Array:
+    return np.empty((d, rows)).T
+
+
+def recut(batches: Iterable[Array], d: int) -> Iterator[Array]:
+    """The same rows in blocks of `block_rows(d)`; the last may be shorter. A batch that is a whole block passes as it is."""
+    height = block_rows(d)
+    block, filled = empty_block(height, d), 0
+    for X in batches:
+        if filled == 0 and len(X) == height and X.flags.f_contiguous:
+            yield X
+            continue
+        at = 0
+        while at < len(X):
+            take = min(height - filled, len(X) - at)
+            block[filled : filled + take] = X[at : at + take]
+            filled, at = filled + take, at + take
+            if filled == height:
+                yield block
+                block, filled = empty_block(height, d), 0
+    if filled:
+        yield np.asfortranarray(block[:filled])
+
+
+def by_block(function: Callable[[Array], Array], X: Array, first_row: int) -> Array:
+    """`function` row by row over X, whose first row is number `first_row` of the input.
+
+    A product of fewer rows may give other bits, so each part is laid at its place in a whole block, the rest being zeros.
+    """
+    d = X.shape[1]
+    height = block_rows(d)
+    parts, at = [], 0
+    while at < len(X) or not parts:
+        offset = (first_row + at) % height
+        take = min(height - offset, len(X) - at)
+        if take == height:
+            block = np.asfortranarray(X[at : at + height])
+        else:
+            block = np.zeros((d, height)).T
+            block[offset : offset + take] = X[at : at + take]
+        parts.append(function(block)[offset : offset + take])
+        at += take
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

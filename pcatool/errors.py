@@ -1,0 +1,116 @@
+"""Every way the tool refuses, each with its exit code; one base class, so one place can turn them into text."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "BadCell",
+    "DataError",
+    "FileError",
+    "MissingColumns",
+    "ModelError",
+    "PcatoolError",
+    "PcatoolWarning",
+    "RefusedError",
+    "UsageError",
+    "nearest",
+    "show",
+]
+
+# A longer value in a message hides the message.
+SHOWN = 60
+
+
+def show(value: object) -> str:
+    """A value from outside, made safe for a terminal: quoted, control characters escaped, cut when long."""
+    text = str(value)
+    if len(text) > SHOWN:
+        text = text[: SHOWN - 3] + "..."
+    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "'"
+
+
+def listed(names: Iterable[str], most: int = 5) -> str:
+    """Names joined for a sentence; past `most` only their count."""
+    names = list(names)
+    text = ", ".join(show(name) for name in names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most} more"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like this one, if any is like it; letter case counts for little."""
+    by_lower = {k.lower(): k for k in known}
+    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None
+
+
+class PcatoolWarning(UserWarning):
+    """What the Python API issues where the command line prints a warning."""
+
+
+class PcatoolError(Exception):
+    """Base of all refusals. The message says what is wrong and where; the remedy says what to do."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(f"{message}; {remedy}" if remedy else message)
+        self.message = message
+        self.remedy = remedy
+
+
+class UsageError(PcatoolError):
+    """The call itself is wrong."""
+
+    exit_code = 2
+
+
+class DataError(PcatoolError):
+    """The data cannot give what was asked."""
+
+    exit_code = 3
+
+
+class ModelError(PcatoolError):
+    """The file is not a usable model."""
+
+    exit_code = 4
+
+
+class FileError(PcatoolError):
+    """Something could not be read or written."""
+
+    exit_code = 5
+
+    @classmethod
+    def from_os(cls, path: object, doing: str, error: OSError) -> FileError:
+        reason = error.strerror or str(error) or type(error).__name__
+        return cls(f"cannot {doing} {show(path)}: {reason}")
+
+
+class RefusedError(PcatoolError):
+    """Right in form, but would need more memory or accuracy than there is."""
+
+    exit_code = 6
+
+
+class BadCell(DataError):
+    """One cell that cannot be used: where, which column, what it says, why, and the way out."""
+
+    def __init__(self, place: str, column: str, value: str, why: str, remedy: str) -> None:
+        super().__init__(f"{place}, column {show(column)}: {show(value)} {why}", remedy)
+
+
+class MissingColumns(DataError):
+    """Columns that are needed and not there, with the nearest name that is."""
+
+    def __init__(self, names: Sequence[str], present: Sequence[str], where: str, remedy: str = "") -> None:
+        noun = "column" if len(names) == 1 else "columns"
+        message = f"{where}: no {noun} {listed(names)}"
+        near = nearest(names[0], present)
+        if near is not None:
+            message += f" (nearest: {show(near)})"
+        elif present:
+            message += f" (there: {listed(present)})"
+        super().__init__(message, remedy)

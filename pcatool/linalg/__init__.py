@@ -1,0 +1,1 @@
+"""The numerical pieces every solver shares: moments, eigenvectors, signs, rank, certificate."""

@@ -1,0 +1,1 @@
+"""What can be fitted: one method a file."""

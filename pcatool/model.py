@@ -1,0 +1,202 @@
+"""The fitted record, and what can be done with it: project, reconstruct, measure what is lost.
+
+Rows are samples: X (n, d). scores Z = ((X - mu) / sigma) B; reconstruction X~ = sigma * (Z B^T) + mu.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.errors import DataError, ModelError, show
+
+__all__ = ["FORMAT_VERSION", "Array", "Model", "VarianceTable"]
+
+Array = NDArray[np.float64]
+
+FORMAT_VERSION = 1
+
+# B^T B differs from I by a few d * eps when it was computed; past this a file was edited or damaged.
+ORTHONORMAL = 1e-6
+
+
+@dataclass(frozen=True)
+class VarianceTable:
+    """What the first M components keep and lose, one row per known eigenvalue."""
+
+    component: NDArray[np.int64]
+    eigenvalue: Array
+    share: Array  # lambda_j / tr S
+    cumulative: Array  # V_M / V_D
+    captured: Array  # V_M
+    lost: Array  # J_M
+    lost_share: Array  # 1 - V_M / V_D
+
+    @classmethod
+    def of(cls, eigenvalues: Array, total: float) -> VarianceTable:
+        m = len(eigenvalues)
+        # What lies past the known eigenvalues; a remainder within the rounding of the sum is none.
+        unknown = total - float(np.sum(eigenvalues))
+        unknown = unknown if unknown > 8 * m * np.finfo(float).eps * total else 0.0
+        # J_M is summed from the small end, so a small loss keeps its digits.
+        tail = np.concatenate([[0.0], np.cumsum(eigenvalues[:0:-1])])[::-1] if m else np.zeros(0)
+        lost = tail + unknown
+        captured = np.cumsum(eigenvalues)
+        lost_share = np.minimum(lost / total, 1.0)
+        return cls(
+            component=np.arange(1, m + 1),
+            eigenvalue=np.array(eigenvalues),
+            share=eigenvalues / total,
+            cumulative=1.0 - lost_share,
+            captured=captured,
+            lost=lost,
+            lost_share=lost_share,
+        )
+
+    def smallest_k(self, share: float) -> int | None:
+        """The smallest k that keeps the share; None when the known eigenvalues do not reach it.
+
+        The slack, a few roundings of the sum, lets 0.95 be reached by eigenvalues that add up to it on paper.
+        """
+        slack = 8 * max(len(self.lost_share), 1) * np.finfo(float).eps
+        reached = np.flatnonzero(self.lost_share <= (1.0 - share) + slack)
+        return int(reached[0]) + 1 if len(reached) else None
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The columns by the names every report uses, in order."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A fitted linear model. It cannot be built with shapes or values that do not fit together."""
+
+    mean: Array  # (d,) zeros when not centred
+    std: Array  # (d,) ones when not standardised
+    basis: Array  # (d, k) orthonormal columns, leading first
+    eigenvalues: Array  # (m,) every eigenvalue known, m >= k, descending, >= 0
+    total_variance: float  # tr S, from the data
+    n_samples: int  # rows used
+    columns: tuple[str, ...]  # feature names, in basis order
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("mean", "std", "basis", "eigenvalues"):
+            array = np.array(getattr(self, name), dtype=np.float64, order="C")
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "columns", tuple(str(c) for c in self.columns))
+        object.__setattr__(self, "total_variance", float(self.total_variance))
+        object.__setattr__(self, "n_samples", int(self.n_samples))
+        self._check()
+
+    def _check(self) -> None:
+        d = len(self.columns)
+        shapes = {"mean": (d,), "std": (d,), "basis": (d, self.basis.shape[-1])}
+        for name, shape in shapes.items():
+            found = getattr(self, name).shape
+            if found != shape:
+                raise ModelError(f"{name} has shape {found}, {d} columns need {shape}")
+        if self.eigenvalues.ndim != 1 or len(self.eigenvalues) < self.k:
+            raise ModelError(f"{len(self.eigenvalues)} eigenvalues for {self.k} components")
+        if d < 1 or self.k < 1 or self.n_samples < 1:
+            raise ModelError(f"{d} columns, {self.k} components, {self.n_samples} rows: each must be at least 1")
+        if self.k > d:
+            raise ModelError(f"{self.k} components of {d} columns")
+        for name in ("mean", "std", "basis", "eigenvalues", "total_variance"):
+            if not np.all(np.isfinite(getattr(self, name))):
+                raise ModelError(f"{name} holds a value that is not finite")
+        if np.any(self.std <= 0):
+            raise ModelError("std holds a value that is not above 0")
+        if np.any(self.eigenvalues < 0) or np.any(np.diff(self.eigenvalues) > 0):
+            raise ModelError("eigenvalues are not descending from a largest one down to 0 or more")
+        if self.total_variance <= 0:
+            raise ModelError(f"total_variance is {self.total_variance}, not above 0")
+        if float(np.sum(self.eigenvalues)) > self.total_variance * (1 + 1e-6):
+            raise ModelError("eigenvalues add up to more than total_variance")
+        if len(set(self.columns)) < d:
+            raise ModelError("columns hold a name twice")
+        off = float(np.max(np.abs(self.basis.T @ self.basis - np.eye(self.k))))
+        if off > ORTHONORMAL:
+            raise ModelError(f"basis is not orthonormal: |B^T B - I| is {off:.1e}, the bound is {ORTHONORMAL:.0e}")
+
+    @property
+    def d(self) -> int:
+        return len(self.columns)
+
+    @property
+    def k(self) -> int:
+        return int(self.basis.shape[1]) if self.basis.ndim == 2 else 0
+
+    @property
+    def ddof(self) -> int:
+        return int(self.meta.get("ddof", 0))
+
+    @property
+    def centered(self) -> bool:
+        return bool(self.meta.get("center", True))
+
+    @property
+    def standardized(self) -> bool:
+        return bool(self.meta.get("standardize", False))
+
+    @property
+    def variance(self) -> VarianceTable:
+        return VarianceTable.of(self.eigenvalues, self.total_variance)
+
+    def score_names(self, k: int | None = None) -> list[str]:
+        return [f"PC{j}" for j in range(1, (k or self.k) + 1)]
+
+    def truncated(self, k: int | None) -> Model:
+        """This model with only its first k components; every eigenvalue stays known."""
+        if k is None or k == self.k:
+            return self
+        if k > self.k:
+            raise DataError(f"-k {k} is more than the model has: {self.k} components")
+        return replace(self, basis=self.basis[:, :k])
+
+    def with_meta(self, **more: Any) -> Model:
+        """The same model with more said about it."""
+        return replace(self, meta={**self.meta, **more})
+
+    def standard_rows(self, X: Array) -> Array:
+        """Rows in the units of the fit: (X - mu) / sigma, (n, d). Centred first: X B - mu B would lose what this keeps."""
+        return (X - self.mean) / self.std
+
+    def project(self, X: Array) -> Array:
+        """Scores (n, k) of rows (n, d)."""
+        Y = self.standard_rows(X)
+        return self._without_noise(Y, Y @ self.basis)
+
+    def reconstruct(self, Z: Array) -> Array:
+        """Rows (n, d) in original units from scores (n, k') with k' <= k."""
+        if Z.shape[1] > self.k:
+            raise DataError(f"{Z.shape[1]} scores in a row, the model has {self.k} components")
+        return self.std * (Z @ self.basis[:, : Z.shape[1]].T) + self.mean
+
+    def squared_error(self, X: Array) -> Array:
+        """What the components leave out of each row, |y - B B^T y|^2 in the units of the fit, (n,)."""
+        Y = self.standard_rows(X)
+        R = Y - (Y @ self.basis) @ self.basis.T
+        return np.einsum("ij,ij->i", R, R)
+
+    def _without_noise(self, Y: Array, Z: Array) -> Array:
+        """Scores on components past the rank that rounding alone can explain become 0; real ones stay.
+
+        The bound covers a product of d terms, the subtraction of the mean, and a direction that is itself known to
+        a few d * eps.
+        """
+        null = self.eigenvalues[: self.k] == 0
+        if not null.any():
+            return Z
+        size = np.sqrt(np.einsum("ij,ij->i", Y, Y)) + float(np.linalg.norm(self.mean / self.std))
+        bound = 8 * self.d * np.finfo(float).eps * size
+        return np.where(null & (np.abs(Z) <= bound[:, None]), 0.0, Z)
+
+    def __repr__(self) -> str:
+        kept = self.variance.cumulative[self.k - 1]
+        return f"<pcatool.Model {show(self.meta.get('method', 'pca'))} d={self.d} k={self.k} n={self.n_samples} keeps {kept:.4%}>"

@@ -1,0 +1,99 @@
+"""Name -> implementation, for everything of which there can be more than one.
+
+Help, choices, error texts and the shared tests read these tables; the module of an entry is imported when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from pcatool.errors import UsageError, nearest, show
+
+__all__ = ["METHODS", "READERS", "RULES", "SOLVERS", "WRITERS", "Entry", "Registry"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One implementation: where it is, what it is in a few words, and how its files are recognised."""
+
+    target: str  # "module:attribute"
+    summary: str
+    suffixes: tuple[str, ...] = ()
+    magic: bytes = b""
+
+    def load(self) -> Any:
+        module, _, attribute = self.target.partition(":")
+        return getattr(import_module(module), attribute)
+
+
+class Registry:
+    """A named table of entries."""
+
+    def __init__(self, what: str, entries: Mapping[str, Entry]) -> None:
+        self.what = what
+        self.entries = dict(entries)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries
+
+    def __getitem__(self, name: str) -> Entry:
+        if name not in self.entries:
+            near = nearest(name, self.entries)
+            hint = f"did you mean {show(near)}?" if near else f"there are: {', '.join(self.entries)}"
+            raise UsageError(f"no {self.what} called {show(name)}", hint)
+        return self.entries[name]
+
+    def load(self, name: str) -> Any:
+        return self[name].load()
+
+    def by_suffix(self, name: str) -> str | None:
+        """The entry whose file name ending this name carries."""
+        lowered = name.lower()
+        for key, entry in self.entries.items():
+            if lowered.endswith(entry.suffixes) and entry.suffixes:
+                return key
+        return None
+
+
+METHODS = Registry(
+    "method",
+    {"pca": Entry("pcatool.methods.pca:PCA", "linear PCA: directions of largest variance")},
+)
+
+SOLVERS = Registry(
+    "solver",
+    {
+        "covariance": Entry("pcatool.solvers.covariance:Covariance", "one pass, d x d scatter, any number of rows"),
+        "svd": Entry("pcatool.solvers.svd:SVD", "the reference: all rows in memory"),
+    },
+)
+
+RULES = Registry(
+    "rule for the number of components",
+    {"all": Entry("pcatool.rules.all:everything", "every component that carries variance")},
+)
+
+READERS = Registry(
+    "input format",
+    {
+        "parquet": Entry("pcatool.readers.parquet:ParquetTable", "Apache Parquet", (".parquet", ".pq"), b"PAR1"),
+        "tsv": Entry("pcatool.readers.csv:CsvTable", "tab-separated text", (".tsv", ".tab")),
+        "csv": Entry("pcatool.readers.csv:CsvTable", "comma-separated text", (".csv", ".txt")),
+    },
+)
+
+WRITERS = Registry(
+    "output format",
+    {
+        "csv": Entry("pcatool.writers.csv:CsvWriter", "comma-separated text", (".csv", ".txt")),
+        "tsv": Entry("pcatool.writers.csv:TsvWriter", "tab-separated text", (".tsv", ".tab")),
+        "parquet": Entry("pcatool.writers.parquet:ParquetWriter", "Apache Parquet", (".parquet", ".pq")),
+        "jsonl": Entry("pcatool.writers.jsonlines:JsonLinesWriter", "one JSON object per row", (".jsonl", ".ndjson")),
+    },
+)

@@ -1,0 +1,1 @@
+"""How many components to keep: one rule a file."""

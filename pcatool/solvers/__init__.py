@@ -1,0 +1,1 @@
+"""One solver a file; `auto` chooses between them."""
