@@ -1,0 +1,168 @@
+"""Pictures: the right kind of file, the same bytes each time, on any machine that has matplotlib."""
+
+import logging
+import os
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pcatool.errors import UsageError
+from pcatool.model import VarianceTable
+from pcatool.render.pictures import PICTURES, in_units, picture_form, scree_picture
+
+MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
+
+SPECTRA = {
+    "houses": ([21.6, 0.0], 2),
+    "one": ([5.0], 1),
+    "tiny": ([1e-310, 1e-311], 1),
+    "huge": ([1e308, 3e307, 1.0], 2),
+    "most_bars": (np.arange(40, 0, -1), 12),
+    "hundreds": (np.arange(1.0, 785) ** -1.5, 331),
+    "hundreds_all_kept": (np.arange(1.0, 785) ** -1.5, 784),
+}
+
+
+def table_of(eigenvalues):
+    eigenvalues = np.array(eigenvalues, dtype=float)
+    return VarianceTable.of(eigenvalues, float(eigenvalues.sum()))
+
+
+def picture(name, form, title="model.npz"):
+    eigenvalues, kept = SPECTRA[name]
+    return scree_picture(table_of(eigenvalues), kept=kept, form=form, title=title)
+
+
+@pytest.mark.parametrize("form", PICTURES)
+@pytest.mark.parametrize("name", SPECTRA)
+def test_the_file_is_of_its_kind_and_the_same_each_time(name, form):
+    first = picture(name, form)
+    assert first.startswith(MAGIC[form])
+    assert picture(name, form) == first
+
+
+@pytest.mark.parametrize("form", PICTURES)
+def test_no_clock_and_no_version_in_the_file(form):
+    data = picture("houses", form)
+    assert not re.search(rb"\d{4}-\d{2}-\d{2}T|CreationDate|[Mm]atplotlib v|Software", data)
+
+
+def test_different_models_look_different():
+    assert len({picture(name, "png") for name in SPECTRA}) == len(SPECTRA)
+    table = table_of(SPECTRA["hundreds"][0])
+    assert len({scree_picture(table, kept=k, form="svg", title="") for k in (1, 2, 300)}) == 3
+
+
+@pytest.mark.parametrize("name", ["tiny", "huge", "hundreds"])
+def test_kept_components_are_blue_and_the_others_grey(name):
+    svg = picture(name, "svg").lower()
+    assert b"fill: #0072b2" in svg
+    assert b"fill: #b8b8b8" in svg
+    assert b"nan" not in svg and b"inf" not in svg.replace(b"info", b"")
+
+
+def test_there_is_one_blue_bar_for_each_kept_component():
+    table = table_of(SPECTRA["most_bars"][0])
+    blue = [scree_picture(table, kept=k, form="svg", title="").lower().count(b"fill: #0072b2") for k in range(1, 6)]
+    assert np.diff(blue).tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("values", "drawn", "unit"),
+    [
+        ([21.6, 0.5], [21.6, 0.5], ""),
+        ([2e300, 1e300, 0.0], [2, 1, 0], " / 1e300"),
+        ([4e-320, 0.0], [4, 0], " / 1e-320"),
+        ([3e-4], [3], " / 1e-4"),
+        ([0.0], [0], ""),
+    ],
+)
+def test_the_axis_is_of_numbers_that_can_be_drawn(values, drawn, unit):
+    found = in_units(np.array(values))
+    np.testing.assert_allclose(found[0], drawn, rtol=1e-3)
+    assert found[1] == unit
+
+
+@pytest.mark.parametrize("form", PICTURES)
+@pytest.mark.parametrize("title", [r"$\frac{$ and $x$.npz", "花びら.npz", "a\x00\nb", "long words " * 40, ""])
+def test_any_title_can_be_drawn(title, form):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert picture("houses", form, title).startswith(MAGIC[form])
+
+
+def test_the_settings_of_the_caller_change_nothing_and_stay(monkeypatch):
+    import matplotlib
+
+    log = logging.getLogger("matplotlib")
+    monkeypatch.setattr(log, "level", logging.INFO)
+
+    plain = picture("houses", "svg")
+    with matplotlib.rc_context({"lines.linewidth": 9, "font.size": 30, "svg.hashsalt": "mine"}):
+        assert picture("houses", "svg") == plain
+        assert matplotlib.rcParams["font.size"] == 30
+        assert matplotlib.rcParams["svg.hashsalt"] == "mine"
+    assert log.level == logging.INFO
+
+
+def test_a_job_without_display_and_home_draws_in_silence(tmp_path):
+    (tmp_path / "file").touch()
+    code = (
+        "import sys, numpy as np; from pcatool.model import VarianceTable;"
+        "from pcatool.render.pictures import scree_picture;"
+        "picture = scree_picture(VarianceTable.of(np.array([2.0, 1.0]), 3.0), kept=1, form='png', title='x');"
+        "assert 'matplotlib.pyplot' not in sys.modules; sys.stdout.buffer.write(picture)"
+    )
+    gone = ("DISPLAY", "WAYLAND_DISPLAY", "MPLBACKEND", "MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in gone}
+    environment["HOME"] = str(tmp_path / "file" / "home")  # no folder can be made there
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
+    assert (run.returncode, run.stderr.decode()) == (0, "")
+    assert run.stdout.startswith(MAGIC["png"])
+
+
+def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(UsageError) as caught:
+        picture("houses", "png")
+    assert caught.value.exit_code == 2
+    assert str(caught.value) == (
+        "drawing a picture needs matplotlib; "
+        "pip install 'pcatool[plot]'; the terminal chart and --format csv work without"
+    )
+
+
+def test_a_matplotlib_that_does_not_load_is_no_traceback():
+    code = (
+        "import numpy as np; from pcatool.errors import UsageError; from pcatool.model import VarianceTable;"
+        "from pcatool.render.pictures import scree_picture\n"
+        "try: scree_picture(VarianceTable.of(np.array([2.0, 1.0]), 3.0), kept=1, form='png', title='x')\n"
+        "except UsageError as error: print(error)"
+    )
+    environment = os.environ | {"MPLBACKEND": "no-such-backend", "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert run.stdout.startswith("matplotlib does not load: "), run.stderr
+    assert "no-such-backend" in run.stdout
+
+
+@pytest.mark.parametrize(("path", "form"), [("a.png", "png"), (Path("b/c.d.SVG"), "svg"), ("x y.Pdf", "pdf")])
+def test_the_ending_says_the_form(path, form):
+    assert picture_form(path) == form
+
+
+@pytest.mark.parametrize("path", ["a.jpg", "png", "a.png.gz", "", ".png", "a.png/b"])
+def test_other_endings_are_refused(path):
+    with pytest.raises(UsageError, match=r"\.png, \.svg or \.pdf") as caught:
+        picture_form(path)
+    assert caught.value.exit_code == 2
+
+
+def test_an_unknown_form_is_refused():
+    with pytest.raises(UsageError, match="'gif'; there are: png, svg, pdf"):
+        picture("houses", "gif")
