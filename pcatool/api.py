@@ -1,0 +1,142 @@
+"""The Python front: everything the command line does, on arrays, DataFrames, Arrow tables and paths.
+
+    model = pcatool.fit(frame, components=0.95, standardize=True)
+    scores = pcatool.transform(model, frame)          # a DataFrame in gives a DataFrame out, with its index
+
+Keywords are the fields of the option records in `pcatool.options`.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pcatool import pipeline
+from pcatool.errors import PcatoolWarning, UsageError, nearest, show
+from pcatool.model import Model
+from pcatool.modelfile import load_model, save_model
+from pcatool.notices import Notices
+from pcatool.options import ApplyOptions, FitOptions, OutputOptions, SelectOptions, TableOptions
+
+__all__ = ["explain_variance", "fit", "load_model", "reconstruct", "save_model", "transform"]
+
+
+class Warnings(Notices):
+    """Warnings go through Python's own machinery; notes are for people at a terminal."""
+
+    def show(self, kind: str, text: str) -> None:
+        if kind == "warning":
+            warnings.warn(text, PcatoolWarning, stacklevel=6)
+
+
+def fit(data: Any, **settings: Any) -> Model:
+    """Fit a model to `data`: a path or several, a DataFrame, an Arrow table, or a two-dimensional array.
+
+    Settings: those of `pcatool fit`, such as components=0.99, standardize=True, center=False, ddof=1, solver="svd",
+    missing="drop", columns=["a", "b"], exclude=["c"], and how a file is read, such as delimiter=";".
+    """
+    table, select, options = _records(settings, TableOptions, SelectOptions, FitOptions)
+    return pipeline.fit(_data(data), table, select, options, Warnings()).model
+
+
+def transform(model: Model | str | Path, data: Any, *, output: str | Path | None = None, **settings: Any) -> Any:
+    """Scores of the rows of `data`: as an array or a DataFrame, or written to the file `output`."""
+    table, apply, out = _records(settings, TableOptions, ApplyOptions, OutputOptions, output=output)
+    results = pipeline.transform(_model(model), _data(data), table, apply, Warnings())
+    return _deliver(results, data, out)
+
+
+def reconstruct(
+    model: Model | str | Path, data: Any, *, source: str | None = None, output: str | Path | None = None, **settings: Any
+) -> Any:
+    """Rows in original units, from scores or from original rows (`source`: "scores" or "rows", else by the columns)."""
+    if source not in (None, "scores", "rows"):
+        raise UsageError(f"source {show(source)} is neither scores nor rows")
+    table, apply, out = _records(settings, TableOptions, ApplyOptions, OutputOptions, output=output)
+    results = pipeline.reconstruct(_model(model), _data(data), table, apply, source, Warnings())
+    return _deliver(results, data, out)
+
+
+def explain_variance(model: Model | str | Path, *, threshold: float | None = None) -> Any:
+    """A DataFrame with what each number of components keeps and loses; with `threshold`, how many keep that share."""
+    import pandas as pd
+
+    fitted = _model(model)
+    if threshold is not None:
+        if not 0 < threshold < 1:
+            raise UsageError(f"threshold {threshold} is not a share", "give a number between 0 and 1, such as 0.95")
+        return pipeline.smallest_k(fitted, threshold)
+    return pd.DataFrame(fitted.variance.columns())
+
+
+def _records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[Any]:
+    """The settings sorted into their records; one that no record knows is an error with the nearest that is known."""
+    given = {**settings, **{key: str(value) for key, value in always.items() if value is not None}}
+    known = [f.name for kind in kinds for f in fields(kind)]
+    for name in given:
+        if name not in known:
+            near = nearest(name, known)
+            raise UsageError(f"no setting called {show(name)}", f"did you mean {near}?" if near else "")
+    as_tuples = {key: _tuple(value) if key in TUPLES else value for key, value in given.items()}
+    return [kind(**{f.name: as_tuples[f.name] for f in fields(kind) if f.name in as_tuples}) for kind in kinds]
+
+
+TUPLES = ("columns", "exclude", "keep", "null_value")
+
+
+def _tuple(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
+
+
+def _model(model: Model | str | Path) -> Model:
+    return model if isinstance(model, Model) else load_model(model)
+
+
+def _data(data: Any) -> Any:
+    """Paths as a list of texts; anything else as it is."""
+    if isinstance(data, (str, os.PathLike)):
+        return [os.fspath(data)]
+    if isinstance(data, (list, tuple)) and data and all(isinstance(item, (str, os.PathLike)) for item in data):
+        return [os.fspath(item) for item in data]
+    return data
+
+
+def _deliver(results: pipeline.Results, data: Any, output: OutputOptions) -> Any:
+    """Written to a file, or gathered in the form the data came in."""
+    if output.output is not None:
+        pipeline.write(results, output, None)
+        return None
+    gathered = list(results.batches)
+    m = len(results.names)
+    values = np.concatenate([np.empty((0, m)), *(values for _, values in gathered)])
+    if not results.kept and isinstance(data, (np.ndarray, list, tuple)) and not _is_path(data):
+        return values
+    kept = [[batch[i] for batch, _ in gathered] for i in range(len(results.kept))]
+    return _frame(results, kept, values, data)
+
+
+def _is_path(data: Any) -> bool:
+    return isinstance(_data(data), list) and all(isinstance(item, str) for item in _data(data))
+
+
+def _frame(results: pipeline.Results, kept: list[list[Any]], values: Any, data: Any) -> Any:
+    import pandas as pd
+    import pyarrow as pa
+
+    columns = {
+        name: pa.chunked_array(chunks, type=kind) for (name, kind), chunks in zip(results.kept, kept, strict=True)
+    }
+    if isinstance(data, pa.Table):
+        return pa.table({**columns, **{name: values[:, j] for j, name in enumerate(results.names)}})
+    index = data.index if hasattr(data, "index") and hasattr(data, "columns") else None
+    frame = pd.DataFrame(values, columns=results.names, index=index)
+    for at, (name, chunks) in enumerate(columns.items()):
+        series = data[name] if index is not None and name in data else chunks.to_pandas()
+        frame.insert(at, name, series.to_numpy() if index is not None else series)
+    return frame

@@ -1,0 +1,50 @@
+"""`pcatool explain-variance`."""
+
+from __future__ import annotations
+
+import sys
+
+from pcatool.cli.outcome import Speaker, print_result
+from pcatool.cli.shared import Subject, lacks_input, variance_report
+from pcatool.options import FitOptions, GeneralOptions, ReportOptions, SelectOptions, TableOptions
+
+NAME = "explain-variance"
+
+
+def run(
+    *,
+    subject: Subject = None,
+    report: ReportOptions,
+    table: TableOptions,
+    select: SelectOptions,
+    options: FitOptions,
+    general: GeneralOptions,
+) -> int:
+    """What each number of components keeps and loses.
+
+    pcatool explain-variance model.npz
+    """
+    if lacks_input(subject, NAME, "MODEL|DATA"):
+        return 2
+    from pcatool import pipeline
+    from pcatool.render import summary
+
+    speaker = Speaker(general)
+    model = pipeline.model_or_fit(subject or [], table, select, options, speaker).model
+    columns = model.variance.columns()
+    facts = {"command": NAME, **summary.model_facts(model)}
+    if report.threshold is not None:
+        count = pipeline.smallest_k(model, report.threshold)
+        facts |= {"threshold": report.threshold, "needed": count}
+        text: str | None = str(count)
+    elif general.json and report.format is None:
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        facts["variance"] = [dict(zip(columns, row, strict=True)) for row in rows]
+        text = None
+    else:
+        form = report.format or ("table" if sys.stdout is not None and sys.stdout.isatty() else "csv")
+        text = variance_report(model, form)
+    if text is not None:
+        print_result(text)
+    speaker.close(facts, summary.report_lines(model), stdout_free=text is None)
+    return 0

@@ -1,0 +1,175 @@
+"""Models as `.npz`: plain arrays and one JSON text, readable by `numpy.load` alone, the same bytes for the same model."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from pcatool.errors import ModelError, show
+from pcatool.model import FORMAT_VERSION, Model
+from pcatool.readers.source import Input, read_file
+from pcatool.writers.sink import write_whole
+
+__all__ = ["dumps", "load_model", "loads", "save_model"]
+
+# A zip member carries a date; the clock must not get into the file.
+FIXED_DATE = (1980, 1, 1, 0, 0, 0)
+
+KINDS = {
+    "mean": "f",
+    "std": "f",
+    "basis": "f",
+    "eigenvalues": "f",
+    "total_variance": "f",
+    "n_samples": "i",
+    "columns": "U",
+}
+
+
+def dumps(model: Model) -> bytes:
+    """The model file as bytes."""
+    arrays: dict[str, np.ndarray[Any, Any]] = {
+        "mean": model.mean,
+        "std": model.std,
+        "basis": model.basis,
+        "eigenvalues": model.eigenvalues,
+        "total_variance": np.array(model.total_variance),
+        "n_samples": np.array(model.n_samples, dtype=np.int64),
+        "columns": np.array(model.columns, dtype=np.str_),
+    }
+    meta = dict(model.meta)
+    meta["arrays"] = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
+    text = json.dumps(meta, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    arrays["meta"] = np.array(text, dtype=np.str_)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            member = zipfile.ZipInfo(f"{name}.npy", FIXED_DATE)
+            member.external_attr = 0o644 << 16
+            body = io.BytesIO()
+            npy.write_array(body, np.ascontiguousarray(array).reshape(array.shape), version=(1, 0), allow_pickle=False)
+            archive.writestr(member, body.getvalue())
+    return packed.getvalue()
+
+
+def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inputs: Sequence[str] = ()) -> None:
+    """Write the model in one step: the whole file, or the old one stays."""
+    write_whole(str(path), dumps(model), no_clobber=no_clobber, inputs=inputs)
+
+
+def load_model(path: str | Path) -> Model:
+    """Read a model, trusting nothing in the file."""
+    source = Input(str(path))
+    return loads(read_file(source), source.name)
+
+
+def loads(data: bytes, name: str = "the model") -> Model:
+    """The model in these bytes."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            arrays = {member: _member(archive, member, name) for member in _members(archive, name)}
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise _unusable(name, "it is empty" if not data else f"it is no .npz archive ({error})") from None
+    meta = _meta(arrays, name)
+    _check_arrays(arrays, meta, name)
+    try:
+        return Model(
+            mean=arrays["mean"],
+            std=arrays["std"],
+            basis=arrays["basis"],
+            eigenvalues=arrays["eigenvalues"],
+            total_variance=float(arrays["total_variance"]),
+            n_samples=int(arrays["n_samples"]),
+            columns=tuple(arrays["columns"].tolist()),
+            meta={key: value for key, value in meta.items() if key != "arrays"},
+        )
+    except ModelError as error:
+        raise _unusable(name, error.message) from None
+
+
+def _unusable(name: str, why: str) -> ModelError:
+    return ModelError(f"{show(name)} is not a usable model: {why}", "models are made by pcatool fit")
+
+
+def _members(archive: zipfile.ZipFile, name: str) -> list[str]:
+    found = [info.filename for info in archive.infolist()]
+    stems = [member.removesuffix(".npy") for member in found]
+    odd = [m for m in found if not m.endswith(".npy") or "/" in m or "\\" in m]
+    if odd:
+        raise _unusable(name, f"it has a member {show(odd[0])}")
+    if len(set(stems)) < len(stems):
+        raise _unusable(name, "it has two members of one name")
+    missing = [key for key in (*KINDS, "meta") if key not in stems]
+    if missing:
+        raise _unusable(name, f"it has no array {show(missing[0])}")
+    return stems
+
+
+def _member(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray[Any, Any]:
+    """One array, its declared size held against the bytes there are before anything is allocated."""
+    info = archive.getinfo(f"{member}.npy")
+    if info.compress_type != zipfile.ZIP_STORED and info.file_size > 100 * max(info.compress_size, 1) + (1 << 20):
+        raise _unusable(name, f"array {show(member)} unpacks to {info.file_size} bytes")
+    body = io.BytesIO(archive.read(info))
+    try:
+        version = npy.read_magic(body)
+        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read_header(body)
+    except (ValueError, SyntaxError, TypeError) as error:
+        raise _unusable(name, f"array {show(member)} cannot be read ({str(error).splitlines()[0]})") from None
+    if dtype.kind not in "fiU" or dtype.itemsize == 0:
+        raise _unusable(name, f"array {show(member)} is of type {dtype}")
+    rest = body.read()
+    count = 1
+    for length in shape:
+        count *= length
+    if count < 0 or count * dtype.itemsize != len(rest):
+        raise _unusable(name, f"array {show(member)} of shape {shape} does not fit its {len(rest)} bytes")
+    flat = np.frombuffer(rest, dtype)
+    return flat.reshape(shape, order="F" if fortran else "C")
+
+
+def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, Any]:
+    if arrays["meta"].shape != () or arrays["meta"].dtype.kind != "U":
+        raise _unusable(name, "its meta is no text")
+    try:
+        meta = json.loads(str(arrays["meta"]))
+        version = meta["format_version"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise _unusable(name, "its meta is no JSON object with a format_version") from None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise _unusable(name, f"its format_version is {show(version)}")
+    if version > FORMAT_VERSION:
+        raise ModelError(
+            f"{show(name)} has format version {version}, this pcatool reads up to {FORMAT_VERSION}", "update pcatool"
+        )
+    return dict(meta)
+
+
+def _check_arrays(arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any], name: str) -> None:
+    """Every array is listed with type and shape, and is as listed."""
+    listed = meta.get("arrays")
+    if not isinstance(listed, dict):
+        raise _unusable(name, "its meta lists no arrays")
+    for key, array in arrays.items():
+        if key == "meta":
+            continue
+        if listed.get(key) != [array.dtype.str, list(array.shape)]:
+            raise _unusable(name, f"array {show(key)} is not as meta lists it")
+        if key in KINDS and array.dtype.kind != KINDS[key]:
+            raise _unusable(name, f"array {show(key)} is of type {array.dtype}")
+    for key in listed:
+        if key not in arrays:
+            raise _unusable(name, f"it has no array {show(key)}, which meta lists")
+    scalars = arrays["total_variance"].shape, arrays["n_samples"].shape
+    if scalars != ((), ()) or arrays["columns"].ndim != 1 or arrays["basis"].ndim != 2:
+        raise _unusable(name, "an array has the wrong number of dimensions")
+
+

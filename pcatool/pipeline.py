@@ -1,0 +1,274 @@
+"""The only file that joins the stages: read -> batches -> blocks -> solve -> model -> apply -> write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pcatool import modelfile
+from pcatool.blocks import by_block, recut
+from pcatool.errors import DataError, RefusedError, UsageError, show
+from pcatool.model import Array, Model
+from pcatool.notices import Notices
+from pcatool.options import ApplyOptions, FitOptions, OutputOptions, SelectOptions, TableOptions
+from pcatool.readers.rows import Tally, checked_batches, complete_rows
+from pcatool.readers.source import read_whole
+from pcatool.readers.tables import Inputs, Wanted
+from pcatool.registry import METHODS
+from pcatool.render.pictures import picture_form, scree_picture
+from pcatool.render.summary import how_fitted
+from pcatool.writers.base import open_writer
+from pcatool.writers.sink import check_target, open_sink, write_whole
+
+__all__ = [
+    "Fitted",
+    "Results",
+    "draw_scree",
+    "fit",
+    "fit_and_save",
+    "model_or_fit",
+    "reconstruct",
+    "smallest_k",
+    "transform",
+    "write",
+]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model, and what was read for it."""
+
+    model: Model
+    tally: Tally
+
+
+@dataclass(frozen=True)
+class Results:
+    """Rows that come out of a model, while they are being computed."""
+
+    model: Model
+    names: list[str]
+    kept: list[tuple[str, Any]]  # columns passed through, with their Arrow types; they come first
+    batches: Iterator[tuple[Sequence[Any], Array]]
+    tally: Tally
+    errors: ErrorSum
+    inputs: Inputs
+
+
+@dataclass
+class ErrorSum:
+    """Running mean of the squared errors that were asked for."""
+
+    rows: int = 0
+    total: float = 0.0
+
+    def add(self, errors: Array) -> None:
+        self.rows += len(errors)
+        self.total += float(errors.sum())
+
+    @property
+    def mean(self) -> float | None:
+        return self.total / self.rows if self.rows else None
+
+
+def fit(data: Any, table: TableOptions, select: SelectOptions, options: FitOptions, notices: Notices) -> Fitted:
+    """A model of the data: paths, or something in memory."""
+    return _fit(Inputs(data, table, notices), select, options, notices)
+
+
+def _fit(inputs: Inputs, select: SelectOptions, options: FitOptions, notices: Notices) -> Fitted:
+    wanted = inputs.choose(select)
+    tally = Tally()
+    rows = complete_rows(inputs, wanted, options.missing, tally)
+    method = METHODS.load(options.method)(options, notices)
+    try:
+        model = method.fit(recut(rows, len(wanted.names)), wanted.names)
+    except DataError:
+        if options.missing == "drop" and tally.rows and tally.incomplete == tally.rows:
+            raise tally.error("no complete row is left") from None
+        raise
+    if tally.incomplete:
+        notices.warn(f"dropped {tally.incomplete} of {tally.rows} rows for missing cells")
+    if wanted.booleans:
+        model = model.with_meta(booleans=sorted(wanted.booleans))
+    return Fitted(model, tally)
+
+
+def fit_and_save(
+    data: Any,
+    table: TableOptions,
+    select: SelectOptions,
+    options: FitOptions,
+    output: str,
+    no_clobber: bool,
+    notices: Notices,
+) -> Fitted:
+    """Fit and write the model; a place that cannot be written is refused before the work."""
+    inputs = Inputs(data, table, notices)
+    check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
+    fitted = _fit(inputs, select, options, notices)
+    modelfile.save_model(fitted.model, output, no_clobber=no_clobber, inputs=inputs.paths)
+    return fitted
+
+
+def model_or_fit(
+    data: Any, table: TableOptions, select: SelectOptions, options: FitOptions, notices: Notices
+) -> Fitted:
+    """The model that the input is, or a fit of the table that it is; the content tells."""
+    return _model_or_fit(Inputs(data, table, notices), select, options, notices)
+
+
+def _model_or_fit(inputs: Inputs, select: SelectOptions, options: FitOptions, notices: Notices) -> Fitted:
+    if inputs.model is not None:
+        return Fitted(modelfile.loads(read_whole(inputs.model.file), inputs.model.name), Tally())
+    return _fit(inputs, select, options, notices)
+
+
+def transform(model: Model, data: Any, table: TableOptions, options: ApplyOptions, notices: Notices) -> Results:
+    """Scores of the rows of the data."""
+    inputs = Inputs(data, table, notices)
+    model = model.truncated(options.components)
+    return _apply(model, inputs, _model_columns(model, inputs), model.project, model.score_names(), options)
+
+
+def reconstruct(
+    model: Model, data: Any, table: TableOptions, options: ApplyOptions, source: str | None, notices: Notices
+) -> Results:
+    """Rows in original units, from scores or by projecting original rows and coming back."""
+    inputs = Inputs(data, table, notices)
+    model = model.truncated(options.components)
+    names = list(model.columns)
+    if (source or _sees(model, inputs)) == "rows":
+        wanted = _model_columns(model, inputs)
+        return _apply(model, inputs, wanted, lambda X: model.reconstruct(model.project(X)), names, options)
+    if options.with_error:
+        raise UsageError("--with-error needs the original rows, the input holds scores", "give the original rows")
+    found = _score_columns(model, inputs, options.components)
+    return _apply(model, inputs, Wanted(tuple(found)), model.reconstruct, names, options)
+
+
+def write(results: Results, output: OutputOptions, model_path: str | None) -> None:
+    """Write the results as they come."""
+    inputs = [*results.inputs.paths, *([model_path] if model_path else [])]
+    with open_sink(output.output, no_clobber=output.no_clobber, inputs=inputs) as sink:
+        writer = open_writer(output, sink, results.kept, results.names)
+        for kept, values in results.batches:
+            writer.write(kept, values)
+        writer.close()
+
+
+def _apply(
+    model: Model,
+    inputs: Inputs,
+    wanted: Wanted,
+    function: Callable[[Array], Array],
+    names: list[str],
+    options: ApplyOptions,
+) -> Results:
+    keep = inputs.keep(options.keep, options.keep_all)
+    wanted = Wanted(wanted.names, wanted.booleans, wanted.by_position, keep)
+    policy = options.missing or ("keep" if model.meta.get("missing") == "drop" else "error")
+    tally, errors = Tally(), ErrorSum()
+    if options.with_error:
+        names = [*names, "squared_error"]
+
+    def compute(X: Array) -> Array:
+        values = function(X)
+        return np.column_stack([values, model.squared_error(X)]) if options.with_error else values
+
+    def batches() -> Iterator[tuple[Sequence[Any], Array]]:
+        first_row = 0
+        for batch in checked_batches(inputs, wanted, tally, eager=True):
+            if batch.incomplete is not None and policy == "error":
+                raise DataError(
+                    f"{tally.places[0]}: missing cell in column {show(next(iter(tally.cells)))}",
+                    "--missing keep leaves such rows in, with empty cells",
+                )
+            X = batch.X if batch.incomplete is None else np.where(batch.incomplete[:, None], 0.0, batch.X)
+            values = by_block(compute, X, first_row)
+            first_row += len(X)
+            if options.with_error:
+                errors.add(values[:, -1] if batch.incomplete is None else values[~batch.incomplete, -1])
+            if batch.incomplete is not None:
+                values[batch.incomplete] = np.nan
+            yield batch.kept, values
+
+    return Results(model, names, inputs.kept_types(keep), batches(), tally, errors, inputs)
+
+
+def _model_columns(model: Model, inputs: Inputs) -> Wanted:
+    """The model's columns by name; without a header, by position when the names are not the made-up ones."""
+    present = {c.name for c in inputs.columns}
+    by_position = inputs.headerless and not present.issuperset(model.columns)
+    return Wanted(model.columns, frozenset(model.meta.get("booleans", ())), by_position)
+
+
+def _sees(model: Model, inputs: Inputs) -> str:
+    """What the input holds, by its columns."""
+    names = [c.name for c in inputs.columns]
+    has_scores = "PC1" in names
+    if has_scores and "PC1" in model.columns:
+        raise UsageError(
+            f"{inputs.first.name}: columns PC1, ... may be scores or the model's own columns",
+            "say which with --from scores or --from rows",
+        )
+    if has_scores or (inputs.headerless and len(names) <= model.k < model.d):
+        return "scores"
+    return "rows"
+
+
+def _score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
+    """PC1, PC2, ... as far as they go; a gap, or more than the model has, is an error."""
+    names = [c.name for c in inputs.columns]
+    where = inputs.first.name
+    if inputs.headerless:
+        if len(names) > model.k:
+            raise DataError(f"{where}: {len(names)} columns of scores, the model has {model.k} components")
+        return names
+    numbers = sorted({int(name[2:]) for name in names if re.fullmatch(r"PC[1-9][0-9]*", name, re.ASCII)})
+    if most is not None:
+        numbers = [number for number in numbers if number <= most]
+    if not numbers:
+        raise DataError(f"{where}: no columns of scores (PC1, ...)", "give what transform writes, or --from rows")
+    for expected, number in enumerate(numbers, 1):
+        if number != expected:
+            raise DataError(f"{where}: no column {show(f'PC{expected}')}, but {show(f'PC{number}')}: a gap in the scores")
+    if numbers[-1] > model.k:
+        raise DataError(f"{where}: column {show(f'PC{numbers[-1]}')}, but the model has {model.k} components")
+    return [f"PC{number}" for number in numbers]
+
+
+def smallest_k(model: Model, share: float) -> int:
+    """How many components keep this share; known even when the model keeps fewer, unknown only past its eigenvalues."""
+    found = model.variance.smallest_k(share)
+    if found is None:
+        known = len(model.eigenvalues)
+        raise RefusedError(
+            f"the {known} eigenvalues known keep {model.variance.cumulative[-1]:.6g} of the variance, not {share:g}",
+            "fit with a larger -k",
+        )
+    return found
+
+
+def draw_scree(
+    data: Any,
+    table: TableOptions,
+    select: SelectOptions,
+    options: FitOptions,
+    output: str,
+    no_clobber: bool,
+    notices: Notices,
+) -> Model:
+    """Write a picture of the eigenvalues; what cannot be drawn or written is refused before the work."""
+    form = picture_form(output)
+    inputs = Inputs(data, table, notices)
+    check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
+    model = _model_or_fit(inputs, select, options, notices).model
+    title = f"{len(model.eigenvalues)} eigenvalues of {model.n_samples} rows, {model.d} columns; {how_fitted(model)}"
+    picture = scree_picture(model.variance, kept=model.k, form=form, title=title)
+    write_whole(output, picture, no_clobber=no_clobber, inputs=inputs.paths)
+    return model
