@@ -1,0 +1,114 @@
+"""What every writer offers, and which one an output gets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pcatool.errors import UsageError, show
+from pcatool.options import OutputOptions
+from pcatool.registry import WRITERS
+from pcatool.writers.cells import slices
+from pcatool.writers.compression import Data, uncompressed_name
+from pcatool.writers.sink import Sink
+
+__all__ = ["Kept", "TextWriter", "Values", "Writer", "format_name", "open_writer", "output_names"]
+
+Kept = Sequence[tuple[str, pa.DataType]]
+Values = NDArray[np.float64]
+
+
+class Writer(Protocol):
+    """A table in one format, block by block: columns passed through first, then float64 results, NaN for missing."""
+
+    def __init__(
+        self,
+        sink: Sink,
+        kept: Kept,
+        names: Sequence[str],
+        *,
+        header: bool = True,
+        float_format: str | None = None,
+    ) -> None: ...
+
+    def write(self, kept: Sequence[pa.Array], values: Values) -> None:
+        """Rows: kept columns of length n_b, values (n_b, m)."""
+
+    def close(self) -> None:
+        """Finish the table; the sink stays open."""
+
+
+class TextWriter:
+    """A format that is a text for each block, one after the other.
+
+    `format` depends on nothing but its arguments, so threads may call it; `put` takes the results in order.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        kept: Kept,
+        names: Sequence[str],
+        *,
+        header: bool = True,
+        float_format: str | None = None,
+    ) -> None:
+        self.names = output_names(kept, names)
+        self.float_format = float_format
+        self._sink = sink
+        self._header = self.first_line() if header else b""
+
+    def first_line(self) -> bytes:
+        """What stands before the rows."""
+        return b""
+
+    def format_slice(self, kept: Sequence[pa.Array], values: Values) -> Data:
+        """A few thousand rows as text."""
+        raise NotImplementedError
+
+    def format(self, kept: Sequence[pa.Array], values: Values) -> Data:
+        """A block of rows as text."""
+        rows = slices(len(values))
+        return b"".join(self.format_slice([column[part] for column in kept], values[part]) for part in rows)
+
+    def put(self, data: Data) -> None:
+        """Send a formatted block on at once; the first one takes the header along."""
+        if self._header:
+            data, self._header = self._header + data, b""
+        if data:
+            self._sink.write(data)
+
+    def write(self, kept: Sequence[pa.Array], values: Values) -> None:
+        self.put(self.format(kept, values))
+
+    def close(self) -> None:
+        self.put(b"")
+
+
+def output_names(kept: Kept, names: Sequence[str]) -> list[str]:
+    """All output columns in order; a name that stands for two of them is refused."""
+    every = [*(name for name, _ in kept), *names]
+    twice = next((name for name, count in Counter(every).items() if count > 1), None)
+    if twice is not None:
+        raise UsageError(
+            f"two columns of the output would be called {show(twice)}",
+            "leave it out of the columns passed through, or rename it in the input",
+        )
+    return every
+
+
+def format_name(options: OutputOptions) -> str:
+    """The format asked for, else the one the output's name tells, else CSV."""
+    by_name = WRITERS.by_suffix(uncompressed_name(options.output or ""))
+    return options.output_format or by_name or "csv"
+
+
+def open_writer(options: OutputOptions, sink: Sink, kept: Kept, names: Sequence[str]) -> Writer:
+    kind: Any = WRITERS.load(format_name(options))
+    writer: Writer = kind(sink, kept, names, header=options.header, float_format=options.float_format)
+    return writer

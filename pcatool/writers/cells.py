@@ -1,0 +1,147 @@
+"""Cells as text: Arrow columns of any type, and float64 columns, become columns of strings.
+
+Missing stays missing (a null); the format decides how it looks. Strings and scalars are built from buffers: made from
+Python values, they would have Arrow import pandas, which takes longer than most runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pcatool.errors import DataError
+
+__all__ = ["contents", "floats", "joined", "literal", "numbers", "plain", "slices", "strings", "text"]
+
+# 64-bit offsets: a block of long text may pass the 2 GB that `pa.string()` can hold.
+TEXT = pa.large_string()
+
+# Rows whose strings stay in the processor's cache while they are joined.
+ROWS = 4096
+
+
+def strings(data: bytes, ends: NDArray[np.int64], validity: pa.Buffer | None = None) -> pa.Array:
+    """The column of strings that lie end to end in `data`."""
+    offsets = np.concatenate([[0], ends]).astype(np.int64)
+    return pa.Array.from_buffers(TEXT, len(ends), [validity, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def literal(word: str) -> pa.Scalar:
+    data = word.encode()
+    return strings(data, np.array([len(data)]))[0]
+
+
+def contents(column: pa.Array) -> memoryview:
+    """The strings of a whole column, end to end."""
+    _, offsets, data = column.buffers()
+    ends = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+    return memoryview(data)[ends[0] : ends[-1]] if data is not None else memoryview(b"")
+
+
+def joined(pieces: Sequence[pa.Array | pa.Scalar], separator: str = "", missing: str = "") -> pa.Array:
+    """Row by row, the pieces as one string; a scalar stands in every row."""
+    import pyarrow.compute as pc
+
+    return pc.binary_join_element_wise(*pieces, literal(separator), null_handling="replace", null_replacement=missing)
+
+
+def slices(n: int) -> Iterator[slice]:
+    return (slice(start, min(start + ROWS, n)) for start in range(0, n, ROWS))
+
+
+def floats(column: NDArray[np.float64]) -> pa.Array:
+    """A float64 column as Arrow sees it, NaN as null."""
+    values = np.ascontiguousarray(column, dtype=np.float64)
+    holes = np.isnan(values)
+    validity = pa.py_buffer(np.packbits(~holes, bitorder="little")) if holes.any() else None
+    return pa.Array.from_buffers(pa.float64(), len(values), [validity, pa.py_buffer(values)])
+
+
+def numbers(column: NDArray[np.float64], float_format: str | None) -> pa.Array:
+    """A float64 column as text: the shortest that reads back to the same bits, or in the format asked for."""
+    if float_format is None:
+        return floats(column).cast(TEXT)
+    lines = (float_format + "\n") * len(column) % tuple(column.tolist())
+    data = lines.encode("ascii")
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    # Each string ends where its line does, less the line ends before it, which are taken out.
+    return strings(data.replace(b"\n", b""), ends - np.arange(len(ends)), floats(column).buffers()[0])
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """The values of a column that holds them through something else: a dictionary, run ends, an extension type."""
+    kind = column.type
+    if getattr(kind, "extension_name", "") == "arrow.uuid":
+        return uuid_text(column.storage)
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain(column.storage)
+    if pa.types.is_dictionary(kind):
+        return plain(column.dictionary_decode())
+    if pa.types.is_run_end_encoded(kind):
+        import pyarrow.compute as pc
+
+        return plain(pc.run_end_decode(column))
+    # Arrow computes little in half precision; single holds the same values.
+    return column.cast(pa.float32()) if pa.types.is_float16(kind) else column
+
+
+def text(column: pa.Array) -> pa.Array:
+    """A plain column that is not nested as text, as Arrow writes its type; NaN is missing."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        return float_text(column)
+    try:
+        return column.cast(TEXT)
+    except pa.ArrowInvalid:
+        if pa.types.is_timestamp(kind):
+            return utc_text(column)
+        if is_binary(kind):
+            return binary_text(column)
+        raise
+    except pa.ArrowNotImplementedError:
+        raise DataError(
+            f"cells of type {kind} have no form as text", "leave the column out, or write Parquet"
+        ) from None
+
+
+def is_binary(kind: pa.DataType) -> bool:
+    return any(test(kind) for test in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary))
+
+
+def float_text(column: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.if_else(pc.is_nan(column), pa.nulls(len(column), TEXT), column.cast(TEXT))
+
+
+def utc_text(column: pa.Array) -> pa.Array:
+    """Times of a zone the system does not know, in UTC."""
+    import pyarrow.compute as pc
+
+    utc = column.cast(pa.int64()).cast(pa.timestamp(column.type.unit)).cast(TEXT)
+    return pc.binary_join_element_wise(utc, literal("Z"), literal(""))
+
+
+def binary_text(column: pa.Array) -> pa.Array:
+    r"""Bytes that are not all UTF-8: text where they are, `\xff` where not. Rare, so a loop over the cells may do."""
+    cells = [None if cell is None else cell.decode("utf-8", "backslashreplace").encode() for cell in column.to_pylist()]
+    ends = np.cumsum([len(cell or b"") for cell in cells], dtype=np.int64)
+    present = np.array([cell is not None for cell in cells])
+    validity = pa.py_buffer(np.packbits(present, bitorder="little"))
+    return strings(b"".join(cell or b"" for cell in cells), ends, validity)
+
+
+def uuid_text(storage: pa.Array) -> pa.Array:
+    """Sixteen bytes each as the usual five groups of hexadecimal digits."""
+    import pyarrow.compute as pc
+
+    start = 16 * storage.offset
+    digits = bytes(memoryview(storage.buffers()[1])[start : start + 16 * len(storage)]).hex().encode()
+    groups = np.split(np.frombuffer(digits, "S1").reshape(-1, 32), [8, 12, 16, 20], axis=1)
+    dash = np.full((len(storage), 1), b"-")
+    spelled = np.hstack([part for group in groups for part in (group, dash)][:-1])
+    made = strings(spelled.tobytes(), 36 * np.arange(1, len(storage) + 1))
+    return pc.if_else(storage.is_valid(), made, pa.nulls(len(storage), TEXT))

@@ -1,0 +1,131 @@
+"""JSON lines: one object per row, missing as null; also how a nested cell looks in any text format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from pcatool.errors import UsageError, show
+from pcatool.writers.base import Kept, TextWriter, Values
+from pcatool.writers.cells import TEXT, contents, joined, literal, numbers, plain, text
+from pcatool.writers.compression import Data
+from pcatool.writers.sink import Sink
+
+__all__ = ["JsonLinesWriter", "tokens"]
+
+# What JSON does not take as it is inside quotes; the backslash first, as the others bring new ones.
+ESCAPES = [(c, json.dumps(c)[1:-1]) for c in ("\\", '"', *map(chr, range(32)))]
+ESCAPED = r'[\x00-\x1f"\\]'
+
+ZERO = pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(bytes(8))])[0]
+
+# Values that between them show every sign, width and padding of a float format.
+PROBES = (0.0, 1.5, -1.5, 1e300)
+
+
+class JsonLinesWriter(TextWriter):
+    """One JSON object per row. NaN and infinities, for which JSON has no word, are null."""
+
+    def __init__(
+        self,
+        sink: Sink,
+        kept: Kept,
+        names: Sequence[str],
+        *,
+        header: bool = True,
+        float_format: str | None = None,
+    ) -> None:
+        if not header:
+            raise UsageError("JSON lines carry the names in every row", "leave out --no-output-header, or write csv")
+        if float_format is not None:
+            check_format(float_format)
+        super().__init__(sink, kept, names, float_format=float_format)
+
+    def format_slice(self, kept: Sequence[pa.Array], values: Values) -> Data:
+        cells = [tokens(column) for column in kept]
+        cells += [numbers(np.where(np.isfinite(column), column, np.nan), self.float_format) for column in values.T]
+        return contents(joined([objects(self.names, cells), literal("\n")]))
+
+
+def check_format(float_format: str) -> None:
+    for probe in PROBES:
+        shown = float_format % probe
+        try:
+            json.loads(shown)
+        except ValueError:
+            raise UsageError(
+                f"--float-format {show(float_format)} gives {show(shown)}, which is no number in JSON",
+                "leave out the flags '+', '0' and '#', or write csv",
+            ) from None
+
+
+def objects(names: Sequence[str], cells: Sequence[pa.Array]) -> pa.Array:
+    """One object per row from columns of JSON tokens."""
+    pieces: list[pa.Array | pa.Scalar] = []
+    for name, column in zip(names, cells, strict=True):
+        start = "," if pieces else "{"
+        pieces += [literal(f"{start}{json.dumps(name, ensure_ascii=False)}:"), column]
+    return joined([*pieces, literal("}" if pieces else "{}")], missing="null")
+
+
+def tokens(column: pa.Array) -> pa.Array:
+    """A column of any type as JSON tokens, null where it is missing."""
+    import pyarrow.compute as pc
+
+    column = plain(column)
+    kind = column.type
+    if pa.types.is_struct(kind):
+        return struct_tokens(column)
+    if pa.types.is_map(kind):
+        return map_tokens(column)
+    if pa.types.is_nested(kind):
+        return list_tokens(column, tokens(column.flatten()), "[", "]")
+    if pa.types.is_floating(kind):
+        return pc.if_else(pc.is_finite(column), text(column), pa.nulls(len(column), TEXT))
+    words = text(column)
+    return words if pa.types.is_integer(kind) or pa.types.is_boolean(kind) else quoted(words)
+
+
+def quoted(words: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    if pc.match_substring_regex(words, ESCAPED).true_count:
+        for raw, escaped in ESCAPES:
+            words = pc.replace_substring(words, raw, escaped)
+    return pc.binary_join_element_wise(literal('"'), words, literal('"'), literal(""))
+
+
+def struct_tokens(column: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    names = [field.name for field in column.type]
+    made = objects(names, [tokens(child) for child in column.flatten()])
+    return pc.if_else(column.is_valid(), made, pa.nulls(len(column), TEXT))
+
+
+def map_tokens(column: pa.Array) -> pa.Array:
+    """Maps as objects; a key that is no text is written as text."""
+    entry = pa.struct([("key", column.type.key_type), ("value", column.type.item_type)])
+    lists = column.cast(pa.list_(entry))
+    keys, items = lists.flatten().flatten()
+    members = joined([quoted(text(plain(keys))), tokens(items)], ":", "null")
+    return list_tokens(lists, members, "{", "}")
+
+
+def list_tokens(column: pa.Array, elements: pa.Array, opening: str, closing: str) -> pa.Array:
+    """Lists from the tokens of their elements, which lie end to end; a missing list has none."""
+    import pyarrow.compute as pc
+
+    lengths = pc.if_else(column.is_valid(), column.value_lengths(), ZERO.cast(column.value_lengths().type))
+    ends = pc.cumulative_sum(lengths.cast(pa.int64()))
+    offsets = np.concatenate([[0], np.frombuffer(ends.buffers()[1], np.int64)[: len(ends)]]).astype(np.int64)
+    present = pc.if_else(elements.is_valid(), elements, literal("null"))
+    kind = pa.large_list(TEXT)
+    lists = pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(offsets)], children=[present])
+    made = pc.binary_join_element_wise(
+        literal(opening), pc.binary_join(lists, literal(",")), literal(closing), literal("")
+    )
+    return pc.if_else(column.is_valid(), made, pa.nulls(len(column), TEXT))

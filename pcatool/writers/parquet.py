@@ -1,0 +1,125 @@
+"""Apache Parquet, streamed in row groups of a size that depends on the columns alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pcatool.errors import UsageError, show
+from pcatool.writers.base import Kept, Values, output_names
+from pcatool.writers.cells import floats
+from pcatool.writers.compression import Drain
+from pcatool.writers.sink import Sink
+
+__all__ = ["ParquetWriter", "group_rows"]
+
+# One row group is held in memory; but a group of few rows costs a reader more in headers than in values.
+GROUP_BYTES = 16 << 20
+LEAST_ROWS = 512
+MOST_ROWS = 1 << 20
+
+# Bytes to reckon with for a value whose size the type does not tell: a short text, a vector of a few hundred numbers.
+TEXT_BYTES = 64
+LIST_LENGTH = 256
+
+
+class ParquetWriter:
+    """Kept columns with their types, results as float64 with null for missing.
+
+    Rows are collected into full row groups, so the file does not depend on how they came; Arrow puts no time or host
+    into it.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        kept: Kept,
+        names: Sequence[str],
+        *,
+        header: bool = True,
+        float_format: str | None = None,
+    ) -> None:
+        if not header:
+            raise UsageError("Parquet always holds the names", "leave out --no-output-header, or write csv")
+        if float_format is not None:
+            raise UsageError("Parquet holds numbers, not text", "leave out --float-format, or write csv")
+        output_names(kept, names)
+        self._schema = pa.schema([*kept, *((name, pa.float64()) for name in names)])
+        self._sink = sink
+        self._drain = Drain()
+        self._writer = open_parquet(self._drain, self._schema, [name for name, _ in kept])
+        self._rows = group_rows(self._schema)
+        self._filled = 0
+        self._kept: list[Sequence[pa.Array]] = []
+        self._values = np.empty((len(names), self._rows))
+
+    def write(self, kept: Sequence[pa.Array], values: Values) -> None:
+        start = 0
+        while start < len(values):
+            stop = min(start + self._rows - self._filled, len(values))
+            self._add([column[start:stop] for column in kept], values[start:stop])
+            start = stop
+
+    def _add(self, kept: Sequence[pa.Array], values: Values) -> None:
+        """Rows that fit into the group; values are copied, as the caller may use their memory again."""
+        self._values[:, self._filled : self._filled + len(values)] = values.T
+        self._kept.append(kept)
+        self._filled += len(values)
+        if self._filled == self._rows:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        columns = [pa.concat_arrays(parts) for parts in zip(*self._kept, strict=True)]
+        columns += [floats(column) for column in self._values[:, : self._filled]]
+        batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        self._writer.write_batch(batch, row_group_size=self._rows)
+        self._kept, self._filled = [], 0
+        self._sink.write(self._drain.take())
+
+    def close(self) -> None:
+        if self._filled:
+            self._write_group()
+        self._writer.close()
+        self._sink.write(self._drain.take())
+
+
+def open_parquet(drain: Drain, schema: pa.Schema, kept: Sequence[str]) -> pq.ParquetWriter:
+    """Results hardly ever repeat a value, so only kept columns get a dictionary."""
+    try:
+        return pq.ParquetWriter(drain, schema, use_dictionary=list(kept) or False)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        bad = next(field for field in schema if not storable(field))
+        raise UsageError(
+            f"Parquet cannot hold column {show(bad.name)} of type {bad.type}", "leave it out, or write csv"
+        ) from None
+
+
+def storable(field: pa.Field) -> bool:
+    try:
+        pq.ParquetWriter(Drain(), pa.schema([field])).close()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return False
+    return True
+
+
+def group_rows(schema: pa.Schema) -> int:
+    """Rows in a row group: what fits into its bytes, by the types alone."""
+    row = max(1, sum(width(kind) for kind in schema.types))
+    return max(LEAST_ROWS, min(MOST_ROWS, GROUP_BYTES // row))
+
+
+def width(kind: pa.DataType) -> int:
+    """Bytes of a value, guessed where the type leaves it open."""
+    if pa.types.is_fixed_size_list(kind):
+        return int(kind.list_size) * width(kind.value_type)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return LIST_LENGTH * width(kind.value_type)
+    if pa.types.is_struct(kind):
+        return sum(width(field.type) for field in kind)
+    try:
+        return (int(kind.bit_width) + 7) // 8
+    except ValueError:  # no fixed width
+        return TEXT_BYTES

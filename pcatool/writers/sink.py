@@ -1,0 +1,190 @@
+"""Where bytes go: standard output, a device or pipe, or a file that appears whole or not at all.
+
+A file is written beside its place under a temporary name and renamed over it at the end, so a run that fails leaves
+what was there. Devices and pipes are written straight: renaming onto one would replace it with a file.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from types import TracebackType
+
+from pcatool.errors import FileError
+from pcatool.writers.compression import Compressor, Data, compression_of
+from pcatool.writers.target import STDOUT, Target, exists, look_at
+
+__all__ = ["AtomicFile", "Sink", "check_target", "open_sink", "write_whole"]
+
+# A file name has at most 255 bytes; what the temporary name adds has 30.
+LONGEST_STEM = 255 - 30
+
+
+class Sink:
+    """Bytes to an open descriptor. The end of the `with` block is the end of the data; an exception in it is not."""
+
+    def __init__(self, label: str, descriptor: int, compressor: Compressor | None, owned: bool) -> None:
+        self.label = label
+        self._descriptor = descriptor
+        self._compressor = compressor
+        self._owned = owned  # closed at the end; standard output is not ours to close
+
+    def write(self, data: Data) -> None:
+        """Hand the data on at once, all of it."""
+        self._send(self._compressor.feed(data) if self._compressor else data)
+
+    def _send(self, data: Data) -> None:
+        rest = memoryview(data).cast("B")
+        try:
+            while rest:
+                rest = rest[self._write_some(rest) :]
+        except BrokenPipeError:
+            raise  # the reader had enough: no error of ours
+        except OSError as error:
+            raise FileError.from_os(self.label, "write", error) from error
+
+    def _write_some(self, data: memoryview) -> int:
+        try:
+            return os.write(self._descriptor, data)
+        except BlockingIOError:  # another program sharing the pipe made it non-blocking
+            select.select([], [self._descriptor], [])
+            return 0
+
+    def __enter__(self) -> Sink:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._abandon()
+            return
+        try:
+            if self._compressor:
+                self._send(self._compressor.finish())
+            self._finish()
+        except OSError as failure:
+            self._abandon()
+            if isinstance(failure, BrokenPipeError):
+                raise
+            raise FileError.from_os(self.label, "write", failure) from failure
+        except BaseException:
+            self._abandon()
+            raise
+
+    def _close(self) -> None:
+        """Once only: the number may belong to another file by the second time."""
+        if self._owned:
+            self._owned = False
+            os.close(self._descriptor)
+
+    def _finish(self) -> None:
+        self._close()
+
+    def _abandon(self) -> None:
+        with suppress(OSError):
+            self._close()
+
+
+class AtomicFile(Sink):
+    """A file that appears under its name whole, in one step, or not at all."""
+
+    def __init__(self, target: Target, compressor: Compressor | None, no_clobber: bool) -> None:
+        self._target = target.path
+        stem = os.fsdecode(os.fsencode(target.path.name)[:LONGEST_STEM])
+        self._temporary = target.path.with_name(f".{stem}.{os.urandom(8).hex()}.pcatool-tmp")
+        self._no_clobber = no_clobber
+        # The mode given here is cut down by the umask; that of an old file is set on top, never wider in between.
+        mode = 0o600 if target.there else 0o666
+        try:
+            descriptor = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        except OSError as error:
+            raise FileError.from_os(target.label, "write", error) from error
+        super().__init__(target.label, descriptor, compressor, owned=True)
+        if target.there:
+            self._take_after(target.there)
+
+    def _take_after(self, old: os.stat_result) -> None:
+        """Owner and mode of the file to be replaced, as far as we may."""
+        with suppress(OSError):
+            os.fchown(self._descriptor, old.st_uid, old.st_gid)
+        with suppress(OSError):
+            os.fchmod(self._descriptor, stat.S_IMODE(old.st_mode) & 0o777)
+
+    def _finish(self) -> None:
+        os.fsync(self._descriptor)
+        self._close()
+        if self._no_clobber:
+            self._link()
+        else:
+            self._temporary.replace(self._target)
+        self._sync_folder()
+
+    def _link(self) -> None:
+        """Give the file its name unless someone else took it meanwhile."""
+        try:
+            os.link(self._temporary, self._target)
+        except FileExistsError:
+            raise exists(self.label) from None
+        except OSError:  # no hard links on this file system
+            self._reserve()
+            self._temporary.replace(self._target)
+        else:
+            self._temporary.unlink()
+
+    def _reserve(self) -> None:
+        """Take the name with an empty file of ours, for the rename to replace; this too fails if it is taken."""
+        try:
+            os.close(os.open(self._target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            raise exists(self.label) from None
+
+    def _sync_folder(self) -> None:
+        """Make the new name last through a power cut; not every file system can, and the file is in place."""
+        with suppress(OSError):
+            folder = os.open(self._target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+    def _abandon(self) -> None:
+        super()._abandon()
+        with suppress(OSError):
+            self._temporary.unlink()
+
+
+def open_sink(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = (), compress: bool = True) -> Sink:
+    """The sink for an output name; `-` or nothing is standard output. Compressed when the name says so."""
+    target = look_at(output, no_clobber, inputs)
+    ending = compression_of(target.label) if compress else ""
+    compressor = Compressor(ending) if ending else None
+    if target.descriptor == STDOUT:
+        return Sink(target.label, STDOUT, compressor, owned=False)
+    if target.descriptor is None and not target.straight:
+        return AtomicFile(target, compressor, no_clobber)
+    try:
+        return Sink(target.label, open_straight(target), compressor, owned=True)
+    except OSError as error:
+        raise FileError.from_os(target.label, "write", error) from error
+
+
+def open_straight(target: Target) -> int:
+    """A descriptor of our own for a device, a pipe or an open stream; a named pipe waits here for its reader."""
+    if target.descriptor is not None:
+        return os.dup(target.descriptor)
+    return os.open(target.path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+
+
+def check_target(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = ()) -> None:
+    """Refuse now what `open_sink` would refuse after hours of work; nothing is created."""
+    look_at(output, no_clobber, inputs)
+
+
+def write_whole(output: str | None, data: Data, *, no_clobber: bool, inputs: Sequence[str] = ()) -> None:
+    """Write one piece of data as it is, never compressed: a model file has its own form whatever its name."""
+    with open_sink(output, no_clobber=no_clobber, inputs=inputs, compress=False) as sink:
+        sink.write(data)
