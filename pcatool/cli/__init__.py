@@ -8,7 +8,22 @@ __all__ = ["main"]
 def main() -> None:
     """Entry point of the `pcatool` program."""
     import sys
+    import warnings
+
+    from pcatool.cli.process import hold_standard_streams, stoppable
+
+    hold_standard_streams()
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # those of libraries name paths and lines; ours are notices, not Python's
+    with stoppable():  # before anything that takes time is imported
+        from pcatool.cli.outcome import guarded
+
+        sys.exit(guarded(run, debug="--debug" in sys.argv))
+
+
+def run() -> int:
+    import sys
 
     from pcatool.cli.app import run
 
-    sys.exit(run(sys.argv[1:]))
+    return run(sys.argv[1:])

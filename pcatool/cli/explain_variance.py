@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import sys
-
 from pcatool.cli.outcome import Speaker, print_result
-from pcatool.cli.shared import Subject, lacks_input, variance_report
+from pcatool.cli.shared import Screen, Subject, lacks_input, variance_report
 from pcatool.options import FitOptions, GeneralOptions, ReportOptions, SelectOptions, TableOptions
 
 NAME = "explain-variance"
+USAGE = "MODEL|DATA... [OPTIONS]"
 
 
 def run(
     *,
     subject: Subject = None,
     report: ReportOptions,
-    table: TableOptions,
     select: SelectOptions,
+    table: TableOptions,
     options: FitOptions,
     general: GeneralOptions,
 ) -> int:
-    """What each number of components keeps and loses.
+    """Print what each number of components keeps.
 
-    pcatool explain-variance model.npz
+    One row for each component: its eigenvalue and its share, and what is captured and lost by all of them up to it.
+
+    Examples:
+      pcatool explain-variance houses.npz
+      pcatool explain-variance sample_data/digits.csv -x digit --threshold 0.95
+      cat sample_data/orders.csv | pcatool explain-variance -c items-shipping \\
+          --missing drop -s --format markdown
     """
-    if lacks_input(subject, NAME, "MODEL|DATA"):
+    if lacks_input(subject, NAME, USAGE):
         return 2
     from pcatool import pipeline
     from pcatool.render import summary
@@ -42,7 +47,7 @@ def run(
         facts["variance"] = [dict(zip(columns, row, strict=True)) for row in rows]
         text = None
     else:
-        form = report.format or ("table" if sys.stdout is not None and sys.stdout.isatty() else "csv")
+        form = report.format or ("table" if Screen.now().terminal else "csv")
         text = variance_report(model, form)
     if text is not None:
         print_result(text)

@@ -7,37 +7,45 @@ from typing import Annotated
 import typer
 
 from pcatool.cli.outcome import Speaker
-from pcatool.cli.shared import Inputs, lacks_input
+from pcatool.cli.shared import Inputs, NoClobber, lacks_input, refuse_binary
+from pcatool.errors import UsageError
 from pcatool.options import FitOptions, GeneralOptions, SelectOptions, TableOptions
 
 NAME = "fit"
+USAGE = "[INPUT...] -o MODEL [OPTIONS]"
 
 
 def run(
     *,
     inputs: Inputs = None,
     output: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "-o", "--output", metavar="MODEL", help="Write the model here; - is standard output.",
-            rich_help_panel="Output", show_default=False,
+            "-o", "--output", metavar="MODEL", help="Write the model here, replacing the file in one step; "
+            "- is standard output.", rich_help_panel="Output", show_default=False,
         ),
-    ],
-    no_clobber: Annotated[
-        bool,
-        typer.Option("--no-clobber", help="Refuse to replace a file that exists.", rich_help_panel="Output"),
-    ] = False,
-    table: TableOptions,
+    ] = None,
+    no_clobber: NoClobber = False,
     select: SelectOptions,
+    table: TableOptions,
     options: FitOptions,
     general: GeneralOptions,
 ) -> int:  # fmt: skip
     """Fit a model to the rows of a table and save it.
 
-    cat train.csv | pcatool fit -o model.npz
+    Columns of numbers are used, columns of text are left out and named.
+
+    Examples:
+      pcatool fit sample_data/houses.csv -o houses.npz
+      cat sample_data/digits.csv | pcatool fit -x digit -k 10 -o digits.npz
+      pcatool fit sample_data/orders.csv -c items-days_to_deliver -s \\
+          --missing drop -v -o orders.npz
     """
-    if lacks_input(inputs, NAME, "[INPUT...] -o MODEL"):
+    if lacks_input(inputs, NAME, USAGE):
         return 2
+    if output is None:
+        raise UsageError("fit needs -o MODEL, the file to write the model to", "-o - writes to standard output")
+    refuse_binary(output, "a model")
     from pcatool import pipeline
     from pcatool.render.summary import fit_facts, fit_lines
 

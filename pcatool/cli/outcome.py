@@ -4,100 +4,93 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from types import FrameType
 from typing import Any
 
-from pcatool.errors import PcatoolError
+from pcatool.cli.process import occupy
+from pcatool.errors import FileError, PcatoolError, show
 from pcatool.notices import Notices
 from pcatool.options import GeneralOptions
 
-__all__ = ["Speaker", "guarded", "print_result", "say"]
-
-SIGNALS = ("SIGHUP", "SIGINT", "SIGTERM")
-
-
-class Stopped(BaseException):
-    """A signal asked the run to end; everything half-done is cleaned up on the way out."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise Stopped(number)
+__all__ = ["Speaker", "guarded", "print_result", "say", "tell"]
 
 
 def guarded(run: Callable[[], int], *, debug: bool) -> int:
     """Run, and turn whatever happens into an exit code of the table in the help."""
-    for name in SIGNALS:
-        number = getattr(signal, name, None)
-        # A signal that was set to be ignored, as nohup does, stays so.
-        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, _stop)
     try:
-        code = run()
-        _flush()
-        return code
-    except PcatoolError as error:
-        if debug:
-            traceback.print_exc()
-        say(f"pcatool: error: {error}")
-        return error.exit_code
-    except BrokenPipeError:
-        # Whoever read the output has what they wanted.
-        _let_go_of_stdout()
-        return 0
-    except Stopped as stopped:
-        return 128 + stopped.number
-    except KeyboardInterrupt:
-        return 130
-    except MemoryError:
-        say("pcatool: error: out of memory; use fewer columns, or a machine with more")
-        return 6
-    except OSError as error:
-        if debug:
-            traceback.print_exc()
-        say(f"pcatool: error: {error.strerror or error}" + (f": {error.filename!r}" if error.filename else ""))
-        return 5
-    except Exception as error:
-        if debug:
-            traceback.print_exc()
-        say(f"pcatool: error: unexpected {type(error).__name__}: {error}; --debug shows where, please report it")
-        return 6
+        return run()
+    except BaseException as error:
+        return _code_of(error, debug)
 
 
-def _flush() -> None:
-    if sys.stdout is not None and not sys.stdout.closed:
-        sys.stdout.flush()
+def _code_of(error: BaseException, debug: bool) -> int:
+    """What is said of an error, and its exit code."""
+    if debug and isinstance(error, Exception):
+        traceback.print_exception(error)
+    match error:
+        case BrokenPipeError():
+            _let_go_of_stdout()  # whoever read the output has what they wanted
+            return 0
+        case PcatoolError():
+            return _failed(str(error), error.exit_code)
+        case KeyboardInterrupt():
+            return 130
+        case MemoryError():
+            return _failed("out of memory; use fewer columns, or a machine with more", 6)
+        case OSError():
+            what = show(error.filename) if error.filename else "what is needed"
+            return _failed(f"cannot read or write {what}: {error.strerror or error}", 5)
+        case Exception():
+            return _failed(f"unexpected {type(error).__name__}: {error}; --debug shows where, please report it", 6)
+    raise error
+
+
+def _failed(text: str, code: int) -> int:
+    _let_go_of_stdout()
+    tell(f"error: {text}")
+    return code
 
 
 def _let_go_of_stdout() -> None:
-    """Python flushes standard output when it exits; with nobody there that would be an error message."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    os.close(null)
+    """Python flushes standard output when it exits; where that cannot work it would be an error message."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        occupy(1, os.O_WRONLY)
+
+
+def tell(text: str) -> None:
+    """One line about the run. Names of files and columns are others' words: they must not steer a terminal."""
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    say(f"pcatool: {line}")
 
 
 def say(text: str) -> None:
-    """A line on standard error, if there is one."""
+    """Text on standard error, if there is one."""
     try:
         sys.stderr.write(text.rstrip("\n") + "\n")
         sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):
+    except (ValueError, AttributeError):
         return  # closed: there is nobody to tell
+    except OSError:
+        occupy(2, os.O_WRONLY)  # or Python would try again when it exits, and call that a failure
 
 
 def print_result(text: str) -> None:
     """A result on standard output, written through at once so that a full disk is noticed here."""
     if sys.stdout is None:
-        raise OSError(9, "standard output is closed")
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
-    sys.stdout.flush()
+        raise FileError("cannot write 'standard output': it is closed")
+    try:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise FileError.from_os("standard output", "write", error) from error
 
 
 class Speaker(Notices):
@@ -109,7 +102,7 @@ class Speaker(Notices):
 
     def show(self, kind: str, text: str) -> None:
         if not self.general.quiet:
-            say(f"pcatool: {kind}: {text}")
+            tell(f"{kind}: {text}")
 
     def close(self, facts: Mapping[str, Any], lines: list[str], *, stdout_free: bool) -> None:
         """The closing summary: an object with `--json`, lines on a terminal or with `-v`."""
@@ -122,4 +115,4 @@ class Speaker(Notices):
         on_terminal = sys.stderr is not None and sys.stderr.isatty()
         if not self.general.quiet and (self.general.verbose or (on_terminal and not self.general.json)):
             for line in lines:
-                say(f"pcatool: {line}")
+                tell(line)

@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from pcatool.cli.outcome import Speaker
-from pcatool.cli.shared import Inputs, ModelPath, lacks_input
+from pcatool.cli.shared import Inputs, ModelPath, lacks_input, model_of, refuse_binary
 from pcatool.errors import UsageError, show
 from pcatool.options import ApplyOptions, GeneralOptions, OutputOptions, TableOptions
 
 NAME = "reconstruct"
+USAGE = "MODEL [INPUT...] [-o OUT] [OPTIONS]"
 
 
 def run(
@@ -30,20 +31,27 @@ def run(
     output: OutputOptions,
     general: GeneralOptions,
 ) -> int:  # fmt: skip
-    """Rows in original units, from scores, or from original rows with only what the components keep.
+    """Come back from scores to rows in original units.
 
-    pcatool reconstruct model.npz scores.csv > approx.csv
+    Given original rows instead, it projects them and comes back: what remains of a row is what the components keep.
+
+    Examples:
+      pcatool reconstruct houses.npz scores.csv > approx.csv
+      pcatool reconstruct digits.npz sample_data/digits.csv -k 5 --keep digit
+      pcatool transform houses.npz sample_data/houses.csv |
+          pcatool reconstruct houses.npz
     """
     if source not in (None, "scores", "rows"):
         raise UsageError(f"--from {show(source)} is neither scores nor rows")
-    if model != "-" and lacks_input(inputs, NAME, "MODEL [INPUT...] [-o OUT]"):
+    if lacks_input(inputs, NAME, USAGE):
         return 2
+    if output.output_format == "parquet":
+        refuse_binary(output.output, "Parquet")
     from pcatool import pipeline
-    from pcatool.modelfile import load_model
     from pcatool.render.summary import apply_facts, apply_lines
 
     speaker = Speaker(general)
-    results = pipeline.reconstruct(load_model(model), inputs or [], table, apply, source, speaker)
+    results = pipeline.reconstruct(model_of(model, inputs), inputs or [], table, apply, source, speaker)
     pipeline.write(results, output, model)
     facts = apply_facts(NAME, results.model, results.tally, results.errors.mean, output.output)
     speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pcatool.cli.outcome import Speaker, print_result
-from pcatool.cli.shared import Subject, lacks_input, variance_report
+from pcatool.cli.shared import NoClobber, Screen, Subject, lacks_input, variance_report
 from pcatool.errors import UsageError, show
 from pcatool.options import FitOptions, GeneralOptions, SelectOptions, TableOptions
 
@@ -18,6 +15,7 @@ if TYPE_CHECKING:
     from pcatool.model import Model
 
 NAME = "scree"
+USAGE = "MODEL|DATA... [-o PICTURE] [OPTIONS]"
 FORMS = ("chart", "table", "csv", "json", "markdown")
 
 
@@ -32,28 +30,33 @@ def run(
             rich_help_panel="Output", show_default=False,
         ),
     ] = None,
-    no_clobber: Annotated[
-        bool,
-        typer.Option("--no-clobber", help="Refuse to replace a file that exists.", rich_help_panel="Output"),
-    ] = False,
+    no_clobber: NoClobber = False,
     form: Annotated[
         str,
-        typer.Option("--format", metavar="|".join(FORMS), help="The drawing, or its numbers.", rich_help_panel="Output"),
+        typer.Option(
+            "--format", metavar="FORM", help=f"The drawing, or its numbers. One of: {', '.join(FORMS)}.",
+            rich_help_panel="Output",
+        ),
     ] = "chart",
-    table: TableOptions,
     select: SelectOptions,
+    table: TableOptions,
     options: FitOptions,
     general: GeneralOptions,
 ) -> int:  # fmt: skip
-    """Draw the eigenvalues: how fast they fall, what they add up to, where k lies.
+    """Draw the eigenvalues and what they add up to.
 
-    pcatool scree model.npz
+    One bar for each component, with marks below the last one kept and at the largest drop.
+
+    Examples:
+      pcatool scree houses.npz
+      pcatool scree sample_data/digits.csv -x digit -k 0.9
+      pcatool scree digits.npz -o scree.svg
     """
     if form not in FORMS:
         raise UsageError(f"--format {show(form)} is none of {', '.join(FORMS)}")
     if output is not None and form != "chart":
         raise UsageError("-o draws a picture, --format prints numbers", "use one of the two")
-    if lacks_input(subject, NAME, "MODEL|DATA [-o PICTURE]"):
+    if lacks_input(subject, NAME, USAGE):
         return 2
     from pcatool import pipeline
     from pcatool.render import summary
@@ -70,16 +73,15 @@ def run(
 
 
 def _chart(model: Model) -> str:
-    """The chart as wide as the terminal, in its characters; colour only where it is seen and wanted."""
+    """The chart as wide as the terminal, in its characters."""
     from pcatool.render.chart import scree_chart
 
-    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
-    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    screen = Screen.now()
     return scree_chart(
         model.variance,
         kept=model.k,
-        width=shutil.get_terminal_size((80, 24)).columns,
-        color=color,
-        unicode=encoding.startswith("utf"),
+        width=screen.width,
+        color=screen.color,
+        unicode=screen.unicode,
         total_components=model.d,
     )

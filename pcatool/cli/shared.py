@@ -2,44 +2,125 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pcatool.cli.outcome import say
+from pcatool.errors import FileError, ModelError, UsageError
 
 if TYPE_CHECKING:
     from pcatool.model import Model
 
-__all__ = ["Inputs", "ModelPath", "Subject", "lacks_input", "variance_report"]
+__all__ = [
+    "Inputs",
+    "ModelPath",
+    "NoClobber",
+    "Screen",
+    "Subject",
+    "lacks_input",
+    "model_of",
+    "refuse_binary",
+    "variance_report",
+]
+
+STDIN = "-"
 
 Inputs = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[INPUT]...",
+        metavar="INPUT...",
         help="CSV or Parquet: files, folders, globs; - or nothing is standard input.",
         show_default=False,
     ),
 ]
 ModelPath = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A model made by pcatool fit; - is standard input.", show_default=False)
+    str, typer.Argument(metavar="MODEL", help="A file made by pcatool fit; - is standard input.", show_default=False)
 ]
 Subject = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[MODEL|DATA]...", help="A model, or data to fit first; - or nothing is standard input.", show_default=False
+        metavar="MODEL|DATA...",
+        help="A model, or data to fit first; - or nothing is standard input.",
+        show_default=False,
     ),
+]
+NoClobber = Annotated[
+    bool, typer.Option("--no-clobber", help="Refuse to replace a file that exists.", rich_help_panel="Output")
 ]
 
 
 def lacks_input(inputs: list[str] | None, command: str, usage: str) -> bool:
     """A person at a terminal who gave nothing to read gets help instead of a program that waits."""
-    if inputs or sys.stdin is None or not sys.stdin.isatty():
+    if inputs and STDIN not in inputs:
         return False
-    say(f"usage: pcatool {command} {usage}\nNothing to read: name a file, or pipe one in. See 'pcatool {command} --help'.")
+    if sys.stdin is None:
+        raise FileError("standard input is closed", "give a file, or a pipe")
+    if inputs or not sys.stdin.isatty():
+        return False
+    say(
+        f"usage: pcatool {command} {usage}\n"
+        f"Nothing to read: name a file, or pipe one in, as in: cat data.csv | pcatool {command} ...\n"
+        f"See 'pcatool {command} --help'."
+    )
     return True
+
+
+def refuse_binary(output: str | None, what: str) -> None:
+    """Bytes on a terminal are of no use, and may garble it."""
+    if output in (None, "-") and sys.stdout is not None and sys.stdout.isatty():
+        raise UsageError(f"{what} is binary, and standard output is a terminal", "name a file with -o, or redirect it")
+
+
+def model_of(path: str, inputs: Sequence[str] | None) -> Model:
+    """The model to apply; given the wrong way round, the arguments are told apart."""
+    from pcatool.modelfile import load_model
+
+    if path == STDIN and (not inputs or STDIN in inputs):
+        raise UsageError("standard input cannot be both the model and the data", "name a file for one of them")
+    try:
+        return load_model(path)
+    except ModelError as error:
+        if any(is_zip(name) for name in inputs or ()):
+            raise UsageError(error.message, "the model comes first, then the data") from None
+        raise
+
+
+def is_zip(path: str) -> bool:
+    with suppress(OSError, ValueError):
+        if Path(path).is_file():  # a pipe must not be read, nor waited for
+            with Path(path).open("rb") as file:
+                return file.read(4) == b"PK\x03\x04"
+    return False
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What standard output can show."""
+
+    terminal: bool
+    width: int
+    color: bool
+    unicode: bool
+
+    @classmethod
+    def now(cls) -> Screen:
+        """The width and characters of the terminal; colour only where it is seen and wanted."""
+        encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
+        terminal = sys.stdout is not None and sys.stdout.isatty()
+        return cls(
+            terminal=terminal,
+            width=shutil.get_terminal_size((80, 24)).columns,
+            color=terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
+            unicode=encoding.startswith("utf"),
+        )
 
 
 def variance_report(model: Model, form: str) -> str:
@@ -47,6 +128,7 @@ def variance_report(model: Model, form: str) -> str:
     from pcatool.render.summary import how_fitted
     from pcatool.render.tables import render_table
 
-    width = shutil.get_terminal_size((100, 24)).columns if form == "table" else None
+    screen = Screen.now()
     caption = f"{how_fitted(model)}; k = {model.k} kept"
-    return render_table(model.variance.columns(), form, caption=caption, width=width)
+    columns = model.variance.columns()
+    return render_table(columns, form, caption=caption, width=screen.width, color=screen.color, unicode=screen.unicode)

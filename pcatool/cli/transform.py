@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pcatool.cli.outcome import Speaker
-from pcatool.cli.shared import Inputs, ModelPath, lacks_input
+from pcatool.cli.shared import Inputs, ModelPath, lacks_input, model_of, refuse_binary
 from pcatool.options import ApplyOptions, GeneralOptions, OutputOptions, TableOptions
 
 NAME = "transform"
+USAGE = "MODEL [INPUT...] [-o OUT] [OPTIONS]"
 
 
 def run(
@@ -18,18 +19,26 @@ def run(
     output: OutputOptions,
     general: GeneralOptions,
 ) -> int:
-    """Scores of new rows: columns PC1, PC2, ..., one row for each row read.
+    """Project rows onto a model: scores PC1, PC2, ...
 
-    cat new.csv | pcatool transform model.npz > scores.csv
+    One row for each row read, in the same order. The model's columns are found by name, wherever they stand; other
+    columns are ignored, or passed through with --keep.
+
+    Examples:
+      pcatool transform houses.npz sample_data/houses.csv -o scores.csv
+      cat sample_data/digits.csv | pcatool transform digits.npz -k 2 --keep digit
+      pcatool transform orders.npz sample_data/orders.csv --missing keep \\
+          --with-error -o scores.parquet
     """
-    if model != "-" and lacks_input(inputs, NAME, "MODEL [INPUT...] [-o OUT]"):
+    if lacks_input(inputs, NAME, USAGE):
         return 2
+    if output.output_format == "parquet":
+        refuse_binary(output.output, "Parquet")
     from pcatool import pipeline
-    from pcatool.modelfile import load_model
     from pcatool.render.summary import apply_facts, apply_lines
 
     speaker = Speaker(general)
-    results = pipeline.transform(load_model(model), inputs or [], table, apply, speaker)
+    results = pipeline.transform(model_of(model, inputs), inputs or [], table, apply, speaker)
     pipeline.write(results, output, model)
     facts = apply_facts(NAME, results.model, results.tally, results.errors.mean, output.output)
     speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))

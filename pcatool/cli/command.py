@@ -1,0 +1,105 @@
+"""A subcommand as Typer runs it: its help as a plain page, its words taken as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+from pcatool.cli.outcome import print_result
+from pcatool.cli.page import Entry, page
+from pcatool.cli.usage import no_command, refuse_single_dash, refuse_swallowed
+
+__all__ = ["Command", "Group"]
+
+# In the order of the page: what shapes the result first, what most calls can do without last.
+PANELS = ("Model", "Output", "Input", "General")
+
+
+class AsGiven:
+    """Stands in for Typer's conversions by pydantic, whose import takes a fifth of a small run: ours are all texts."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        return () if value is None and (param.multiple or param.nargs == -1) else value
+
+
+def as_given(params: list[Any]) -> list[Any]:
+    for param in params:
+        vars(param)["get_runtime_param"] = AsGiven
+        if "--help" in param.opts:
+            param.callback = show_help
+    return params
+
+
+def show_help(ctx: Any, param: Any, wanted: bool) -> None:
+    if wanted:
+        print_result(ctx.get_help())
+        ctx.exit()
+
+
+class Command(TyperCommand):
+    """One subcommand. Its help text is the docstring of its function, line by line."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return as_given(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        refuse_single_dash(self, args)
+        rest = super().parse_args(ctx, args)
+        refuse_swallowed(self, ctx.params)
+        return rest
+
+    def get_usage(self, ctx: Any) -> str:
+        return f"Usage: pcatool {self.name} {self.options_metavar}"
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        named: dict[str, list[Entry]] = {"Arguments": [], **{panel: [] for panel in PANELS}}
+        for param in self.get_params(ctx):
+            if param.param_type_name == "argument":
+                named["Arguments"].append((param.metavar or "", getattr(param, "help", "") or ""))
+            else:
+                panel = getattr(param, "rich_help_panel", None) or PANELS[-1]
+                named.setdefault(panel, []).append((spelled(param), explained(param)))
+        formatter.write(page(self.get_usage(ctx), self.help or "", named))
+
+
+class Group(TyperGroup):
+    """The program itself."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return as_given(super().get_params(ctx))
+
+    def get_usage(self, ctx: Any) -> str:
+        return "Usage: pcatool COMMAND [ARGUMENTS] [OPTIONS]"
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands:
+            raise no_command(args[0], self.commands)
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        named = {
+            "Commands": [(name, first_line(command)) for name, command in self.commands.items()],
+            "Options": [(spelled(param), explained(param)) for param in self.get_params(ctx)],
+        }
+        formatter.write(page(self.get_usage(ctx), self.help or "", named))
+
+
+def first_line(command: Any) -> str:
+    return (command.help or "").partition("\n")[0]
+
+
+def spelled(param: Any) -> str:
+    """An option with its value: `-o, --output FILE`, `    --header / --no-header`."""
+    names = ", ".join(sorted(param.opts, key=len))
+    names = f"    {names}" if names.startswith("--") else names
+    names += "".join(f" / {name}" for name in param.secondary_opts)
+    return names if param.is_flag else f"{names} {param.metavar}"
+
+
+def explained(param: Any) -> str:
+    default = getattr(param, "show_default", None)
+    shown = default if isinstance(default, str) else param.default if default is True else None
+    if param.is_flag and not isinstance(default, str):
+        shown = param.opts[-1] if param.default and param.secondary_opts else None
+    return f"{param.help or ''}{f' [default: {shown}]' if shown is not None else ''}"

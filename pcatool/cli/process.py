@@ -1,0 +1,89 @@
+"""The process among others: signals, and standard descriptors that are closed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+__all__ = ["hold_standard_streams", "occupy", "stoppable"]
+
+NUMBERS = [getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM") if hasattr(signal, name)]
+
+PATIENCE = 0.05  # seconds until a signal that the main thread did not notice is sent to it again
+
+
+class Stopped(BaseException):
+    """A signal asked the run to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Within it SIGHUP, SIGINT and SIGTERM unwind the run, so that all half-done is cleaned up, to its exit code."""
+    # A signal that was set to be ignored, as nohup does, stays so.
+    heeded = [number for number in NUMBERS if signal.getsignal(number) != signal.SIG_IGN]
+    _answer(heeded, Wish())
+    try:
+        yield
+    except Stopped as stopped:
+        raise SystemExit(128 + stopped.number) from None
+    finally:
+        _answer(heeded, signal.SIG_DFL)
+
+
+def _answer(numbers: list[int], answer: Any) -> None:
+    for number in numbers:
+        signal.signal(number, answer)
+
+
+class Wish:
+    """What a signal does. Another within a second is the same wish, and must not break the clean-up off."""
+
+    def __init__(self) -> None:
+        self.since = float("-inf")
+        noticed, wakeup = os.pipe()
+        os.set_blocking(wakeup, False)
+        signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+        threading.Thread(target=self._nudge, args=(noticed, threading.get_ident()), daemon=True).start()
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if time.monotonic() > self.since + 1:
+            self.since = time.monotonic()
+            raise Stopped(number)
+
+    def _nudge(self, noticed: int, main: int) -> None:
+        """Of two signals at a time one may reach a thread of BLAS, and the main thread goes on waiting for input."""
+        while numbers := os.read(noticed, 1):
+            time.sleep(PATIENCE)
+            while self.since == float("-inf"):
+                signal.pthread_kill(main, numbers[0])
+                time.sleep(PATIENCE)
+
+
+def hold_standard_streams() -> None:
+    """Occupy the standard descriptors that are closed: a file opened later must not be taken for one of them.
+
+    Each is held so that using it still fails, as it would when closed.
+    """
+    for descriptor, stream, useless in ((0, sys.stdin, os.O_WRONLY), (1, sys.stdout, os.O_RDONLY)):
+        if stream is None:
+            occupy(descriptor, useless)
+    if sys.stderr is None:
+        occupy(2, os.O_WRONLY)
+
+
+def occupy(descriptor: int, mode: int) -> None:
+    null = os.open(os.devnull, mode)
+    if null != descriptor:
+        os.dup2(null, descriptor)
+        os.close(null)

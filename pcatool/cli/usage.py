@@ -1,0 +1,110 @@
+"""Wrong calls in one line each: what is wrong, and the call that would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from typer.exceptions import TyperException
+
+from pcatool.errors import UsageError, nearest, show
+
+__all__ = ["no_command", "refuse_single_dash", "refuse_swallowed", "sentence"]
+
+# How others call what there is here: scikit-learn, pandas, csvkit, Miller.
+ELSEWHERE = {
+    "--n-components": "--components",
+    "--scale": "--standardize",
+    "--normalize": "--standardize",
+    "--zscore": "--standardize",
+    "--sep": "--delimiter",
+    "--separator": "--delimiter",
+    "--ifs": "--delimiter",
+    "--fs": "--delimiter",
+    "--na": "--null-value",
+    "--na-values": "--null-value",
+    "--skiprows": "--skip-lines",
+    "--no-header-row": "--no-header",
+    "--usecols": "--columns",
+    "--select": "--columns",
+    "--drop": "--exclude",
+    "--out": "--output",
+    "--precision": "--float-format",
+}
+
+
+def sentence(error: TyperException, program: Any, arguments: Sequence[str]) -> str:
+    """The parser's error in the words of this program."""
+    context = getattr(error, "ctx", None)
+    command = context.command if context is not None else _command_in(arguments, program)
+    text = _what(error, command, program)
+    path = "pcatool" if command is program else f"pcatool {command.name}"
+    return text if text.endswith("?") else f"{text}; see '{path} --help'"
+
+
+def _command_in(arguments: Sequence[str], program: Any) -> Any:
+    return next((program.commands[word] for word in arguments if word in program.commands), program)
+
+
+def _what(error: TyperException, command: Any, program: Any) -> str:
+    option: str = getattr(error, "option_name", "")
+    kind = type(error).__name__
+    if kind == "NoSuchOption":
+        return _no_option(option, command, program)
+    if kind == "BadOptionUsage" and "requires" in str(error):
+        return f"{option} needs a value"
+    if kind == "MissingParameter":
+        param: Any = getattr(error, "param", None)
+        return f"{command.name} needs a {param.metavar}, {param.help[:1].lower()}{param.help[1:].partition(';')[0]}"
+    message = error.format_message().strip().rstrip(".")
+    return message[:1].lower() + message[1:]
+
+
+def _no_option(name: str, command: Any, program: Any) -> str:
+    having = [other.name for other in program.commands.values() if name in _options(other)]
+    if having and command is program:
+        return f"option {show(name)} belongs after the command, as in pcatool {having[0]} {name}"
+    if having:
+        return f"option {show(name)} is for {', '.join(having)}, not for {command.name}"
+    if command is not program and name.lstrip("-").lower() in _arguments(command):
+        return f"no option {show(name)}; it is given without one: pcatool {command.name} {command.options_metavar}"
+    near = ELSEWHERE.get(name) or (nearest(name, _options(command)) if name.startswith("--") else None)
+    return f"no option {show(name)}" + (f"; did you mean {near}?" if near in _options(command) else "")
+
+
+def _arguments(command: Any) -> list[str]:
+    """What is given by its place, in small letters: model, input, data."""
+    metavars = [param.metavar or "" for param in command.params if not param.opts[0].startswith("-")]
+    return [word.rstrip(".").lower() for metavar in metavars for word in metavar.split("|")]
+
+
+def no_command(name: str, known: Iterable[str]) -> UsageError:
+    known = list(known)
+    near = nearest(name, known)
+    if near is None and Path(name).exists():
+        return UsageError(f"{show(name)} is a file, not a command", f"say what to do with it: {', '.join(known)}")
+    return UsageError(f"no command {show(name)}", f"did you mean {near}?" if near else f"there are: {', '.join(known)}")
+
+
+def refuse_single_dash(command: Any, words: Sequence[str]) -> None:
+    """`-output x` would be read as `-o utput`."""
+    for word in words:
+        if len(word) > 2 and f"-{word.partition('=')[0]}" in _options(command):
+            raise UsageError(f"{show(word)} needs two dashes", f"write -{word}")
+
+
+def refuse_swallowed(command: Any, given: dict[str, Any]) -> None:
+    """`-o -v` would write a file called -v: a value that is an option was forgotten."""
+    options = _options(command)
+    for param in command.params:
+        values = given.get(param.name)
+        for value in values if isinstance(values, (list, tuple)) else [values]:
+            if value in options:
+                flag = param.opts[0]
+                raise UsageError(f"{flag} needs a value, and {value} is an option", f"give {flag} {param.metavar}")
+
+
+def _options(command: Any) -> list[str]:
+    names = [name for param in command.params for name in (*param.opts, *param.secondary_opts)]
+    return [name for name in names if name.startswith("-")]

@@ -1,0 +1,31 @@
+"""What the tests of the installed program share: where it is, and the plain world it runs in."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-cases", action="store_true", help="Write what the example folders give into them, for review."
+    )
+
+
+@pytest.fixture(scope="session")
+def plain_environment() -> dict[str, str]:
+    """Nothing of the caller's but the way to the programs; no terminal, no colour, UTF-8, lines of 80."""
+    programs = [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+    return {"PATH": os.pathsep.join(programs), "LC_ALL": "C.UTF-8", "COLUMNS": "80", "HOME": os.devnull}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder to run in, with the sample data at hand."""
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    return tmp_path

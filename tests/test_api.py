@@ -1,0 +1,360 @@
+"""`import pcatool`: everything the command line does, on arrays, frames, Arrow tables and paths."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import pcatool
+
+PUBLIC = {
+    "__version__",
+    "explain_variance",
+    "fit",
+    "load_model",
+    "reconstruct",
+    "save_model",
+    "transform",
+    "Model",
+    "PcatoolWarning",
+    "PcatoolError",
+    "DataError",
+    "FileError",
+    "ModelError",
+    "RefusedError",
+    "UsageError",
+}
+
+X = np.array([[10.0, 10.0, 1.0], [2.0, 2.0, 0.0], [7.0, 7.0, 2.0], [1.0, 1.0, 1.0], [5.0, 5.0, 1.0]])
+NAMES = ["price", "area", "floors"]
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    made = pd.DataFrame(X, columns=NAMES, index=["v", "w", "x", "y", "z"])
+    made["city"] = ["Ulm", "Bonn", "Ulm", "Kiel", "Bonn"]
+    return made
+
+
+@pytest.fixture
+def model() -> pcatool.Model:
+    return pcatool.fit(X, components=2)
+
+
+# --- names ---
+
+
+def test_public_names() -> None:
+    assert set(pcatool.__all__) == PUBLIC
+    assert set(dir(pcatool)) == PUBLIC
+    for name in PUBLIC:
+        assert getattr(pcatool, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'pcatool' has no attribute 'PCA'"):
+        _ = pcatool.PCA
+
+
+def test_star_import_gives_the_public_names() -> None:
+    script = "from pcatool import *; print(fit.__module__, Model.__name__, __version__)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["pcatool.api", "Model", pcatool.__version__]
+
+
+def test_errors_are_one_family() -> None:
+    family = {pcatool.DataError: 3, pcatool.FileError: 5, pcatool.ModelError: 4, pcatool.RefusedError: 6}
+    for kind, code in {**family, pcatool.UsageError: 2}.items():
+        assert issubclass(kind, pcatool.PcatoolError)
+        assert kind.exit_code == code
+    assert issubclass(pcatool.PcatoolWarning, UserWarning)
+
+
+# --- fit ---
+
+
+def test_fit_agrees_with_numpy(model: pcatool.Model) -> None:
+    values, vectors = np.linalg.eigh(np.cov(X.T, ddof=0))
+    np.testing.assert_allclose(model.eigenvalues, values[::-1], atol=1e-13)
+    np.testing.assert_allclose(np.abs(model.basis), np.abs(vectors[:, ::-1][:, :2]), atol=1e-12)
+    assert model.columns == ("c1", "c2", "c3")
+    assert model.n_samples == 5
+
+
+def test_every_form_of_the_data_gives_one_model(frame: pd.DataFrame, tmp_path: Path) -> None:
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    numbers = frame[NAMES]
+    forms = [frame[NAMES], pa.Table.from_pandas(numbers), tmp_path / "a.csv", str(tmp_path / "a.parquet"), frame]
+    models = [pcatool.fit(form, components=2, columns=NAMES) for form in forms]
+    parts = [tmp_path / "b.csv", tmp_path / "c.csv"]
+    frame[:2].to_csv(parts[0], index=False)
+    frame[2:].to_csv(parts[1], index=False)
+    models.append(pcatool.fit(parts, components=2, columns=NAMES))
+    for made in models:
+        assert made.columns == tuple(NAMES)
+        np.testing.assert_array_equal(made.basis, models[0].basis)
+        np.testing.assert_array_equal(made.eigenvalues, models[0].eigenvalues)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        X.tolist(),
+        X.astype(np.float32),
+        X.astype(int),
+        np.asfortranarray(X),
+        X[::-1],
+        np.vstack([X, X])[::2],
+        X.T.copy().T,
+    ],
+)
+def test_fit_takes_any_array_of_numbers(data: object) -> None:
+    assert pcatool.fit(data, components=1).columns == ("c1", "c2", "c3")
+
+
+def test_settings_are_those_of_the_command_line(frame: pd.DataFrame) -> None:
+    made = pcatool.fit(
+        frame, components="all", standardize=True, ddof=1, solver="svd", exclude="floors", missing="drop"
+    )
+    assert made.standardized
+    assert made.ddof == 1
+    assert made.columns == ("price", "area")
+    assert made.k == 1
+    assert not pcatool.fit(X, center=False).centered
+    assert pcatool.fit(X, components=0.5).k == 1
+    assert pcatool.fit(X, components=np.int64(2)).k == 2
+
+
+def test_text_columns_are_left_out_silently(frame: pd.DataFrame) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pcatool.fit(frame).columns == tuple(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"standardise": True}, "no setting called 'standardise'; did you mean standardize?"),
+        ({"k": 2}, "no setting called 'k'"),
+        ({"components": 0}, "-k '0' is not a number of components"),
+        ({"components": 1.5}, "-k '1.5' is not a number of components"),
+        ({"components": float("nan")}, "-k 'nan' is not a number of components"),
+        ({"components": ""}, "-k '' is not a number of components"),
+        ({"components": "al"}, "did you mean 'all'"),
+        ({"solver": "arpack"}, "--solver 'arpack' is none of"),
+        ({"ddof": 2}, "--ddof 2 is neither 0 nor 1"),
+        ({"missing": "ignore"}, "--missing 'ignore' is none of"),
+        ({"delimiter": "ab"}, "-d 'ab'"),
+    ],
+)
+def test_wrong_settings_are_refused_before_the_data_are_read(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(pcatool.UsageError) as caught:
+        pcatool.fit("nowhere.csv", **settings)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "message"),
+    [
+        (np.zeros(3), pcatool.UsageError, "1 dimensions"),
+        (np.zeros((3, 0)), pcatool.DataError, "no columns"),
+        (np.zeros((0, 2)), pcatool.DataError, "no rows"),
+        ([["a", "b"], ["c", "d"]], pcatool.DataError, "numbers"),
+        (np.ones((3, 2)), pcatool.DataError, "constant"),
+        (
+            np.array([[1.0, np.inf], [2.0, 3.0]]),
+            pcatool.DataError,
+            "the array, row 1, column 'c2': 'inf' is not finite",
+        ),
+        (np.array([[1.0, np.nan], [2.0, 3.0]]), pcatool.DataError, "1 of 2 row has missing cells"),
+        (X + 1j, pcatool.DataError, "numbers"),
+        (np.ma.masked_array(X, X == 10), pcatool.DataError, "1 of 5 row has missing cells"),
+        (pd.DataFrame(X, columns=["a", "b", "a"]), pcatool.DataError, "'a'"),
+        ("nowhere.csv", pcatool.FileError, "cannot read 'nowhere.csv'"),
+        ([], pcatool.UsageError, "the list is empty"),
+        ("", pcatool.UsageError, "empty name"),
+        (None, pcatool.UsageError, "0 dimensions"),
+    ],
+)
+def test_data_that_cannot_be_fitted(data: object, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        pcatool.fit(data)
+
+
+def test_a_callers_array_is_never_changed() -> None:
+    data = frozen(X)
+    for settings in ({}, {"standardize": True}, {"solver": "svd"}, {"center": False}):
+        model = pcatool.fit(data, components=2, **settings)
+        scores = frozen(pcatool.transform(model, data))
+        pcatool.reconstruct(model, data)
+        pcatool.reconstruct(model, scores, source="scores", header=False)
+    np.testing.assert_array_equal(data, X)
+
+
+# --- transform, reconstruct ---
+
+
+def test_transform_of_an_array_is_an_array(model: pcatool.Model) -> None:
+    scores = pcatool.transform(model, X)
+    assert isinstance(scores, np.ndarray)
+    np.testing.assert_allclose(scores, (X - X.mean(axis=0)) @ model.basis, atol=1e-12)
+    np.testing.assert_array_equal(pcatool.transform(model, X[1:2]), scores[1:2])
+    assert pcatool.transform(model, np.empty((0, 3))).shape == (0, 2)
+    assert pcatool.transform(model, X, components=1).shape == (5, 1)
+
+
+def test_transform_of_a_frame_keeps_its_index(frame: pd.DataFrame) -> None:
+    model = pcatool.fit(frame, components=2)
+    shuffled = frame[["city", "floors", "area", "price"]]
+    scores = pcatool.transform(model, shuffled)
+    assert list(scores.columns) == ["PC1", "PC2"]
+    assert list(scores.index) == list("vwxyz")
+    np.testing.assert_allclose(scores.to_numpy(), pcatool.transform(model, frame[NAMES]).to_numpy())
+    kept = pcatool.transform(model, frame, keep=["city"], with_error=True)
+    assert list(kept.columns) == ["city", "PC1", "PC2", "squared_error"]
+    pd.testing.assert_series_equal(kept["city"], frame["city"])
+    everything = pcatool.transform(model, frame, keep_all=True)
+    pd.testing.assert_frame_equal(everything[frame.columns.tolist()], frame)
+
+
+def test_an_array_has_no_names_and_is_matched_by_position(frame: pd.DataFrame) -> None:
+    model = pcatool.fit(frame, components=2)
+    scores = pcatool.transform(model, frame).to_numpy()
+    np.testing.assert_array_equal(pcatool.transform(model, X), scores)
+    np.testing.assert_allclose(pcatool.reconstruct(model, scores), pcatool.reconstruct(model, frame).to_numpy())
+    with pytest.raises(pcatool.DataError, match="2 columns without names, the model has 3"):
+        pcatool.transform(model, X[:, :2])
+
+
+def test_transform_of_an_arrow_table_is_one(frame: pd.DataFrame) -> None:
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    model = pcatool.fit(table, components=1)
+    scores = pcatool.transform(model, table, keep="city")
+    assert isinstance(scores, pa.Table)
+    assert scores.column_names == ["city", "PC1"]
+    assert scores["city"].equals(table["city"])
+
+
+def test_transform_from_file_to_file(frame: pd.DataFrame, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.parquet"
+    frame.to_csv(source, index=False)
+    model = pcatool.fit(source, components=2)
+    assert pcatool.transform(model, source, output=target, keep="city") is None
+    pd.testing.assert_frame_equal(pd.read_parquet(target), pcatool.transform(model, source, keep="city"))
+    with pytest.raises(pcatool.UsageError, match="same file as the input"):
+        pcatool.transform(model, source, output=source)
+    with pytest.raises(pcatool.FileError, match="exists"):
+        pcatool.transform(model, source, output=target, no_clobber=True)
+
+
+def test_a_missing_column_names_the_nearest(frame: pd.DataFrame) -> None:
+    model = pcatool.fit(frame)
+    with pytest.raises(pcatool.DataError, match=r"no column 'price' \(nearest: 'Price'\)"):
+        pcatool.transform(model, frame.rename(columns={"price": "Price"}))
+    with pytest.raises(pcatool.DataError, match="3"):
+        pcatool.transform(pcatool.fit(X), X[:, :2])
+
+
+def test_rows_with_holes(frame: pd.DataFrame) -> None:
+    model = pcatool.fit(frame, components=1)
+    frame.loc["w", "area"] = np.nan
+    with pytest.raises(pcatool.DataError, match="missing cell in column 'area'"):
+        pcatool.transform(model, frame)
+    scores = pcatool.transform(model, frame, missing="keep")
+    assert scores["PC1"].isna().tolist() == [False, True, False, False, False]
+
+
+def test_reconstruct_comes_back(frame: pd.DataFrame) -> None:
+    model = pcatool.fit(frame, components="all", standardize=True)
+    scores = pcatool.transform(model, frame)
+    again = pcatool.reconstruct(model, scores)
+    pd.testing.assert_frame_equal(again, frame[NAMES])
+    rows = pcatool.reconstruct(model, frame, components=1, with_error=True)
+    assert list(rows.columns) == [*NAMES, "squared_error"]
+    j = pcatool.explain_variance(model)["lost"][0]
+    assert rows["squared_error"].mean() == pytest.approx(j, rel=1e-12)
+
+
+def test_reconstruct_of_an_array_is_told_what_it_is(model: pcatool.Model) -> None:
+    scores = pcatool.transform(model, X)
+    np.testing.assert_allclose(pcatool.reconstruct(model, scores, source="scores"), X, atol=1e-12)
+    np.testing.assert_allclose(pcatool.reconstruct(model, X, source="rows"), X, atol=1e-12)
+    with pytest.raises(pcatool.UsageError, match="'both' is neither scores nor rows"):
+        pcatool.reconstruct(model, X, source="both")
+
+
+# --- models ---
+
+
+def test_explain_variance(model: pcatool.Model) -> None:
+    table = pcatool.explain_variance(model)
+    assert list(table.columns) == ["component", "eigenvalue", "share", "cumulative", "captured", "lost", "lost_share"]
+    assert table["component"].tolist() == [1, 2, 3]
+    np.testing.assert_allclose(table["captured"] + table["lost"], model.total_variance)
+    assert pcatool.explain_variance(model, threshold=0.9) == 1
+    for wrong in (0, 1, 1.5, float("nan")):
+        with pytest.raises(pcatool.UsageError, match="is not a share"):
+            pcatool.explain_variance(model, threshold=wrong)
+
+
+def test_explain_variance_of_data_fits_them_first(frame: pd.DataFrame, tmp_path: Path) -> None:
+    expected = pcatool.explain_variance(pcatool.fit(frame, standardize=True, ddof=1))
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    pcatool.save_model(pcatool.fit(frame, standardize=True, ddof=1), tmp_path / "m.npz")
+    for data in (frame, tmp_path / "a.csv"):
+        pd.testing.assert_frame_equal(pcatool.explain_variance(data, standardize=True, ddof=1), expected)
+    pd.testing.assert_frame_equal(pcatool.explain_variance(tmp_path / "m.npz"), expected)
+
+
+def test_save_and_load(model: pcatool.Model, tmp_path: Path) -> None:
+    path = tmp_path / "m.npz"
+    pcatool.save_model(model, path)
+    again = pcatool.load_model(path)
+    np.testing.assert_array_equal(again.basis, model.basis)
+    assert again.columns == model.columns
+    assert again.meta == model.meta
+    np.testing.assert_array_equal(pcatool.transform(path, X), pcatool.transform(model, X))
+    np.testing.assert_array_equal(pcatool.transform(str(path), X), pcatool.transform(model, X))
+    with np.load(path, allow_pickle=False) as arrays:
+        assert {"mean", "std", "basis", "eigenvalues", "total_variance", "n_samples", "columns", "meta"} <= set(arrays)
+    with pytest.raises(pcatool.FileError, match="exists"):
+        pcatool.save_model(model, path, no_clobber=True)
+    with pytest.raises(pcatool.FileError, match="nowhere"):
+        pcatool.load_model("nowhere.npz")
+    (tmp_path / "broken.npz").write_bytes(path.read_bytes()[:100])
+    with pytest.raises(pcatool.ModelError, match="is not a usable model"):
+        pcatool.load_model(tmp_path / "broken.npz")
+
+
+def test_a_model_cannot_be_changed(model: pcatool.Model) -> None:
+    with pytest.raises(AttributeError):
+        model.basis = np.eye(3)  # type: ignore[misc]
+    assert "k=2" in repr(model)
+
+
+# --- warnings ---
+
+
+def test_warnings_are_pythons_and_point_at_the_caller() -> None:
+    flat = np.column_stack([X[:, 0], X[:, 0]])
+    with pytest.warns(pcatool.PcatoolWarning, match="PC2 carries nothing") as caught:
+        pcatool.fit(flat, components=2)
+    assert [Path(w.filename).name for w in caught] == [Path(__file__).name]
+    holes = np.vstack([X, [np.nan, 1.0, 2.0]])
+    with pytest.warns(pcatool.PcatoolWarning, match="dropped 1 of 6 rows") as caught:
+        pcatool.fit(holes, missing="drop")
+    assert [Path(w.filename).name for w in caught] == [Path(__file__).name]

@@ -1,0 +1,83 @@
+"""The help pages: they fit the window, say every option, and their examples run as they stand."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from pcatool import options
+
+COMMANDS = ("fit", "transform", "reconstruct", "explain-variance", "scree")
+TAKES = {
+    "fit": ("TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
+    "transform": ("TableOptions", "ApplyOptions", "OutputOptions", "GeneralOptions"),
+    "reconstruct": ("TableOptions", "ApplyOptions", "OutputOptions", "GeneralOptions"),
+    "explain-variance": ("TableOptions", "SelectOptions", "FitOptions", "ReportOptions", "GeneralOptions"),
+    "scree": ("TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
+}
+
+
+def page(environment: dict[str, str], *words: str, columns: int = 80) -> str:
+    command = ["pcatool", *words, "--help"]
+    done = subprocess.run(command, env={**environment, "COLUMNS": str(columns)}, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def examples(text: str) -> list[str]:
+    """The calls below `Examples:`, lines that are continued joined."""
+    block = text.partition("Examples:\n")[2].partition("\n\n")[0]
+    joined = re.sub(r"(\\|\|)\n\s+", lambda found: " " if found[1] == "\\" else "| ", block)
+    return [line.strip() for line in joined.splitlines()]
+
+
+@pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)])
+@pytest.mark.parametrize("columns", [80, 200])
+def test_a_page_fits_the_window(words: tuple[str, ...], columns: int, plain_environment: dict[str, str]) -> None:
+    lines = page(plain_environment, *words, columns=columns).splitlines()
+    assert max(map(len, lines)) <= min(columns, 100)
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_page_is_in_order(name: str, plain_environment: dict[str, str]) -> None:
+    text = page(plain_environment, name)
+    usage, sentence, *_ = [part for part in text.split("\n\n") if part]
+    assert usage.startswith(f"Usage: pcatool {name} ")
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    assert sentence in re.sub(r"\s+", " ", page(plain_environment)), "the list of commands says it in the same words"
+    assert 2 <= len(examples(text)) <= 3
+    headings = re.findall(r"^([A-Z][a-z]+):$", text, re.MULTILINE)
+    assert headings == ["Examples", "Arguments", "Model", "Output", "Input", "General"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_page_names_every_option(name: str, plain_environment: dict[str, str]) -> None:
+    text = page(plain_environment, name, columns=200)
+    for record in TAKES[name]:
+        for field in fields(getattr(options, record)):
+            flag = field.metadata["flag"]
+            for spelling in flag.names[-1].split("/"):
+                assert re.search(rf"(^|[ ,]){re.escape(spelling)}\b", text, re.MULTILINE), spelling
+            for choice in flag.choices() if flag.choices else ():
+                assert choice in text
+
+
+def test_the_examples_run_in_the_order_they_stand(folder: Path, plain_environment: dict[str, str]) -> None:
+    """Those of one page need what those before them made: one folder for all, as a reader would have it."""
+    calls = examples(page(plain_environment))
+    for name in COMMANDS:
+        calls += examples(page(plain_environment, name))
+    assert len(calls) > 15
+    script = "\n".join(["set -e -o pipefail", *calls])
+    command = ["bash", "-c", script]
+    done = subprocess.run(
+        command, cwd=folder, env=plain_environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{script}\n{done.stderr}"
+    assert "error" not in done.stderr

@@ -1,0 +1,76 @@
+"""The README cannot drift: its commands run, and print what it shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """Fenced blocks of a language, each with the text block that directly follows it, if one does."""
+    pattern = rf"^```{language}\n(.*?)^```\n(?:\n^```text\n(.*?)^```)?"
+    return [(code, shown or "") for code, shown in re.findall(pattern, TEXT, re.MULTILINE | re.DOTALL)]
+
+
+def environment() -> dict[str, str]:
+    binaries = Path(sys.executable).parent
+    return {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "80"}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all of them: later commands use what earlier ones wrote."""
+    folder = tmp_path_factory.mktemp("readme")
+    shutil.copytree(ROOT / "sample_data", folder / "sample_data")
+    return folder
+
+
+def run(code: str, place: Path) -> str:
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", code],
+        cwd=place, env=environment(), capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_shell_blocks_run_and_print_what_is_shown(place: Path) -> None:
+    examples = [(code, shown) for code, shown in blocks("sh") if ".venv" not in code]
+    assert len(examples) >= 6
+    for code, shown in examples:
+        printed = run(code, place)
+        assert shown in printed, f"{code}\nprinted:\n{printed}\nshown:\n{shown}"
+
+
+def test_main_command_of_the_set_up_runs(place: Path) -> None:
+    """As printed, but for the environment, which is this one."""
+    marked = re.search(r"<!-- main-command -->\n```sh\n(.*?)```", TEXT, re.DOTALL)
+    assert marked is not None
+    install, _, rest = marked.group(1).partition("&&\n")
+    assert "pip install ." in install
+    printed = run(rest.replace(".venv/bin/", ""), place)
+    assert "PC1" in printed
+    assert "component,eigenvalue" in printed
+
+
+def test_python_block_runs(place: Path) -> None:
+    (code, _), *others = blocks("python")
+    assert not others
+    subprocess.run([sys.executable, "-c", code], cwd=place, check=True, timeout=60)
+
+
+def test_exit_codes_are_those_of_the_errors() -> None:
+    from pcatool import errors
+
+    documented = {int(code) for code in re.findall(r"^\| ([0-9]+) \|", TEXT, re.MULTILINE)}
+    used = {getattr(errors, name).exit_code for name in errors.__all__ if name.endswith("Error")}
+    assert used <= documented
