@@ -24,6 +24,7 @@ _HOMES = {
     "load_model": "pcatool.api",
     "reconstruct": "pcatool.api",
     "save_model": "pcatool.api",
+    "scree": "pcatool.api",
     "transform": "pcatool.api",
 }
 

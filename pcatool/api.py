@@ -9,6 +9,7 @@ Keywords are the fields of the option records in `pcatool.options`.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import fields
@@ -24,7 +25,7 @@ from pcatool.modelfile import load_model, save_model
 from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, FitOptions, OutputOptions, SelectOptions, TableOptions
 
-__all__ = ["explain_variance", "fit", "load_model", "reconstruct", "save_model", "transform"]
+__all__ = ["explain_variance", "fit", "load_model", "reconstruct", "save_model", "scree", "transform"]
 
 
 class Warnings(Notices):
@@ -32,7 +33,15 @@ class Warnings(Notices):
 
     def show(self, kind: str, text: str) -> None:
         if kind == "warning":
-            warnings.warn(text, PcatoolWarning, stacklevel=6)
+            warnings.warn(text, PcatoolWarning, stacklevel=_levels_to_the_caller())
+
+
+def _levels_to_the_caller() -> int:
+    """How many calls `show` lies below the first that is not in this package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "pcatool":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def fit(data: Any, **settings: Any) -> Model:
@@ -63,16 +72,40 @@ def reconstruct(
     return _deliver(results, data, out)
 
 
-def explain_variance(model: Model | str | Path, *, threshold: float | None = None) -> Any:
-    """A DataFrame with what each number of components keeps and loses; with `threshold`, how many keep that share."""
+def explain_variance(model: Any, *, threshold: float | None = None, **settings: Any) -> Any:
+    """A DataFrame with what each number of components keeps and loses; with `threshold`, how many keep that share.
+
+    Of a model, a path to one, or data to fit with the settings of `fit`.
+    """
     import pandas as pd
 
-    fitted = _model(model)
+    fitted = _model_or_fit(model, settings)
     if threshold is not None:
         if not 0 < threshold < 1:
             raise UsageError(f"threshold {threshold} is not a share", "give a number between 0 and 1, such as 0.95")
         return pipeline.smallest_k(fitted, threshold)
     return pd.DataFrame(fitted.variance.columns())
+
+
+def scree(model: Any, *, output: str | Path | None = None, width: int = 80, **settings: Any) -> str | None:
+    """The scree chart of a model, a path to one, or data to fit: as text, or drawn to the file `output`."""
+    from pcatool.render.chart import scree_chart
+
+    fitted = _model_or_fit(model, settings)
+    if output is not None:
+        pipeline.draw_scree(fitted, str(output))
+        return None
+    return scree_chart(
+        fitted.variance, kept=fitted.k, width=width, color=False, unicode=True, total_components=fitted.d
+    )
+
+
+def _model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
+    """A model as it is, or from a path, or fitted to the data with these settings."""
+    if isinstance(subject, Model):
+        return subject
+    table, select, options = _records(settings, TableOptions, SelectOptions, FitOptions)
+    return pipeline.model_or_fit(_data(subject), table, select, options, Warnings()).model
 
 
 def _records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[Any]:
@@ -102,7 +135,9 @@ def _data(data: Any) -> Any:
     """Paths as a list of texts; anything else as it is."""
     if isinstance(data, (str, os.PathLike)):
         return [os.fspath(data)]
-    if isinstance(data, (list, tuple)) and data and all(isinstance(item, (str, os.PathLike)) for item in data):
+    if isinstance(data, (list, tuple)) and not data:
+        raise UsageError("there is no data: the list is empty", "give a path, several, or a table")
+    if isinstance(data, (list, tuple)) and all(isinstance(item, (str, os.PathLike)) for item in data):
         return [os.fspath(item) for item in data]
     return data
 

@@ -62,7 +62,9 @@ def parse_components(text: str | int | float) -> int | float | str:
 
     Whole numbers are plain digits: `1e3`, `+5` or `2.0` is more often a slip than a wish.
     """
-    word = str(text).strip() if not isinstance(text, str) else text
+    if isinstance(text, float) and 0 < text < 1:
+        return float(text)
+    word = str(text)
     if re.fullmatch(r"[0-9]+", word, re.ASCII) and int(word) >= 1:
         return int(word)
     if re.fullmatch(r"0?\.[0-9]+", word, re.ASCII) and float(word) > 0:

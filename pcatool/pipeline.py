@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ __all__ = [
     "Results",
     "draw_scree",
     "fit",
+    "fit_and_draw",
     "fit_and_save",
     "model_or_fit",
     "reconstruct",
@@ -124,8 +125,18 @@ def model_or_fit(
 
 def _model_or_fit(inputs: Inputs, select: SelectOptions, options: FitOptions, notices: Notices) -> Fitted:
     if inputs.model is not None:
+        _refuse_settings(inputs.model.name, select, options)
         return Fitted(modelfile.loads(read_whole(inputs.model.file), inputs.model.name), Tally())
     return _fit(inputs, select, options, notices)
+
+
+def _refuse_settings(name: str, *records: Any) -> None:
+    """A model was fitted as it was: what would need its data must not be passed over in silence."""
+    given = [
+        f.metadata["flag"].names[0] for record in records for f in fields(record) if getattr(record, f.name) != f.default
+    ]
+    if given:
+        raise UsageError(f"{name} is a model, fitted already: {', '.join(given)} would change nothing", "give the data")
 
 
 def transform(model: Model, data: Any, table: TableOptions, options: ApplyOptions, notices: Notices) -> Results:
@@ -254,7 +265,15 @@ def smallest_k(model: Model, share: float) -> int:
     return found
 
 
-def draw_scree(
+def draw_scree(model: Model, output: str, *, no_clobber: bool = False, inputs: Sequence[str] = ()) -> None:
+    """Write a picture of the eigenvalues."""
+    form = picture_form(output)
+    title = f"{len(model.eigenvalues)} eigenvalues of {model.n_samples} rows, {model.d} columns; {how_fitted(model)}"
+    picture = scree_picture(model.variance, kept=model.k, form=form, title=title)
+    write_whole(output, picture, no_clobber=no_clobber, inputs=inputs)
+
+
+def fit_and_draw(
     data: Any,
     table: TableOptions,
     select: SelectOptions,
@@ -263,12 +282,10 @@ def draw_scree(
     no_clobber: bool,
     notices: Notices,
 ) -> Model:
-    """Write a picture of the eigenvalues; what cannot be drawn or written is refused before the work."""
-    form = picture_form(output)
+    """The same for a model or data by name; what cannot be drawn or written is refused before the work."""
+    picture_form(output)
     inputs = Inputs(data, table, notices)
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
     model = _model_or_fit(inputs, select, options, notices).model
-    title = f"{len(model.eigenvalues)} eigenvalues of {model.n_samples} rows, {model.d} columns; {how_fitted(model)}"
-    picture = scree_picture(model.variance, kept=model.k, form=form, title=title)
-    write_whole(output, picture, no_clobber=no_clobber, inputs=inputs.paths)
+    draw_scree(model, output, no_clobber=no_clobber, inputs=inputs.paths)
     return model

@@ -63,7 +63,7 @@ def run(
 
     speaker = Speaker(general)
     if output is not None:
-        model = pipeline.draw_scree(subject or [], table, select, options, output, no_clobber, speaker)
+        model = pipeline.fit_and_draw(subject or [], table, select, options, output, no_clobber, speaker)
     else:
         model = pipeline.model_or_fit(subject or [], table, select, options, speaker).model
         print_result(_chart(model) if form == "chart" else variance_report(model, form))

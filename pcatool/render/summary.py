@@ -47,7 +47,8 @@ def fit_facts(model: Model, tally: Tally, output: str) -> dict[str, Any]:
 def fit_lines(facts: Mapping[str, Any]) -> list[str]:
     dropped = f", {facts['rows_dropped']} dropped" if facts["rows_dropped"] else ""
     return [
-        f"{facts['rows_read']} rows read{dropped}; {len(facts['columns'])} columns used; {facts['settings']}",
+        f"{counted(facts['rows_read'], 'row')} read{dropped}; {counted(len(facts['columns']), 'column')} used; "
+        f"{facts['settings']}",
         *kept_lines(facts),
         f"model written to {'standard output' if facts['output'] == '-' else facts['output']}",
     ]
@@ -58,9 +59,13 @@ def kept_lines(facts: Mapping[str, Any]) -> list[str]:
     certificate = facts["certificate"] or {}
     return [
         f"solver {facts['solver']}: {facts['reason']}; rank {facts['rank']}",
-        f"{facts['components']} components keep {facts['cumulative']:.4%} of the variance; "
+        f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the variance; "
         + ", ".join(f"{name.replace('_', ' ')} {value:.1e}" for name, value in certificate.items()),
     ]
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def apply_facts(command: str, model: Model, tally: Tally, error: float | None, output: str | None) -> dict[str, Any]:
@@ -79,7 +84,7 @@ def apply_facts(command: str, model: Model, tally: Tally, error: float | None, o
 
 def apply_lines(facts: Mapping[str, Any]) -> list[str]:
     incomplete = f", {facts['rows_incomplete']} of them left empty for missing cells" if facts["rows_incomplete"] else ""
-    lines = [f"{facts['rows_read']} rows read and written{incomplete}; {facts['components']} components"]
+    lines = [f"{facts['rows_read']} rows read and written{incomplete}; {counted(facts['components'], 'component')}"]
     if "mean_squared_error" in facts:
         lines.append(f"mean squared error {facts['mean_squared_error']!r} in the units of the fit")
     return lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -90,6 +91,10 @@ class TextWriter:
         self.put(b"")
 
 
+# Endings of formats that this program does not write: what stood there would not be what the name says.
+OTHERS = (".json", ".xlsx", ".xls", ".ods", ".npy", ".npz", ".feather", ".arrow", ".orc", ".avro", ".db", ".sqlite")
+
+
 def output_names(kept: Kept, names: Sequence[str]) -> list[str]:
     """All output columns in order; a name that stands for two of them is refused."""
     every = [*(name for name, _ in kept), *names]
@@ -104,7 +109,13 @@ def output_names(kept: Kept, names: Sequence[str]) -> list[str]:
 
 def format_name(options: OutputOptions) -> str:
     """The format asked for, else the one the output's name tells, else CSV."""
-    by_name = WRITERS.by_suffix(uncompressed_name(options.output or ""))
+    name = uncompressed_name(options.output or "")
+    by_name = WRITERS.by_suffix(name)
+    if options.output_format is None and by_name is None and name.lower().endswith(OTHERS):
+        raise UsageError(
+            f"no writer for {show(Path(name).suffix)}, as in {show(name)}",
+            f"name it .{', .'.join(WRITERS)}, or insist with --output-format",
+        )
     return options.output_format or by_name or "csv"
 
 

@@ -20,7 +20,7 @@ BATCH = 4096
 
 
 class CsvWriter(TextWriter):
-    """Comma-separated text. A missing cell is empty, an empty text is `""`."""
+    """Comma-separated text. A missing cell is empty, and so is an empty text, as most tables write both."""
 
     delimiter = ","
 
@@ -34,8 +34,12 @@ class CsvWriter(TextWriter):
 
     @property
     def needs_quotes(self) -> str:
-        """Empty, with blanks at an end (which readers may strip), or with a character that has a meaning."""
-        return rf'^$|^\s|\s$|["\r\n{self.delimiter}]'
+        """With blanks at an end (which readers may strip), or with a character that has a meaning.
+
+        Empty only where a row would be an empty line.
+        """
+        alone = "" if len(self.names) > 1 else "^$|"
+        return rf'{alone}^\s|\s$|["\r\n{self.delimiter}]'
 
     def quoted_name(self, name: str) -> str:
         return '"' + name.replace('"', '""') + '"' if re.search(self.needs_quotes, name) else name
