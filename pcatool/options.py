@@ -238,9 +238,24 @@ class FitOptions:
         help="A row with a missing cell: an error, or dropped.",
         choices=lambda: ("error", "drop"),
     )
+    weights: str | None = option(
+        None, "--weights", group="model", metavar="COL", help="Column with a weight for each row; it is no feature."
+    )
+    weights_kind: str = option(
+        "frequency",
+        "--weights-kind",
+        group="model",
+        help="What a weight says: how often the row occurs, or how reliable it is. With --ddof 1 the divisor is "
+        "sum w - 1, or sum w - sum w^2 / sum w.",
+        choices=lambda: ("frequency", "reliability"),
+    )
+    seed: int = option(0, "--seed", group="model", metavar="N", help="Start of everything random.")
 
     def __post_init__(self) -> None:
         parse_components(self.components)
+        require(self.weights_kind, lambda: ("frequency", "reliability"), "--weights-kind")
+        if self.seed < 0:
+            raise UsageError(f"--seed {self.seed} is below 0", "give a whole number from 0")
         require(self.method, names_of(METHODS), "--method")
         require(self.solver, names_of(SOLVERS, "auto"), "--solver")
         require(self.missing, lambda: ("error", "drop"), "--missing")

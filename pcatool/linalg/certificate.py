@@ -3,27 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.model import Array
 
-__all__ = ["certify"]
+__all__ = ["certify", "vouched"]
+
+# An eigenvalue is vouched for when rounding cannot have moved it by more than this part of itself.
+VOUCHED = 1e-8
+
+# Rounding of size e turns a direction by about e / gap; past a thousandth of a right angle it says nothing of the data.
+TURNED = 1e-3
+
+
+def vouched(eigenvalues: Array, error: Array) -> NDArray[np.bool_]:
+    """For each component, whether its eigenvalue can be told from rounding; never for an eigenvalue of 0."""
+    return (eigenvalues > 0) & (error <= VOUCHED * eigenvalues)
 
 
 def certify(
-    apply: Callable[[Array], Array], eigenvalues: Array, basis: Array, total: float, all_known: bool
-) -> dict[str, float]:
-    """Eigen-residual and orthonormality of the kept directions, and how well the eigenvalues add up to the trace.
+    apply: Callable[[Array], Array], eigenvalues: Array, error: Array, basis: Array, total: float, all_known: bool
+) -> dict[str, Any]:
+    """Eigen-residual and orthonormality of the kept directions, trace closure, and what each eigenvalue is good for.
 
-    `apply` multiplies by S, (d, k) -> (d, k).
+    `apply` multiplies by S, (d, k) -> (d, k); `error` bounds what rounding did to each eigenvalue.
     """
     k = basis.shape[1]
     residual = apply(basis) - basis * eigenvalues[:k]
-    certificate = {
+    certificate: dict[str, Any] = {
         "eigen_residual": float(np.max(np.linalg.norm(residual, axis=0)) / eigenvalues[0]),
         "orthonormality": float(np.max(np.abs(basis.T @ basis - np.eye(k)))),
+        "trace_closure": abs(float(np.sum(eigenvalues)) - total) / total if all_known else None,
+        "relative_error": [_digits(e / v) if v > 0 else None for e, v in zip(error[:k], eigenvalues[:k], strict=True)],
+        "vouched": vouched(eigenvalues, error)[:k].tolist(),
+        "close_pairs": _close_pairs(eigenvalues, error, k),
     }
-    if all_known:
-        certificate["trace_closure"] = abs(float(np.sum(eigenvalues)) - total) / total
     return certificate
+
+
+def _digits(value: float) -> float:
+    """A bound needs no more than two digits; rounded up, so that it stays one."""
+    return float(f"{value * 1.005:.1e}")
+
+
+def _close_pairs(eigenvalues: Array, error: Array, k: int) -> list[list[int]]:
+    """Neighbours j, j + 1 whose directions could be any in the plane they span."""
+    last = min(k, len(eigenvalues) - 1)
+    gap = eigenvalues[:last] - eigenvalues[1 : last + 1]
+    close = (error[:last] + error[1 : last + 1] > TURNED * gap) & (eigenvalues[1 : last + 1] > 0)
+    return [[int(j) + 1, int(j) + 2] for j in np.flatnonzero(close)]

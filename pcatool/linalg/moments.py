@@ -8,13 +8,15 @@ Statistician 37(3)) with the mean held as an unevaluated sum of two doubles.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.model import Array
 
-__all__ = ["Moments"]
+__all__ = ["Moments", "center_block", "gather"]
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
@@ -25,53 +27,91 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class Moments:
-    """The sufficient statistic of PCA for some rows, about the origin they all share."""
+class Centre:
+    """Count and mean of some rows, about an origin that all rows share."""
 
-    n: int
+    rows: int
+    weight: float  # the number of rows, or the sum of their weights
+    squares: float  # sum of squared weights
     origin: Array  # (d,) subtracted from every row
-    mean_high: Array  # (d,) mean of the shifted rows, as a pair of doubles
-    mean_low: Array  # (d,)
-    scatter: Array  # (d, d) sum of (x - mu)(x - mu)^T
-    varies: np.ndarray  # (d,) bool: some row differs from the origin in this column
-
-    @classmethod
-    def of_block(cls, X: Array, origin: Array) -> Moments:
-        """Moments of the rows X (n, d)."""
-        n = len(X)
-        with np.errstate(over="ignore", invalid="ignore"):
-            Y = X - origin
-            varies = Y.any(axis=0)
-            mean = Y.mean(axis=0)
-            Y -= mean
-            s = Y.sum(axis=0)  # zero but for the rounding of the mean
-            scatter = Y.T @ Y
-            scatter -= np.outer(s, s / n)
-        high, low = two_sum(mean, s / n)
-        return cls(n, origin, high, low, scatter, varies)
-
-    def merge(self, other: Moments) -> Moments:
-        """Moments of these rows followed by the others; self's scatter is used up."""
-        n = self.n + other.n
-        weight = other.n / n
-        delta = (other.mean_high - self.mean_high) + (other.mean_low - self.mean_low)
-        step = delta * weight
-        high, low = two_sum(self.mean_high, step)
-        low += self.mean_low
-        high, low = two_sum(high, low)
-        scatter = self.scatter
-        with np.errstate(over="ignore", invalid="ignore"):
-            scatter += other.scatter
-            scatter += np.outer(delta, delta * (self.n * weight))
-        return Moments(n, self.origin, high, low, scatter, self.varies | other.varies)
+    high: Array  # (d,) mean of the shifted rows, as a pair of doubles
+    low: Array  # (d,)
+    varies: NDArray[np.bool_]  # (d,) some row differs from the origin in this column
 
     @property
     def mean(self) -> Array:
         """The column means in the units of the data."""
-        high, low = two_sum(self.origin, self.mean_high)
-        return high + (low + self.mean_low)
+        high, low = two_sum(self.origin, self.high)
+        return high + (low + self.low)
+
+    def merge(self, other: Centre) -> tuple[Centre, Array, float]:
+        """The centre of both, the difference of their means, and the weight with which its square enters the scatter."""
+        weight = self.weight + other.weight
+        delta = (other.high - self.high) + (other.low - self.low)
+        high, low = two_sum(self.high, delta * (other.weight / weight))
+        high, low = two_sum(high, low + self.low)
+        varies = self.varies | other.varies
+        squares = self.squares + other.squares
+        merged = Centre(self.rows + other.rows, weight, squares, self.origin, high, low, varies)
+        return merged, delta, self.weight * (other.weight / weight)
+
+
+def center_block(X: Array, w: Array | None, origin: Array) -> tuple[Centre, Array, Array]:
+    """The centre of the rows X (n, d), the rows about it times sqrt(w), and the weighted sum that rounding left in them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        Y = X - origin
+        varies = Y.any(axis=0)
+        if w is None:
+            weight, squares = float(len(X)), float(len(X))
+            mean = Y.mean(axis=0)
+            Y -= mean
+            rest = Y.sum(axis=0)
+        else:
+            weight, squares = float(w.sum()), float(w @ w)
+            mean = (w @ Y) / weight
+            Y -= mean
+            rest = w @ Y
+            Y *= np.sqrt(w)[:, None]
+    high, low = two_sum(mean, rest / weight)
+    return Centre(len(X), weight, squares, origin, high, low, varies), Y, rest
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The sufficient statistic of PCA for some rows."""
+
+    centre: Centre
+    scatter: Array  # (d, d) sum of w (x - mu)(x - mu)^T
+
+    @classmethod
+    def of_block(cls, X: Array, w: Array | None, origin: Array) -> Moments:
+        centre, Y, rest = center_block(X, w, origin)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scatter = Y.T @ Y
+            scatter -= np.outer(rest, rest / centre.weight)
+        return cls(centre, scatter)
+
+    def merge(self, other: Moments) -> Moments:
+        """Moments of these rows followed by the others; self's scatter is used up."""
+        centre, delta, weight = self.centre.merge(other.centre)
+        scatter = self.scatter
+        with np.errstate(over="ignore", invalid="ignore"):
+            scatter += other.scatter
+            scatter += np.outer(delta, delta * weight)
+        return Moments(centre, scatter)
 
     def scatter_about_zero(self) -> Array:
-        """Sum of x x^T: both parts are positive, so nothing cancels."""
-        mu = self.mean
-        return self.scatter + np.outer(mu, mu * self.n)
+        """Sum of w x x^T: both parts are positive, so nothing cancels."""
+        mu = self.centre.mean
+        return self.scatter + np.outer(mu, mu * self.centre.weight)
+
+
+def gather(blocks: Iterable[tuple[Array, Array | None]]) -> Moments | None:
+    """Moments of all blocks, merged in their order; None when there are none."""
+    moments: Moments | None = None
+    for X, w in blocks:
+        part = Moments.of_block(X, w, X[0].copy() if moments is None else moments.centre.origin)
+        moments = part if moments is None else moments.merge(part)
+    return moments
+
+

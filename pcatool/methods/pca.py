@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pcatool.linalg.certificate import certify
+from pcatool.errors import listed
+from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
 from pcatool.model import FORMAT_VERSION, Array, Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.registry import SOLVERS
-from pcatool.rules.base import Evidence, decide
-from pcatool.solvers.auto import choose
-from pcatool.solvers.base import Problem, Rows, Solution
+from pcatool.rules.base import Choice, Evidence, decide
+from pcatool.solvers.auto import DUAL_ROWS, SCATTER_COLUMNS, choose
+from pcatool.solvers.base import Problem, Solution
+from pcatool.solvers.rows import Rows
 
 __all__ = ["PCA"]
 
 # Variances further apart than this let the largest column speak for all.
 UNEQUAL = 1000.0
+
+# What a fit that is not vouched for is solved again with, while the data are held.
+STABLER = "svd"
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A solution, how it came about, and how many of its components are kept."""
+
+    name: str
+    reason: str
+    solution: Solution
+    choice: Choice
+
+    @property
+    def unsure(self) -> list[int]:
+        """Kept components, from 1, whose eigenvalue cannot be told from rounding; those past the rank are known to be 0."""
+        sure = vouched(self.solution.eigenvalues, self.solution.error)
+        return [j + 1 for j in range(min(self.choice.k, self.solution.rank)) if not sure[j]]
+
+    @property
+    def worst(self) -> float:
+        """The largest relative error that a kept eigenvalue may have."""
+        kept = slice(min(self.choice.k, self.solution.rank))
+        values = np.maximum(self.solution.eigenvalues[kept], np.finfo(float).tiny)
+        return float(np.max(self.solution.error[kept] / values))
 
 
 class PCA:
@@ -29,33 +59,100 @@ class PCA:
         self.options = options
         self.notices = notices
 
-    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...]) -> Model:
-        options = self.options
-        rows = Rows(blocks)
-        problem = Problem(columns, rows.n, options.center, options.standardize, options.ddof)
-        name, reason = choose(problem) if options.solver == "auto" else (options.solver, "asked for")
-        solution: Solution = SOLVERS.load(name)().solve(rows, problem)
-        wish = parse_components(options.components)
-        evidence = Evidence(solution.eigenvalues, solution.total_variance, solution.n, problem.d, solution.rank)
-        k = decide(wish, evidence)
-        self._remark(problem, solution, k)
-        return self._model(problem, solution, k, {"components": wish, "solver": name, "reason": reason})
+    def fit(
+        self,
+        blocks: Iterable[Array],
+        columns: tuple[str, ...],
+        *,
+        limit: int | None = None,
+        reread: Callable[[], Iterable[Array]] | None = None,
+    ) -> Model:
+        rows = self.rows(blocks, columns, limit, reread)
+        problem = self.problem(columns, rows.n)
+        solved = self._solve(rows, problem)
+        self._remark(problem, solved)
+        return self._model(problem, solved)
 
-    def _model(self, problem: Problem, solution: Solution, k: int, how: dict[str, object]) -> Model:
-        basis = fix_signs(solution.vectors[:, :k])
+    def rows(
+        self,
+        blocks: Iterable[Array],
+        columns: tuple[str, ...],
+        limit: int | None = None,
+        reread: Callable[[], Iterable[Array]] | None = None,
+    ) -> Rows:
+        """The rows, held as far as the choice of a solver needs to know their number."""
+        hold = DUAL_ROWS if len(columns) > SCATTER_COLUMNS and self.options.solver == "auto" else 0
+        weighted = self.options.weights is not None
+        return Rows(blocks, weighted=weighted, hold_rows=hold, limit=limit, reread=reread)
+
+    def problem(self, columns: tuple[str, ...], n: int | None) -> Problem:
+        o = self.options
+        wish = parse_components(o.components)
+        kind = o.weights_kind if o.weights is not None else None
+        return Problem(columns, n, wish, o.center, o.standardize, o.ddof, kind, o.seed)
+
+    def choose(self, problem: Problem) -> tuple[str, str]:
+        return choose(problem) if self.options.solver == "auto" else (self.options.solver, "asked for")
+
+    def _solve(self, rows: Rows, problem: Problem) -> Solved:
+        name, reason = self.choose(problem)
+        solved = self._with(name, reason, rows, problem)
+        if self.options.solver != "auto" or name == STABLER or not rows.small or not self._doubtful(solved, problem):
+            return solved
+        what = f"{name} cannot tell the smallest eigenvalues from rounding"
+        again = self._with(STABLER, f"{what}; solved again from the rows, which fit in memory", rows, problem)
+        return again if again.worst <= solved.worst or again.solution.rank > solved.solution.rank else solved
+
+    def _with(self, name: str, reason: str, rows: Rows, problem: Problem) -> Solved:
+        solution: Solution = SOLVERS.load(name)().solve(rows, problem)
+        evidence = Evidence(
+            solution.eigenvalues,
+            solution.total_variance,
+            solution.n,
+            problem.d,
+            solution.rank,
+            problem.center,
+            problem.standardize,
+            problem.ddof,
+            problem.seed,
+            (lambda: fitted_rows(rows, solution)) if rows.small else None,
+        )
+        return Solved(name, reason, solution, decide(problem.wish, evidence))
+
+    def _doubtful(self, solved: Solved, problem: Problem) -> bool:
+        """Is a kept component not vouched for, or may there be components that this solver took for rounding?"""
+        if solved.unsure:
+            return True
+        varying = problem.d - (len(solved.solution.constant) if problem.center else 0)
+        possible = min(solved.solution.n - problem.center, varying)
+        wants_more = problem.wish == "all" or solved.choice.k > solved.solution.rank
+        return wants_more and solved.solution.rank < possible
+
+    def _model(self, problem: Problem, solved: Solved) -> Model:
+        solution, k = solved.solution, solved.choice.k
+        basis = fix_signs(solution.leading(k))
         all_known = len(solution.eigenvalues) >= min(solution.n, problem.d)
-        certificate = certify(solution.apply, solution.eigenvalues, basis, solution.total_variance, all_known)
-        meta = {
+        certificate = certify(
+            solution.apply, solution.eigenvalues, solution.error, basis, solution.total_variance, all_known
+        )
+        meta: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
             "method": "pca",
+            "components": problem.wish,
+            "choice": solved.choice.reason,
             "center": problem.center,
             "standardize": problem.standardize,
             "ddof": problem.ddof,
             "missing": self.options.missing,
             "rank": solution.rank,
+            "solver": solved.name,
+            "reason": solved.reason,
             "certificate": certificate,
-            **how,
         }
+        if self.options.weights is not None:
+            meta |= {"weights": self.options.weights, "weights_kind": problem.weights}
+        if solved.name == "randomized" or "parallel" in str(problem.wish) or problem.wish == "cross-validation":
+            meta["seed"] = problem.seed
         return Model(
             mean=solution.mean,
             std=solution.std,
@@ -67,23 +164,47 @@ class PCA:
             meta=meta,
         )
 
-    def _remark(self, problem: Problem, solution: Solution, k: int) -> None:
-        """Say what the user should know of the data before trusting the components."""
+    def _remark(self, problem: Problem, solved: Solved) -> None:
+        """Say what the user should know before trusting the components."""
+        solution, k = solved.solution, solved.choice.k
         if solution.constant:
-            names = ", ".join(repr(problem.columns[j]) for j in solution.constant[:5])
-            more = f" and {len(solution.constant) - 5} more" if len(solution.constant) > 5 else ""
             noun = "column" if len(solution.constant) == 1 else "columns"
-            self.notices.note(f"constant {noun}, carrying no variance: {names}{more}")
+            names = listed(problem.columns[j] for j in solution.constant)
+            self.notices.note(f"constant {noun}, carrying no variance: {names}")
         if k > solution.rank:
             which = f"PC{k} carries" if k == solution.rank + 1 else f"PC{solution.rank + 1} to PC{k} carry"
             self.notices.warn(
-                f"{which} nothing: the data have rank {solution.rank}; eigenvalues and scores there are 0 (-k all keeps {solution.rank})"
+                f"{which} nothing: the data have rank {solution.rank}; eigenvalues and scores there are 0 "
+                f"(-k all keeps {solution.rank})"
             )
-        varying = np.delete(solution.variances, solution.constant)
-        if not problem.standardize and len(varying) > 1 and varying.max() > UNEQUAL * varying.min():
-            names_varying = np.delete(np.array(problem.columns), solution.constant)
-            largest, smallest = names_varying[varying.argmax()], names_varying[varying.argmin()]
-            self.notices.note(
-                f"column variances differ by a factor of {varying.max() / max(varying.min(), np.finfo(float).tiny):.2g} "
-                f"({str(largest)!r} against {str(smallest)!r}); --standardize gives every column the same weight"
-            )
+        if solved.unsure:
+            self.notices.warn(_unsure(solved))
+        self._compare_scales(problem, solution)
+
+    def _compare_scales(self, problem: Problem, solution: Solution) -> None:
+        varying = [j for j in range(problem.d) if j not in set(solution.constant)]
+        variances = solution.variances[varying]
+        if problem.standardize or len(varying) < 2 or variances.max() <= UNEQUAL * variances.min():
+            return
+        largest, smallest = (problem.columns[varying[int(at)]] for at in (variances.argmax(), variances.argmin()))
+        factor = variances.max() / max(variances.min(), np.finfo(float).tiny)
+        self.notices.note(
+            f"column variances differ by a factor of {factor:.2g} ({largest!r} against {smallest!r}); "
+            "--standardize gives every column the same weight"
+        )
+
+
+def fitted_rows(rows: Rows, solution: Solution) -> Array:
+    """The rows as they were decomposed, (n, d): centred, scaled, and times the root of their weights."""
+    X, w = rows.matrix()
+    Y = (X - solution.mean) / solution.std
+    return Y if w is None else Y * np.sqrt(w)[:, None]
+
+
+def _unsure(solved: Solved) -> str:
+    unsure = solved.unsure
+    which = f"PC{unsure[0]}" + (f" to PC{unsure[-1]}" if len(unsure) > 1 else "")
+    better = {"covariance": "--solver tsqr", "dual": "--solver svd", "randomized": "--solver covariance or tsqr"}
+    remedy = f"; {better[solved.name]} keeps more digits" if solved.name in better else ""
+    noun = "eigenvalue is" if len(unsure) == 1 else "eigenvalues are"
+    return f"{which}: the {noun} not told from rounding to 8 digits by solver {solved.name}{remedy}"

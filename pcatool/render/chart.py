@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcatool.model import Array, VarianceTable
+from pcatool.linalg.drop import largest_drop
+from pcatool.model import VarianceTable
 from pcatool.render.tables import BOLD, DIM, fold, format_numbers, paint
 
-__all__ = ["drop_text", "kept_text", "largest_drop", "percent", "scree_chart"]
+__all__ = ["drop_text", "kept_text", "percent", "scree_chart"]
 
 USUAL = 30  # rows of a chart, so that it fits in a window
 MOST = 60  # rows it may grow to, to show the kept components without a gap
@@ -67,19 +68,6 @@ def scree_chart(
     rest = rest_text(table, shown[-1], total_components)
     lines += fold(f"{glyphs.hidden} {rest}", width) if rest else []
     return "\n".join(lines) + "\n"
-
-
-def largest_drop(eigenvalues: Array) -> int:
-    """The j for which lambda_j - lambda_(j+1) is largest, the first of equals; 0 when nothing drops.
-
-    Drops that differ by the rounding of the eigenvalues are equal: 3, 2, 1 falls after 1 however it was computed.
-    """
-    if len(eigenvalues) < 2:
-        return 0
-    drops = eigenvalues[:-1] - eigenvalues[1:]
-    rounding = 8 * len(eigenvalues) * np.finfo(float).eps * float(eigenvalues[0])
-    largest = float(drops.max())
-    return int(np.flatnonzero(drops >= largest - rounding)[0]) + 1 if largest > rounding else 0
 
 
 def percent(share: float) -> str:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pcatool.errors import UsageError, show
+from pcatool.linalg.drop import largest_drop
 from pcatool.model import Array, VarianceTable
-from pcatool.render.chart import drop_text, kept_text, largest_drop
+from pcatool.render.chart import drop_text, kept_text
 from pcatool.render.tables import fold, printable
 
 if TYPE_CHECKING:

@@ -26,6 +26,7 @@ def model_facts(model: Model) -> dict[str, Any]:
         "rows": model.n_samples,
         "columns": list(model.columns),
         "components": model.k,
+        "choice": model.meta.get("choice", "asked for"),
         "rank": model.meta.get("rank"),
         "centered": model.centered,
         "standardized": model.standardized,
@@ -56,12 +57,33 @@ def fit_lines(facts: Mapping[str, Any]) -> list[str]:
 
 def kept_lines(facts: Mapping[str, Any]) -> list[str]:
     """How it was solved, what is kept, and how right it is."""
-    certificate = facts["certificate"] or {}
     return [
         f"solver {facts['solver']}: {facts['reason']}; rank {facts['rank']}",
-        f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the variance; "
-        + ", ".join(f"{name.replace('_', ' ')} {value:.1e}" for name, value in certificate.items()),
+        f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the variance "
+        f"({facts['choice']})",
+        *certificate_lines(facts["certificate"] or {}),
     ]
+
+
+def certificate_lines(certificate: Mapping[str, Any]) -> list[str]:
+    """The certificate in words; nothing of what a model does not carry."""
+    named = {"eigen_residual": "eigen-residual", "orthonormality": "|B^T B - I|", "trace_closure": "trace closes to"}
+    proofs = [f"{text} {certificate[key]:.1e}" for key, text in named.items() if certificate.get(key) is not None]
+    lines = [", ".join(proofs)] if proofs else []
+    sure = certificate.get("vouched")
+    if sure is not None:
+        bounds = [e for e, good in zip(certificate["relative_error"], sure, strict=True) if good]
+        unsure = [f"PC{j}" for j, good in enumerate(sure, 1) if not good]
+        if bounds:
+            lines.append(f"{len(bounds)} eigenvalues vouched for, the least certain to {max(bounds):.1e} of itself")
+        if unsure:
+            lines.append(f"not told from rounding: {', '.join(unsure[:10])}{' ...' if len(unsure) > 10 else ''}")
+    pairs = certificate.get("close_pairs") or []
+    if pairs:
+        shown = ", ".join(f"PC{i} and PC{j}" for i, j in pairs[:5])
+        more = " ..." if len(pairs) > 5 else ""
+        lines.append(f"eigenvalues too close for their directions to mean anything: {shown}{more}")
+    return lines
 
 
 def counted(count: int, noun: str) -> str:

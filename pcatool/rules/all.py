@@ -1,11 +1,14 @@
-"""Every component that carries variance: the rank."""
+"""Every component that carries variance: the rank.
+
+When to prefer it: nothing may be lost, or the cut is made later. Assumes nothing.
+"""
 
 from __future__ import annotations
 
-from pcatool.rules.base import Evidence
+from pcatool.rules.base import Choice, Evidence
 
 __all__ = ["everything"]
 
 
-def everything(evidence: Evidence) -> int:
-    return evidence.rank
+def everything(evidence: Evidence, number: float | None = None) -> Choice:
+    return Choice(evidence.rank, "the rank of the data")

@@ -5,40 +5,112 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pcatool.errors import DataError
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.errors import DataError, RefusedError, show
 from pcatool.model import Array, VarianceTable
 from pcatool.registry import RULES
 
-__all__ = ["Evidence", "Rule", "decide"]
+__all__ = ["Choice", "Evidence", "Rule", "above", "decide", "first", "split_rule"]
 
 
 @dataclass(frozen=True)
 class Evidence:
     """All a rule may look at."""
 
-    eigenvalues: Array  # descending, 0 past the rank
+    eigenvalues: Array  # every eigenvalue known, descending, 0 past the rank
     total_variance: float
     n: int
     d: int
     rank: int
+    centered: bool = True
+    standardized: bool = False
+    ddof: int = 0
+    seed: int = 0
+    rows: Callable[[], Array] | None = None  # the rows as fitted, (n, d) centred and scaled; None when not held
+    weights: Callable[[], Array] | None = None  # (n,) of the rows, which come times their roots; None when all are 1
+    constant: int = 0  # columns with one value only
+
+    @property
+    def degrees(self) -> int:
+        """Rows that are free to vary: the mean takes one."""
+        return self.n - self.centered
+
+    @property
+    def varying(self) -> int:
+        """Columns that can carry variance; about 0, a constant one does too."""
+        return self.d - (self.constant if self.centered else 0)
+
+    @property
+    def possible(self) -> int:
+        """The most components that such rows and columns can carry variance on."""
+        return min(self.degrees, self.varying)
+
+    @property
+    def spectrum(self) -> Array:
+        """The eigenvalues that may be above 0, (possible,); those past the rank are 0."""
+        return self.eigenvalues[: self.possible]
+
+    @property
+    def shares(self) -> Array:
+        """What each eigenvalue has of the total variance, (possible,)."""
+        return self.spectrum / self.total_variance
 
 
-Rule = Callable[[Evidence], int]
+@dataclass(frozen=True)
+class Choice:
+    """A number of components and the one line that says why."""
+
+    k: int
+    reason: str
 
 
-def decide(wish: int | float | str, evidence: Evidence) -> int:
+Rule = Callable[[Evidence, float | None], Choice]
+
+
+def above(values: Array, bound: Array | float, *, equal: bool = False) -> NDArray[np.bool_]:
+    """Which values are above a bound, or at it; a few roundings neither lift a value over it nor hold one under."""
+    slack = 8 * max(len(values), 1) * np.finfo(float).eps
+    return values >= bound * (1 - slack) if equal else values > bound * (1 + slack)
+
+
+def first(passed: NDArray[np.bool_], test: str) -> Choice:
+    """The leading components that pass a test, as far as the first that does not; one is the least."""
+    k = int(np.argmin(np.append(passed, False)))
+    return Choice(k, f"{test}: the first {k}") if k else Choice(1, f"{test}: none, so 1 is kept")
+
+
+def split_rule(name: str) -> tuple[str, float | None]:
+    """`ratio:0.05` as its name and its number, the registered number when none is given."""
+    rule, _, number = name.partition(":")
+    return rule, float(number) if number else RULES[rule].default
+
+
+def decide(wish: int | float | str, evidence: Evidence) -> Choice:
     """k for a number, a share of the variance, or the name of a rule."""
     if isinstance(wish, int):
-        bound = min(evidence.n, evidence.d)
-        if wish > bound:
-            raise DataError(
-                f"-k {wish} is more than the data can have: {evidence.n} rows and {evidence.d} columns "
-                f"give at most {bound} components",
-                f"use -k {bound} or less, or -k all",
-            )
-        return wish
+        return Choice(_within_bound(wish, evidence), "asked for")
     if isinstance(wish, float):
         table = VarianceTable.of(evidence.eigenvalues, evidence.total_variance)
-        return min(table.smallest_k(wish) or evidence.rank, evidence.rank)
-    rule: Rule = RULES.load(wish)
-    return rule(evidence)
+        k = min(table.smallest_k(wish) or evidence.rank, evidence.rank)
+        return Choice(k, f"the smallest that keeps {wish:g} of the variance")
+    name, number = split_rule(wish)
+    if len(evidence.eigenvalues) < evidence.possible:
+        raise RefusedError(
+            f"-k {show(wish)} needs every eigenvalue, this solver computes the leading ones", "give a number with -k"
+        )
+    rule: Rule = RULES.load(name)
+    choice = rule(evidence, number)
+    return Choice(max(1, min(choice.k, evidence.rank)), choice.reason)
+
+
+def _within_bound(k: int, evidence: Evidence) -> int:
+    bound = min(evidence.n, evidence.d)
+    if k > bound:
+        raise DataError(
+            f"-k {k} is more than the data can have: {evidence.n} rows and {evidence.d} columns "
+            f"give at most {bound} components",
+            f"use -k {bound} or less, or -k all",
+        )
+    return k

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.errors import DataError, RefusedError, show
+from pcatool.linalg.spectral import EPS
 from pcatool.model import Array
+from pcatool.solvers.rows import Rows
 
-__all__ = ["Problem", "Rows", "Solution", "Solver"]
+__all__ = ["Estimate", "Problem", "Solution", "Solver", "check_solvable", "nothing_to_fit", "rounding", "scale_of"]
 
-# Data up to this size are held in memory while they are read, whatever the route they came by.
-SMALL_BYTES = 32 << 20
+# Rounding of one centred cell, of the mean and of the sums, in units of eps and of the column's standard deviation.
+CELL = 4.0
 
 
 @dataclass(frozen=True)
@@ -22,14 +25,22 @@ class Problem:
     """All that may decide how a fit is solved: nothing of the route, the load or the machine."""
 
     columns: tuple[str, ...]
-    n: int | None  # None: more rows than are held in memory
+    n: int | None  # None: more rows than were held
+    wish: int | float | str = 0.99  # how many components
     center: bool = True
     standardize: bool = False
     ddof: int = 0
+    weights: str | None = None  # "frequency" or "reliability"
+    seed: int = 0
 
     @property
     def d(self) -> int:
         return len(self.columns)
+
+    def divisor(self, weight: float, squares: float) -> float:
+        """n - ddof; with weights the number of rows is their sum, less what it stands for when they say reliability."""
+        lost = squares / weight if self.weights == "reliability" and weight > 0 else 1.0
+        return weight - self.ddof * lost
 
 
 @dataclass(frozen=True)
@@ -40,7 +51,8 @@ class Solution:
     mean: Array  # (d,) as subtracted: zeros when not centred
     std: Array  # (d,) as divided by: ones when not standardised
     eigenvalues: Array  # (m,) descending, 0 past the rank
-    vectors: Array  # (d, m)
+    error: Array  # (m,) what rounding may have done to each
+    leading: Callable[[int], Array]  # k -> directions (d, k)
     total_variance: float
     rank: int
     route: str
@@ -49,49 +61,45 @@ class Solution:
     apply: Callable[[Array], Array]  # V -> S V, for the certificate
 
 
-class Rows:
-    """Blocks of rows in order. Small data are held, so their number is known before a solver is chosen."""
+@dataclass(frozen=True)
+class Estimate:
+    """What a solver will need: passes over the data, and bytes of memory at the most beyond the program itself."""
 
-    def __init__(self, blocks: Iterable[Array]) -> None:
-        self._rest = iter(blocks)
-        self._held: list[Array] = []
-        size = 0
-        for block in self._rest:
-            self._held.append(block)
-            size += block.nbytes
-            if size > SMALL_BYTES:
-                break
-        self.n = None if size > SMALL_BYTES else sum(len(block) for block in self._held)
-
-    def __iter__(self) -> Iterator[Array]:
-        """Once through, letting go of each block as it is handed over."""
-        self._held.reverse()
-        while self._held:
-            yield self._held.pop()
-        yield from self._rest
+    passes: str
+    bytes: int
 
 
 class Solver(Protocol):
-    """Reads the rows once and solves."""
+    """Reads the rows and solves."""
 
-    def solve(self, rows: Iterable[Array], problem: Problem) -> Solution: ...
+    def solve(self, rows: Rows, problem: Problem) -> Solution: ...
+
+    def estimate(self, d: int, n: int | None, k: int) -> Estimate:
+        """For n rows; None when their number is not known and does not matter, or cannot be told."""
+        ...
 
 
-def scale_of(variances: Array, constant: np.ndarray, problem: Problem) -> Array:
+def scale_of(variances: Array, constant: NDArray[np.bool_], problem: Problem) -> Array:
     """sigma: standard deviations when standardising, 1 for a constant column, else ones."""
     if not problem.standardize:
         return np.ones(problem.d)
     return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variances)))
 
 
-def check_solvable(problem: Problem, n: int, constant: np.ndarray, total: float) -> None:
+def rounding(shift: Array, variances: Array) -> Array:
+    """Relative rounding of each centred column: one whose origin lies far from its mean loses digits to the difference."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        far = np.abs(shift) / np.sqrt(variances)
+    return EPS * (CELL + np.where(np.isfinite(far), far, 0.0))
+
+
+def check_solvable(problem: Problem, n: int, divisor: float, constant: NDArray[np.bool_], total: float) -> None:
     """Refuse what has no components: too few rows, or no variance at all."""
-    if n == 0:
-        raise DataError("no rows to fit", "the input has names but no data")
     if problem.center and n < 2:
         raise DataError("a centred fit needs at least 2 rows, there is 1", "give more rows, or fit with --no-center")
-    if n <= problem.ddof:
-        raise DataError(f"--ddof {problem.ddof} needs more than {problem.ddof} rows, there is {n}", "use --ddof 0")
+    if divisor <= 0:
+        what = f"{n} row" + ("s" if n != 1 else "")
+        raise DataError(f"--ddof {problem.ddof} leaves a divisor of {divisor:g} for {what}", "use --ddof 0")
     if problem.center and constant.all():
         what = f"column {show(problem.columns[0])} is" if problem.d == 1 else f"all {problem.d} columns are"
         raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
@@ -100,3 +108,9 @@ def check_solvable(problem: Problem, n: int, constant: np.ndarray, total: float)
     if total <= 0:
         what = "the squares of the values underflow to 0" if not constant.all() else "every value is 0"
         raise DataError(f"{what}: there is no variance to explain", "rescale the columns")
+
+
+def nothing_to_fit() -> DataError:
+    return DataError("no rows to fit", "the input has names but no data")
+
+

@@ -3,19 +3,17 @@
 When to prefer it: many more rows than columns; rows that do not fit in memory or come from a pipe.
 Cost: n d^2 + 9 d^3. Memory: d^2 and one block. SciPy: `scipy.linalg.eigh(numpy.cov(X.T, bias=True))`.
 Accuracy: an eigenvalue below about 1e-16 of the largest is lost when it comes from near-equal columns, since the
-scatter holds squares; `svd` keeps twice as far. Small eigenvalues of small-scale columns are kept (linalg/spectral.py).
+scatter holds squares; `tsqr` and `svd` keep twice as far. Small eigenvalues of small-scale columns are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
-from pcatool.linalg.moments import Moments
+from pcatool.linalg.moments import Moments, gather
 from pcatool.linalg.spectral import of_scatter
-from pcatool.model import Array
-from pcatool.solvers.base import Problem, Solution, check_solvable, scale_of
+from pcatool.solvers.base import Estimate, Problem, Solution, check_solvable, nothing_to_fit, rounding, scale_of
+from pcatool.solvers.rows import Rows
 
 __all__ = ["Covariance"]
 
@@ -23,34 +21,38 @@ __all__ = ["Covariance"]
 class Covariance:
     """Streaming scatter, then `eigh`."""
 
-    def solve(self, rows: Iterable[Array], problem: Problem) -> Solution:
-        moments: Moments | None = None
-        for X in rows:
-            part = Moments.of_block(X, X[0].copy() if moments is None else moments.origin)
-            moments = part if moments is None else moments.merge(part)
+    def estimate(self, d: int, n: int | None, k: int) -> Estimate:
+        # The scatter, its scaled copies, eigenvectors and LAPACK's workspace; two blocks being summed.
+        return Estimate("1", 8 * (9 * d * d) + (32 << 20))
+
+    def solve(self, rows: Rows, problem: Problem) -> Solution:
+        moments = gather(rows)
         if moments is None:
-            check_solvable(problem, 0, np.ones(problem.d, dtype=bool), 0.0)
-            raise AssertionError("unreachable: no rows are refused")
+            raise nothing_to_fit()
         return self.finish(moments, problem)
 
     def finish(self, moments: Moments, problem: Problem) -> Solution:
         """The solution from the moments alone."""
-        n, constant = moments.n, ~moments.varies
-        divisor = max(n - problem.ddof, 1)
-        variances = np.diagonal(moments.scatter) / divisor
+        centre = moments.centre
+        n, constant = centre.rows, ~centre.varies
+        divisor = problem.divisor(centre.weight, centre.squares)
+        safe = divisor if divisor > 0 else 1.0
+        variances = np.diagonal(moments.scatter) / safe
         sigma = scale_of(variances, constant, problem)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
             S = moments.scatter if problem.center else moments.scatter_about_zero()
-            S = S / divisor / sigma[:, None] / sigma
-        check_solvable(problem, n, constant, float(np.trace(S)))
-        spectrum = of_scatter(S)
+            S = S / safe / sigma[:, None] / sigma
+        total = float(np.trace(S))
+        check_solvable(problem, n, divisor, constant, total)
+        spectrum = of_scatter(S, rounding(centre.high, variances))
         return Solution(
             n=n,
-            mean=moments.mean if problem.center else np.zeros(problem.d),
+            mean=centre.mean if problem.center else np.zeros(problem.d),
             std=sigma,
             eigenvalues=spectrum.eigenvalues,
-            vectors=spectrum.vectors,
-            total_variance=float(np.trace(S)),
+            error=spectrum.error,
+            leading=spectrum.leading,
+            total_variance=total,
             rank=spectrum.rank,
             route=spectrum.route,
             constant=tuple(np.flatnonzero(constant).tolist()),

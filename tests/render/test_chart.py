@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
+from pcatool.linalg.drop import largest_drop
 from pcatool.model import VarianceTable
-from pcatool.render.chart import largest_drop, percent, scree_chart
+from pcatool.render.chart import percent, scree_chart
 
 IRIS = [4.228, 0.243, 0.078, 0.024]
 

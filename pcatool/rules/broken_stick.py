@@ -1,0 +1,28 @@
+"""Leading components whose share is above that of the pieces of a stick broken at random, the longest first.
+
+When to prefer it: a quick, cautious answer from the shares alone. It seldom keeps too many, and with many columns or
+one dominant component it keeps too few.
+Assumes that without structure the variance falls on the p possible components as on p pieces; n plays no part.
+Uncentred, the mean is one of the components.
+Reference: Frontier 1976, J. Exp. Mar. Biol. Ecol. 25(1); Jackson 1993, "Stopping rules in principal components
+analysis", Ecology 74(8).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pcatool.model import Array
+from pcatool.rules.base import Choice, Evidence, above, first
+
+__all__ = ["broken_stick", "pieces"]
+
+
+def pieces(p: int) -> Array:
+    """Expected lengths of the p pieces of a stick of length 1: b_k = 1/p sum_(i=k..p) 1/i, (p,)."""
+    return np.cumsum(1.0 / np.arange(p, 0, -1))[::-1] / p
+
+
+def broken_stick(evidence: Evidence, number: float | None = None) -> Choice:
+    p = evidence.possible
+    return first(above(evidence.shares, pieces(p)), f"share above the broken stick's of {p} pieces")

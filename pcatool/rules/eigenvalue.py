@@ -1,0 +1,17 @@
+"""Leading components whose eigenvalue itself is at least a threshold, as in `eigenvalue:1`.
+
+When to prefer it: the variance of the noise is known, in the units of the fit; or a line is drawn across a scree plot.
+Assumes nothing. The eigenvalues are those reported, so `--ddof` and `--standardize` move them.
+Reference: Cattell 1966, "The scree test for the number of factors", Multivariate Behavioral Research 1(2).
+"""
+
+from __future__ import annotations
+
+from pcatool.rules.base import Choice, Evidence, above, first
+
+__all__ = ["eigenvalue"]
+
+
+def eigenvalue(evidence: Evidence, number: float | None) -> Choice:
+    assert number is not None  # the registry has one
+    return first(above(evidence.spectrum, number, equal=True), f"eigenvalue of at least {number:g}")

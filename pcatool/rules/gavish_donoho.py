@@ -1,0 +1,37 @@
+"""Singular values above the threshold that loses least of a low-rank signal under noise of unknown size.
+
+When to prefer it: noise removal, many rows and columns. It asks which components make the reconstruction better, so it
+leaves out what is there but too weak to help; `marchenko-pastur` asks what is there.
+Assumes a low-rank signal plus independent noise of equal variance in every cell, fewer than half of the p possible
+components being signal: the threshold is omega(beta) times their median singular value, zeros past the rank included.
+beta is the smaller over the larger of columns and rows; the mean takes one row. omega is computed, not the published
+cubic fit. Uncentred, the mean is part of the signal.
+Reference: Gavish and Donoho 2014, "The optimal hard threshold for singular values is 4/sqrt(3)", IEEE Transactions on
+Information Theory 60(8).
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from pcatool.rules.base import Choice, Evidence, above, first
+from pcatool.rules.marchenko_pastur import aspect, median
+
+__all__ = ["gavish_donoho", "omega"]
+
+
+def gavish_donoho(evidence: Evidence, number: float | None = None) -> Choice:
+    singular = np.sqrt(evidence.spectrum)
+    middle = float(np.median(singular))
+    if middle == 0:
+        return Choice(evidence.rank, "over half of the singular values are 0: there is no noise, so the rank")
+    times = omega(aspect(evidence))
+    return first(above(singular, times * middle), f"singular value above {times:.4g} x the median")
+
+
+def omega(beta: float) -> float:
+    """The optimal threshold in units of the median singular value: lambda(beta) / sqrt(mu_beta)."""
+    known_noise = sqrt(2 * (beta + 1) + 8 * beta / (beta + 1 + sqrt(beta * beta + 14 * beta + 1)))
+    return known_noise / sqrt(median(beta))

@@ -1,0 +1,51 @@
+"""Eigenvalues past the edge of the spectrum that noise alone has: sigma^2 (1 + sqrt(beta))^2.
+
+When to prefer it: many rows and many columns of about equal noise, and the question is what is there at all, however
+weak. Noise tops its own edge by a little about one time in six; `parallel-95` is the safer word on one more component.
+Assumes independent noise of equal variance in every cell, and signal in less than half of the p possible components:
+sigma^2 is their median eigenvalue, zeros past the rank included, over the median of the Marchenko-Pastur law. beta is
+the smaller over the larger of columns and rows; the mean takes one row. Uncentred, the noise has mean 0, and a mean
+that has not shows as a component.
+Reference: Marchenko and Pastur 1967, Mathematics of the USSR-Sbornik 1(4); Johnstone 2001, Annals of Statistics 29(2).
+"""
+
+from __future__ import annotations
+
+from math import cos, pi, sin, sqrt
+
+import numpy as np
+
+from pcatool.rules.base import Choice, Evidence, above, first
+
+__all__ = ["aspect", "marchenko_pastur", "median"]
+
+
+def marchenko_pastur(evidence: Evidence, number: float | None = None) -> Choice:
+    middle = float(np.median(evidence.spectrum))
+    if middle == 0:
+        return Choice(evidence.rank, "over half of the eigenvalues are 0: there is no noise, so the rank")
+    beta = aspect(evidence)
+    times = (1 + sqrt(beta)) ** 2 / median(beta)
+    return first(
+        above(evidence.spectrum, times * middle), f"eigenvalue past the edge of noise, {times:.4g} x the median"
+    )
+
+
+def aspect(evidence: Evidence) -> float:
+    """beta: the smaller of columns and rows over the larger."""
+    return evidence.possible / max(evidence.degrees, evidence.varying)
+
+
+def median(beta: float) -> float:
+    """Median of the Marchenko-Pastur law of variance 1, 0 < beta <= 1, by Newton's method.
+
+    With x = 1 + beta + 2 sqrt(beta) cos t the share of the law above x is 2/pi int_0^t sin^2 / x, smooth as far as the
+    median at every beta, so that few nodes integrate it to rounding.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    t = pi / 2
+    for _ in range(12):  # six reach rounding
+        at = t * (nodes + 1) / 2
+        upper = t / pi * float(weights @ (np.sin(at) ** 2 / (1 + beta + 2 * sqrt(beta) * np.cos(at))))
+        t -= (upper - 0.5) * pi / 2 * (1 + beta + 2 * sqrt(beta) * cos(t)) / sin(t) ** 2
+    return 1 + beta + 2 * sqrt(beta) * cos(t)

@@ -1,0 +1,93 @@
+"""The most probable number of components: Minka's evidence of probabilistic PCA, by Laplace's method.
+
+When to prefer it: clearly more rows than columns and about equal noise in all columns; it weighs fit against the number
+of parameters and needs no threshold.
+Assumes normal data: k directions of their own variances, all others of one common variance, the noise, which the
+remaining eigenvalues average. So k stays below d: k = d - 1 already describes any covariance. Nor can it be the rank
+when the rows run out, n <= d: the rest is then 0 whatever the data are. But when columns depend on each other and the
+rank is less than rows and columns allow, the noise is exactly 0, the evidence without bound, and the answer the rank.
+Constant columns are left out. Uncentred, the same with mean 0.
+Reference: Minka 2000, "Automatic choice of dimensionality for PCA", Advances in Neural Information Processing Systems
+13.
+"""
+
+from __future__ import annotations
+
+from math import lgamma, log, pi
+
+import numpy as np
+
+from pcatool.model import Array
+from pcatool.rules.base import Choice, Evidence
+
+__all__ = ["log_evidence", "mle"]
+
+# Laplace's method gives each pair of directions a width sqrt(2 pi / a) in the angle between them. Equal eigenvalues
+# make it infinite, but an angle ranges over pi at most, so a is never taken below this.
+LEAST_CURVATURE = log(2 / pi)
+
+# Stands for the logarithm of 0: below any bound, yet a number.
+NOTHING = -1e6
+
+
+def mle(evidence: Evidence, number: float | None = None) -> Choice:
+    rank = evidence.rank
+    if rank < 2:
+        return Choice(1, "the rank of the data")
+    if rank < evidence.possible:
+        return Choice(rank, f"columns depend on each other and leave no noise outside {rank} dimensions, so the rank")
+    k = int(np.argmax(log_evidence(evidence.spectrum, evidence.n, evidence.varying))) + 1
+    return Choice(k, f"the most probable of 1 to {rank - 1}")
+
+
+def log_evidence(eigenvalues: Array, n: int, d: int) -> Array:
+    """log p(D | k) up to a constant, for k = 1 to r - 1, from the r eigenvalues above 0 of n rows of d columns.
+
+    All in logarithms of eigenvalues, so that no scale overflows.
+    """
+    logs = np.log(eigenvalues) - np.log(eigenvalues[0])
+    k = np.arange(1, len(logs))
+    rest = np.logaddexp.accumulate(logs[::-1])[::-1]
+    noise = rest[1:] - np.log(d - k)  # log v_k
+    sphere = np.array([lgamma((d - i) / 2) - (d - i) / 2 * log(pi) for i in range(len(k))])
+    prior = np.cumsum(sphere) - k * log(2)
+    likelihood = -n / 2 * (np.cumsum(logs[:-1]) + (d - k) * noise)
+    parameters = d * k - k * (k + 1) / 2 + k
+    width = parameters / 2 * log(2 * pi) - log_curvature(logs, noise, n, d) / 2 - k / 2 * log(n)
+    return np.asarray(prior + likelihood + width)
+
+
+def log_curvature(logs: Array, noise: Array, n: int, d: int) -> Array:
+    """log |A_k| for k = 1 to r - 1: over directions i <= k and i < j <= d the sum of log a_ij,
+
+    a_ij = n (1/h_j - 1/l_i) (l_i - l_j), where h_j is l_j for j <= k and the noise past it. In O(r) for each i.
+    """
+    r = len(logs)
+    total = np.zeros(r - 1)
+    for i in range(r - 1):
+        gaps = log_one_minus(logs[i] - logs)  # log(1 - l_j / l_i), growing with j > i
+        kept = logs[i] - logs[i + 1 : -1] + 2 * gaps[i + 1 : -1] + log(n)
+        total[i + 1 :] += np.cumsum(np.maximum(kept, LEAST_CURVATURE))
+        total[i:] += _with_noise(gaps, _over(logs[i] - noise[i:]) + log(n), i + 1, d)
+    return total
+
+
+def _with_noise(gaps: Array, factor: Array, first: int, d: int) -> Array:
+    """Sum over j > k of the larger of factor_k + gap_j and the least, for k from `first`; gaps past the rank are 0."""
+    r = len(gaps)
+    k = np.arange(first, r)
+    start = np.maximum(k, np.searchsorted(gaps[first:], LEAST_CURVATURE - factor) + first)
+    sums = np.append(np.cumsum(gaps[: first - 1 : -1])[::-1], 0.0)
+    known = (start - k) * LEAST_CURVATURE + (r - start) * factor + sums[start - first]
+    return np.asarray(known + (d - r) * np.maximum(factor, LEAST_CURVATURE))
+
+
+def log_one_minus(gap: Array) -> Array:
+    """log(1 - exp(-gap)); a gap that is not above 0 gives NOTHING."""
+    positive = gap > 0
+    return np.where(positive, np.log(-np.expm1(-np.where(positive, gap, 1.0))), NOTHING)
+
+
+def _over(gap: Array) -> Array:
+    """log(exp(gap) - 1), likewise."""
+    return gap + log_one_minus(gap)

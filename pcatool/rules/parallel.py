@@ -1,0 +1,81 @@
+"""Parallel analysis: leading components whose share is above that of noise of the same size.
+
+`parallel` compares with the mean over simulated noise, as Horn did; `parallel-95` with its 95th percentile, which
+seldom takes noise for a component.
+When to prefer it: the usual advice for standardised data, with any n and d. After one dominant component the shares of
+the others are small, and weak ones among them may be missed; `marchenko-pastur` does not mind.
+Assumes normal noise, independent in every cell, of equal variance: standardised data are held against correlation
+matrices of noise, others against covariance matrices, as shares of the total, so that the scale plays no part. Columns
+of unequal variance then count as structure. The first component that fails ends the count. Uncentred, the noise has
+mean 0, and a mean that has not is a component.
+Reference: Horn 1965, "A rationale and test for the number of factors in factor analysis", Psychometrika 30(2); the
+percentile: Glorfeld 1995, Educational and Psychological Measurement 55(3).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.model import Array
+from pcatool.rules.base import Choice, Evidence, above, first
+
+__all__ = ["noise_shares", "parallel", "parallel_95"]
+
+# Simulated data sets. Eigenvalues of large matrices hardly vary, so fewer do.
+MOST, LEAST, COMPONENTS = 200, 20, 20_000
+
+# Cells of a factor up to which a correlation matrix is simulated as such. The larger it is, the more its eigenvalues
+# behave as those of a covariance matrix (Bao, Pan and Zhou 2012, Electronic Journal of Probability 17).
+CELLS = 250_000
+
+
+def parallel(evidence: Evidence, number: float | None = None) -> Choice:
+    noise = noise_shares(evidence)
+    return first(above(evidence.shares, noise.mean(axis=0)), f"share above the mean of {len(noise)} samples of noise")
+
+
+def parallel_95(evidence: Evidence, number: float | None = None) -> Choice:
+    noise = noise_shares(evidence)
+    bound = np.quantile(noise, 0.95, axis=0)
+    return first(above(evidence.shares, bound), f"share above the 95th percentile of {len(noise)} samples of noise")
+
+
+def noise_shares(evidence: Evidence) -> Array:
+    """Shares of the p possible components in samples of noise, (samples, p), each row descending."""
+    rng = np.random.default_rng(evidence.seed)
+    n, d, p = evidence.degrees, evidence.varying, evidence.possible
+    correlated = evidence.standardized and p * d <= CELLS
+    draw = correlation_eigenvalues if correlated else covariance_eigenvalues
+    with threads(factorisation_threads(p)):
+        samples = np.array([draw(rng, n, d) for _ in range(max(LEAST, min(MOST, COMPONENTS // p)))])
+    return samples / samples.sum(axis=1, keepdims=True)
+
+
+def covariance_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
+    """Those of the scatter of n rows of d columns of noise that are not 0, without drawing the rows.
+
+    They are those of B B^T, B bidiagonal with independent chi entries (Silverstein 1985, Annals of Probability 13(4)).
+    """
+    from scipy.linalg import eigvalsh_tridiagonal
+
+    p, q = min(n, d), max(n, d)
+    diagonal, below = rng.chisquare(q - np.arange(p)), rng.chisquare(np.arange(p - 1, 0, -1))
+    values = eigvalsh_tridiagonal(diagonal + np.append(0.0, below), np.sqrt(diagonal[:-1] * below))
+    return np.maximum(values[::-1], 0.0)
+
+
+def correlation_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
+    """Those of the correlations of n rows of d columns of noise that are not 0.
+
+    The rows of the triangular factor of a Wishart matrix (Bartlett 1933, Proc. Royal Society of Edinburgh 53) have the
+    lengths and angles of the columns of the data.
+    """
+    if n < d:
+        columns = rng.standard_normal((d, n))
+    else:
+        columns = np.tril(rng.standard_normal((d, d)), -1)
+        columns[np.diag_indices(d)] = np.sqrt(rng.chisquare(n - np.arange(d)))
+    columns /= np.sqrt(np.einsum("ij,ij->i", columns, columns))[:, None]
+    gram = columns.T @ columns if n < d else columns @ columns.T
+    return np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0)

@@ -1,0 +1,57 @@
+"""From a factor of the centred data to a solution: what `tsqr`, `svd` and `dual` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pcatool.linalg.moments import Centre, center_block
+from pcatool.linalg.spectral import Spectrum
+from pcatool.model import Array
+from pcatool.solvers.base import Problem, Solution, check_solvable, nothing_to_fit, rounding, scale_of
+from pcatool.solvers.rows import Rows
+
+__all__ = ["centred_matrix", "finish"]
+
+
+def centred_matrix(rows: Rows) -> tuple[Centre, Array]:
+    """All rows about their mean, times the root of their weights: Y (n, d) with Y^T Y the scatter."""
+    X, w = rows.matrix()
+    if not len(X):
+        raise nothing_to_fit()
+    centre, Y, rest = center_block(X, w, X[0].copy())
+    with np.errstate(over="ignore", invalid="ignore"):
+        Y -= rest / centre.weight if w is None else np.outer(np.sqrt(w), rest / centre.weight)
+    return centre, Y
+
+
+def finish(centre: Centre, Y: Array, problem: Problem, decompose: Callable[[Array, Array], Spectrum]) -> Solution:
+    """The solution from a factor Y of the centred scatter, Y^T Y, which is used up."""
+    constant = ~centre.varies
+    divisor = problem.divisor(centre.weight, centre.squares)
+    safe = divisor if divisor > 0 else 1.0
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        variances = np.einsum("ij,ij->j", Y, Y) / safe
+        sigma = scale_of(variances, constant, problem)
+        if not problem.center:
+            # One more row carries the mean: its square is what the scatter about zero has more.
+            Y = np.vstack([Y, np.sqrt(centre.weight) * centre.mean])
+        Y /= sigma * np.sqrt(safe)
+        total = float(np.einsum("ij,ij->", Y, Y))
+    check_solvable(problem, centre.rows, divisor, constant, total)
+    spectrum = decompose(Y, rounding(centre.high, variances))
+    return Solution(
+        n=centre.rows,
+        mean=centre.mean if problem.center else np.zeros(problem.d),
+        std=sigma,
+        eigenvalues=spectrum.eigenvalues,
+        error=spectrum.error,
+        leading=spectrum.leading,
+        total_variance=total,
+        rank=spectrum.rank,
+        route=spectrum.route,
+        constant=tuple(np.flatnonzero(constant).tolist()),
+        variances=variances,
+        apply=lambda V: Y.T @ (Y @ V),
+    )

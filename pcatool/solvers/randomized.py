@@ -1,0 +1,218 @@
+"""Leading components from a block Krylov space, grown from a seeded random start until its own residuals are small.
+
+When to prefer it: neither d x d nor n x n fits, and k is small. Every pass multiplies by S once, S V = Xc^T (Xc V) / n, a
+block of rows at a time; Rayleigh and Ritz pick the best directions in all that the passes have spanned.
+Passes: one for means and scales, one for the start, and as many as the residuals ask for; a space that grows too large
+is compressed to its leading directions. Cost a pass: 4 n d (k + 10). Memory: 12 d (k + 10), whatever n.
+SciPy: `scipy.sparse.linalg.eigsh` on the same operator.
+Musco and Musco 2015, NeurIPS 28; Halko, Martinsson, Tropp 2011, SIAM Review 53(2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pcatool.errors import RefusedError
+from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.moments import Centre, center_block
+from pcatool.linalg.spectral import EPS
+from pcatool.model import Array
+from pcatool.solvers.base import (
+    Estimate,
+    Problem,
+    Solution,
+    check_solvable,
+    nothing_to_fit,
+    rounding,
+    scale_of,
+)
+from pcatool.solvers.rows import Rows
+
+__all__ = ["Randomized"]
+
+# Directions carried beyond those asked for: the gap to the last of them sets the speed of convergence.
+EXTRA = 10
+
+# An eigenvalue is done when its residual proves it to this part of itself.
+DONE = 1e-9
+
+# Blocks of directions kept before the space is compressed.
+DEEP = 5
+
+# Passes after which it gives up asking for more and says how far it got.
+MOST_PASSES = 60
+
+# A share of the variance starts with this many components and doubles.
+START = 32
+
+
+class Randomized:
+    """Seeded block Krylov iteration with its own stopping test."""
+
+    def estimate(self, d: int, n: int | None, k: int) -> Estimate:
+        return Estimate("2 and a few more", 8 * d * (k + EXTRA) * (2 * DEEP + 4) + (48 << 20))
+
+    def solve(self, rows: Rows, problem: Problem) -> Solution:
+        rows.several_passes()
+        with threads(factorisation_threads(problem.d)):
+            return self._solve(rows, problem)
+
+    def _solve(self, rows: Rows, problem: Problem) -> Solution:
+        centre, squares = _column_moments(rows)
+        divisor = problem.divisor(centre.weight, centre.squares)
+        safe = divisor if divisor > 0 else 1.0
+        constant = ~centre.varies
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            variances = squares / safe
+            sigma = scale_of(variances, constant, problem)
+            mean = centre.mean if problem.center else np.zeros(problem.d)
+            about = variances if problem.center else variances + centre.mean**2 * (centre.weight / safe)
+            total = float(np.sum(about / sigma**2))
+        check_solvable(problem, centre.rows, divisor, constant, total)
+
+        def apply(V: Array) -> Array:
+            W = np.zeros_like(V)
+            for X, w in rows:
+                Y = (X - mean) / sigma
+                W += Y.T @ (Y @ V if w is None else w[:, None] * (Y @ V))
+            return W / safe
+
+        most = min(centre.rows - problem.center, problem.d)
+        space = _leading(apply, problem, total, most)
+        return _solution(centre, mean, sigma, variances, total, space, problem, apply)
+
+
+@dataclass(frozen=True)
+class Ritz:
+    """Approximate eigenpairs and what is proven of them."""
+
+    values: Array  # (m,)
+    vectors: Array  # (d, m)
+    images: Array  # (d, m) S times the vectors
+    error: Array  # (m,) bounds from the residuals
+
+
+def _column_moments(rows: Rows) -> tuple[Centre, Array]:
+    """Centre and sums of squares of the columns, without their products."""
+    centre: Centre | None = None
+    squares = np.zeros(0)
+    for X, w in rows:
+        part, Y, rest = center_block(X, w, X[0].copy() if centre is None else centre.origin)
+        with np.errstate(over="ignore", invalid="ignore"):
+            own = np.einsum("ij,ij->j", Y, Y) - rest * rest / part.weight
+            if centre is None:
+                centre, squares = part, own
+            else:
+                centre, delta, weight = centre.merge(part)
+                squares = squares + own + delta * delta * weight
+    if centre is None:
+        raise nothing_to_fit()
+    return centre, squares
+
+
+def _leading(apply: Callable[[Array], Array], problem: Problem, total: float, most: int) -> Ritz:
+    """Enough converged pairs for the wish: a number, or a share by doubling."""
+    wish = problem.wish
+    if isinstance(wish, str):
+        raise RefusedError(f"-k {wish} needs every eigenvalue, randomized finds the leading ones", "give a number with -k")
+    if isinstance(wish, int):
+        return _krylov(apply, problem, min(wish, most))
+    k = min(START, most)
+    while True:
+        found = _krylov(apply, problem, k)
+        if found.values[:k].sum() >= wish * total or k == most:
+            return found
+        k = min(2 * k, most)
+
+
+def _krylov(apply: Callable[[Array], Array], problem: Problem, k: int) -> Ritz:
+    """The k leading eigenpairs of S, to DONE."""
+    d = problem.d
+    width = min(k + EXTRA, d)
+    rng = np.random.default_rng(problem.seed)
+    Q, _ = np.linalg.qr(rng.standard_normal((d, width)))
+    SQ = apply(Q)
+    newest = SQ
+    for _ in range(MOST_PASSES):
+        found = _rayleigh_ritz(Q, SQ, k)
+        if np.all(found.error[:k] <= DONE * np.maximum(found.values[:k], EPS * found.values[0])):
+            return found
+        if Q.shape[1] + width > min(DEEP * width, d):
+            Q, SQ = found.vectors[:, :width], found.images[:, :width]
+            newest = SQ - Q * found.values[:width]
+        fresh = _orthonormal_to(Q, newest)
+        if fresh.shape[1] == 0:
+            return found  # the space is invariant: nothing new can be reached
+        newest = apply(fresh)
+        Q, SQ = np.hstack([Q, fresh]), np.hstack([SQ, newest])
+    return _rayleigh_ritz(Q, SQ, k)
+
+
+def _orthonormal_to(Q: Array, W: Array) -> Array:
+    """Orthonormal directions of W outside the space of Q; those that rounding made are left out."""
+    size = np.linalg.norm(W, axis=0)
+    W = W[:, size > 0] / size[size > 0]
+    for _ in range(2):  # twice is enough (Kahan, Parlett)
+        W = W - Q @ (Q.T @ W)
+    U, s, _ = np.linalg.svd(W, full_matrices=False)
+    U = U[:, s > 1e-12]  # relative to columns of length 1
+    U = U[:, : max(len(Q) - Q.shape[1], 0)]
+    U = U - Q @ (Q.T @ U)
+    return np.linalg.qr(U)[0] if U.shape[1] else U
+
+
+def _rayleigh_ritz(Q: Array, SQ: Array, k: int) -> Ritz:
+    T = Q.T @ SQ
+    values, C = np.linalg.eigh((T + T.T) / 2)
+    values, C = values[::-1], C[:, ::-1]
+    vectors, images = Q @ C, SQ @ C
+    residual = np.linalg.norm(images - vectors * values, axis=0)
+    return Ritz(values, vectors, images, _error(values, residual, k))
+
+
+def _error(values: Array, residual: Array, k: int) -> Array:
+    """Each value lies within its residual r of an eigenvalue, and within r^2 / gap when the unwanted ones are that far.
+
+    (Parlett 1980, The Symmetric Eigenvalue Problem, 11.7; the gap is to the first value that was not asked for.)
+    """
+    error = residual.copy()
+    if k < len(values):
+        gap = values[:k] - (values[k] + residual[k])
+        sure = gap > residual[:k]
+        error[:k] = np.where(sure, np.minimum(residual[:k], residual[:k] ** 2 / np.where(sure, gap, 1.0)), residual[:k])
+    return error
+
+
+def _solution(
+    centre: Centre,
+    mean: Array,
+    sigma: Array,
+    variances: Array,
+    total: float,
+    found: Ritz,
+    problem: Problem,
+    apply: Callable[[Array], Array],
+) -> Solution:
+    noise = rounding(centre.high, variances)
+    k = min(problem.wish, len(found.values)) if isinstance(problem.wish, int) else len(found.values)
+    values = np.maximum(found.values, 0.0)
+    rank = int(np.count_nonzero(values[:k] > problem.d * EPS * values[0]))
+    values[rank:k] = 0.0
+    error = found.error[:k] + 2 * float(noise.max()) * total
+    return Solution(
+        n=centre.rows,
+        mean=mean,
+        std=sigma,
+        eigenvalues=values[:k],
+        error=error,
+        leading=lambda count: found.vectors[:, :count],
+        total_variance=total,
+        rank=rank,
+        route="krylov",
+        constant=tuple(np.flatnonzero(~centre.varies).tolist()),
+        variances=variances,
+        apply=apply,
+    )

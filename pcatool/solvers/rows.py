@@ -1,0 +1,124 @@
+"""The rows of a fit as solvers see them: blocks in order, held while they are few, read again where that is needed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO
+
+import numpy as np
+
+from pcatool.errors import FileError, RefusedError
+from pcatool.model import Array
+
+__all__ = ["SMALL_BYTES", "Block", "Rows"]
+
+# Data up to this size are held in memory while they are read, whatever the route they came by.
+SMALL_BYTES = 32 << 20
+
+Blocks = Iterable[Array]
+Block = tuple[Array, Array | None]
+
+
+class Rows:
+    """Blocks of rows with their weights. With weights, the last column of every block holds them.
+
+    Up to SMALL_BYTES, or up to `hold_rows` rows if that is more, are held, so that their number is known before a
+    solver is chosen. `reread` gives all blocks once more; without it they are spooled when more than one pass is wanted.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        *,
+        weighted: bool = False,
+        hold_rows: int = 0,
+        limit: int | None = None,
+        reread: Callable[[], Blocks] | None = None,
+    ) -> None:
+        self._weighted = weighted
+        self._rest = iter(blocks)
+        self._reread = reread
+        self._held: list[Array] = []
+        self._spool: IO[bytes] | None = None
+        self._spooled: list[int] = []  # rows of each block in the spool
+        self._started = False
+        size = count = 0
+        self.complete = True  # all rows are held
+        for block in self._rest:
+            self._held.append(block)
+            size, count = size + block.nbytes, count + len(block)
+            if limit is not None and size > limit:
+                raise RefusedError(
+                    f"holding the first {count} rows takes more than the {limit >> 20} MB of --memory",
+                    "allow more, or give --solver randomized and a small number with -k",
+                )
+            if size > SMALL_BYTES and count > hold_rows:
+                self.complete = False
+                break
+        self.n = count if self.complete else None
+        self.small = self.complete and size <= SMALL_BYTES
+
+    def several_passes(self) -> None:
+        """Ask, before the first pass, to be able to iterate more than once."""
+        if not self.complete and self._reread is None:
+            self._spool = tempfile.TemporaryFile()
+
+    def __iter__(self) -> Iterator[Block]:
+        for block in self._blocks():
+            yield self._split(block)
+
+    def _split(self, block: Array) -> Block:
+        return (block[:, :-1], block[:, -1]) if self._weighted else (block, None)
+
+    def _blocks(self) -> Iterator[Array]:
+        if self.complete:
+            yield from self._held
+        elif not self._started:
+            yield from self._first_pass()
+        elif self._spool is not None:
+            yield from self._from_spool(self._spool)
+        elif self._reread is not None:
+            yield from self._reread()
+        else:
+            raise AssertionError("several_passes was not asked for")
+
+    def _first_pass(self) -> Iterator[Array]:
+        """Each block is let go of as it is handed over."""
+        self._started = True
+        self._held.reverse()
+        while self._held:
+            yield self._kept(self._held.pop())
+        for block in self._rest:
+            yield self._kept(block)
+
+    def _kept(self, block: Array) -> Array:
+        if self._spool is not None:
+            try:
+                self._spool.write(np.ascontiguousarray(block.T).data)
+            except OSError as error:
+                raise FileError.from_os(tempfile.gettempdir(), "spool rows to", error) from None
+            self._spooled.append(len(block))
+        return block
+
+    def _from_spool(self, spool: IO[bytes]) -> Iterator[Array]:
+        width = spool.seek(0, 2) // (8 * sum(self._spooled))
+        spool.seek(0)
+        for count in self._spooled:
+            yield np.frombuffer(spool.read(8 * count * width)).reshape(width, count).T
+
+    def matrix(self) -> Block:
+        """All rows as one matrix (n, d) of the caller's own, with their weights."""
+        if self.small:
+            return self._split(np.concatenate(self._held)) if self._held else (np.zeros((0, 0)), None)
+        blocks = list(self._blocks())
+        self._held, self.complete, self._started = [], False, True
+        if not blocks:
+            return np.zeros((0, 0)), None
+        X = np.empty((sum(len(block) for block in blocks), blocks[0].shape[1]))
+        at = len(X)
+        while blocks:  # from the end, letting go of each block once it is copied
+            block = blocks.pop()
+            X[at - len(block) : at] = block
+            at -= len(block)
+        return self._split(X)
