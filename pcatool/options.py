@@ -58,25 +58,40 @@ def require(choice: str, allowed: Callable[[], tuple[str, ...]], flag: str) -> N
 
 
 def parse_components(text: str | int | float) -> int | float | str:
-    """`-k` of a fit: a whole number from 1, a share strictly between 0 and 1, or the name of a rule.
+    """`-k` of a fit: a whole number from 1, a share strictly between 0 and 1, or a rule, as `mle` or `ratio:0.1`.
 
     Whole numbers are plain digits: `1e3`, `+5` or `2.0` is more often a slip than a wish.
     """
     if isinstance(text, float) and 0 < text < 1:
         return float(text)
     word = str(text)
-    if re.fullmatch(r"[0-9]+", word, re.ASCII) and int(word) >= 1:
+    if re.fullmatch(r"[0-9]{1,1000}", word, re.ASCII) and int(word) >= 1:  # int() refuses thousands of digits
         return int(word)
     if re.fullmatch(r"0?\.[0-9]+", word, re.ASCII) and float(word) > 0:
         return float(word)
-    if re.fullmatch(r"[a-z][a-z-]*", word) and word not in ("nan", "inf", "infinity"):
-        RULES[word]
+    name, colon, number = word.partition(":")
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) and name.lower() not in ("nan", "inf", "infinity"):
+        if RULES[name].default is not None and colon:
+            _check_threshold(name, number)
+        elif colon:
+            raise UsageError(f"-k {show(word)}: {name} takes no number", f"give -k {name}")
         return word
     raise UsageError(
         f"-k {show(word)} is not a number of components",
         "give a whole number from 1, a share of the variance between 0 and 1 such as 0.99, "
         f"or a rule: {', '.join(RULES)}",
     )
+
+
+SHARES = ("ratio",)  # rules whose number is a share of the variance
+
+
+def _check_threshold(rule: str, text: str) -> None:
+    value = float(text) if re.fullmatch(r"[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?", text, re.ASCII) else float("nan")
+    if not 0 < value < (1 if rule in SHARES else float("inf")):
+        bounds = "between 0 and 1" if rule in SHARES else "above 0"
+        remedy = f"give a number {bounds}, such as {rule}:{RULES[rule].default:g}"
+        raise UsageError(f"-k {show(f'{rule}:{text}')}: {show(text)} is not a threshold of {rule}", remedy)
 
 
 def parse_truncation(text: str | int | None) -> int | None:

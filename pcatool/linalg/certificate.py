@@ -32,9 +32,10 @@ def certify(
     `apply` multiplies by S, (d, k) -> (d, k); `error` bounds what rounding did to each eigenvalue.
     """
     k = basis.shape[1]
-    residual = apply(basis) - basis * eigenvalues[:k]
+    largest = eigenvalues[0]  # divided by first: squares of large residuals would overflow
+    residual = apply(basis) / largest - basis * (eigenvalues[:k] / largest)
     certificate: dict[str, Any] = {
-        "eigen_residual": float(np.max(np.linalg.norm(residual, axis=0)) / eigenvalues[0]),
+        "eigen_residual": float(np.max(np.linalg.norm(residual, axis=0))),
         "orthonormality": float(np.max(np.abs(basis.T @ basis - np.eye(k)))),
         "trace_closure": abs(float(np.sum(eigenvalues)) - total) / total if all_known else None,
         "relative_error": [_digits(e / v) if v > 0 else None for e, v in zip(error[:k], eigenvalues[:k], strict=True)],

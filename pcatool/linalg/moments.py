@@ -56,7 +56,7 @@ class Centre:
         return merged, delta, self.weight * (other.weight / weight)
 
 
-def center_block(X: Array, w: Array | None, origin: Array) -> tuple[Centre, Array, Array]:
+def center_block(X: Array, origin: Array, w: Array | None = None) -> tuple[Centre, Array, Array]:
     """The centre of the rows X (n, d), the rows about it times sqrt(w), and the weighted sum that rounding left in them."""
     with np.errstate(over="ignore", invalid="ignore"):
         Y = X - origin
@@ -84,8 +84,8 @@ class Moments:
     scatter: Array  # (d, d) sum of w (x - mu)(x - mu)^T
 
     @classmethod
-    def of_block(cls, X: Array, w: Array | None, origin: Array) -> Moments:
-        centre, Y, rest = center_block(X, w, origin)
+    def of_block(cls, X: Array, origin: Array, w: Array | None = None) -> Moments:
+        centre, Y, rest = center_block(X, origin, w)
         with np.errstate(over="ignore", invalid="ignore"):
             scatter = Y.T @ Y
             scatter -= np.outer(rest, rest / centre.weight)
@@ -110,7 +110,7 @@ def gather(blocks: Iterable[tuple[Array, Array | None]]) -> Moments | None:
     """Moments of all blocks, merged in their order; None when there are none."""
     moments: Moments | None = None
     for X, w in blocks:
-        part = Moments.of_block(X, w, X[0].copy() if moments is None else moments.centre.origin)
+        part = Moments.of_block(X, X[0].copy() if moments is None else moments.centre.origin, w)
         moments = part if moments is None else moments.merge(part)
     return moments
 

@@ -1,23 +1,20 @@
-"""The number of components that best predicts cells left out: bi-cross-validation.
+"""The number of components that best predicts each cell from the others of its row: the eigenvector method.
 
-When to prefer it: no model of the noise can be trusted, the rows are at hand, and prediction is what counts. Weak
-components that are there but do not help to predict are left out.
-Half of the rows and half of the columns are left out together. The other half of the columns of those rows, and the
-remaining rows, predict the block: A = B D_k^+ C, where D_k is the best approximation of rank k of what neither lost its
-row nor its column. Every cell is left out once in each of several random halvings. So at most half of the smaller of n
-and d can be chosen. Leaving out whole rows instead would have the error fall with every component.
-Assumes that a component shows in many rows and columns. Means are those of the remaining rows when centred, else 0;
-standard deviations are those of all rows.
-Reference: Owen and Perry 2009, "Bi-cross-validation of the SVD and the nonnegative matrix factorization", Annals of
-Applied Statistics 3(2); why not whole rows: Bro et al. 2008, Analytical and Bioanalytical Chemistry 390(5).
+When to prefer it: no model of the noise can be trusted, the rows are at hand, and the components are to fill in or to
+clean cells. Weak components that are there but do not help to predict are left out, as `gavish-donoho` does.
+Rows are left out of the fit in turn. In each of them every cell is then left out in turn, the scores are fitted to the
+other cells, and its prediction x_j - (x - P P^T x)_j / (1 - (P P^T)_jj) is held against it. Leaving out whole rows only
+would have the error fall with every component, since a row's own cells make its scores.
+Assumes columns of like scale: one that makes a component of its own cannot be predicted, and where it is much the
+largest, no number of components helps. Means are those of the rows of the fit when centred, else 0; standard deviations
+are those of all rows.
+Reference: Bro, Kjeldahl, Smilde and Kiers 2008, "Cross-validation of component models: a critical look at current
+methods", Analytical and Bioanalytical Chemistry 390(5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
 from pcatool.errors import RefusedError
 from pcatool.linalg.blas import factorisation_threads, threads
@@ -27,13 +24,11 @@ from pcatool.rules.base import Choice, Evidence
 
 __all__ = ["cross_validation", "errors_left_out"]
 
-Indices = NDArray[np.intp]
+# Parts of the rows left out in turn; fewer once so many multiplications, n d min(n, d), make each of them slow.
+FOLDS, FEWER, WORK = 10, 5, 4e9
 
-# Random halvings, and the multiplications, n d min(n, d), past which there are fewer: large data need fewer.
-MOST, WORK = 8, 4e9
-
-# Errors are differences of sums of squares; this much of the whole is rounding.
-ROUNDING = 1e-12
+# What rounding leaves of a column that lies in the components: others tell nothing of it, its mean is all there is.
+ALONE = 1e-12
 
 
 def cross_validation(evidence: Evidence, number: float | None = None) -> Choice:
@@ -45,53 +40,54 @@ def cross_validation(evidence: Evidence, number: float | None = None) -> Choice:
             "try a rule that works from the eigenvalues, such as gavish-donoho or parallel, or fit fewer rows",
         )
     Y = evidence.rows()
-    most = min(len(Y) // 2 - evidence.centered, Y.shape[1] // 2)
-    if most < 1:
-        return Choice(1, "too few rows or columns to leave half of them out")
     roots = np.ones(len(Y)) if evidence.weights is None else np.sqrt(evidence.weights())
-    errors = errors_left_out(Y, roots, most, evidence.centered, evidence.seed)
-    k = int(np.flatnonzero(errors <= errors.min() + ROUNDING * errors[0])[0])
-    what = f"smallest error on cells left out, of 0 to {most} components"
-    return Choice(k, what) if k else Choice(1, f"{what}: none helps, so 1 is kept")
+    errors = errors_left_out(Y, roots, evidence.centered, evidence.seed)
+    k = int(np.argmin(errors))
+    test = f"smallest error on cells left out, of 0 to {len(errors) - 1} components"
+    return Choice(min(k, evidence.rank), test) if k else Choice(1, f"{test}: none helps, so 1 is kept")
 
 
-def errors_left_out(Y: Array, roots: Array, most: int, centered: bool, seed: int) -> Array:
-    """Sum of squared errors of k = 0 to `most` components, (most + 1,); rows come times the roots of their weights."""
+def errors_left_out(Y: Array, roots: Array, centered: bool, seed: int) -> Array:
+    """Sum of squared errors with k = 0, 1, ... components; rows (n, d) come times the roots (n,) of their weights."""
     n, d = Y.shape
     Y = Y / np.abs(Y).max()  # squares of any scale stay in range
-    halvings = int(max(1, min(MOST, WORK // (n * d * min(n, d)))))
-    rng = np.random.default_rng(seed)
+    folds = min(n, FOLDS if n * d * min(n, d) < WORK else FEWER)
+    most = min(d - 1, n - -(-n // folds) - centered)
+    order = np.random.default_rng(seed).permutation(n)
     errors = np.zeros(most + 1)
-    with threads(factorisation_threads(d)):
-        for _ in range(halvings):
-            columns = list(halves(rng, d))
-            for rest, left in halves(rng, n):
-                mean = roots[rest] @ Y[rest] / (roots[rest] @ roots[rest]) if centered else np.zeros(d)
-                known, new = Y[rest] - np.outer(roots[rest], mean), Y[left] - np.outer(roots[left], mean)
-                for given, hidden in columns:
-                    errors += block_errors(new[:, hidden], new[:, given], known[:, hidden], known[:, given], most)
+    with threads(factorisation_threads(min(n, d))):
+        for fold in range(folds):
+            left = np.zeros(n, dtype=bool)
+            left[order[fold::folds]] = True
+            mean = roots[~left] @ Y[~left] / (roots[~left] @ roots[~left]) if centered else np.zeros(d)
+            Z = Y - np.outer(roots, mean)
+            errors += fold_errors(Z[left], directions(Z[~left], most), most)
     return errors
 
 
-def halves(rng: np.random.Generator, count: int) -> Iterator[tuple[Indices, Indices]]:
-    """Two halves of 0 to count - 1 in random order, then the same the other way round."""
-    order = rng.permutation(count)
-    one, other = np.sort(order[: count // 2]), np.sort(order[count // 2 :])
-    yield one, other
-    yield other, one
+def directions(Z: Array, most: int) -> Array:
+    """Up to `most` leading directions of the rows Z (n, d), none past the rank, (d, r); from the smaller product."""
+    tall = len(Z) >= Z.shape[1]
+    values, vectors = np.linalg.eigh(Z.T @ Z if tall else Z @ Z.T)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    r = min(most, int(np.count_nonzero(values > max(Z.shape) * EPS * values[0])))
+    # QR mends what the division by small eigenvalues does to right angles.
+    return np.asarray(vectors[:, :r] if tall else np.linalg.qr(Z.T @ vectors[:, :r] / np.sqrt(values[:r]))[0])
 
 
-def block_errors(A: Array, B: Array, C: Array, D: Array, most: int) -> Array:
-    """|A - B D_k^+ C|^2 for k = 0 to `most`, from one SVD; past the rank of D nothing changes.
+def fold_errors(X: Array, V: Array, most: int) -> Array:
+    """Sum over all cells of rows X of the squared error of predicting each from the others of its row, (most + 1,).
 
-    B D_k^+ C is a sum of k products l_j r_j^T, so its error is
-    |A|^2 - 2 sum <A, l_j r_j> + sum <l_i, l_j> <r_i, r_j>.
+    With T = X V, column j of the residual X - T V^T has the sum of squares, from k - 1 components to k, changed by
+    v_jk (v_jk |t_k|^2 + 2 sum_(b<k) v_jb t_b.t_k - 2 x_j.t_k). Past the columns of V nothing changes.
     """
-    U, s, Vt = np.linalg.svd(D, full_matrices=False)
-    r = min(most, int(np.count_nonzero(s > max(D.shape) * EPS * s[0])))
-    L = B @ Vt[:r].T / s[:r]
-    R = U[:, :r].T @ C
-    shared = np.cumsum(np.einsum("ij,ij->j", A @ R.T, L))
-    squares = np.cumsum(np.cumsum((L.T @ L) * (R @ R.T), axis=0), axis=1).diagonal()
-    errors = np.append(0.0, squares - 2 * shared) + float(np.sum(A * A))
-    return np.append(errors, np.full(most - r, errors[-1]))
+    T = X @ V
+    A = T.T @ T
+    change = V * (V * np.diagonal(A) + 2 * (V @ np.triu(A, 1)) - 2 * (X.T @ T))
+    squares = np.einsum("ij,ij->j", X, X)
+    residual = squares[:, None] + np.cumsum(change, axis=1)
+    outside = 1 - np.cumsum(V * V, axis=1)
+    alone = outside < ALONE
+    predicted = np.maximum(residual, 0.0) / np.where(alone, 1.0, outside) ** 2
+    errors = np.append(squares.sum(), np.where(alone, squares[:, None], predicted).sum(axis=0))
+    return np.append(errors, np.full(most - V.shape[1], errors[-1]))

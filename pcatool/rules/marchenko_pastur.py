@@ -1,7 +1,8 @@
 """Eigenvalues past the edge of the spectrum that noise alone has: sigma^2 (1 + sqrt(beta))^2.
 
 When to prefer it: many rows and many columns of about equal noise, and the question is what is there at all, however
-weak. Noise tops its own edge by a little about one time in six; `parallel-95` is the safer word on one more component.
+weak. Noise tops its own edge by a little about one time in six, and noise that is unequal, which standardising strong
+components can leave behind, does so often; `parallel-95` is the safer word on one more component.
 Assumes independent noise of equal variance in every cell, and signal in less than half of the p possible components:
 sigma^2 is their median eigenvalue, zeros past the rank included, over the median of the Marchenko-Pastur law. beta is
 the smaller over the larger of columns and rows; the mean takes one row. Uncentred, the noise has mean 0, and a mean

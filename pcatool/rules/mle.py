@@ -1,7 +1,7 @@
 """The most probable number of components: Minka's evidence of probabilistic PCA, by Laplace's method.
 
-When to prefer it: clearly more rows than columns and about equal noise in all columns; it weighs fit against the number
-of parameters and needs no threshold.
+When to prefer it: about equal noise in all columns; it weighs fit against the number of parameters and needs no
+threshold. Unequal noise, which standardising strong components can leave behind, it takes for more components.
 Assumes normal data: k directions of their own variances, all others of one common variance, the noise, which the
 remaining eigenvalues average. So k stays below d: k = d - 1 already describes any covariance. Nor can it be the rank
 when the rows run out, n <= d: the rest is then 0 whatever the data are. But when columns depend on each other and the
@@ -22,16 +22,18 @@ from pcatool.rules.base import Choice, Evidence
 
 __all__ = ["log_evidence", "mle"]
 
-# Laplace's method gives each pair of directions a width sqrt(2 pi / a) in the angle between them. Equal eigenvalues
-# make it infinite, but an angle ranges over pi at most, so a is never taken below this.
-LEAST_CURVATURE = log(2 / pi)
+# Laplace's method gives each pair of directions a width sqrt(2 pi / a) in the angle between them, which equal
+# eigenvalues would make infinite. But an angle ranges over pi at most, so a is never taken below the first; and all
+# angles of a direction together over half a sphere, whose area the prior divides by, so both never exceed the second.
+LEAST_CURVATURE, HALF_SPHERE = log(2 / pi), -log(2)
 
 # Stands for the logarithm of 0: below any bound, yet a number.
 NOTHING = -1e6
 
 
 def mle(evidence: Evidence, number: float | None = None) -> Choice:
-    rank = evidence.rank
+    # Rounding may leave 0 of an eigenvalue before the rank.
+    rank = min(evidence.rank, int(np.count_nonzero(evidence.spectrum)))
     if rank < 2:
         return Choice(1, "the rank of the data")
     if rank < evidence.possible:
@@ -49,26 +51,25 @@ def log_evidence(eigenvalues: Array, n: int, d: int) -> Array:
     k = np.arange(1, len(logs))
     rest = np.logaddexp.accumulate(logs[::-1])[::-1]
     noise = rest[1:] - np.log(d - k)  # log v_k
-    sphere = np.array([lgamma((d - i) / 2) - (d - i) / 2 * log(pi) for i in range(len(k))])
-    prior = np.cumsum(sphere) - k * log(2)
     likelihood = -n / 2 * (np.cumsum(logs[:-1]) + (d - k) * noise)
-    parameters = d * k - k * (k + 1) / 2 + k
-    width = parameters / 2 * log(2 * pi) - log_curvature(logs, noise, n, d) / 2 - k / 2 * log(n)
-    return np.asarray(prior + likelihood + width)
+    return np.asarray(likelihood + k / 2 * log(2 * pi / n) + log_directions(logs, noise, n, d))
 
 
-def log_curvature(logs: Array, noise: Array, n: int, d: int) -> Array:
-    """log |A_k| for k = 1 to r - 1: over directions i <= k and i < j <= d the sum of log a_ij,
+def log_directions(logs: Array, noise: Array, n: int, d: int) -> Array:
+    """log of p(U) (2 pi)^(m/2) |A_k|^(-1/2) for k = 1 to r - 1, direction by direction.
 
-    a_ij = n (1/h_j - 1/l_i) (l_i - l_j), where h_j is l_j for j <= k and the noise past it. In O(r) for each i.
+    |A_k| is the product over i <= k and i < j <= d of a_ij = n (1/h_j - 1/l_i) (l_i - l_j), where h_j is l_j for j <= k
+    and the noise past it. In O(r) for each i.
     """
     r = len(logs)
     total = np.zeros(r - 1)
     for i in range(r - 1):
         gaps = log_one_minus(logs[i] - logs)  # log(1 - l_j / l_i), growing with j > i
         kept = logs[i] - logs[i + 1 : -1] + 2 * gaps[i + 1 : -1] + log(n)
-        total[i + 1 :] += np.cumsum(np.maximum(kept, LEAST_CURVATURE))
-        total[i:] += _with_noise(gaps, _over(logs[i] - noise[i:]) + log(n), i + 1, d)
+        curvature = _with_noise(gaps, _over(logs[i] - noise[i:]) + log(n), i + 1, d)
+        curvature[1:] += np.cumsum(np.maximum(kept, LEAST_CURVATURE))
+        prior = lgamma((d - i) / 2) - (d - i) / 2 * log(pi) - log(2)
+        total[i:] += np.minimum(prior + (d - 1 - i) / 2 * log(2 * pi) - curvature / 2, HALF_SPHERE)
     return total
 
 

@@ -49,7 +49,8 @@ def noise_shares(evidence: Evidence) -> Array:
     draw = correlation_eigenvalues if correlated else covariance_eigenvalues
     with threads(factorisation_threads(p)):
         samples = np.array([draw(rng, n, d) for _ in range(max(LEAST, min(MOST, COMPONENTS // p)))])
-    return samples / samples.sum(axis=1, keepdims=True)
+    shares: Array = samples / samples.sum(axis=1, keepdims=True)
+    return shares
 
 
 def covariance_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
@@ -61,8 +62,8 @@ def covariance_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
 
     p, q = min(n, d), max(n, d)
     diagonal, below = rng.chisquare(q - np.arange(p)), rng.chisquare(np.arange(p - 1, 0, -1))
-    values = eigvalsh_tridiagonal(diagonal + np.append(0.0, below), np.sqrt(diagonal[:-1] * below))
-    return np.maximum(values[::-1], 0.0)
+    values: Array = eigvalsh_tridiagonal(diagonal + np.append(0.0, below), np.sqrt(diagonal[:-1] * below))
+    return _descending(values)
 
 
 def correlation_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
@@ -78,4 +79,9 @@ def correlation_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
         columns[np.diag_indices(d)] = np.sqrt(rng.chisquare(n - np.arange(d)))
     columns /= np.sqrt(np.einsum("ij,ij->i", columns, columns))[:, None]
     gram = columns.T @ columns if n < d else columns @ columns.T
-    return np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0)
+    return _descending(np.asarray(np.linalg.eigvalsh(gram), dtype=np.float64))
+
+
+def _descending(values: Array) -> Array:
+    """Ascending eigenvalues turned round; rounding leaves none below 0."""
+    return np.asarray(np.maximum(values[::-1], 0.0))

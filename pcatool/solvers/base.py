@@ -19,6 +19,9 @@ __all__ = ["Estimate", "Problem", "Solution", "Solver", "check_solvable", "nothi
 # Rounding of one centred cell, of the mean and of the sums, in units of eps and of the column's standard deviation.
 CELL = 4.0
 
+# A variance below this is a sum of squares that have lost digits to the lower end of doubles.
+SMALLEST = 4 * float(np.finfo(np.float64).tiny)
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -93,8 +96,10 @@ def rounding(shift: Array, variances: Array) -> Array:
     return EPS * (CELL + np.where(np.isfinite(far), far, 0.0))
 
 
-def check_solvable(problem: Problem, n: int, divisor: float, constant: NDArray[np.bool_], total: float) -> None:
-    """Refuse what has no components: too few rows, or no variance at all."""
+def check_solvable(
+    problem: Problem, n: int, divisor: float, constant: NDArray[np.bool_], variances: Array, total: float
+) -> None:
+    """Refuse what has no components, too few rows or no variance at all, and squares that a double cannot hold."""
     if problem.center and n < 2:
         raise DataError("a centred fit needs at least 2 rows, there is 1", "give more rows, or fit with --no-center")
     if divisor <= 0:
@@ -105,9 +110,15 @@ def check_solvable(problem: Problem, n: int, divisor: float, constant: NDArray[n
         raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
     if not np.isfinite(total):
         raise RefusedError("squares of the values overflow a double", "rescale the columns so values stay below 1e150")
+    varying = np.flatnonzero(~constant)
+    if len(varying) and variances[varying].min() < SMALLEST:
+        name = problem.columns[int(varying[variances[varying].argmin()])]
+        raise RefusedError(
+            f"squares of the values of column {show(name)} underflow a double",
+            "rescale the column so that its values differ by more than 1e-140, or leave it out with -x",
+        )
     if total <= 0:
-        what = "the squares of the values underflow to 0" if not constant.all() else "every value is 0"
-        raise DataError(f"{what}: there is no variance to explain", "rescale the columns")
+        raise DataError("every value is 0: there is no variance to explain", "give a table with values")
 
 
 def nothing_to_fit() -> DataError:

@@ -43,7 +43,7 @@ class Covariance:
             S = moments.scatter if problem.center else moments.scatter_about_zero()
             S = S / safe / sigma[:, None] / sigma
         total = float(np.trace(S))
-        check_solvable(problem, n, divisor, constant, total)
+        check_solvable(problem, n, divisor, constant, variances, total)
         spectrum = of_scatter(S, rounding(centre.high, variances))
         return Solution(
             n=n,

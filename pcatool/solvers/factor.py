@@ -20,7 +20,7 @@ def centred_matrix(rows: Rows) -> tuple[Centre, Array]:
     X, w = rows.matrix()
     if not len(X):
         raise nothing_to_fit()
-    centre, Y, rest = center_block(X, w, X[0].copy())
+    centre, Y, rest = center_block(X, X[0].copy(), w)
     with np.errstate(over="ignore", invalid="ignore"):
         Y -= rest / centre.weight if w is None else np.outer(np.sqrt(w), rest / centre.weight)
     return centre, Y
@@ -39,7 +39,7 @@ def finish(centre: Centre, Y: Array, problem: Problem, decompose: Callable[[Arra
             Y = np.vstack([Y, np.sqrt(centre.weight) * centre.mean])
         Y /= sigma * np.sqrt(safe)
         total = float(np.einsum("ij,ij->", Y, Y))
-    check_solvable(problem, centre.rows, divisor, constant, total)
+    check_solvable(problem, centre.rows, divisor, constant, variances, total)
     spectrum = decompose(Y, rounding(centre.high, variances))
     return Solution(
         n=centre.rows,

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcatool.errors import RefusedError
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectral import EPS
@@ -71,12 +70,13 @@ class Randomized:
             mean = centre.mean if problem.center else np.zeros(problem.d)
             about = variances if problem.center else variances + centre.mean**2 * (centre.weight / safe)
             total = float(np.sum(about / sigma**2))
-        check_solvable(problem, centre.rows, divisor, constant, total)
+        check_solvable(problem, centre.rows, divisor, constant, variances, total)
 
         def apply(V: Array) -> Array:
             W = np.zeros_like(V)
             for X, w in rows:
-                Y = (X - mean) / sigma
+                # Through the origin, since the mean as one double has lost what a small spread far out needs.
+                Y = ((X - centre.origin) - (centre.high + centre.low) if problem.center else X) / sigma
                 W += Y.T @ (Y @ V if w is None else w[:, None] * (Y @ V))
             return W / safe
 
@@ -100,7 +100,7 @@ def _column_moments(rows: Rows) -> tuple[Centre, Array]:
     centre: Centre | None = None
     squares = np.zeros(0)
     for X, w in rows:
-        part, Y, rest = center_block(X, w, X[0].copy() if centre is None else centre.origin)
+        part, Y, rest = center_block(X, X[0].copy() if centre is None else centre.origin, w)
         with np.errstate(over="ignore", invalid="ignore"):
             own = np.einsum("ij,ij->j", Y, Y) - rest * rest / part.weight
             if centre is None:
@@ -114,10 +114,10 @@ def _column_moments(rows: Rows) -> tuple[Centre, Array]:
 
 
 def _leading(apply: Callable[[Array], Array], problem: Problem, total: float, most: int) -> Ritz:
-    """Enough converged pairs for the wish: a number, or a share by doubling."""
+    """Enough converged pairs for the wish: a number, all of them for a rule, a share by doubling."""
     wish = problem.wish
-    if isinstance(wish, str):
-        raise RefusedError(f"-k {wish} needs every eigenvalue, randomized finds the leading ones", "give a number with -k")
+    if isinstance(wish, str):  # a rule judges by all of them
+        return _krylov(apply, problem, most)
     if isinstance(wish, int):
         return _krylov(apply, problem, min(wish, most))
     k = min(START, most)

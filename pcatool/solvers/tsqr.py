@@ -35,8 +35,8 @@ class Triangle:
     R: Array  # (min(n, d), d)
 
     @classmethod
-    def of_block(cls, X: Array, w: Array | None, origin: Array) -> Triangle:
-        centre, Y, rest = center_block(X, w, origin)
+    def of_block(cls, X: Array, origin: Array, w: Array | None = None) -> Triangle:
+        centre, Y, rest = center_block(X, origin, w)
         with np.errstate(over="ignore", invalid="ignore"):
             Y -= rest / centre.weight if w is None else np.outer(np.sqrt(w), rest / centre.weight)
         return cls(centre, np.linalg.qr(Y, mode="r"))
@@ -57,7 +57,7 @@ class TSQR:
         running: Triangle | None = None
         with threads(factorisation_threads(problem.d)):
             for X, w in _grouped(rows, 2 * problem.d):
-                part = Triangle.of_block(X, w, X[0].copy() if running is None else running.centre.origin)
+                part = Triangle.of_block(X, X[0].copy() if running is None else running.centre.origin, w)
                 running = part if running is None else running.merge(part)
         if running is None:
             raise nothing_to_fit()
