@@ -31,7 +31,7 @@ def empty_block(rows: int, d: int) -> Array:
 
 
 def recut(batches: Iterable[Array], d: int) -> Iterator[Array]:
-    """The same rows in blocks of `block_rows(d)`; the last may be shorter. A batch that is a whole block passes as it is."""
+    """The same rows in blocks of `block_rows(d)`; the last may be shorter. A batch that is a block passes as it is."""
     height = block_rows(d)
     block, filled = empty_block(height, d), 0
     for X in batches:
@@ -53,11 +53,12 @@ def recut(batches: Iterable[Array], d: int) -> Iterator[Array]:
 def by_block(function: Callable[[Array], Array], X: Array, first_row: int) -> Array:
     """`function` row by row over X, whose first row is number `first_row` of the input.
 
-    A product of fewer rows may give other bits, so each part is laid at its place in a whole block, the rest being zeros.
+    A product of fewer rows may give other bits, so each part is laid at its place in a whole block of zeros.
     """
     d = X.shape[1]
     height = block_rows(d)
-    parts, at = [], 0
+    parts: list[Array] = []
+    at = 0
     while at < len(X) or not parts:
         offset = (first_row + at) % height
         take = min(height - offset, len(X) - at)

@@ -6,6 +6,7 @@ Rows are samples: X (n, d). scores Z = ((X - mu) / sigma) B; reconstruction X~ =
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import DataError, ModelError, show
+from pcatool.linalg.blas import threads
 
 __all__ = ["FORMAT_VERSION", "Array", "Model", "VarianceTable"]
 
@@ -22,6 +24,9 @@ FORMAT_VERSION = 1
 
 # B^T B differs from I by a few d * eps when it was computed; past this a file was edited or damaged.
 ORTHONORMAL = 1e-6
+
+# What the certificate of every model holds as one number each.
+PROOFS = ("eigen_residual", "orthonormality", "trace_closure")
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class VarianceTable:
         return cls(
             component=np.arange(1, m + 1),
             eigenvalue=np.array(eigenvalues),
-            share=eigenvalues / total,
+            share=np.minimum(eigenvalues / total, 1.0),
             cumulative=1.0 - lost_share,
             captured=captured,
             lost=lost,
@@ -92,17 +97,21 @@ class Model:
         object.__setattr__(self, "columns", tuple(str(c) for c in self.columns))
         object.__setattr__(self, "total_variance", float(self.total_variance))
         object.__setattr__(self, "n_samples", int(self.n_samples))
-        self._check()
+        object.__setattr__(self, "meta", deepcopy(dict(self.meta)))
+        with np.errstate(all="ignore"):
+            self._check()
 
     def _check(self) -> None:
         d = len(self.columns)
-        shapes = {"mean": (d,), "std": (d,), "basis": (d, self.basis.shape[-1])}
+        if self.basis.ndim != 2:
+            raise ModelError(f"basis has {self.basis.ndim} dimensions, not 2")
+        shapes = {"mean": (d,), "std": (d,), "basis": (d, self.basis.shape[1])}
         for name, shape in shapes.items():
             found = getattr(self, name).shape
             if found != shape:
                 raise ModelError(f"{name} has shape {found}, {d} columns need {shape}")
-        if self.eigenvalues.ndim != 1 or len(self.eigenvalues) < self.k:
-            raise ModelError(f"{len(self.eigenvalues)} eigenvalues for {self.k} components")
+        if self.eigenvalues.ndim != 1 or self.eigenvalues.size < self.k:
+            raise ModelError(f"eigenvalues have shape {self.eigenvalues.shape}, there are {self.k} components")
         if d < 1 or self.k < 1 or self.n_samples < 1:
             raise ModelError(f"{d} columns, {self.k} components, {self.n_samples} rows: each must be at least 1")
         if self.k > d:
@@ -116,13 +125,35 @@ class Model:
             raise ModelError("eigenvalues are not descending from a largest one down to 0 or more")
         if self.total_variance <= 0:
             raise ModelError(f"total_variance is {self.total_variance}, not above 0")
-        if float(np.sum(self.eigenvalues)) > self.total_variance * (1 + 1e-6):
+        if not float(np.sum(self.eigenvalues)) <= self.total_variance * (1 + 1e-6):
             raise ModelError("eigenvalues add up to more than total_variance")
         if len(set(self.columns)) < d:
             raise ModelError("columns hold a name twice")
+        try:
+            "".join(self.columns).encode("utf-8")
+        except (UnicodeError, SystemError):  # the latter from letters beyond Unicode, which a damaged file may hold
+            raise ModelError("columns hold a name that is no text") from None
         off = float(np.max(np.abs(self.basis.T @ self.basis - np.eye(self.k))))
-        if off > ORTHONORMAL:
+        if not off <= ORTHONORMAL:
             raise ModelError(f"basis is not orthonormal: |B^T B - I| is {off:.1e}, the bound is {ORTHONORMAL:.0e}")
+        self._check_settings()
+
+    def _check_settings(self) -> None:
+        """What every number depends on must be what it says it is."""
+        ddof = self.meta.get("ddof", 0)
+        if isinstance(ddof, bool) or ddof not in (0, 1):
+            raise ModelError(f"ddof is {show(ddof)}, neither 0 nor 1")
+        for name in ("center", "standardize"):
+            if not isinstance(self.meta.get(name, True), bool):
+                raise ModelError(f"{name} is {show(self.meta[name])}, neither true nor false")
+        booleans = self.meta.get("booleans", [])
+        if not isinstance(booleans, list) or not set(map(str, booleans)) <= set(self.columns):
+            raise ModelError(f"booleans are {show(booleans)}, not a list of columns")
+        certificate = self.meta.get("certificate", {})
+        if not isinstance(certificate, dict) or not all(
+            isinstance(certificate.get(name, 0.0), (int, float)) for name in PROOFS
+        ):
+            raise ModelError(f"certificate is {show(certificate)}, not a record of numbers")
 
     @property
     def d(self) -> int:
@@ -155,8 +186,8 @@ class Model:
         """This model with only its first k components; every eigenvalue stays known."""
         if k is None or k == self.k:
             return self
-        if k > self.k:
-            raise DataError(f"-k {k} is more than the model has: {self.k} components")
+        if not 1 <= k <= self.k:
+            raise DataError(f"-k {k}: the model has {self.k} components", f"give a number from 1 to {self.k}")
         return replace(self, basis=self.basis[:, :k])
 
     def with_meta(self, **more: Any) -> Model:
@@ -164,39 +195,46 @@ class Model:
         return replace(self, meta={**self.meta, **more})
 
     def standard_rows(self, X: Array) -> Array:
-        """Rows in the units of the fit: (X - mu) / sigma, (n, d). Centred first: X B - mu B would lose what this keeps."""
+        """Rows in the units of the fit, (X - mu) / sigma, (n, d): centred first, since X B - mu B loses digits."""
         return (X - self.mean) / self.std
 
     def project(self, X: Array) -> Array:
         """Scores (n, k) of rows (n, d)."""
         Y = self.standard_rows(X)
-        return self._without_noise(Y, Y @ self.basis)
+        with threads(1):  # more would give other bits
+            return self._without_noise(Y, Y @ self.basis)
 
     def reconstruct(self, Z: Array) -> Array:
         """Rows (n, d) in original units from scores (n, k') with k' <= k."""
         if Z.shape[1] > self.k:
             raise DataError(f"{Z.shape[1]} scores in a row, the model has {self.k} components")
-        return self.std * (Z @ self.basis[:, : Z.shape[1]].T) + self.mean
+        with threads(1):
+            return self.std * (Z @ self.basis[:, : Z.shape[1]].T) + self.mean
 
     def squared_error(self, X: Array) -> Array:
         """What the components leave out of each row, |y - B B^T y|^2 in the units of the fit, (n,)."""
         Y = self.standard_rows(X)
-        R = Y - (Y @ self.basis) @ self.basis.T
-        return np.einsum("ij,ij->i", R, R)
+        with threads(1):
+            R = Y - (Y @ self.basis) @ self.basis.T
+        errors: Array = np.einsum("ij,ij->i", R, R)
+        return errors
 
     def _without_noise(self, Y: Array, Z: Array) -> Array:
         """Scores on components past the rank that rounding alone can explain become 0; real ones stay.
 
-        The bound covers a product of d terms, the subtraction of the mean, and a direction that is itself known to
-        a few d * eps.
+        The bound covers a product of d terms, the subtraction of the mean, and directions past the rank that lean
+        towards component j by eps * lambda_1 / lambda_j, as those found from squares do.
         """
-        null = self.eigenvalues[: self.k] == 0
+        values = self.eigenvalues[: self.k]
+        null = values == 0
         if not null.any():
             return Z
-        size = np.sqrt(np.einsum("ij,ij->i", Y, Y)) + float(np.linalg.norm(self.mean / self.std))
-        bound = 8 * self.d * np.finfo(float).eps * size
+        size = np.sqrt(self.d) * (np.abs(Y).max(axis=1) + float(np.abs(self.mean / self.std).max()))
+        lean = np.abs(Z[:, ~null]) @ (values[0] / values[~null])
+        bound = 8 * self.d * np.finfo(float).eps * (size + lean)
         return np.where(null & (np.abs(Z) <= bound[:, None]), 0.0, Z)
 
     def __repr__(self) -> str:
         kept = self.variance.cumulative[self.k - 1]
-        return f"<pcatool.Model {show(self.meta.get('method', 'pca'))} d={self.d} k={self.k} n={self.n_samples} keeps {kept:.4%}>"
+        method = show(self.meta.get("method", "pca"))
+        return f"<pcatool.Model {method} d={self.d} k={self.k} n={self.n_samples} keeps {kept:.4%}>"

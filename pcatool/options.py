@@ -67,7 +67,7 @@ def parse_components(text: str | int | float) -> int | float | str:
     word = str(text)
     if re.fullmatch(r"[0-9]{1,1000}", word, re.ASCII) and int(word) >= 1:  # int() refuses thousands of digits
         return int(word)
-    if re.fullmatch(r"0?\.[0-9]+", word, re.ASCII) and float(word) > 0:
+    if re.fullmatch(r"0?\.[0-9]+", word, re.ASCII) and 0 < float(word) < 1:
         return float(word)
     name, colon, number = word.partition(":")
     if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) and name.lower() not in ("nan", "inf", "infinity"):
@@ -184,7 +184,9 @@ class TableOptions:
         if self.decimal not in ".,":
             raise UsageError(f"--decimal {show(self.decimal)} is not a decimal mark", "give '.' or ','")
         if set(self.strip) & set("0123456789+-eE" + self.decimal):
-            raise UsageError(f"--strip {show(self.strip)} would take numbers apart", "leave out digits, signs and marks")
+            raise UsageError(
+                f"--strip {show(self.strip)} would take numbers apart", "leave out digits, signs and marks"
+            )
         if self.skip_lines < 0:
             raise UsageError(f"--skip-lines {self.skip_lines} is below 0", "give a whole number from 0")
         try:
@@ -229,7 +231,9 @@ class FitOptions:
         "--components",
         group="model",
         metavar="K",
-        help="How many components: a number, a share of the variance (the smallest k that keeps it), or all.",
+        help="How many components: a number, a share of the variance (the smallest k that keeps it), all, or a rule: "
+        + ", ".join(name for name in RULES if name != "all")
+        + ".",
     )
     standardize: bool = option(
         False, "-s", "--standardize", group="model", help="Divide each column by its standard deviation."

@@ -25,6 +25,7 @@ class Entry:
     magic: bytes = b""
     default: float | None = None  # of the number a rule can be given, as in ratio:0.05
     alone: bool = True  # a rule that works from eigenvalues, n and d; else it needs the rows themselves
+    seeded: bool = False  # draws random numbers
 
     def load(self) -> Any:
         module, _, attribute = self.target.partition(":")
@@ -75,7 +76,9 @@ SOLVERS = Registry(
         "tsqr": Entry("pcatool.solvers.tsqr:TSQR", "one pass, backward stable: keeps the smallest eigenvalues"),
         "svd": Entry("pcatool.solvers.svd:SVD", "the reference: all rows in memory"),
         "dual": Entry("pcatool.solvers.dual:Dual", "n x n inner products, for few rows of many columns"),
-        "randomized": Entry("pcatool.solvers.randomized:Randomized", "leading components of very wide and long data"),
+        "randomized": Entry(
+            "pcatool.solvers.randomized:Randomized", "leading components of very wide and long data", seeded=True
+        ),
     },
 )
 
@@ -84,17 +87,32 @@ RULES = Registry(
     {
         "all": Entry("pcatool.rules.all:everything", "every component that carries variance"),
         "ratio": Entry("pcatool.rules.ratio:ratio", "each component's share is at least a threshold", default=0.05),
-        "eigenvalue": Entry("pcatool.rules.eigenvalue:eigenvalue", "each eigenvalue is at least a threshold", default=1.0),
+        "eigenvalue": Entry(
+            "pcatool.rules.eigenvalue:eigenvalue", "each eigenvalue is at least a threshold", default=1.0
+        ),
         "kaiser": Entry("pcatool.rules.kaiser:kaiser", "each eigenvalue is above their mean"),
-        "broken-stick": Entry("pcatool.rules.broken_stick:broken_stick", "each share is above a randomly broken stick's"),
+        "broken-stick": Entry(
+            "pcatool.rules.broken_stick:broken_stick", "each share is above a randomly broken stick's"
+        ),
         "elbow": Entry("pcatool.rules.elbow:elbow", "all before the largest drop"),
-        "parallel": Entry("pcatool.rules.parallel:parallel", "each eigenvalue is above the mean of noise (Horn)"),
-        "parallel-95": Entry("pcatool.rules.parallel:parallel_95", "each eigenvalue is above 95 % of noise (Horn)"),
+        "parallel": Entry(
+            "pcatool.rules.parallel:parallel", "each eigenvalue is above the mean of noise (Horn)", seeded=True
+        ),
+        "parallel-95": Entry(
+            "pcatool.rules.parallel:parallel_95", "each eigenvalue is above 95 % of noise (Horn)", seeded=True
+        ),
         "mle": Entry("pcatool.rules.mle:mle", "the most probable dimension (Minka)"),
-        "gavish-donoho": Entry("pcatool.rules.gavish_donoho:gavish_donoho", "the optimal hard threshold of singular values"),
-        "marchenko-pastur": Entry("pcatool.rules.marchenko_pastur:marchenko_pastur", "each eigenvalue is past the edge of noise"),
+        "gavish-donoho": Entry(
+            "pcatool.rules.gavish_donoho:gavish_donoho", "the optimal hard threshold of singular values"
+        ),
+        "marchenko-pastur": Entry(
+            "pcatool.rules.marchenko_pastur:marchenko_pastur", "each eigenvalue is past the edge of noise"
+        ),
         "cross-validation": Entry(
-            "pcatool.rules.cross_validation:cross_validation", "the smallest error on cells left out", alone=False
+            "pcatool.rules.cross_validation:cross_validation",
+            "the smallest error on cells left out",
+            alone=False,
+            seeded=True,
         ),
     },
 )

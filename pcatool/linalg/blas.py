@@ -1,4 +1,4 @@
-"""How many threads the BLAS under numpy uses, so that the same data give the same bits on every run.
+"""How many threads the BLAS under numpy and scipy uses, so that the same data give the same bits on every run.
 
 A factorisation gives other bits with one thread than with two; the number must therefore follow from the problem alone.
 Done by hand over ctypes because `threadpoolctl` costs more to import than a small fit takes.
@@ -7,18 +7,18 @@ Done by hand over ctypes because `threadpoolctl` costs more to import than a sma
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 __all__ = ["factorisation_threads", "threads"]
 
-# Below this many columns a second thread costs more than it gives, and one thread is always there to be had.
-TWO_THREADS_FROM = 200
+# Below this many columns a second thread gains little on an idle machine and, since OpenBLAS waits by spinning, costs
+# seconds on a busy one: eigh of 784 columns took 0.1 to 0.2 s on one thread, 0.2 to 9 s on two with both cores taken.
+TWO_THREADS_FROM = 2048
 
 
 def factorisation_threads(d: int) -> int:
@@ -27,9 +27,10 @@ def factorisation_threads(d: int) -> int:
 
 
 @cache
-def _openblas() -> tuple[Any, Any] | None:
-    """The setter and getter of the OpenBLAS that numpy's wheels carry; None under another BLAS."""
-    for path in sorted((Path(np.__file__).parent.parent / "numpy.libs").glob("*openblas*")):
+def _openblas(package: str) -> tuple[Any, Any] | None:
+    """The setter and getter of the OpenBLAS that a package's wheels carry; None under another BLAS."""
+    home = sys.modules[package].__file__ or ""
+    for path in sorted((Path(home).parent.parent / f"{package}.libs").glob("*openblas*")):
         library = ctypes.CDLL(str(path))
         for suffix in ("64_", ""):
             try:
@@ -43,15 +44,17 @@ def _openblas() -> tuple[Any, Any] | None:
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Run the body with `count` BLAS threads. The setting belongs to the process, so only the main thread enters here."""
-    found = _openblas()
-    if found is None:
-        yield
-        return
-    setter, getter = found
-    before = getter()
-    setter(count)
+    """Run the body with `count` BLAS threads, in numpy and, where it is loaded already, in scipy.
+
+    The setting belongs to the process, so only the main thread enters here.
+    """
+    loaded = ["numpy", "scipy"] if "scipy.linalg" in sys.modules else ["numpy"]
+    found = [controls for package in loaded if (controls := _openblas(package)) is not None]
+    before = [getter() for _, getter in found]
+    for setter, _ in found:
+        setter(count)
     try:
         yield
     finally:
-        setter(before)
+        for (setter, _), old in zip(found, before, strict=True):
+            setter(old)

@@ -45,7 +45,7 @@ class Centre:
         return high + (low + self.low)
 
     def merge(self, other: Centre) -> tuple[Centre, Array, float]:
-        """The centre of both, the difference of their means, and the weight with which its square enters the scatter."""
+        """The centre of both, the difference of their means, and the weight of its square in the scatter."""
         weight = self.weight + other.weight
         delta = (other.high - self.high) + (other.low - self.low)
         high, low = two_sum(self.high, delta * (other.weight / weight))
@@ -57,10 +57,10 @@ class Centre:
 
 
 def center_block(X: Array, origin: Array, w: Array | None = None) -> tuple[Centre, Array, Array]:
-    """The centre of the rows X (n, d), the rows about it times sqrt(w), and the weighted sum that rounding left in them."""
+    """The centre of the rows X (n, d), the rows about it times sqrt(w), and the sum that rounding left in them."""
     with np.errstate(over="ignore", invalid="ignore"):
         Y = X - origin
-        varies = Y.any(axis=0)
+        varies = np.asarray(Y.any(axis=0))
         if w is None:
             weight, squares = float(len(X)), float(len(X))
             mean = Y.mean(axis=0)
@@ -113,5 +113,3 @@ def gather(blocks: Iterable[tuple[Array, Array | None]]) -> Moments | None:
         part = Moments.of_block(X, X[0].copy() if moments is None else moments.centre.origin, w)
         moments = part if moments is None else moments.merge(part)
     return moments
-
-

@@ -8,23 +8,31 @@ scale it back and give it to the one-sided Jacobi SVD, whose errors do not see t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.model import Array
 
-__all__ = ["EPS", "Spectrum", "of_factor", "of_gram", "of_scatter"]
+Wish = int | float | str  # how many components: a number, a share of the variance, or a rule
+
+__all__ = ["EPS", "Spectrum", "Wish", "of_factor", "of_gram", "of_scatter", "triangle"]
 
 EPS = float(np.finfo(np.float64).eps)
 
-# eigh errs by about eps * lambda_1. Up to this ratio of eigenvalues that leaves at least eleven digits, so it is enough.
-FLAT = 1e4
+# Columns whose scales differ by more than this are worth looking at: less is no more than a few digits.
+UNEQUAL = 10.0
 
-# Jacobi pays when scaling the columns removes at least this much of the condition number.
-WORTH = 0.1
+# Jacobi is asked where the plain way leaves an eigenvalue fewer than ten digits.
+SHARP = 1e-10
+
+# Up to this many columns Jacobi costs a few hundredths of a second.
+FEW = 300
 
 # Backward errors of LAPACK's drivers are a few eps * largest, growing slowly with the size; measured ones stay below a
 # third of (BACKWARD + sqrt(size)) * eps over the cases of the test suite.
@@ -45,7 +53,7 @@ class Spectrum:
     error: Array  # (m,) bounds on the absolute error of each eigenvalue, as far as rounding goes
 
 
-def rank_of(values: Array, size: int, noise: float = 0.0) -> int:
+def rank_of(values: NDArray[np.floating[Any]], size: int, noise: float = 0.0) -> int:
     """How many of the descending eigenvalues or singular values of a matrix of unit scale are above its rounding.
 
     The bound is that of numpy.linalg.matrix_rank, size * eps * largest, or the rounding already in the entries.
@@ -55,12 +63,17 @@ def rank_of(values: Array, size: int, noise: float = 0.0) -> int:
     return int(np.count_nonzero(values > size * max(EPS * float(values[0]), noise)))
 
 
+def triangle(F: Array) -> Array:
+    """The R of a QR factorisation."""
+    return np.asarray(np.linalg.qr(F, mode="r"))
+
+
 def unit_scale(diagonal: Array) -> Array:
     """Square roots of a diagonal, with 1 where a column is all zero."""
     return np.where(diagonal > 0, np.sqrt(diagonal), 1.0)
 
 
-def of_scatter(S: Array, noise: Array) -> Spectrum:
+def of_scatter(S: Array, noise: Array, wish: Wish) -> Spectrum:
     """Spectrum of a symmetric positive semidefinite S (d, d).
 
     `noise` (d,): entry S_ij is known to (noise_i + noise_j) * sqrt(S_ii S_jj).
@@ -73,56 +86,59 @@ def of_scatter(S: Array, noise: Array) -> Spectrum:
         rank = rank_of(scaled, d, float(np.median(noise)))
         values, vectors = np.linalg.eigh(S)
         values, vectors = values[::-1], vectors[:, ::-1]
-        if is_graded(values, scaled, rank):
-            G = _cholesky_factor(R, rank)
-            relative = 2 * (d * (float(noise.max()) + BACKWARD * EPS) + _unseen(R, G, noise)) / float(scaled[rank - 1])
-            return _jacobi(G * scale, rank, d, relative)
-    rank = _positive(values, rank)
     weight = np.abs(vectors) * scale[:, None]
-    from_entries = 2 * weight.sum(axis=0) * (noise @ weight)
-    return Spectrum(_clipped(values, rank), _first(vectors), rank, "eigh", from_entries + backward(d, values[0]))
+    error = 2 * weight.sum(axis=0) * (noise @ weight) + backward(d, values[0])
+    if is_graded(scale) and not is_sharp(values, error, rank, wish):
+        relative = 2 * d * (float(noise.max()) + BACKWARD * EPS) / float(scaled[rank - 1])
+        graded = _jacobi(_cholesky_factor(R, rank) * scale, rank, d, relative)
+        if rank == np.count_nonzero(np.diagonal(S)):
+            return graded
+        # Dependent columns: what rounding left of one of large scale may outweigh a whole one of small scale.
+        plain = 2 * d * float(noise.max()) * float(np.trace(S)) + backward(d, values[0])
+        return replace(graded, error=graded.error + d * plain)
+    rank = _positive(values, rank)
+    return Spectrum(_clipped(values, rank), _first(vectors), rank, "eigh", error)
 
 
-def of_factor(F: Array, noise: Array) -> Spectrum:
+def of_factor(F: Array, noise: Array, rows: int, wish: Wish) -> Spectrum:
     """Spectrum of F^T F from the factor F (r, d) itself, which keeps twice the digits.
 
-    `noise` (d,): column j of F is known to noise_j times its length.
+    `noise` (d,): column j of F is known to noise_j times its length. `rows` went into F, and their roundings add up
+    like the steps of a random walk.
     """
     r, d = F.shape
     length = np.sqrt(np.einsum("ij,ij->j", F, F))
     scale = np.where(length > 0, length, 1.0)
     with threads(factorisation_threads(min(r, d))):
         if r > d:
-            F = np.linalg.qr(F, mode="r")
+            F = triangle(F)
         most = min(r, d)
         scaled = np.linalg.svd(F / scale, compute_uv=False)
-        rank = rank_of(scaled, max(r, d))
+        rank = rank_of(scaled, max(d, math.isqrt(rows)))
         _, s, Vt = np.linalg.svd(F, full_matrices=False)
-        if is_graded(s * s, scaled * scaled, rank):
-            relative = 2 * (np.sqrt(d) * float(noise.max()) + d * BACKWARD * EPS) / float(scaled[rank - 1])
-            return _jacobi(F, rank, most, relative)
-    from_entries = noise @ (np.abs(Vt.T) * length[:, None])
-    error = 2 * s * (from_entries + backward(d, s[0]))
+    shift = noise @ (np.abs(Vt.T) * length[:, None]) + backward(d, s[0])  # of the singular values
+    error = shift * (2 * s + shift)
+    if is_graded(scale) and not is_sharp(s * s, error, rank, wish):
+        return _graded_factor(F, length, rank, most, float(scaled[rank - 1]), noise)
     return Spectrum(_clipped(s * s, rank), _first(Vt.T), rank, "svd", error)
 
 
-def of_gram(F: Array, noise: Array) -> Spectrum:
+def of_gram(F: Array, noise: Array, rows: int, wish: Wish) -> Spectrum:
     """Spectrum of F^T F through the small matrix F F^T (r, r), for a factor with r < d rows; never d x d.
 
     Directions F^T u / s lose orthogonality where s is small, so they are made orthonormal again, leading first.
     """
     r, d = F.shape
     length = np.sqrt(np.einsum("ij,ij->j", F, F))
+    scale = np.where(length > 0, length, 1.0)
     with threads(factorisation_threads(r)):
-        scaled = np.linalg.eigvalsh(_gram(F, np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 0.0)))[::-1]
+        scaled = np.linalg.eigvalsh(_gram(F, 1.0 / scale))[::-1]
         rank = rank_of(scaled, d, float(np.median(noise)))
         values, U = np.linalg.eigh(_gram(F, None))
         values, U = values[::-1], U[:, ::-1]
-    if is_graded(values, scaled, rank):
-        with threads(factorisation_threads(r)):
-            relative = 2 * (np.sqrt(d) * float(noise.max()) + d * BACKWARD * EPS) / float(np.sqrt(scaled[rank - 1]))
-            return _jacobi(F, rank, r, relative)
-
+    error = np.full(r, 2 * float((noise * length) @ length) + backward(r, values[0]))
+    if is_graded(scale) and not is_sharp(values, error, rank, wish):
+        return _graded_factor(F, length, rank, r, float(np.sqrt(scaled[rank - 1])), noise)
     rank = _positive(values, rank)
 
     def leading(k: int) -> Array:
@@ -130,9 +146,20 @@ def of_gram(F: Array, noise: Array) -> Spectrum:
             Q, R = np.linalg.qr(F.T @ U[:, :k])
         return Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)
 
-    from_entries = 2 * float((noise * length) @ length)
-    error = np.full(r, from_entries + backward(r, values[0]))
     return Spectrum(_clipped(values, rank), leading, rank, "gram", error)
+
+
+def _graded_factor(F: Array, length: Array, rank: int, most: int, smallest: float, noise: Array) -> Spectrum:
+    """Spectrum of F^T F by Jacobi; `smallest` is the least singular value of F with unit columns."""
+    d = F.shape[1]
+    relative = 2 * (np.sqrt(d) * float(noise.max()) + d * BACKWARD * EPS) / smallest
+    graded = _jacobi(F, rank, most, relative)
+    if rank == np.count_nonzero(length):
+        return graded
+    # Dependent columns, as in of_scatter.
+    s = np.sqrt(graded.eigenvalues)
+    plain = 2 * s * (float(noise @ length) + backward(d, float(np.linalg.norm(length))))
+    return replace(graded, error=graded.error + d * plain)
 
 
 def _gram(F: Array, scale: Array | None) -> Array:
@@ -153,33 +180,34 @@ def backward(size: int, largest: float) -> float:
     return (BACKWARD + float(np.sqrt(size))) * EPS * float(largest)
 
 
-def is_graded(values: Array, scaled: Array, rank: int) -> bool:
-    """Do the small eigenvalues come from the scale of columns, so that scaling brings them back?"""
-    if rank < 2:
-        return False
-    smallest = max(float(values[rank - 1]), EPS * float(values[0]))
-    spread, scaled_spread = float(values[0]) / smallest, float(scaled[0]) / float(scaled[rank - 1])
-    return spread > FLAT and scaled_spread < WORTH * spread
+def is_graded(scale: Array) -> bool:
+    """Are the columns of so different a scale that taking it out could bring small eigenvalues back?"""
+    return float(scale.max()) > UNEQUAL * float(scale.min())
+
+
+def is_sharp(values: Array, error: Array, rank: int, wish: Wish) -> bool:
+    """Are the eigenvalues that matter known to SHARP of themselves?
+
+    All of them matter while d is small; of many, those that are kept, since Jacobi takes eight times as long.
+    """
+    if len(values) <= FEW or isinstance(wish, str):
+        wanted = rank
+    elif isinstance(wish, int):
+        wanted = min(wish, rank)
+    else:
+        wanted = min(int(np.searchsorted(np.cumsum(values), wish * values.sum())) + 1, rank)
+    return bool(np.all(error[:wanted] < SHARP * values[:wanted]))
 
 
 def _cholesky_factor(R: Array, rank: int) -> Array:
     """G (rank, d) with G^T G = R, pivoted so that rounding stays where it is harmless."""
     from scipy.linalg import lapack
 
-    c, pivots, _, _ = lapack.dpstrf(R, lower=0)
+    with threads(factorisation_threads(len(R))):
+        c, pivots, _, _ = lapack.dpstrf(R, lower=0)
     G = np.zeros((rank, len(R)))
     G[:, pivots - 1] = np.triu(c)[:rank]
     return G
-
-
-def _unseen(R: Array, G: Array, noise: Array) -> float:
-    """How much of R, of unit diagonal, a factor that stops at the rank may leave out."""
-    r, d = G.shape
-    if r == d:
-        return 0.0
-    left = np.maximum(np.diagonal(R) - np.einsum("ij,ij->j", G, G), 0.0)
-    # An eigenvalue up to the bound of the rank may leave up to d times as much after d - r steps of elimination.
-    return max(float(left.sum()), d * d * max(EPS * d, float(np.median(noise))))
 
 
 def _jacobi(F: Array, rank: int, most: int, relative: float) -> Spectrum:
@@ -206,8 +234,9 @@ def _jacobi_square(F: Array) -> tuple[Array, Array]:
     """Eigenvalues of F^T F and eigenvectors, F (r, d) with r >= d."""
     from scipy.linalg import lapack
 
-    # joba=0 suits columns of any scale and keeps small values; jobu=3 leaves U out, jobv=0 wants V.
-    s, _, V, work, _, info = lapack.dgejsv(np.asfortranarray(F), joba=0, jobu=3, jobv=0)
+    # joba=0 suits columns of any scale and keeps small values, jobr=0 of any size; jobu=3 leaves U out, jobv=0 wants V.
+    with threads(factorisation_threads(F.shape[1])):
+        s, _, V, work, _, info = lapack.dgejsv(np.asfortranarray(F), joba=0, jobu=3, jobv=0, jobr=0)
     if info != 0:
         raise np.linalg.LinAlgError(f"dgejsv did not converge (info {info})")
     return (s * (work[0] / work[1])) ** 2, V
@@ -221,7 +250,8 @@ def _jacobi_wide(F: Array) -> tuple[Array, Array]:
     from scipy.linalg import qr
 
     order = np.argsort(-np.abs(F).max(axis=0), kind="stable")
-    Q, R, _ = qr(F.T[order], mode="economic", pivoting=True)
+    with threads(factorisation_threads(len(F))):
+        Q, R, _ = qr(F.T[order], mode="economic", pivoting=True)
     values, V = _jacobi_square(R.T)
     vectors = np.empty_like(Q)
     vectors[order] = Q @ V
@@ -234,7 +264,7 @@ def _positive(values: Array, rank: int) -> int:
 
 
 def _clipped(values: Array, rank: int) -> Array:
-    """The one clipping rule: past the rank an eigenvalue is 0; rounding can push one below 0 or out of order before it."""
+    """The one clipping rule: 0 past the rank; before it, rounding may have pushed one below 0 or out of order."""
     values = np.maximum(values, 0.0)
     values[rank:] = 0.0
     return np.sort(values)[::-1]

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from pcatool.errors import listed
+from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
 from pcatool.model import FORMAT_VERSION, Array, Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
-from pcatool.registry import SOLVERS
-from pcatool.rules.base import Choice, Evidence, decide
+from pcatool.registry import RULES, SOLVERS
+from pcatool.rules.base import Choice, Evidence, decide, split_rule
 from pcatool.solvers.auto import DUAL_ROWS, SCATTER_COLUMNS, choose
 from pcatool.solvers.base import Problem, Solution
 from pcatool.solvers.rows import Rows
@@ -40,7 +41,7 @@ class Solved:
 
     @property
     def unsure(self) -> list[int]:
-        """Kept components, from 1, whose eigenvalue cannot be told from rounding; those past the rank are known to be 0."""
+        """Kept components, from 1, whose eigenvalue cannot be told from rounding; past the rank it is known to be 0."""
         sure = vouched(self.solution.eigenvalues, self.solution.error)
         return [j + 1 for j in range(min(self.choice.k, self.solution.rank)) if not sure[j]]
 
@@ -69,9 +70,10 @@ class PCA:
     ) -> Model:
         rows = self.rows(blocks, columns, limit, reread)
         problem = self.problem(columns, rows.n)
-        solved = self._solve(rows, problem)
-        self._remark(problem, solved)
-        return self._model(problem, solved)
+        with threads(factorisation_threads(problem.d)):
+            solved = self._solve(rows, problem)
+            self._remark(problem, solved)
+            return self._model(problem, solved)
 
     def rows(
         self,
@@ -104,20 +106,9 @@ class PCA:
         return again if again.worst <= solved.worst or again.solution.rank > solved.solution.rank else solved
 
     def _with(self, name: str, reason: str, rows: Rows, problem: Problem) -> Solved:
-        solution: Solution = SOLVERS.load(name)().solve(rows, problem)
-        evidence = Evidence(
-            solution.eigenvalues,
-            solution.total_variance,
-            solution.n,
-            problem.d,
-            solution.rank,
-            problem.center,
-            problem.standardize,
-            problem.ddof,
-            problem.seed,
-            (lambda: fitted_rows(rows, solution)) if rows.small else None,
-        )
-        return Solved(name, reason, solution, decide(problem.wish, evidence))
+        with np.errstate(all="ignore"):  # what overflows or underflows is looked for and refused by name
+            solution: Solution = SOLVERS.load(name)().solve(rows, problem)
+        return Solved(name, reason, solution, decide(problem.wish, evidence(solution, problem, rows)))
 
     def _doubtful(self, solved: Solved, problem: Problem) -> bool:
         """Is a kept component not vouched for, or may there be components that this solver took for rounding?"""
@@ -145,13 +136,15 @@ class PCA:
             "ddof": problem.ddof,
             "missing": self.options.missing,
             "rank": solution.rank,
+            "constant_columns": len(solution.constant),
             "solver": solved.name,
             "reason": solved.reason,
             "certificate": certificate,
         }
         if self.options.weights is not None:
             meta |= {"weights": self.options.weights, "weights_kind": problem.weights}
-        if solved.name == "randomized" or "parallel" in str(problem.wish) or problem.wish == "cross-validation":
+        rule = problem.wish if isinstance(problem.wish, str) else ""
+        if SOLVERS[solved.name].seeded or (rule and RULES[split_rule(rule)[0]].seeded):
             meta["seed"] = problem.seed
         return Model(
             mean=solution.mean,
@@ -167,7 +160,7 @@ class PCA:
     def _remark(self, problem: Problem, solved: Solved) -> None:
         """Say what the user should know before trusting the components."""
         solution, k = solved.solution, solved.choice.k
-        if solution.constant:
+        if solution.constant and problem.center:
             noun = "column" if len(solution.constant) == 1 else "columns"
             names = listed(problem.columns[j] for j in solution.constant)
             self.notices.note(f"constant {noun}, carrying no variance: {names}")
@@ -184,14 +177,39 @@ class PCA:
     def _compare_scales(self, problem: Problem, solution: Solution) -> None:
         varying = [j for j in range(problem.d) if j not in set(solution.constant)]
         variances = solution.variances[varying]
-        if problem.standardize or len(varying) < 2 or variances.max() <= UNEQUAL * variances.min():
+        if problem.standardize or len(varying) < 2 or variances.max() / UNEQUAL <= variances.min():
             return
         largest, smallest = (problem.columns[varying[int(at)]] for at in (variances.argmax(), variances.argmin()))
-        factor = variances.max() / max(variances.min(), np.finfo(float).tiny)
+        # In decades, since the quotient itself may overflow.
+        decades = float(np.log10(variances.max()) - np.log10(variances.min()))
+        factor = f"{10**decades:.2g}" if decades < 300 else f"1e{decades:.0f}"
         self.notices.note(
-            f"column variances differ by a factor of {factor:.2g} ({largest!r} against {smallest!r}); "
+            f"column variances differ by a factor of {factor} ({largest!r} against {smallest!r}); "
             "--standardize gives every column the same weight"
         )
+
+
+def evidence(solution: Solution, problem: Problem, rows: Rows) -> Evidence:
+    """What the rules for k may look at; rows only while they are held."""
+    return Evidence(
+        eigenvalues=solution.eigenvalues,
+        total_variance=solution.total_variance,
+        n=solution.counted,
+        d=problem.d,
+        rank=solution.rank,
+        centered=problem.center,
+        standardized=problem.standardize,
+        ddof=problem.ddof,
+        seed=problem.seed,
+        rows=(lambda: fitted_rows(rows, solution)) if rows.small else None,
+        weights=(lambda: _weights(rows)) if rows.small and problem.weights else None,
+        constant=len(solution.constant),
+    )
+
+
+def _weights(rows: Rows) -> Array:
+    X, w = rows.matrix()
+    return np.ones(len(X)) if w is None else w
 
 
 def fitted_rows(rows: Rows, solution: Solution) -> Array:

@@ -40,6 +40,10 @@ class Problem:
     def d(self) -> int:
         return len(self.columns)
 
+    def counted(self, rows: int, weight: float) -> int:
+        """Rows, a row that occurs w times counting w."""
+        return max(round(weight), 1) if self.weights == "frequency" else rows
+
     def divisor(self, weight: float, squares: float) -> float:
         """n - ddof; with weights the number of rows is their sum, less what it stands for when they say reliability."""
         lost = squares / weight if self.weights == "reliability" and weight > 0 else 1.0
@@ -62,6 +66,7 @@ class Solution:
     constant: tuple[int, ...]  # columns whose smallest and largest value are equal
     variances: Array  # (d,) of the columns as read, about their mean
     apply: Callable[[Array], Array]  # V -> S V, for the certificate
+    counted: int  # rows as the rules for k count them: with frequency weights, what they add up to
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ def scale_of(variances: Array, constant: NDArray[np.bool_], problem: Problem) ->
 
 
 def rounding(shift: Array, variances: Array) -> Array:
-    """Relative rounding of each centred column: one whose origin lies far from its mean loses digits to the difference."""
+    """Relative rounding of each centred column: an origin far from its mean costs digits in the difference."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         far = np.abs(shift) / np.sqrt(variances)
     return EPS * (CELL + np.where(np.isfinite(far), far, 0.0))
@@ -108,8 +113,6 @@ def check_solvable(
     if problem.center and constant.all():
         what = f"column {show(problem.columns[0])} is" if problem.d == 1 else f"all {problem.d} columns are"
         raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
-    if not np.isfinite(total):
-        raise RefusedError("squares of the values overflow a double", "rescale the columns so values stay below 1e150")
     varying = np.flatnonzero(~constant)
     if len(varying) and variances[varying].min() < SMALLEST:
         name = problem.columns[int(varying[variances[varying].argmin()])]
@@ -117,11 +120,11 @@ def check_solvable(
             f"squares of the values of column {show(name)} underflow a double",
             "rescale the column so that its values differ by more than 1e-140, or leave it out with -x",
         )
+    if not (np.isfinite(total) and np.all(np.isfinite(variances))):
+        raise RefusedError("squares of the values overflow a double", "rescale the columns so values stay below 1e150")
     if total <= 0:
         raise DataError("every value is 0: there is no variance to explain", "give a table with values")
 
 
 def nothing_to_fit() -> DataError:
     return DataError("no rows to fit", "the input has names but no data")
-
-

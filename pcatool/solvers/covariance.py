@@ -44,7 +44,7 @@ class Covariance:
             S = S / safe / sigma[:, None] / sigma
         total = float(np.trace(S))
         check_solvable(problem, n, divisor, constant, variances, total)
-        spectrum = of_scatter(S, rounding(centre.high, variances))
+        spectrum = of_scatter(S, rounding(centre.high, variances), problem.wish)
         return Solution(
             n=n,
             mean=centre.mean if problem.center else np.zeros(problem.d),
@@ -58,4 +58,5 @@ class Covariance:
             constant=tuple(np.flatnonzero(constant).tolist()),
             variances=variances,
             apply=lambda V: S @ V,
+            counted=problem.counted(n, centre.weight),
         )

@@ -8,7 +8,7 @@ Accuracy: as `covariance`, the matrix holds squares; `svd` keeps twice as far.
 
 from __future__ import annotations
 
-from pcatool.linalg.spectral import Spectrum, of_factor, of_gram
+from pcatool.linalg.spectral import Spectrum, Wish, of_factor, of_gram
 from pcatool.model import Array
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.factor import centred_matrix, finish
@@ -30,6 +30,6 @@ class Dual:
         return finish(centre, Y, problem, _decompose)
 
 
-def _decompose(F: Array, noise: Array) -> Spectrum:
+def _decompose(F: Array, noise: Array, rows: int, wish: Wish) -> Spectrum:
     """With no more columns than rows there is nothing to gain, and the factor's own spectrum is the better one."""
-    return of_gram(F, noise) if len(F) < F.shape[1] else of_factor(F, noise)
+    return (of_gram if len(F) < F.shape[1] else of_factor)(F, noise, rows, wish)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pcatool.linalg.moments import Centre, center_block
-from pcatool.linalg.spectral import Spectrum
+from pcatool.linalg.spectral import Spectrum, Wish
 from pcatool.model import Array
 from pcatool.solvers.base import Problem, Solution, check_solvable, nothing_to_fit, rounding, scale_of
 from pcatool.solvers.rows import Rows
@@ -26,7 +26,9 @@ def centred_matrix(rows: Rows) -> tuple[Centre, Array]:
     return centre, Y
 
 
-def finish(centre: Centre, Y: Array, problem: Problem, decompose: Callable[[Array, Array], Spectrum]) -> Solution:
+def finish(
+    centre: Centre, Y: Array, problem: Problem, decompose: Callable[[Array, Array, int, Wish], Spectrum]
+) -> Solution:
     """The solution from a factor Y of the centred scatter, Y^T Y, which is used up."""
     constant = ~centre.varies
     divisor = problem.divisor(centre.weight, centre.squares)
@@ -40,7 +42,7 @@ def finish(centre: Centre, Y: Array, problem: Problem, decompose: Callable[[Arra
         Y /= sigma * np.sqrt(safe)
         total = float(np.einsum("ij,ij->", Y, Y))
     check_solvable(problem, centre.rows, divisor, constant, variances, total)
-    spectrum = decompose(Y, rounding(centre.high, variances))
+    spectrum = decompose(Y, rounding(centre.high, variances), centre.rows, problem.wish)
     return Solution(
         n=centre.rows,
         mean=centre.mean if problem.center else np.zeros(problem.d),
@@ -54,4 +56,5 @@ def finish(centre: Centre, Y: Array, problem: Problem, decompose: Callable[[Arra
         constant=tuple(np.flatnonzero(constant).tolist()),
         variances=variances,
         apply=lambda V: Y.T @ (Y @ V),
+        counted=problem.counted(centre.rows, centre.weight),
     )

@@ -1,7 +1,7 @@
 """Leading components from a block Krylov space, grown from a seeded random start until its own residuals are small.
 
-When to prefer it: neither d x d nor n x n fits, and k is small. Every pass multiplies by S once, S V = Xc^T (Xc V) / n, a
-block of rows at a time; Rayleigh and Ritz pick the best directions in all that the passes have spanned.
+When to prefer it: neither d x d nor n x n fits, and k is small. Every pass multiplies by S once, S V = Xc^T (Xc V) / n,
+a block of rows at a time; Rayleigh and Ritz pick the best directions in all that the passes have spanned.
 Passes: one for means and scales, one for the start, and as many as the residuals ask for; a space that grows too large
 is compressed to its leading directions. Cost a pass: 4 n d (k + 10). Memory: 12 d (k + 10), whatever n.
 SciPy: `scipy.sparse.linalg.eigsh` on the same operator.
@@ -28,6 +28,7 @@ from pcatool.solvers.base import (
     rounding,
     scale_of,
 )
+from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.rows import Rows
 
 __all__ = ["Randomized"]
@@ -40,6 +41,9 @@ DONE = 1e-9
 
 # Blocks of directions kept before the space is compressed.
 DEEP = 5
+
+# Columns up to which the whole space is as cheap as a part of it.
+WHOLE = 512
 
 # Passes after which it gives up asking for more and says how far it got.
 MOST_PASSES = 60
@@ -55,6 +59,9 @@ class Randomized:
         return Estimate("2 and a few more", 8 * d * (k + EXTRA) * (2 * DEEP + 4) + (48 << 20))
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
+        k = problem.wish if isinstance(problem.wish, int) else problem.d
+        if problem.d <= min(k + EXTRA, WHOLE):
+            return Covariance().solve(rows, problem)  # the subspace would be the whole space
         rows.several_passes()
         with threads(factorisation_threads(problem.d)):
             return self._solve(rows, problem)
@@ -81,7 +88,8 @@ class Randomized:
             return W / safe
 
         most = min(centre.rows - problem.center, problem.d)
-        space = _leading(apply, problem, total, most)
+        # To unit trace: squares of residuals must neither overflow nor underflow.
+        space = _leading(lambda V: apply(V) / total, problem, most).times(total)
         return _solution(centre, mean, sigma, variances, total, space, problem, apply)
 
 
@@ -93,6 +101,10 @@ class Ritz:
     vectors: Array  # (d, m)
     images: Array  # (d, m) S times the vectors
     error: Array  # (m,) bounds from the residuals
+
+    def times(self, factor: float) -> Ritz:
+        """The same of a multiple of S."""
+        return Ritz(self.values * factor, self.vectors, self.images * factor, self.error * factor)
 
 
 def _column_moments(rows: Rows) -> tuple[Centre, Array]:
@@ -113,7 +125,7 @@ def _column_moments(rows: Rows) -> tuple[Centre, Array]:
     return centre, squares
 
 
-def _leading(apply: Callable[[Array], Array], problem: Problem, total: float, most: int) -> Ritz:
+def _leading(apply: Callable[[Array], Array], problem: Problem, most: int) -> Ritz:
     """Enough converged pairs for the wish: a number, all of them for a rule, a share by doubling."""
     wish = problem.wish
     if isinstance(wish, str):  # a rule judges by all of them
@@ -123,7 +135,7 @@ def _leading(apply: Callable[[Array], Array], problem: Problem, total: float, mo
     k = min(START, most)
     while True:
         found = _krylov(apply, problem, k)
-        if found.values[:k].sum() >= wish * total or k == most:
+        if found.values[:k].sum() >= wish or k == most:
             return found
         k = min(2 * k, most)
 
@@ -215,4 +227,5 @@ def _solution(
         constant=tuple(np.flatnonzero(~centre.varies).tolist()),
         variances=variances,
         apply=apply,
+        counted=problem.counted(centre.rows, centre.weight),
     )

@@ -24,7 +24,7 @@ class Rows:
     """Blocks of rows with their weights. With weights, the last column of every block holds them.
 
     Up to SMALL_BYTES, or up to `hold_rows` rows if that is more, are held, so that their number is known before a
-    solver is chosen. `reread` gives all blocks once more; without it they are spooled when more than one pass is wanted.
+    solver is chosen. `reread` gives all blocks once more; without it they are spooled where passes are several.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ import numpy as np
 
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.moments import Centre, center_block
-from pcatool.linalg.spectral import of_factor
+from pcatool.linalg.spectral import of_factor, triangle
 from pcatool.model import Array
 from pcatool.solvers.base import Estimate, Problem, Solution, nothing_to_fit
 from pcatool.solvers.factor import finish
@@ -39,12 +39,12 @@ class Triangle:
         centre, Y, rest = center_block(X, origin, w)
         with np.errstate(over="ignore", invalid="ignore"):
             Y -= rest / centre.weight if w is None else np.outer(np.sqrt(w), rest / centre.weight)
-        return cls(centre, np.linalg.qr(Y, mode="r"))
+        return cls(centre, triangle(Y))
 
     def merge(self, other: Triangle) -> Triangle:
         """The triangle of these rows followed by the others."""
         centre, delta, weight = self.centre.merge(other.centre)
-        return Triangle(centre, np.linalg.qr(np.vstack([self.R, other.R, np.sqrt(weight) * delta]), mode="r"))
+        return Triangle(centre, triangle(np.vstack([self.R, other.R, np.sqrt(weight) * delta])))
 
 
 class TSQR:
