@@ -82,12 +82,14 @@ def fit(data: Any, table: TableOptions, select: SelectOptions, options: FitOptio
 
 
 def _fit(inputs: Inputs, select: SelectOptions, options: FitOptions, notices: Notices) -> Fitted:
-    wanted = inputs.choose(select)
+    weighted = options.weights is not None
+    wanted = inputs.choose(select, options.weights)
+    features = wanted.names[:-1] if weighted else wanted.names
     tally = Tally()
-    rows = complete_rows(inputs, wanted, options.missing, tally)
+    rows = complete_rows(inputs, wanted, options.missing, tally, weighted=weighted)
     method = METHODS.load(options.method)(options, notices)
     try:
-        model = method.fit(recut(rows, len(wanted.names)), wanted.names)
+        model = method.fit(recut(rows, len(wanted.names)), features)
     except DataError:
         if options.missing == "drop" and tally.rows and tally.incomplete == tally.rows:
             raise tally.error("no complete row is left") from None
@@ -133,7 +135,10 @@ def _model_or_fit(inputs: Inputs, select: SelectOptions, options: FitOptions, no
 def _refuse_settings(name: str, *records: Any) -> None:
     """A model was fitted as it was: what would need its data must not be passed over in silence."""
     given = [
-        f.metadata["flag"].names[0] for record in records for f in fields(record) if getattr(record, f.name) != f.default
+        f.metadata["flag"].names[0]
+        for record in records
+        for f in fields(record)
+        if getattr(record, f.name) != f.default
     ]
     if given:
         raise UsageError(f"{name} is a model, fitted already: {', '.join(given)} would change nothing", "give the data")
@@ -247,7 +252,9 @@ def _score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
         raise DataError(f"{where}: no columns of scores (PC1, ...)", "give what transform writes, or --from rows")
     for expected, number in enumerate(numbers, 1):
         if number != expected:
-            raise DataError(f"{where}: no column {show(f'PC{expected}')}, but {show(f'PC{number}')}: a gap in the scores")
+            raise DataError(
+                f"{where}: no column {show(f'PC{expected}')}, but {show(f'PC{number}')}: a gap in the scores"
+            )
     if numbers[-1] > model.k:
         raise DataError(f"{where}: column {show(f'PC{numbers[-1]}')}, but the model has {model.k} components")
     return [f"PC{number}" for number in numbers]

@@ -9,12 +9,9 @@ import pyarrow as pa
 import pyarrow.types as pat
 from numpy.typing import NDArray
 
-from pcatool.blocks import empty_block
-from pcatool.errors import DataError, show
-from pcatool.model import Array
-from pcatool.readers.base import Column, Feature
+from pcatool.readers.base import Column
 
-__all__ = ["column_of", "features_to_block", "fill_numbers", "is_number"]
+__all__ = ["bits", "column_of", "needs_sample", "numbers_of", "numpy_type", "text_array", "valid_rows"]
 
 # Arrow's fixed-width numbers under their numpy names.
 FIXED = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "halffloat", "float", "double")
@@ -28,10 +25,10 @@ def numpy_type(kind: pa.DataType) -> np.dtype[np.generic] | None:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Integers, floats, decimals, and dictionaries of them; a column of nothing but nulls is a number with holes."""
+    """Integers, floats, decimals, and dictionaries of them."""
     if pat.is_dictionary(kind):
         return is_number(kind.value_type)
-    return numpy_type(kind) is not None or pat.is_decimal(kind) or pat.is_null(kind)
+    return numpy_type(kind) is not None or pat.is_decimal(kind)
 
 
 def is_vector(kind: pa.DataType) -> bool:
@@ -39,124 +36,97 @@ def is_vector(kind: pa.DataType) -> bool:
     return lists and numpy_type(kind.value_type) is not None
 
 
+def needs_sample(kind: pa.DataType) -> bool:
+    """Does the type alone not say all that there is to know of a column?"""
+    return not (is_number(kind) or pat.is_null(kind))
+
+
 def column_of(name: str, kind: pa.DataType, sample: pa.Array | None) -> Column:
-    """The column of this type; a sample of it tells the width of a vector and the first value of a text."""
+    """The column of this type; some of its rows tell the width of a vector and the first value of a text."""
     if is_number(kind):
         return Column(name)
-    if pat.is_boolean(kind):
-        return Column(name, "boolean", _example(sample))
+    if pat.is_null(kind):
+        return Column(name, "empty")
+    first = _first(sample)
     if is_vector(kind):
-        width = kind.list_size if pat.is_fixed_size_list(kind) else _first_length(sample)
-        return Column(name, "vector", width=width)
-    return Column(name, "text", _example(sample))
+        fixed = kind.list_size if pat.is_fixed_size_list(kind) else 0
+        return Column(name, "vector", width=fixed or (0 if first is None else len(first)))
+    example = "" if first is None else _as_text(first)
+    return Column(name, "boolean" if pat.is_boolean(kind) else "text", example)
 
 
-def _first_length(sample: pa.Array | None) -> int:
-    for i in range(0 if sample is None else len(sample)):
-        if sample is not None and sample[i].is_valid:
-            return len(sample[i])
-    return 0
+def _first(sample: pa.Array | None) -> pa.Scalar | None:
+    """The first value that is not missing."""
+    if sample is None or len(sample) == 0:
+        return None
+    valid = valid_rows(sample)
+    if valid is None:
+        return sample[0]
+    return sample[int(np.argmax(valid))] if valid.any() else None
 
 
-def _example(sample: pa.Array | None) -> str:
-    for i in range(0 if sample is None else len(sample)):
-        if sample is not None and sample[i].is_valid:
-            return str(sample[i].as_py())
-    return ""
+def _as_text(value: pa.Scalar) -> str:
+    try:
+        return str(value.cast(pa.string()).as_py())
+    except (pa.ArrowException, ValueError):
+        pass
+    try:
+        return str(value.as_py())
+    except (pa.ArrowException, ValueError):
+        return str(value.type)
+
+
+def bits(array: pa.Array) -> NDArray[np.bool_]:
+    """The values of a boolean array."""
+    return _bits(array.buffers()[1], array)
 
 
 def valid_rows(array: pa.Array) -> NDArray[np.bool_] | None:
     """Which slots hold a value; None when all do."""
-    bitmap = array.buffers()[0]
-    if array.null_count == 0 or bitmap is None:
-        return None if array.null_count == 0 else np.zeros(len(array), dtype=bool)
-    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), bitorder="little")
-    return bits[array.offset : array.offset + len(array)].astype(bool)
-
-
-def fill_numbers(out: Array, array: pa.Array) -> None:
-    """A column of numbers or booleans into `out` (n,), NaN where there is none."""
-    kind = array.type
-    if pat.is_dictionary(kind):
-        return fill_numbers(out, array.dictionary_decode())
-    if pat.is_null(kind):
-        out[:] = np.nan
+    if array.null_count == 0:
         return None
-    if pat.is_decimal(kind):
-        return fill_numbers(out, array.cast(pa.float64()))
+    bitmap = array.buffers()[0]
+    return np.zeros(len(array), dtype=bool) if bitmap is None else _bits(bitmap, array)
+
+
+def _bits(buffer: pa.Buffer, array: pa.Array) -> NDArray[np.bool_]:
+    every = np.unpackbits(np.frombuffer(buffer, np.uint8), bitorder="little")
+    return every[array.offset : array.offset + len(array)].view(bool)
+
+
+def text_array(cells: Sequence[str]) -> pa.Array:
+    data = [cell.encode() for cell in cells]
+    ends = np.cumsum([0, *map(len, data)], dtype=np.int32)
+    return pa.Array.from_buffers(pa.string(), len(cells), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(data))])
+
+
+def numbers_of(array: pa.Array) -> NDArray[np.generic]:
+    """A column of numbers or booleans (n,), as it lies in memory where nothing is missing, else with NaN for holes."""
+    if pat.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pat.is_null(array.type) or len(array) == 0:
+        return np.full(len(array), np.nan)
+    valid = valid_rows(array)
+    return _slots(array) if valid is None else np.where(valid, _slots(array).astype(np.float64), np.nan)
+
+
+def _slots(array: pa.Array) -> NDArray[np.generic]:
+    """The numbers, and something in the slots that hold none."""
+    kind = array.type
     if pat.is_boolean(kind):
-        bits = np.unpackbits(np.frombuffer(array.buffers()[1], np.uint8), bitorder="little")
-        out[:] = bits[array.offset : array.offset + len(array)]
-    else:
-        fixed = numpy_type(kind)
-        assert fixed is not None
-        out[:] = np.frombuffer(array.buffers()[1], fixed, len(array), array.offset * fixed.itemsize)
-    valid = valid_rows(array)
-    if valid is not None:
-        out[~valid] = np.nan
-    return None
+        return bits(array)
+    if pat.is_decimal(kind):
+        return _decimals(array)
+    fixed = numpy_type(kind)
+    assert fixed is not None
+    return np.frombuffer(array.buffers()[1], fixed, len(array), array.offset * fixed.itemsize)
 
 
-def fill_vectors(out: Array, array: pa.Array, elements: Sequence[int], width: int, name: str) -> None:
-    """Some elements of a column of vectors into `out` (n, len(elements)); every vector must have the same width."""
-    valid = valid_rows(array)
-    present = array if valid is None else array.drop_null()
-    if not pat.is_fixed_size_list(array.type):
-        lengths = _lengths(present)
-        if np.any(lengths != width):
-            row = int(np.flatnonzero(lengths != width)[0])
-            found = int(lengths[row])
-            row = row if valid is None else int(np.flatnonzero(valid)[row])
-            raise VectorLength(row, name, found, width)
-    values = present.flatten()
-    numbers = np.empty(len(values))
-    fill_numbers(numbers, values)
-    rows = numbers.reshape(len(present), width)
-    if list(elements) != list(range(width)):
-        rows = rows[:, list(elements)]
-    if valid is None:
-        out[:] = rows
-    else:
-        out[:] = np.nan
-        out[valid] = rows
-
-
-class VectorLength(Exception):
-    """A vector of another length, in a row of the batch; the reader knows where that is."""
-
-    def __init__(self, row: int, name: str, found: int, width: int) -> None:
-        super().__init__(row, name, found, width)
-        self.row = row
-        self.text = f"column {show(name)}: a vector of {found} numbers, the first has {width}"
-
-    def at(self, place: str) -> DataError:
-        return DataError(f"{place}, {self.text}", "vectors of one column must have the same length")
-
-
-def _lengths(array: pa.Array) -> NDArray[np.int64]:
-    fixed = np.int64 if pat.is_large_list(array.type) else np.int32
-    offsets = np.frombuffer(array.buffers()[1], fixed, len(array) + 1, array.offset * np.dtype(fixed).itemsize)
-    return np.diff(offsets.astype(np.int64))
-
-
-def features_to_block(
-    arrays: dict[int, pa.Array], rows: int, features: Sequence[Feature], columns: Sequence[Column]
-) -> Array:
-    """X (rows, d) from the arrays of the columns that the features come from."""
-    X = empty_block(rows, len(features))
-    j = 0
-    while j < len(features):
-        feature = features[j]
-        array = arrays[feature.column]
-        if feature.element is None:
-            fill_numbers(X[:, j], array)
-            j += 1
-            continue
-        run = j
-        while run < len(features) and features[run].column == feature.column and features[run].element is not None:
-            run += 1
-        elements = [f.element for f in features[j:run] if f.element is not None]
-        column = columns[feature.column]
-        fill_vectors(X[:, j:run], array, elements, column.width, column.name)
-        j = run
-    return X
+def _decimals(array: pa.Array) -> NDArray[np.generic]:
+    """The nearest doubles; Arrow's own conversion may miss them by a bit."""
+    kind = array.type
+    if kind.byte_width == 16 and kind.precision <= 15 and 0 <= kind.scale <= 22:
+        # Digits and power of ten are exact, so that their quotient is rounded once.
+        digits = np.frombuffer(array.buffers()[1], np.int64, 2 * len(array), array.offset * 16)[::2]
+        return np.asarray(digits / 10.0**kind.scale)
+    return _slots(array.cast(pa.string()).cast(pa.float64()))

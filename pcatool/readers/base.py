@@ -6,9 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
+from pcatool.blocks import block_rows
 from pcatool.model import Array
 
-__all__ = ["Batch", "Column", "Feature", "Part", "Table"]
+__all__ = ["MEND", "Batch", "Column", "Feature", "Part", "Table", "all_finite", "rows_at_once"]
+
+MEND = "mend the cell, leave the column out with -x, or name the value with --null-value if it means missing"
 
 
 @dataclass(frozen=True)
@@ -16,10 +21,11 @@ class Column:
     """One column of a table as it lies there."""
 
     name: str
-    kind: str = "number"  # number, boolean, vector, text, dressed (a number but for marks); "" when not looked at
+    # number, empty (nothing but holes), boolean, vector, text, dressed (a number but for marks); "" when not looked at
+    kind: str = "number"
     example: str = ""  # the first cell that is not missing
     width: int = 0  # elements of a vector
-    remedy: str = ""  # dressed: the option that reads it
+    remedy: str = ""  # dressed: the options that read it
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,22 @@ class Batch:
     X: Array  # (n, d) NaN where a cell is missing
     kept: Sequence[Any]  # columns passed through, as the writers take them
     place: Callable[[int], str]  # row of this batch -> "file, line 7"
+    finite: bool  # nothing is missing, nothing infinite
+
+
+def rows_at_once(d: int) -> int:
+    """Rows to read at a time: whole blocks.
+
+    For a column Arrow does as much as for some hundred cells, so wide tables take more rows, up to 32 MB of numbers.
+    """
+    height = block_rows(d)
+    return height * max(1, min((1 << 8) // height, (1 << 22) // (height * d)))
+
+
+def all_finite(X: Array) -> bool:
+    with np.errstate(over="ignore", invalid="ignore"):
+        # One NaN or infinity anywhere shows in the sum, and so may large numbers.
+        return bool(np.isfinite(X.sum()) or np.isfinite(X).all())
 
 
 class Part(Protocol):
@@ -51,6 +73,7 @@ class Table(Protocol):
     """One input, opened."""
 
     name: str
+    nameless: bool  # its columns are only counted: c1, c2, ...
 
     @property
     def columns(self) -> tuple[Column, ...]:

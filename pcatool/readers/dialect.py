@@ -1,30 +1,33 @@
-"""What a text table's cells mean: separators, numbers, missing cells. The one definition that every parser here follows."""
+"""What the cells of a text table mean: the one definition of numbers and holes, which every parser here follows."""
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass
 from functools import cached_property
 
 from pcatool.options import BLANKS, NULLS, TableOptions
 
-__all__ = ["Dialect"]
+__all__ = ["PADDING", "Dialect"]
 
-# Signs that stand around a number without changing what it counts.
-SYMBOLS = "$€£¥₹₽₩₺%‰"
+# What C prints for a number that is none, beside the spellings that the help names.
+SIGNED_NAN = ("-nan", "+nan")
+# Marks that printed tables use for the one that a keyboard has.
+ALIKE = {" ": " \u00a0\u2009\u202f", "'": "'\u2019"}
+# Blanks around a number, and between it and its sign of currency or per cent.
+PADDING = " \t\u00a0\u2009\u202f"
 
 
 @dataclass(frozen=True)
 class Dialect:
     """How fields are separated and how a cell reads as a number."""
 
-    delimiter: str
+    delimiter: str = ","
     decimal: str = "."
     thousands: str | None = None
     strip: str = ""
     comment: str | None = None
-    nulls: frozenset[str] = frozenset(n.lower() for n in NULLS)
+    nulls: frozenset[str] = frozenset(n.lower() for n in (*NULLS, *SIGNED_NAN))
 
     @classmethod
     def of(cls, options: TableOptions, default_delimiter: str) -> Dialect:
@@ -34,78 +37,75 @@ class Dialect:
             thousands=options.thousands,
             strip=options.strip,
             comment=options.comment,
-            nulls=frozenset(n.strip().lower() for n in (*NULLS, *options.null_value)),
+            nulls=frozenset(n.strip().lower() for n in (*NULLS, *SIGNED_NAN, *options.null_value)),
         )
 
     @property
     def blanks(self) -> bool:
+        """Do runs of blanks separate the fields?"""
         return self.delimiter == BLANKS
 
     @property
-    def plain(self) -> bool:
-        """Does Arrow's parser speak it?"""
-        return not (self.blanks or self.thousands or self.strip or self.comment)
+    def separator(self) -> str:
+        """What separates the fields of plain text."""
+        return " " if self.blanks else self.delimiter
 
-    def fields(self, row: str) -> list[str]:
-        """The cells of one row of text."""
-        if self.blanks:
-            found = re.findall(r'"((?:[^"]|"")*)"|([^ \t\r\n]+)', row)
-            return [quoted.replace('""', '"') or bare for quoted, bare in found]
-        return next(csv.reader([row], delimiter=self.delimiter), [])
+    @property
+    def separators(self) -> bytes:
+        """What may stand before a field as it lies in the file."""
+        return b" \t" if self.blanks else self.delimiter.encode()
+
+    @property
+    def dressed(self) -> bool:
+        """May a number have more to it than sign, digits, decimal mark and exponent?"""
+        return bool(self.thousands or self.strip)
+
+    @cached_property
+    def as_in_c(self) -> bool:
+        """Are numbers, and only they, what a program reads as such?"""
+        return not self.dressed and self.decimal == "." and not self.numeric_null
+
+    @cached_property
+    def numeric_null(self) -> bool:
+        """Does a number, such as -999, mean a missing cell? Then it is the spelling that counts, not the value."""
+        return any(self.number(null) is not None for null in self.nulls)
 
     def is_missing(self, cell: str) -> bool:
         return cell.strip().lower() in self.nulls
+
+    @cached_property
+    def marks(self) -> str:
+        """The thousands marks as a regular expression."""
+        return f"[{re.escape(ALIKE.get(self.thousands, self.thousands))}]" if self.thousands else ""
 
     @cached_property
     def number_pattern(self) -> str:
         """A number as text: ASCII digits, no underscores; letter case does not count."""
         point = re.escape(self.decimal)
         whole = "[0-9]+"
-        if self.thousands is not None:
-            mark = re.escape(self.thousands)
-            whole = f"(?:[0-9]{{1,3}}(?:{mark}[0-9]{{2,3}})+|[0-9]+)"
+        if self.marks:
+            # Groups of three, or of two before the last as in India; what begins with 0 is no thousand.
+            whole = f"(?:[1-9][0-9]{{0,2}}(?:{self.marks}[0-9]{{2,3}})*{self.marks}[0-9]{{3}}|[0-9]+)"
         digits = f"(?:{whole}(?:{point}[0-9]*)?|{point}[0-9]+)"
         return rf"[+-]?(?:{digits}(?:e[+-]?[0-9]+)?|inf(?:inity)?)"
+
+    @cached_property
+    def after_sign(self) -> str:
+        """What is taken off between a sign and its number, as in -$5."""
+        stripped = re.escape(self.strip)
+        return rf"^([+-])[{PADDING}]*[{stripped}][{stripped}{PADDING}]*"
 
     @cached_property
     def _number(self) -> re.Pattern[str]:
         return re.compile(self.number_pattern, re.IGNORECASE | re.ASCII)
 
     def number(self, cell: str) -> float | None:
-        """The cell as a number, correctly rounded; None when it is none. Infinity reads as such: refusing it is not ours."""
+        """The cell as a number, correctly rounded, infinity included; None when it is none."""
         text = cell.strip()
         if self.strip:
-            text = text.strip(self.strip + " \t")
-            text = re.sub(rf"^([+-])[{re.escape(self.strip)} ]+", r"\1", text)  # -$5
+            text = re.sub(self.after_sign, r"\1", text.strip(self.strip + PADDING))
         if not self._number.fullmatch(text):
             return None
-        if self.thousands is not None:
-            text = text.replace(self.thousands, "")
+        if self.marks:
+            text = re.sub(self.marks, "", text)
         return float(text.replace(self.decimal, "."))
-
-    def dressing(self, cell: str) -> str | None:
-        """The options that would read a cell which is a number but for marks or signs; None when it is not one."""
-        text = cell.strip()
-        signs = "".join(sorted({c for c in text if c in SYMBOLS} - set(self.strip)))
-        bare = text.strip(SYMBOLS + " \t")
-        bare = re.sub(rf"^([+-])[{re.escape(SYMBOLS)} ]+", r"\1", bare)
-        wanted = [f"--strip '{signs}'"] if signs else []
-        marks = self._marks(bare)
-        if marks is None or not (wanted or marks):
-            return None
-        return " ".join(wanted + marks)
-
-    def _marks(self, text: str) -> list[str] | None:
-        if self.number(text) is not None:
-            return []
-        if re.fullmatch(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?", text):
-            return ["--thousands ','"]
-        if re.fullmatch(r"[+-]?[0-9]{1,3}(\.[0-9]{3})*,[0-9]+", text):
-            return ["--decimal ,"] + (["--thousands ."] if "." in text else [])
-        if re.fullmatch(r"[+-]?[0-9]+,[0-9]+([eE][+-]?[0-9]+)?", text):
-            return ["--decimal ,"]
-        spaced = re.fullmatch(r"[+-]?[0-9]{1,3}(?:([ '_\u00a0\u202f\u2019])[0-9]{3})(?:\1[0-9]{3})*([.,][0-9]+)?", text)
-        if spaced:
-            decimal = ["--decimal ,"] if spaced.group(2) and spaced.group(2)[0] == "," else []
-            return [f'--thousands "{spaced.group(1)}"', *decimal]
-        return None

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from pcatool.blocks import block_rows
-from pcatool.errors import DataError, UsageError
+from pcatool.errors import DataError, UsageError, show
 from pcatool.model import Array
 from pcatool.readers.arrow import column_of
-from pcatool.readers.base import Batch, Column, Feature, Part
+from pcatool.readers.base import Batch, Column, Feature, Part, all_finite
 from pcatool.readers.parquet import ArrowPart
 
 __all__ = ["ArrayTable", "ArrowTable", "in_memory"]
@@ -23,24 +23,49 @@ def in_memory(data: Any) -> ArrayTable | ArrowTable:
     """The table that a Python object is; a DataFrame goes through Arrow, which knows all its types."""
     if isinstance(data, pa.Table):
         return ArrowTable(data)
-    if isinstance(data, np.ndarray) or not hasattr(data, "columns"):
-        return ArrayTable(data)
-    frame = data.rename(columns=str)
-    return ArrowTable(pa.Table.from_pandas(frame, preserve_index=False))
+    if isinstance(data, pa.RecordBatch):
+        return ArrowTable(pa.Table.from_batches([data]))
+    if type(data).__module__.partition(".")[0] == "pandas":
+        return ArrowTable(_from_pandas(data))
+    if hasattr(data, "__arrow_c_stream__"):
+        return ArrowTable(pa.table(data))
+    return ArrayTable(data)
+
+
+def _from_pandas(data: Any) -> pa.Table:
+    frame = (data if hasattr(data, "columns") else data.to_frame()).rename(columns=str)
+    if not frame.columns.is_unique:
+        raise DataError(f"two columns of the frame are called {show(frame.columns[frame.columns.duplicated()][0])}")
+    return pa.table({name: _from_series(frame[name]) for name in frame.columns})
+
+
+def _from_series(series: Any) -> Any:
+    try:
+        return pa.array(series, from_pandas=True)
+    except pa.ArrowException:  # objects of several types are no numbers
+        return pa.array(series.astype(str))
+
+
+# Kinds of numpy types: floats, integers of either sort, booleans, and objects, each to be a number.
+NUMBERS = "fiubO"
 
 
 class ArrayTable:
     """A two-dimensional array; its columns are c1, c2, ..."""
 
+    nameless = True
+
     def __init__(self, data: Any) -> None:
         self.name = "the array"
         try:
-            array = np.asarray(data)
-            array = array if array.dtype.kind in "fiu" else array.astype(np.float64)
+            array = np.ma.filled(data.astype(np.float64), np.nan) if np.ma.isMaskedArray(data) else np.asarray(data)
+            if array.dtype.kind not in NUMBERS:
+                raise TypeError(f"its type is {array.dtype}")
+            array = array.astype(np.float64) if array.dtype.kind in "bO" else array
         except (TypeError, ValueError) as error:
             raise DataError(f"the array does not hold numbers: {error}") from None
         if array.ndim != 2:
-            raise UsageError(f"the array has {array.ndim} dimensions, not 2", "give rows by columns")
+            raise UsageError(f"an array of {array.ndim} dimensions, not 2", "give rows by columns")
         if array.shape[1] == 0:
             raise DataError("the array has no columns")
         self._array = array
@@ -71,11 +96,13 @@ class ArrayPart:
     first_row: int
 
     def batch(self) -> Batch:
-        return Batch(self.X, self.kept, lambda row: f"the array, row {self.first_row + row + 1}")
+        return Batch(self.X, self.kept, lambda row: f"the array, row {self.first_row + row + 1}", all_finite(self.X))
 
 
 class ArrowTable:
     """An Arrow table."""
+
+    nameless = False
 
     def __init__(self, table: pa.Table) -> None:
         self.name = "the table"

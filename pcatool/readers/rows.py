@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pcatool.errors import BadCell, DataError, show
 from pcatool.model import Array
-from pcatool.readers.base import Batch
+from pcatool.readers.base import MEND, Batch
 from pcatool.readers.tables import Inputs, Wanted
 
 __all__ = ["Checked", "Tally", "checked_batches", "complete_rows"]
@@ -31,7 +31,7 @@ class Tally:
 
     def count(self, batch: Batch, holes: NDArray[np.bool_], rows: NDArray[np.bool_], names: Sequence[str]) -> None:
         self.incomplete += int(rows.sum())
-        for j in np.flatnonzero(holes.any(axis=0)):
+        for j in np.flatnonzero(holes.any(axis=0)).tolist():
             self.cells[names[j]] = self.cells.get(names[j], 0) + int(holes[:, j].sum())
         for i in np.flatnonzero(rows)[: max(FIRST_PLACES - len(self.places), 0)]:
             self.places.append(batch.place(int(i)))
@@ -55,43 +55,53 @@ class Checked:
 
     X: Array
     kept: Sequence[Any]
+    place: Callable[[int], str]
     incomplete: NDArray[np.bool_] | None  # rows with a missing cell; None when there is none
 
 
 def checked_batches(inputs: Inputs, wanted: Wanted, tally: Tally, *, eager: bool) -> Iterator[Checked]:
     """All rows of all inputs, in order. An infinite cell is refused; missing ones are counted and marked."""
+    types = inputs.kept_types(wanted.kept)
     for table, features, kept in inputs.tables(wanted):
         for part in table.parts(features, kept, eager=eager):
             batch = part.batch()
             tally.rows += len(batch.X)
-            yield Checked(batch.X, batch.kept, _incomplete(batch, tally, wanted.names))
+            incomplete = _incomplete(batch, tally, wanted.names)
+            yield Checked(batch.X, inputs.as_first(batch.kept, types, table.name), batch.place, incomplete)
 
 
 def _incomplete(batch: Batch, tally: Tally, names: Sequence[str]) -> NDArray[np.bool_] | None:
+    if batch.finite:
+        return None
     X = batch.X
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum()):  # one NaN or infinity anywhere would show
-            return None
     infinite = np.isinf(X)
     if infinite.any():
         i, j = (int(at[0]) for at in np.nonzero(infinite))
-        raise BadCell(
-            batch.place(i), names[j], str(X[i, j]), "is not finite",
-            "mend the cell, leave the column out with -x, or name the value with --null-value if it means missing",
-        )  # fmt: skip
+        raise BadCell(batch.place(i), names[j], str(X[i, j]), "is not finite", MEND)
     holes = np.isnan(X)
-    rows: NDArray[np.bool_] = holes.any(axis=1)
-    if not rows.any():
-        return None
+    rows = np.asarray(holes.any(axis=1))
     tally.count(batch, holes, rows, names)
     return rows
 
 
-def complete_rows(inputs: Inputs, wanted: Wanted, policy: str, tally: Tally) -> Iterator[Array]:
-    """Rows for a fit: incomplete ones are dropped, or refused once all of them have been counted."""
+def complete_rows(inputs: Inputs, wanted: Wanted, policy: str, tally: Tally, *, weighted: bool) -> Iterator[Array]:
+    """Rows for a fit: incomplete ones are dropped, or refused once all of them have been counted.
+
+    With weights in the last column, rows of weight 0 stand for nothing and are left out.
+    """
     for batch in checked_batches(inputs, wanted, tally, eager=False):
         if policy == "error" and tally.incomplete:
             continue
-        yield batch.X if batch.incomplete is None else batch.X[~batch.incomplete]
+        if weighted:
+            _check_weights(batch, wanted.names[-1])
+        X = batch.X if batch.incomplete is None else batch.X[~batch.incomplete]
+        yield X[X[:, -1] > 0] if weighted and not np.all(X[:, -1] > 0) else X
     if policy == "error" and tally.incomplete:
         raise tally.error("--missing drop leaves such rows out, -x COLUMN such a column")
+
+
+def _check_weights(batch: Checked, name: str) -> None:
+    below = np.flatnonzero(batch.X[:, -1] < 0)
+    if len(below):
+        row = int(below[0])
+        raise BadCell(batch.place(row), name, str(batch.X[row, -1]), "is a weight below 0", "weights are 0 or more")

@@ -6,23 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pcatool.errors import DataError
+from pcatool.errors import DataError, show
 from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.readers.base import Column, Feature, Table
-from pcatool.readers.select import choose_features, find_columns, match_features
-from pcatool.readers.source import MODEL, Input, Opened, open_input, resolve
+from pcatool.readers.match import match_columns, match_features
+from pcatool.readers.paths import Input, resolve
+from pcatool.readers.select import choose_features, find_weights
+from pcatool.readers.source import MODEL, Opened
+from pcatool.readers.terms import find_columns
 from pcatool.registry import READERS
 
 __all__ = ["Inputs", "Wanted"]
-
-
-def is_paths(data: Any) -> bool:
-    return isinstance(data, (list, tuple)) and all(isinstance(item, str) for item in data)
-
-
-def _not_a_table(name: str) -> DataError:
-    return DataError(f"{name} is a zip archive (a model? a spreadsheet?), not a table", "give CSV or Parquet")
 
 
 @dataclass(frozen=True)
@@ -46,14 +41,14 @@ class Inputs:
         self.paths: list[str] = []
         self.model: Opened | None = None
         self._opened: Opened | None = None
-        if not is_paths(data):
+        if not _is_paths(data):
             from pcatool.readers.memory import in_memory
 
             self._table: Table | None = in_memory(data)
             return
         self._waiting = resolve(data)
         self.paths = [item.path for item in self._waiting]
-        opened = self._opened = self._open(self._waiting.pop(0))
+        opened = self._open()
         self.model = opened if opened.format == MODEL and not self._waiting else None
         self._table = None if self.model else self._read(opened)
 
@@ -64,8 +59,9 @@ class Inputs:
             raise _not_a_table(self.paths[0])
         return self._table
 
-    def _open(self, source: Input) -> Opened:
-        return open_input(source, self._options.input_format, self._options.encoding)
+    def _open(self) -> Opened:
+        self._opened = Opened(self._waiting.pop(0), self._options.input_format, self._options.encoding)
+        return self._opened
 
     def _read(self, opened: Opened) -> Table:
         if opened.format == MODEL:
@@ -79,11 +75,16 @@ class Inputs:
 
     @property
     def headerless(self) -> bool:
-        return self._options.header is False
+        """Columns without names of their own are matched by position."""
+        return self.first.nameless
 
-    def choose(self, options: SelectOptions) -> Wanted:
-        """The features of a fit, by the first input."""
-        features = choose_features(self.first.profile(), options, self.first.name, self._notices)
+    def choose(self, options: SelectOptions, weights: str | None = None) -> Wanted:
+        """The features of a fit, by the first input; a column of weights comes last and is none of them."""
+        columns, where = self.first.profile(), self.first.name
+        at = None if weights is None else find_weights(weights, columns, where)
+        features = choose_features(columns, options, where, self._notices, without=at)
+        if at is not None:
+            features = (*features, Feature(columns[at].name, at))
         self._first_features = features
         booleans = frozenset(f.name for f in features if f.boolean)
         return Wanted(tuple(f.name for f in features), booleans)
@@ -100,19 +101,21 @@ class Inputs:
 
     def tables(self, wanted: Wanted) -> Iterator[tuple[Table, tuple[Feature, ...], list[int]]]:
         """Each input with the features and kept columns found in it."""
-        table: Table | None = self.first
-        while table is not None:
-            yield table, self._match(table, wanted), self._kept(table, wanted.kept)
-            if self._opened is not None:
-                self._opened.file.close()
-                self._opened = None
-            table = self._next()
+        table = self.first
+        try:
+            while True:
+                yield table, self._match(table, wanted), match_columns(wanted.kept, table.columns, table.name)
+                self.close()
+                if not self._waiting:
+                    return
+                table = self._read(self._open())
+        finally:
+            self.close()
 
-    def _next(self) -> Table | None:
-        if not self._waiting:
-            return None
-        self._opened = self._open(self._waiting.pop(0))
-        return self._read(self._opened)
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
 
     def _match(self, table: Table, wanted: Wanted) -> tuple[Feature, ...]:
         if table is self._table and self._first_features is not None:
@@ -127,10 +130,45 @@ class Inputs:
         remedy = ""
         if not self.headerless and all(name[:1] == "c" and name[1:].isdigit() for name in wanted.names):
             remedy = "were the names made by --no-header? then give it here too"
-        return match_features(wanted.names, wanted.booleans, table.columns, table.name, remedy)
+        features = match_features(wanted.names, wanted.booleans, table.columns, table.name, remedy)
+        if table is not self._table:
+            self._check_widths(table, features)
+        return features
+
+    def _check_widths(self, table: Table, features: Sequence[Feature]) -> None:
+        """A longer vector than in the first input would be cut off without a word."""
+        widths = {c.name: c.width for c in self.columns if c.kind == "vector"}
+        for i in dict.fromkeys(f.column for f in features if f.element is not None):
+            column = table.columns[i]
+            first = widths.get(column.name, column.width)
+            if column.width and first and column.width != first:
+                raise DataError(
+                    f"{table.name}, column {show(column.name)}: vectors of {column.width} numbers, "
+                    f"in {self.first.name} of {first}",
+                    "vectors of one column must have the same length",
+                )
 
     @staticmethod
-    def _kept(table: Table, kept: Sequence[str]) -> list[int]:
-        by_name = {c.name: i for i, c in enumerate(table.columns)}
-        found = match_features(kept, frozenset(), [Column(c.name) for c in table.columns], table.name)
-        return [by_name[f.name] for f in found]
+    def as_first(kept: Sequence[Any], types: Sequence[tuple[str, Any]], name: str) -> list[Any]:
+        """Columns passed through, in the types of the first input."""
+        return [_cast(array, kind, column, name) for array, (column, kind) in zip(kept, types, strict=True)]
+
+
+def _cast(array: Any, kind: Any, column: str, name: str) -> Any:
+    if array.type == kind:
+        return array
+    try:
+        return array.cast(kind)
+    except (ValueError, NotImplementedError):  # bases of what Arrow raises
+        raise DataError(
+            f"{name}: column {show(column)} holds {array.type}, in the first input {kind}",
+            "give the inputs one by one",
+        ) from None
+
+
+def _is_paths(data: Any) -> bool:
+    return isinstance(data, list) and all(isinstance(item, str) for item in data)
+
+
+def _not_a_table(name: str) -> DataError:
+    return DataError(f"{name} is a zip archive (a model? a spreadsheet?), not a table", "give CSV or Parquet")

@@ -1,0 +1,58 @@
+"""Arrow's CSV parser, told everything beforehand so that it guesses nothing from the first block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from pyarrow import csv
+
+from pcatool.readers.cutter import Chunk
+from pcatool.readers.dialect import Dialect
+from pcatool.readers.plain import plain
+
+__all__ = ["TEXT", "ArrowCsv"]
+
+TEXT = pa.string()
+MARK = b"\xef\xbb\xbf"
+
+
+class ArrowCsv:
+    """Reads some columns of a table, each in the type named, a chunk at a time."""
+
+    def __init__(self, dialect: Dialect, width: int, types: Mapping[int, pa.DataType]) -> None:
+        self._dialect = dialect
+        self._columns = list(types)
+        self._read = csv.ReadOptions(
+            column_names=[str(i) for i in range(width)],
+            use_threads=False,
+            block_size=(1 << 31) - 1,  # a chunk is one block
+        )
+        self._parse = csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True)
+        self._convert = csv.ConvertOptions(
+            column_types={str(column): kind for column, kind in types.items()},
+            include_columns=[str(column) for column in self._columns],
+            null_values=_spellings(dialect.nulls) if set(types.values()) != {TEXT} else [],
+            strings_can_be_null=False,
+            decimal_point=dialect.decimal,
+            true_values=["true", "True", "TRUE"],
+            false_values=["false", "False", "FALSE"],
+        )
+
+    def read(self, chunk: Chunk) -> dict[int, pa.Array] | None:
+        """Its columns by number; None when it is no table of this width, or a cell is not of the type named."""
+        data = plain(chunk.data, self._dialect)
+        if data.startswith(MARK):
+            return None  # no byte-order mark in the middle of a text, but Arrow would drop it
+        try:
+            table = csv.read_csv(pa.py_buffer(data), self._read, self._parse, self._convert)
+        except pa.ArrowInvalid:
+            return None
+        if table.num_rows != chunk.rows:
+            return None
+        return {column: table.column(i).chunk(0) for i, column in enumerate(self._columns)}
+
+
+def _spellings(nulls: frozenset[str]) -> list[str]:
+    """Arrow compares letter by letter, and with each column anew: only the usual cases of each spelling."""
+    return sorted({"NaN"} | {form for null in nulls for form in (null, null.upper(), null.capitalize())})

@@ -1,0 +1,162 @@
+"""Bytes as they arrive: from a file descriptor, with a look ahead; and files that can seek, for what needs to."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+from collections.abc import Callable
+from io import SEEK_CUR, SEEK_END, SEEK_SET, RawIOBase
+from typing import Any, Protocol
+
+from pcatool.errors import FileError
+
+__all__ = ["ByteStream", "FileBytes", "Peekable", "Readable", "Seekable", "read_whole", "spooled"]
+
+READ = 1 << 20
+
+
+class ByteStream(Protocol):
+    """`read` gives what is there, at least one byte, or nothing at the end; once at the end it stays there."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+    def ready(self) -> bool:
+        """Would `read` answer at once?"""
+        ...
+
+
+class FileBytes:
+    """A file descriptor, read without buffering so that a line on a slow pipe is seen when it comes.
+
+    It closes with the object, too: an error may leave no other time for it.
+    """
+
+    def __init__(self, descriptor: int, name: str) -> None:
+        self.descriptor = descriptor
+        self.name = name
+        self.regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        self._closed = False
+
+    def read(self, size: int, /) -> bytes:
+        while True:
+            try:
+                return os.read(self.descriptor, size)
+            except BlockingIOError:  # another program made the pipe answer at once, always
+                self._wait(None)
+            except OSError as error:
+                raise FileError.from_os(self.name, "read", error) from None
+
+    def ready(self) -> bool:
+        return self.regular or self._wait(0)
+
+    def _wait(self, milliseconds: int | None) -> bool:
+        poll = select.poll()
+        poll.register(self.descriptor, select.POLLIN)
+        return bool(poll.poll(milliseconds))
+
+    def close(self) -> None:
+        """Standard input is not ours to close."""
+        if not self._closed and self.descriptor != 0:
+            os.close(self.descriptor)
+        self._closed = True
+
+    def __del__(self) -> None:
+        if hasattr(self, "_closed"):
+            self.close()
+
+
+class Peekable:
+    """A stream whose beginning can be looked at before it is read."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._pushed = b""
+
+    def peek(self, size: int, undecided: Callable[[bytes], bool]) -> bytes:
+        """The first bytes; waits for `size` of them only while fewer leave something undecided."""
+        head = b""
+        while len(head) < size and undecided(head):
+            more = self._stream.read(size - len(head))
+            if not more:
+                break
+            head += more
+        self._pushed = head
+        return head
+
+    def read(self, size: int, /) -> bytes:
+        if self._pushed:
+            data, self._pushed = self._pushed[:size], self._pushed[size:]
+            return data
+        return self._stream.read(size)
+
+    def ready(self) -> bool:
+        return bool(self._pushed) or self._stream.ready()
+
+
+class Readable(RawIOBase):
+    """A stream as the file object that Arrow asks for."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class Seekable(RawIOBase):
+    """A regular file from its first byte, whatever the place its descriptor stands at."""
+
+    def __init__(self, file: FileBytes) -> None:
+        self._file = file
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = SEEK_SET, /) -> int:
+        origin = {SEEK_SET: 0, SEEK_CUR: self._at, SEEK_END: os.fstat(self._file.descriptor).st_size}[whence]
+        self._at = origin + offset
+        return self._at
+
+    def read(self, size: int = -1, /) -> bytes:
+        if size < 0:
+            size = os.fstat(self._file.descriptor).st_size - self._at
+        pieces = []
+        while size > 0 and (data := os.pread(self._file.descriptor, size, self._at)):  # at most 2 GB at a time
+            pieces.append(data)
+            self._at += len(data)
+            size -= len(data)
+        return b"".join(pieces)
+
+
+def spooled(stream: ByteStream, name: str) -> FileBytes:
+    """The whole stream in a nameless temporary file."""
+    import tempfile
+
+    try:
+        with tempfile.TemporaryFile() as copy:
+            while data := stream.read(READ):
+                copy.write(data)
+            copy.flush()
+            return FileBytes(os.dup(copy.fileno()), name)
+    except OSError as error:
+        raise FileError.from_os(tempfile.gettempdir(), "spool a pipe to", error) from None
+
+
+def read_whole(stream: ByteStream) -> bytes:
+    pieces = []
+    while data := stream.read(READ):
+        pieces.append(data)
+    return b"".join(pieces)

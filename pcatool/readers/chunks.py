@@ -1,0 +1,108 @@
+"""Chunks of a text table to numbers: by Arrow where it can read them, cell by cell where it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from pcatool.blocks import empty_block
+from pcatool.model import Array
+from pcatool.readers.arrow import numbers_of, text_array
+from pcatool.readers.arrow_csv import TEXT, ArrowCsv
+from pcatool.readers.base import Batch, Feature, all_finite
+from pcatool.readers.cells import fill_from_text
+from pcatool.readers.cutter import Chunk
+from pcatool.readers.dialect import Dialect
+from pcatool.readers.exact import check_utf8, parse, rows_of
+
+__all__ = ["ChunkParser", "CsvPart"]
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A chunk in numbers."""
+
+    X: Array  # (n, d) NaN where a cell is missing
+    kept: Sequence[pa.Array]
+    finite: bool  # nothing is missing
+
+
+@dataclass(frozen=True)
+class ChunkParser:
+    """Chunks to X and kept columns; the same for every chunk of a table."""
+
+    name: str
+    dialect: Dialect
+    width: int
+    features: tuple[Feature, ...]
+    kept: tuple[int, ...]
+    has_header: bool
+
+    def __call__(self, chunk: Chunk) -> Parsed:
+        """By the first of three ways that reads the chunk."""
+        check_utf8(chunk, self.name)
+        found = self._by_arrow(chunk, self._as_numbers) if self._as_numbers is not None else None
+        return found or self._by_arrow(chunk, self._as_text) or self._exactly(chunk)
+
+    @cached_property
+    def _as_numbers(self) -> ArrowCsv | None:
+        """Arrow makes the numbers. None where it would not make the right ones."""
+        if self.dialect.dressed or self.dialect.numeric_null:
+            return None
+        types = {f.column: pa.bool_() if f.boolean else pa.float64() for f in self.features}
+        return ArrowCsv(self.dialect, self.width, types | dict.fromkeys(self.kept, TEXT))
+
+    @cached_property
+    def _as_text(self) -> ArrowCsv:
+        """Arrow finds the cells; what they mean is up to the dialect."""
+        return ArrowCsv(self.dialect, self.width, dict.fromkeys([*(f.column for f in self.features), *self.kept], TEXT))
+
+    def _by_arrow(self, chunk: Chunk, reader: ArrowCsv) -> Parsed | None:
+        """None when something in the chunk is for another way to read, or to name."""
+        arrays = reader.read(chunk)
+        if arrays is None:
+            return None
+        X = empty_block(chunk.rows, len(self.features))
+        holes = 0
+        for j, feature in enumerate(self.features):
+            array = arrays[feature.column]
+            if array.type == TEXT:
+                missing = fill_from_text(X[:, j], array, self.dialect, boolean=feature.boolean)
+                if missing is None:
+                    return None
+                holes += missing
+            else:
+                X[:, j] = numbers_of(array)
+                holes += array.null_count
+        # Arrow reads 1e400 as infinity, and more spellings of "not a number" than there are.
+        finite = all_finite(X)
+        if not finite and (np.isinf(X).any() or np.isnan(X).sum() != holes):
+            return None
+        return Parsed(X, [arrays[column] for column in self.kept], finite)
+
+    def _exactly(self, chunk: Chunk) -> Parsed:
+        X, texts = parse(chunk, self.dialect, self.width, self.features, self.kept, self.name, self.has_header)
+        return Parsed(X, [text_array(text) for text in texts], all_finite(X))
+
+
+@dataclass(frozen=True)
+class CsvPart:
+    """Rows as bytes, with what is needed to parse them anywhere."""
+
+    chunk: Chunk
+    parser: ChunkParser
+
+    def batch(self) -> Batch:
+        parsed = self.parser(self.chunk)
+        return Batch(parsed.X, parsed.kept, self._place, parsed.finite)
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [line for line, _ in rows_of(self.chunk, self.parser.dialect, self.parser.name)]
+
+    def _place(self, row: int) -> str:
+        return f"{self.parser.name}, line {self._lines[row]}"

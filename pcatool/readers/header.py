@@ -1,0 +1,44 @@
+"""The first line of a text table: names, or a first row of data; and whether its fields are cut as they should be."""
+
+from __future__ import annotations
+
+import re
+
+from pcatool.errors import DataError, show
+from pcatool.notices import Notices
+from pcatool.readers.dialect import Dialect
+
+__all__ = ["check_names", "check_separator", "check_text"]
+
+SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
+WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
+
+
+def check_separator(cells: list[str], dialect: Dialect, place: str) -> None:
+    """A line of one field that another separator would cut is refused."""
+    if len(cells) != 1:
+        return
+    for separator, spelled in SEPARATORS.items():
+        if separator != dialect.delimiter and separator in cells[0]:
+            raise DataError(f"{place}: one field, {show(cells[0])}, with {spelled} in it", f"read it with -d {spelled}")
+
+
+def check_names(cells: list[str], dialect: Dialect, place: str, notices: Notices) -> None:
+    """Names that are numbers may be a first row of data: whole numbers are taken with a note, others refused."""
+    filled = [c for c in cells if c.strip()]
+    numbers = [c for c in filled if dialect.number(c) is not None]
+    fractions = [c for c in numbers if not WHOLE.fullmatch(c)]
+    # Among as many texts, a number may well be a name.
+    if fractions and 2 * len(numbers) >= len(filled):
+        raise DataError(
+            f"{place}: the first line looks like data ({show(fractions[0])}), not like names",
+            "read it with --no-header, or with --header if these are names",
+        )
+    if numbers and len(numbers) == len(filled):
+        notices.note(f"{place}: whole numbers are taken as names; --no-header reads them as data")
+
+
+def check_text(cells: list[str], place: str) -> None:
+    """UTF-16 without its mark reads as text with a NUL beside every letter."""
+    if any("\0" in cell for cell in cells):
+        raise DataError(f"{place}: NUL bytes", "name the encoding, such as --encoding utf-16-le")

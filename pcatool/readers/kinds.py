@@ -1,0 +1,53 @@
+"""What the columns of a text table hold, judged by its first rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pcatool.readers.arrow_csv import TEXT, ArrowCsv
+from pcatool.readers.base import Column
+from pcatool.readers.cutter import Chunk
+from pcatool.readers.dialect import Dialect
+from pcatool.readers.dressing import dressing
+from pcatool.readers.exact import BOOLEANS, check_utf8, parse
+
+__all__ = ["column_of_cells", "profile"]
+
+
+def profile(chunk: Chunk, names: Sequence[str], dialect: Dialect, name: str, has_header: bool) -> tuple[Column, ...]:
+    """The columns with their kinds."""
+    check_utf8(chunk, name)
+    every = range(len(names))
+    arrays = ArrowCsv(dialect, len(names), dict.fromkeys(every, TEXT)).read(chunk)
+    if arrays is None:
+        _, texts = parse(chunk, dialect, len(names), (), every, name, has_header)
+        return tuple(column_of_cells(names[i], texts[i], dialect) for i in every)
+    return tuple(_column(names[i], array, dialect) for i, array in arrays.items())
+
+
+def _column(name: str, cells: pa.Array, dialect: Dialect) -> Column:
+    """Most columns are numbers, and their first cells tell."""
+    begins_with_number = _is_number(cells[0].as_py(), dialect)
+    return Column(name) if begins_with_number else column_of_cells(name, cells.to_pylist(), dialect)
+
+
+def _is_number(cell: str, dialect: Dialect) -> bool:
+    return not dialect.is_missing(cell) and dialect.number(cell) is not None
+
+
+def column_of_cells(name: str, cells: Sequence[str], dialect: Dialect) -> Column:
+    """What these cells are. One number makes them a column of numbers; a text among them is then a bad cell."""
+    if any(_is_number(c, dialect) for c in cells):
+        return Column(name)
+    filled = [c for c in dict.fromkeys(cells) if not dialect.is_missing(c)]
+    if not filled:
+        return Column(name, "empty")
+    if all(c.strip().lower() in BOOLEANS for c in filled):
+        return Column(name, "boolean", filled[0])
+    options = dressing(filled, dialect)
+    if options:
+        example = next(c for c in filled if dressing([c], dialect))
+        return Column(name, "dressed", example, remedy=options)
+    return Column(name, "text", filled[0])

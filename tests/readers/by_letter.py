@@ -1,0 +1,60 @@
+"""CSV read letter by letter, slowly and plainly: the yardstick of the readers where Python's csv module is silent."""
+
+from __future__ import annotations
+
+__all__ = ["Rows", "states"]
+
+Rows = list[tuple[int, list[str]]]
+
+
+def states(text: str, separator: str = ",", comment: str = "") -> Rows | int:
+    """Line and cells of every row, letter by letter; or the line of a quote that is never closed.
+
+    `blanks` as the separator: runs of blanks.
+    """
+    blanks = separator == "blanks"
+    padding = " \t" if blanks else " \t".replace(separator, "")
+    rows: Rows = []
+    line, at = 1, 0
+    while at < len(text):
+        first, fields, body, noted = line, [], "", False
+        cell, quoted, plain_from, state, opened = "", False, 0, "start", 0
+        while True:
+            letter = text[at : at + 1]
+            ends_line = letter == "\n" or (letter == "\r" and text[at + 1 : at + 2] != "\n")
+            if state == "quoted":
+                if not letter:
+                    return opened
+                if letter == '"' and text[at + 1 : at + 2] != '"':
+                    state, plain_from, at = "plain", len(cell), at + 1
+                    continue
+                cell += letter
+                line += ends_line
+                at += 2 if letter == '"' else 1
+                continue
+            if not letter or letter in "\r\n":
+                at += 1 if ends_line or not letter else 2
+                line += 1
+                break
+            if letter == comment:
+                noted = True
+                cell = cell[:plain_from] + cell[plain_from:].rstrip(padding)
+                while at < len(text) and text[at] not in "\r\n":
+                    at += 1
+                continue
+            body += letter
+            at += 1
+            if letter == '"' and state == "start":
+                state, opened, quoted = "quoted", line, True
+            elif letter in (" \t" if blanks else separator):
+                fields.append((cell, quoted))
+                cell, quoted, plain_from, state = "", False, 0, "start"
+            else:
+                cell += letter
+                state = "plain"
+        fields.append((cell, quoted))
+        if blanks:
+            fields = [field for field in fields if field[0] or field[1]]
+        if fields and (blanks or body) and not (noted and not body.strip(padding)):
+            rows.append((first, [cell for cell, _ in fields]))
+    return rows

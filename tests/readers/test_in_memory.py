@@ -1,0 +1,144 @@
+"""Arrays, DataFrames and Arrow tables as inputs; none of them is changed."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from pcatool.errors import DataError, UsageError
+from pcatool.model import Array
+from pcatool.notices import Notices
+from pcatool.options import SelectOptions, TableOptions
+from pcatool.readers.rows import Tally, checked_batches
+from pcatool.readers.tables import Inputs
+from readers.reading import same_bits
+
+NAN = math.nan
+
+
+def read(data: Any, columns: tuple[str, ...] = ()) -> tuple[tuple[str, ...], Array]:
+    inputs = Inputs(data, TableOptions(), Notices())
+    wanted = inputs.choose(SelectOptions(columns))
+    batches = [batch.X for batch in checked_batches(inputs, wanted, Tally(), eager=False)]
+    return wanted.names, np.concatenate([np.empty((0, len(wanted.names))), *batches])
+
+
+ARRAYS = {
+    "float64": np.arange(12.0).reshape(4, 3),
+    "column by column": np.asfortranarray(np.arange(12.0).reshape(4, 3)),
+    "every other": np.arange(48.0).reshape(8, 6)[::2, ::2],
+    "backwards": np.arange(12.0).reshape(4, 3)[::-1, ::-1],
+    "float32": np.arange(12, dtype=np.float32).reshape(4, 3) / 3,
+    "long": np.arange(12, dtype=np.longdouble).reshape(4, 3),
+    "other byte order": np.arange(12.0).reshape(4, 3).astype(">f8"),
+    "whole": np.arange(12, dtype=np.uint8).reshape(4, 3),
+    "bool": np.arange(12).reshape(4, 3) % 2 == 0,
+    "object": np.array([[1, 2.5, None], [Decimal("0.1"), True, 3]], dtype=object),
+    "list": [[1, 2], [3, 4]],
+    "holes": np.array([[1, NAN], [NAN, 2]]),
+    "many": np.random.default_rng(1).standard_normal((20_000, 3)),
+    "no rows": np.empty((0, 3)),
+}
+
+
+@pytest.mark.parametrize("case", ARRAYS)
+def test_arrays(case: str) -> None:
+    data = ARRAYS[case]
+    array = np.asarray(data)
+    before = array.copy()
+    if isinstance(data, np.ndarray):
+        data.flags.writeable = False
+    expected = np.array([[NAN if cell is None else float(cell) for cell in row] for row in array.tolist()])
+    names, X = read(data)
+    assert names == tuple(f"c{i + 1}" for i in range(array.shape[1]))
+    assert same_bits(X, expected.reshape(array.shape))
+    assert read(data, ("c2",))[1].tolist() == X[:, 1:2].tolist() or np.isnan(X).any()
+    assert np.array_equal(array.astype(float), before.astype(float), equal_nan=True)
+
+
+def test_a_masked_cell_is_missing() -> None:
+    array = np.ma.masked_array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
+    assert same_bits(read(array)[1], np.array([[1, NAN], [3, 4]]))
+
+
+NO_ARRAYS: dict[str, tuple[Any, type[Exception], str]] = {
+    "text": (np.array([["1", "2"]]), DataError, "does not hold numbers"),
+    "words": ([["x", "y"]], DataError, "does not hold numbers"),
+    "complex": (np.array([[1 + 2j]]), DataError, "does not hold numbers"),
+    "dates": (np.array([["2024-01-01"]], dtype="M8[D]"), DataError, "does not hold numbers"),
+    "one dimension": (np.arange(3), UsageError, "an array of 1 dimensions, not 2; give rows by columns"),
+    "three dimensions": (np.zeros((1, 2, 3)), UsageError, "an array of 3 dimensions, not 2"),
+    "ragged": ([[1, 2], [3]], DataError, "does not hold numbers"),
+    "no columns": (np.zeros((3, 0)), DataError, "has no columns"),
+    "nothing": (None, UsageError, "an array of 0 dimensions"),
+}
+
+
+@pytest.mark.parametrize("case", NO_ARRAYS)
+def test_what_is_no_array(case: str) -> None:
+    data, error, message = NO_ARRAYS[case]
+    with pytest.raises(error, match=message):
+        read(data)
+
+
+def test_infinite_cells_of_an_array() -> None:
+    with pytest.raises(DataError, match="the array, row 2, column 'c1': 'inf' is not finite"):
+        read([[1, 2], [math.inf, 3]])
+
+
+FRAME = {
+    "a": [1, 2, 3],
+    "text": ["x", "y", "z"],
+    "nullable": pd.array([1, None, 3], dtype="Int64"),
+    "float": np.array([1.5, NAN, 2], dtype=np.float32),
+    "category": pd.Categorical([7, 8, 7]),
+    "bool": [True, False, True],
+    "when": pd.to_datetime(["2024-01-01"] * 3),
+    5: [4, 5, 6],
+}
+
+
+def test_data_frames() -> None:
+    frame = pd.DataFrame(FRAME, index=[9, 8, 7])
+    before = frame.copy()
+    names, X = read(frame)
+    assert names == ("a", "nullable", "float", "category", "5")
+    assert same_bits(X, np.array([[1, 1, 1.5, 7, 4], [2, NAN, NAN, 8, 5], [3, 3, 2, 7, 6]]))
+    assert read(frame, ("bool", "5"))[1].tolist() == [[1, 4], [0, 5], [1, 6]]
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_data_frames_that_cannot_be_read() -> None:
+    with pytest.raises(DataError, match="two columns of the frame are called 'a'"):
+        read(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(DataError, match=r"column 'mixed' holds no numbers \(first value '1'\)"):
+        read(pd.DataFrame({"a": [1, 2], "mixed": [1, "x"]}), ("mixed",))
+    assert read(pd.DataFrame({"a": [1, 2], "mixed": [1, "x"]}))[0] == ("a",)
+
+
+def test_arrow_tables_and_batches() -> None:
+    table = pa.table({"a": pa.chunked_array([[1, 2], [], [None]]), "v": [[1.0, 2.0], None, [3.0, 4.0]], "t": ["x"] * 3})
+    for data in (table, table.combine_chunks().to_batches()[0]):
+        names, X = read(data)
+        assert names == ("a", "v[0]", "v[1]")
+        assert same_bits(X, np.array([[1, 1, 2], [2, NAN, NAN], [NAN, 3, 4]]))
+    with pytest.raises(DataError, match="the table, row 2, column 'v': a vector of 1 numbers, the first has 2"):
+        read(pa.table({"v": [[1.0, 2.0], [1.0]]}))
+
+
+def test_frames_of_other_libraries_come_through_arrow() -> None:
+    class Frame:
+        """What polars and duckdb offer."""
+
+        columns = ("a",)
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return pa.table({"a": [1.5, 2.5]}).__arrow_c_stream__(requested_schema)
+
+    assert read(Frame())[1].tolist() == [[1.5], [2.5]]

@@ -1,0 +1,102 @@
+"""Several inputs as one table: matched by name, whatever their order and format."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from pcatool.errors import BadCell, DataError, MissingColumns
+from readers.reading import read, same_bits, write
+
+NAN = math.nan
+
+
+def test_columns_are_matched_by_name(tmp_path: Path) -> None:
+    one = write(tmp_path, "a,b\n1,2\n", "1.csv")
+    two = write(tmp_path, "b\textra\ta\n4\tx\t3\n", "2.tsv")
+    parquet.write_table(pa.table({"z": ["q"], "b": [6], "a": [5.0]}), tmp_path / "3.parquet")
+    three = tmp_path / "3.parquet"
+    for files in ((one, two, three), (one, three, two)):
+        table = read(*files)
+        assert (table.names, sorted(table.rows)) == (("a", "b"), [[1, 2], [3, 4], [5, 6]])
+    table = read(three, one, two)
+    assert (table.names, sorted(table.rows)) == (("b", "a"), [[2, 1], [4, 3], [6, 5]])
+
+
+def test_what_the_second_lacks_is_named_with_it(tmp_path: Path) -> None:
+    one = write(tmp_path, "alpha,beta\n1,2\n", "1.csv")
+    for header, message in (
+        ("alpha,Beta", "2.csv: no column 'beta' \\(nearest: 'Beta'\\)"),
+        ("x,y", "2.csv: no columns 'alpha', 'beta'"),
+        ("1.5,2.5", "2.csv, line 1: the first line looks like data"),
+        ("alpha;beta", "2.csv, line 1: one field"),
+        ("alpha,beta,beta", "2.csv: columns 2 and 3 are both called 'beta'"),
+        ("", "2.csv is empty"),
+    ):
+        rows = "\n" + ",".join("3" for _ in header.split(",")) + "\n" if header else ""
+        with pytest.raises(DataError, match=message):
+            read(one, write(tmp_path, header + rows, "2.csv"))
+
+
+def test_a_bad_cell_is_named_with_its_file(tmp_path: Path) -> None:
+    one = write(tmp_path, "a,b\n1,2\n", "1.csv")
+    with pytest.raises(BadCell, match=r"2.csv, line 3, column 'a': 'x' is not a number"):
+        read(one, write(tmp_path, "b,a\n1,2\n3,x\n", "2.csv"))
+    with pytest.raises(DataError, match=r"2.csv, line 3: 3 fields, the header has 2"):
+        read(one, write(tmp_path, "b,a\n1,2\n3,4,5\n", "2.csv"))
+    parquet.write_table(pa.table({"a": ["x"], "b": [1]}), tmp_path / "3.parquet")
+    with pytest.raises(DataError, match=r"3.parquet: column 'a' holds text values \(first: 'x'\)"):
+        read(one, tmp_path / "3.parquet")
+
+
+def test_a_part_without_rows_or_values(tmp_path: Path) -> None:
+    one = write(tmp_path, "a,b\n1,2\n", "1.csv")
+    two = write(tmp_path, "a,b\n", "2.csv")
+    assert read(one, two, one).rows == [[1, 2], [1, 2]]
+    parquet.write_table(pa.table({"a": pa.nulls(1), "b": [1]}), tmp_path / "3.parquet")
+    assert same_bits(read(one, tmp_path / "3.parquet").X, np.array([[1, 2], [NAN, 1]]))
+    assert read(two, one).rows == [[1, 2]]
+
+
+def test_vectors_in_parts(tmp_path: Path) -> None:
+    kind = pa.list_(pa.float32())
+    for name, rows in (("1", [[1, 2], [3, 4]]), ("2", []), ("3", [None]), ("4", [[5, 6]]), ("5", [[7, 8, 9]])):
+        parquet.write_table(pa.table({"v": pa.array(rows, kind)}), tmp_path / f"{name}.parquet")
+    table = read(*(tmp_path / f"{name}.parquet" for name in "1234"))
+    assert same_bits(table.X, np.array([[1, 2], [3, 4], [NAN, NAN], [5, 6]]))
+    with pytest.raises(DataError, match=r"5.parquet, column 'v': vectors of 3 numbers, in .*1.parquet of 2"):
+        read(tmp_path / "1.parquet", tmp_path / "5.parquet")
+    csv = write(tmp_path, "v[1],v[0]\n1,2\n", "6.csv")
+    assert read(tmp_path / "4.parquet", csv).rows == [[5, 6], [2, 1]]
+    assert sorted(read(csv, tmp_path / "4.parquet").rows) == [[1, 2], [6, 5]]
+
+
+def test_names_made_by_position(tmp_path: Path) -> None:
+    one, two = write(tmp_path, "1,2\n3,4\n", "1.csv"), write(tmp_path, "5,6,7\n", "2.csv")
+    assert read(one, two, header=False).rows == [[1, 2], [3, 4], [5, 6]]
+    with pytest.raises(MissingColumns, match="no column 'c3'"):
+        read(two, one, header=False)
+    with pytest.raises(MissingColumns, match="were the names made by --no-header"):
+        read(one, names=["c1", "c2"], header=True)
+
+
+def test_kept_columns_take_the_type_of_the_first(tmp_path: Path) -> None:
+    one = write(tmp_path, "id,a\n007,1\n", "1.csv")
+    parquet.write_table(pa.table({"id": [8], "a": [2]}), tmp_path / "2.parquet")
+    parquet.write_table(pa.table({"a": [3], "id": pa.array([9], pa.int8())}), tmp_path / "3.parquet")
+    numbers = tmp_path / "2.parquet", tmp_path / "3.parquet"
+    assert read(one, *numbers, keep=["id"], columns=["a"]).kept == [["007", "8", "9"]]
+    assert read(*numbers, one, keep=["id"], columns=["a"]).kept == [[8, 9, 7]]
+    text = write(tmp_path, "id,a\nx,1\n", "4.csv")
+    with pytest.raises(DataError, match=r"4.csv: column 'id' holds string, in the first input int64"):
+        read(*numbers, text, keep=["id"], columns=["a"])
+
+
+def test_the_same_file_twice_is_read_twice(tmp_path: Path) -> None:
+    one = write(tmp_path, "a\n1\n2\n")
+    assert read(one, one).rows == [[1], [2], [1], [2]]
