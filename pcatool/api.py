@@ -62,7 +62,12 @@ def transform(model: Model | str | Path, data: Any, *, output: str | Path | None
 
 
 def reconstruct(
-    model: Model | str | Path, data: Any, *, source: str | None = None, output: str | Path | None = None, **settings: Any
+    model: Model | str | Path,
+    data: Any,
+    *,
+    source: str | None = None,
+    output: str | Path | None = None,
+    **settings: Any,
 ) -> Any:
     """Rows in original units, from scores or from original rows (`source`: "scores" or "rows", else by the columns)."""
     if source not in (None, "scores", "rows"):

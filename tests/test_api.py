@@ -21,6 +21,7 @@ PUBLIC = {
     "load_model",
     "reconstruct",
     "save_model",
+    "scree",
     "transform",
     "Model",
     "PcatoolWarning",

@@ -34,7 +34,7 @@ LAYERS = (
 RESERVED = {
     "click": (),  # Typer carries its own; the package of that name is another
     "matplotlib": ("pcatool.render",),
-    "pandas": ("pcatool.api", "pcatool.readers.memory", "pcatool.readers.pandas_text"),
+    "pandas": ("pcatool.api", "pcatool.readers.memory"),
     "pyarrow": ("pcatool.api", "pcatool.readers", "pcatool.writers"),
     "rich": ("pcatool.cli", "pcatool.render"),
     "sklearn": (),  # a yardstick of the tests

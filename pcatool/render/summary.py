@@ -16,6 +16,9 @@ def how_fitted(model: Model) -> str:
     centred = "centred" if model.centered else "not centred"
     scaled = "standardised" if model.standardized else "not standardised"
     divisor = "n" if model.ddof == 0 else f"n - {model.ddof}"
+    if "weights" in model.meta:
+        lost = " - sum w^2 / sum w" if model.meta.get("weights_kind") == "reliability" else " - 1"
+        divisor = f"sum of the weights {model.meta['weights']!r}" + (lost if model.ddof else "")
     return f"{centred}, {scaled}, divisor {divisor} (ddof {model.ddof})"
 
 
@@ -105,7 +108,9 @@ def apply_facts(command: str, model: Model, tally: Tally, error: float | None, o
 
 
 def apply_lines(facts: Mapping[str, Any]) -> list[str]:
-    incomplete = f", {facts['rows_incomplete']} of them left empty for missing cells" if facts["rows_incomplete"] else ""
+    incomplete = (
+        f", {facts['rows_incomplete']} of them left empty for missing cells" if facts["rows_incomplete"] else ""
+    )
     lines = [f"{facts['rows_read']} rows read and written{incomplete}; {counted(facts['components'], 'component')}"]
     if "mean_squared_error" in facts:
         lines.append(f"mean squared error {facts['mean_squared_error']!r} in the units of the fit")

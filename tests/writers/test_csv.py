@@ -173,8 +173,9 @@ def test_several_columns_of_holes() -> None:
     assert table({"a": pa.nulls(1)}, [np.nan], header=False) == ",\n"
 
 
-def test_empty_text_is_not_missing() -> None:
-    assert kept_cells(pa.array(["", None, "a"])) == ['""', "", "a"]
+def test_empty_text_and_missing_are_both_empty() -> None:
+    """As in the tables that cells are passed through from."""
+    assert kept_cells(pa.array(["", None, "a"])) == ["", "", "a"]
 
 
 def test_no_rows() -> None:
@@ -237,7 +238,8 @@ def test_any_text_reads_back(rows: list[tuple[str, str | None]], kind: type[CsvW
     read = pa.csv.ReadOptions(column_names=["f0", "f1", "f2"])
     if not text.startswith("\ufeff"):  # taken for a byte order mark
         arrow = pa.csv.read_csv(io.BytesIO(text.encode()), read, parse, convert)
-        assert list(zip(arrow["f0"].to_pylist(), arrow["f1"].to_pylist(), strict=True)) == rows
+        found = zip(arrow["f0"].to_pylist(), arrow["f1"].to_pylist(), strict=True)
+        assert [(a or "", b or "") for a, b in found] == [(a, b or "") for a, b in rows]
 
 
 @settings(deadline=None)  # files are written, and disks may be slow
@@ -267,7 +269,7 @@ KEPT: list[tuple[pa.Array, list[str]]] = [
     (pa.array([time(1, 2, 3)], pa.time32("s")), ["01:02:03"]),
     (pa.array([timedelta(seconds=5)], pa.duration("ms")), ["5000"]),
     (pa.nulls(2), ["", ""]),
-    (pa.array(["a,b", None, ""], pa.large_string()), ['"a,b"', "", '""']),
+    (pa.array(["a,b", None, ""], pa.large_string()), ['"a,b"', "", ""]),
     (pa.array(["a", None, "a"]).dictionary_encode(), ["a", "", "a"]),
     (pa.array([1.5, None]).dictionary_encode(), ["1.5", ""]),
     (pc.run_end_encode(pa.array(["a", "a", None])), ["a", "a", ""]),
