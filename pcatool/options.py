@@ -189,6 +189,8 @@ class TableOptions:
             )
         if self.skip_lines < 0:
             raise UsageError(f"--skip-lines {self.skip_lines} is below 0", "give a whole number from 0")
+        if self.comment is not None and self.comment == self.delimiter:
+            raise UsageError(f"--comment and --delimiter are both {show(self.comment)}", "give two different marks")
         try:
             codecs.lookup(self.encoding)
         except LookupError:

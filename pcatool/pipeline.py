@@ -128,7 +128,7 @@ def model_or_fit(
 def _model_or_fit(inputs: Inputs, select: SelectOptions, options: FitOptions, notices: Notices) -> Fitted:
     if inputs.model is not None:
         _refuse_settings(inputs.model.name, select, options)
-        return Fitted(modelfile.loads(read_whole(inputs.model.file), inputs.model.name), Tally())
+        return Fitted(modelfile.loads(read_whole(inputs.model.stream), inputs.model.name), Tally())
     return _fit(inputs, select, options, notices)
 
 

@@ -20,7 +20,9 @@ MARK = b"\xef\xbb\xbf"
 class ArrowCsv:
     """Reads some columns of a table, each in the type named, a chunk at a time."""
 
-    def __init__(self, dialect: Dialect, width: int, types: Mapping[int, pa.DataType]) -> None:
+    def __init__(
+        self, dialect: Dialect, width: int, types: Mapping[int, pa.DataType], *, empty_lines: bool = False
+    ) -> None:
         self._dialect = dialect
         self._columns = list(types)
         self._read = csv.ReadOptions(
@@ -28,7 +30,9 @@ class ArrowCsv:
             use_threads=False,
             block_size=(1 << 31) - 1,  # a chunk is one block
         )
-        self._parse = csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True)
+        self._parse = csv.ParseOptions(
+            delimiter=dialect.separator, newlines_in_values=True, ignore_empty_lines=not empty_lines
+        )
         self._convert = csv.ConvertOptions(
             column_types={str(column): kind for column, kind in types.items()},
             include_columns=[str(column) for column in self._columns],

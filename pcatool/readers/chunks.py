@@ -9,15 +9,16 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from pcatool.blocks import empty_block
+from pcatool.blocks import block_rows, empty_block
 from pcatool.model import Array
 from pcatool.readers.arrow import numbers_of, text_array
 from pcatool.readers.arrow_csv import TEXT, ArrowCsv
-from pcatool.readers.base import Batch, Feature, all_finite
+from pcatool.readers.base import Batch, Feature, all_finite, rows_at_once
 from pcatool.readers.cells import fill_from_text
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.exact import check_utf8, parse, rows_of
+from pcatool.readers.wide import WIDE, read_wide
 
 __all__ = ["ChunkParser", "CsvPart"]
 
@@ -45,8 +46,30 @@ class ChunkParser:
     def __call__(self, chunk: Chunk) -> Parsed:
         """By the first of three ways that reads the chunk."""
         check_utf8(chunk, self.name)
+        if self._is_wide and (folded := self._folded(chunk)) is not None:
+            return folded
         found = self._by_arrow(chunk, self._as_numbers) if self._as_numbers is not None else None
         return found or self._by_arrow(chunk, self._as_text) or self._exactly(chunk)
+
+    @property
+    def rows_at_once(self) -> int:
+        """Folded, a column costs nothing of its own, and a block is enough."""
+        d = len(self.features)
+        return block_rows(d) if self._is_wide else rows_at_once(d)
+
+    @property
+    def _is_wide(self) -> bool:
+        plain = self._as_numbers is not None and not any(f.boolean for f in self.features)
+        return len(self.features) >= WIDE and not self.kept and plain
+
+    def _folded(self, chunk: Chunk) -> Parsed | None:
+        cells = read_wide(chunk, self.dialect, self.width)
+        if cells is None or np.isinf(cells).any():
+            return None
+        columns = [f.column for f in self.features]
+        X = empty_block(chunk.rows, len(columns))
+        X[:] = cells if columns == list(range(self.width)) else cells[:, columns]
+        return Parsed(X, [], all_finite(X))
 
     @cached_property
     def _as_numbers(self) -> ArrowCsv | None:

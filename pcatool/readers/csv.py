@@ -12,7 +12,7 @@ from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers import kinds
 from pcatool.readers.arrow_csv import TEXT
-from pcatool.readers.base import Column, Feature, Part, rows_at_once
+from pcatool.readers.base import Column, Feature, Part
 from pcatool.readers.chunks import ChunkParser, CsvPart
 from pcatool.readers.cutter import Cutter
 from pcatool.readers.dialect import Dialect
@@ -65,6 +65,6 @@ class CsvTable:
         parser = ChunkParser(
             self.name, self.dialect, len(self.columns), tuple(features), tuple(kept), not self.nameless
         )
-        height = rows_at_once(len(features))
+        height = parser.rows_at_once
         while (chunk := self._cutter.rows(height, eager=eager)) is not None:
             yield CsvPart(chunk, parser)

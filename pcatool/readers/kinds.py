@@ -12,6 +12,7 @@ from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.dressing import dressing
 from pcatool.readers.exact import BOOLEANS, check_utf8, parse
+from pcatool.readers.wide import WIDE, holds_nothing, read_wide
 
 __all__ = ["column_of_cells", "profile"]
 
@@ -19,6 +20,11 @@ __all__ = ["column_of_cells", "profile"]
 def profile(chunk: Chunk, names: Sequence[str], dialect: Dialect, name: str, has_header: bool) -> tuple[Column, ...]:
     """The columns with their kinds."""
     check_utf8(chunk, name)
+    if len(names) >= WIDE and not (dialect.dressed or dialect.numeric_null):
+        cells = read_wide(chunk, dialect, len(names))
+        if cells is not None:
+            kinds = ("empty" if nothing else "number" for nothing in holds_nothing(cells))
+            return tuple(Column(*column) for column in zip(names, kinds, strict=True))
     every = range(len(names))
     arrays = ArrowCsv(dialect, len(names), dict.fromkeys(every, TEXT)).read(chunk)
     if arrays is None:

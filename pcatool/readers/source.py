@@ -51,10 +51,6 @@ class Opened:
         is_text = self.format not in (MODEL, "parquet")
         self.stream: ByteStream = as_utf8(stream, encoding, head, source.name) if is_text else stream
 
-    @property
-    def file(self) -> ByteStream:
-        return self.stream
-
     def seekable(self) -> Seekable:
         """The whole input as a file that can seek: itself, or a copy of what comes through a pipe or packed."""
         if self._raw.regular and not self._packed:
