@@ -24,8 +24,19 @@ from pcatool.model import Model
 from pcatool.modelfile import load_model, save_model
 from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, FitOptions, OutputOptions, SelectOptions, TableOptions
+from pcatool.readers.rows import Tally
 
-__all__ = ["explain_variance", "fit", "load_model", "reconstruct", "save_model", "scree", "transform"]
+__all__ = [
+    "compare_rules",
+    "explain_variance",
+    "fit",
+    "load_model",
+    "plan",
+    "reconstruct",
+    "save_model",
+    "scree",
+    "transform",
+]
 
 
 class Warnings(Notices):
@@ -103,6 +114,26 @@ def scree(model: Any, *, output: str | Path | None = None, width: int = 80, **se
     return scree_chart(
         fitted.variance, kept=fitted.k, width=width, color=False, unicode=True, total_components=fitted.d
     )
+
+
+def plan(data: Any, **settings: Any) -> dict[str, Any]:
+    """What a fit of `data` would do, with the settings of `fit`: solver, reason, rows, passes, bytes at the peak."""
+    from pcatool.render.summary import plan_facts
+
+    table, select, options = _records(settings, TableOptions, SelectOptions, FitOptions)
+    return plan_facts(pipeline.plan_fit(_data(data), table, select, options, Warnings()))
+
+
+def compare_rules(model: Any, rules: list[str] | None = None, **settings: Any) -> Any:
+    """A DataFrame with what each rule for the number of components says of a model, a path to one, or data."""
+    import pandas as pd
+
+    table, select, options = _records(settings, TableOptions, SelectOptions, FitOptions)
+    if isinstance(model, Model):
+        fitted = pipeline.Fitted(model, Tally())
+    else:
+        fitted = pipeline.model_or_fit(_data(model), table, select, options, Warnings())
+    return pd.DataFrame(pipeline.judge(fitted, rules, options.seed), columns=["rule", "k", "reason"])
 
 
 def _model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pcatool.errors import UsageError, show
+from pcatool.memory import parse_size
 from pcatool.registry import METHODS, READERS, RULES, SOLVERS, WRITERS, Registry
 
 __all__ = [
@@ -271,10 +272,20 @@ class FitOptions:
         choices=lambda: ("frequency", "reliability"),
     )
     seed: int = option(0, "--seed", group="model", metavar="N", help="Start of everything random.")
+    memory: str | None = option(
+        None,
+        "--memory",
+        group="model",
+        metavar="SIZE",
+        help="Refuse a fit that would need more, such as 2GB; it never changes how the fit is done.",
+        shown_default="half of what is free",
+    )
 
     def __post_init__(self) -> None:
         parse_components(self.components)
         require(self.weights_kind, lambda: ("frequency", "reliability"), "--weights-kind")
+        if self.memory is not None:
+            parse_size(self.memory)
         if self.seed < 0:
             raise UsageError(f"--seed {self.seed} is below 0", "give a whole number from 0")
         require(self.method, names_of(METHODS), "--method")

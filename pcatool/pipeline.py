@@ -12,6 +12,8 @@ import numpy as np
 from pcatool import modelfile
 from pcatool.blocks import by_block, recut
 from pcatool.errors import DataError, RefusedError, UsageError, show
+from pcatool.memory import free_bytes, parse_size
+from pcatool.methods.base import Supply
 from pcatool.model import Array, Model
 from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, FitOptions, OutputOptions, SelectOptions, TableOptions
@@ -21,6 +23,9 @@ from pcatool.readers.tables import Inputs, Wanted
 from pcatool.registry import METHODS
 from pcatool.render.pictures import picture_form, scree_picture
 from pcatool.render.summary import how_fitted
+from pcatool.rules.base import Evidence
+from pcatool.rules.compare import Verdict, compare
+from pcatool.solvers.plan import Plan
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import check_target, open_sink, write_whole
 
@@ -31,12 +36,18 @@ __all__ = [
     "fit",
     "fit_and_draw",
     "fit_and_save",
+    "judge",
     "model_or_fit",
+    "plan_fit",
     "reconstruct",
     "smallest_k",
     "transform",
     "write",
 ]
+
+
+# What is never refused unasked: on a small machine such a fit is better tried.
+SMALL_JOB = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,7 @@ class Fitted:
 
     model: Model
     tally: Tally
+    evidence: Evidence | None = None  # of data just fitted; a model read from a file has its own
 
 
 @dataclass(frozen=True)
@@ -82,23 +94,50 @@ def fit(data: Any, table: TableOptions, select: SelectOptions, options: FitOptio
 
 
 def _fit(inputs: Inputs, select: SelectOptions, options: FitOptions, notices: Notices) -> Fitted:
-    weighted = options.weights is not None
-    wanted = inputs.choose(select, options.weights)
-    features = wanted.names[:-1] if weighted else wanted.names
     tally = Tally()
-    rows = complete_rows(inputs, wanted, options.missing, tally, weighted=weighted)
+    wanted, features, blocks = _blocks(inputs, select, options, tally)
     method = METHODS.load(options.method)(options, notices)
     try:
-        model = method.fit(recut(rows, len(wanted.names)), features)
+        fitted = method.fit(blocks, features, supply=_supply(inputs, select, options))
     except DataError:
         if options.missing == "drop" and tally.rows and tally.incomplete == tally.rows:
             raise tally.error("no complete row is left") from None
         raise
+    model = fitted.model
     if tally.incomplete:
         notices.warn(f"dropped {tally.incomplete} of {tally.rows} rows for missing cells")
     if wanted.booleans:
         model = model.with_meta(booleans=sorted(wanted.booleans))
-    return Fitted(model, tally)
+    return Fitted(model, tally, fitted.evidence)
+
+
+def _blocks(
+    inputs: Inputs, select: SelectOptions, options: FitOptions, tally: Tally
+) -> tuple[Wanted, tuple[str, ...], Iterator[Array]]:
+    """What is read, the features' names, and the rows in blocks; with weights, the last column holds them."""
+    weighted = options.weights is not None
+    wanted = inputs.choose(select, options.weights)
+    rows = complete_rows(inputs, wanted, options.missing, tally, weighted=weighted)
+    return wanted, wanted.names[:-1] if weighted else wanted.names, recut(rows, len(wanted.names))
+
+
+def _supply(inputs: Inputs, select: SelectOptions, options: FitOptions) -> Supply:
+    """How much memory there is, and how to read the rows again."""
+    limit = parse_size(options.memory) if options.memory is not None else max(free_bytes() // 2, SMALL_JOB)
+
+    def reread() -> Iterator[Array]:
+        return _blocks(inputs.again(), select, options, Tally())[2]
+
+    return Supply(limit, reread if inputs.can_reread() else None, inputs.expected_rows)
+
+
+def plan_fit(data: Any, table: TableOptions, select: SelectOptions, options: FitOptions, notices: Notices) -> Plan:
+    """What a fit would do and need."""
+    inputs = Inputs(data, table, notices)
+    _, features, blocks = _blocks(inputs, select, options, Tally())
+    method = METHODS.load(options.method)(options, notices)
+    plan: Plan = method.plan(blocks, features, supply=_supply(inputs, select, options))[2]
+    return plan
 
 
 def fit_and_save(
@@ -296,3 +335,24 @@ def fit_and_draw(
     model = _model_or_fit(inputs, select, options, notices).model
     draw_scree(model, output, no_clobber=no_clobber, inputs=inputs.paths)
     return model
+
+
+def judge(fitted: Fitted, names: Sequence[str] | None, seed: int) -> list[Verdict]:
+    """What the rules for k make of data, or of what a model knows of its data."""
+    return compare(fitted.evidence or _evidence_of(fitted.model, seed), names)
+
+
+def _evidence_of(model: Model, seed: int) -> Evidence:
+    meta = model.meta
+    return Evidence(
+        eigenvalues=model.eigenvalues,
+        total_variance=model.total_variance,
+        n=model.n_samples,
+        d=model.d,
+        rank=int(meta.get("rank", np.count_nonzero(model.eigenvalues))),
+        centered=model.centered,
+        standardized=model.standardized,
+        ddof=model.ddof,
+        seed=seed,
+        constant=int(meta.get("constant_columns", 0)),
+    )

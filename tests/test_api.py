@@ -22,6 +22,8 @@ PUBLIC = {
     "reconstruct",
     "save_model",
     "scree",
+    "plan",
+    "compare_rules",
     "transform",
     "Model",
     "PcatoolWarning",

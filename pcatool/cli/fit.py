@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcatool.cli.outcome import Speaker
+from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import Inputs, NoClobber, lacks_input, refuse_binary
 from pcatool.errors import UsageError
 from pcatool.options import FitOptions, GeneralOptions, SelectOptions, TableOptions
@@ -26,6 +26,13 @@ def run(
         ),
     ] = None,
     no_clobber: NoClobber = False,
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan", help="Only say which solver would be used and why, its passes over the data and its memory.",
+            rich_help_panel="Output",
+        ),
+    ] = False,
     select: SelectOptions,
     table: TableOptions,
     options: FitOptions,
@@ -43,6 +50,8 @@ def run(
     """
     if lacks_input(inputs, NAME, USAGE):
         return 2
+    if plan:
+        return _plan(inputs or [], select, table, options, general)
     if output is None:
         raise UsageError("fit needs -o MODEL, the file to write the model to", "-o - writes to standard output")
     refuse_binary(output, "a model")
@@ -53,4 +62,18 @@ def run(
     fitted = pipeline.fit_and_save(inputs or [], table, select, options, output, no_clobber, speaker)
     facts = fit_facts(fitted.model, fitted.tally, output)
     speaker.close(facts, fit_lines(facts), stdout_free=output != "-")
+    return 0
+
+
+def _plan(
+    inputs: list[str], select: SelectOptions, table: TableOptions, options: FitOptions, general: GeneralOptions
+) -> int:
+    """Print what would be done."""
+    import json
+
+    from pcatool import pipeline
+    from pcatool.render.summary import plan_facts, plan_lines
+
+    facts = plan_facts(pipeline.plan_fit(inputs, table, select, options, Speaker(general)))
+    print_result(json.dumps(facts) if general.json else "\n".join(plan_lines(facts)))
     return 0

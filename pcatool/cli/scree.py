@@ -9,7 +9,7 @@ import typer
 from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import NoClobber, Screen, Subject, lacks_input, variance_report
 from pcatool.errors import UsageError, show
-from pcatool.options import FitOptions, GeneralOptions, SelectOptions, TableOptions
+from pcatool.options import FitOptions, GeneralOptions, SelectOptions, TableOptions, parse_components
 
 if TYPE_CHECKING:
     from pcatool.model import Model
@@ -38,6 +38,14 @@ def run(
             rich_help_panel="Output",
         ),
     ] = "chart",
+    rules: Annotated[
+        str | None,
+        typer.Option(
+            "--rules", metavar="all|NAMES",
+            help="Instead of drawing, print what the rules for -k make of the data, and where they agree.",
+            rich_help_panel="Output", show_default=False,
+        ),
+    ] = None,
     select: SelectOptions,
     table: TableOptions,
     options: FitOptions,
@@ -51,18 +59,29 @@ def run(
       pcatool scree houses.npz
       pcatool scree sample_data/digits.csv -x digit -k 0.9
       pcatool scree digits.npz -o scree.svg
+      pcatool scree sample_data/digits.csv -x digit --rules all
     """
     if form not in FORMS:
         raise UsageError(f"--format {show(form)} is none of {', '.join(FORMS)}")
     if output is not None and form != "chart":
         raise UsageError("-o draws a picture, --format prints numbers", "use one of the two")
+    names = _rule_names(rules)
+    if rules is not None and output is not None:
+        raise UsageError("-o draws a picture, --rules prints a table", "use one of the two")
     if lacks_input(subject, NAME, USAGE):
         return 2
     from pcatool import pipeline
     from pcatool.render import summary
 
     speaker = Speaker(general)
-    if output is not None:
+    if rules is not None:
+        fitted = pipeline.model_or_fit(subject or [], table, select, options, speaker)
+        model = fitted.model
+        screen = Screen.now()
+        shape = form if form != "chart" else "table" if screen.terminal else "csv"
+        verdicts = pipeline.judge(fitted, names, options.seed)
+        print_result(summary.rules_report(verdicts, shape, screen.width if shape == "table" else None))
+    elif output is not None:
         model = pipeline.fit_and_draw(subject or [], table, select, options, output, no_clobber, speaker)
     else:
         model = pipeline.model_or_fit(subject or [], table, select, options, speaker).model
@@ -70,6 +89,16 @@ def run(
     facts = {"command": NAME, "output": output or "-", **summary.model_facts(model)}
     speaker.close(facts, summary.report_lines(model), stdout_free=output is not None)
     return 0
+
+
+def _rule_names(rules: str | None) -> list[str] | None:
+    """The rules named, checked before anything is read; None means every one."""
+    if rules in (None, "all"):
+        return None
+    names = str(rules).split(",")
+    for name in names:
+        parse_components(name)
+    return names
 
 
 def _chart(model: Model) -> str:

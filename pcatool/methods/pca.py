@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from pcatool.errors import listed
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
+from pcatool.methods.base import NOTHING_MORE, Fit, Supply
 from pcatool.model import FORMAT_VERSION, Array, Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
@@ -19,6 +20,7 @@ from pcatool.registry import RULES, SOLVERS
 from pcatool.rules.base import Choice, Evidence, decide, split_rule
 from pcatool.solvers.auto import DUAL_ROWS, SCATTER_COLUMNS, choose
 from pcatool.solvers.base import Problem, Solution
+from pcatool.solvers.plan import Plan, make_plan
 from pcatool.solvers.rows import Rows
 
 __all__ = ["PCA"]
@@ -65,27 +67,30 @@ class PCA:
         blocks: Iterable[Array],
         columns: tuple[str, ...],
         *,
-        limit: int | None = None,
-        reread: Callable[[], Iterable[Array]] | None = None,
-    ) -> Model:
-        rows = self.rows(blocks, columns, limit, reread)
-        problem = self.problem(columns, rows.n)
+        supply: Supply = NOTHING_MORE,
+    ) -> Fit:
+        rows, problem, plan = self.plan(blocks, columns, supply=supply)
+        if supply.limit is not None:
+            plan.check(supply.limit, problem)
         with threads(factorisation_threads(problem.d)):
-            solved = self._solve(rows, problem)
+            solved = self._solve(rows, problem, plan)
             self._remark(problem, solved)
-            return self._model(problem, solved)
+            return Fit(self._model(problem, solved), evidence(solved.solution, problem, rows))
 
-    def rows(
-        self,
-        blocks: Iterable[Array],
-        columns: tuple[str, ...],
-        limit: int | None = None,
-        reread: Callable[[], Iterable[Array]] | None = None,
-    ) -> Rows:
+    def plan(
+        self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE
+    ) -> tuple[Rows, Problem, Plan]:
+        """What would be done, from the columns and as many rows as that takes."""
+        rows = self.rows(blocks, columns, supply)
+        problem = self.problem(columns, rows.n)
+        name, reason = self.choose(problem)
+        return rows, problem, make_plan(name, reason, problem, supply.expected() if rows.n is None else rows.n)
+
+    def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> Rows:
         """The rows, held as far as the choice of a solver needs to know their number."""
         hold = DUAL_ROWS if len(columns) > SCATTER_COLUMNS and self.options.solver == "auto" else 0
         weighted = self.options.weights is not None
-        return Rows(blocks, weighted=weighted, hold_rows=hold, limit=limit, reread=reread)
+        return Rows(blocks, weighted=weighted, hold_rows=hold, limit=supply.limit, reread=supply.reread)
 
     def problem(self, columns: tuple[str, ...], n: int | None) -> Problem:
         o = self.options
@@ -96,9 +101,9 @@ class PCA:
     def choose(self, problem: Problem) -> tuple[str, str]:
         return choose(problem) if self.options.solver == "auto" else (self.options.solver, "asked for")
 
-    def _solve(self, rows: Rows, problem: Problem) -> Solved:
-        name, reason = self.choose(problem)
-        solved = self._with(name, reason, rows, problem)
+    def _solve(self, rows: Rows, problem: Problem, plan: Plan) -> Solved:
+        name = plan.solver
+        solved = self._with(name, plan.reason, rows, problem)
         if self.options.solver != "auto" or name == STABLER or not rows.small or not self._doubtful(solved, problem):
             return solved
         what = f"{name} cannot tell the smallest eigenvalues from rounding"

@@ -84,6 +84,10 @@ class Table(Protocol):
         """The columns with their kinds, judged by the first block of rows where the format does not tell."""
         ...
 
+    def expected_rows(self) -> int | None:
+        """About how many rows there are; None when nothing tells before they are read."""
+        ...
+
     def kept_type(self, column: int) -> Any:
         """The Arrow type in which a column is passed through."""
         ...

@@ -38,6 +38,10 @@ class FileBytes:
         self.regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
         self._closed = False
 
+    @property
+    def size(self) -> int:
+        return os.fstat(self.descriptor).st_size
+
     def read(self, size: int, /) -> bytes:
         while True:
             try:

@@ -30,6 +30,7 @@ class CsvTable:
         self.name = opened.name
         self.dialect = Dialect.of(options, "\t" if opened.format == "tsv" else ",")
         self._options = options
+        self._size = opened.size
         self.nameless = options.header is False
         self._cutter = Cutter(opened.stream, self.dialect, self.name, options.skip_lines)
         self.columns = tuple(Column(name, kind="") for name in self._names(notices))
@@ -57,6 +58,12 @@ class CsvTable:
         if chunk is None:
             return tuple(Column(name, "empty") for name in names)
         return kinds.profile(chunk, names, self.dialect, self.name, not self.nameless)
+
+    def expected_rows(self) -> int | None:
+        chunk = self._cutter.peek(block_rows(len(self.columns)))
+        if chunk is None or self._size is None:
+            return None
+        return int(self._size / (len(chunk.data) / chunk.rows))
 
     def kept_type(self, column: int) -> pa.DataType:
         return TEXT

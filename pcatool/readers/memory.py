@@ -74,6 +74,9 @@ class ArrayTable:
     def profile(self) -> tuple[Column, ...]:
         return self.columns
 
+    def expected_rows(self) -> int | None:
+        return len(self._array)
+
     def kept_type(self, column: int) -> pa.DataType:
         return pa.from_numpy_dtype(self._array.dtype)
 
@@ -113,6 +116,9 @@ class ArrowTable:
 
     def profile(self) -> tuple[Column, ...]:
         return self.columns
+
+    def expected_rows(self) -> int | None:
+        return int(self._table.num_rows)
 
     def kept_type(self, column: int) -> pa.DataType:
         return self._table.schema.field(column).type

@@ -71,6 +71,9 @@ class ParquetTable:
     def profile(self) -> tuple[Column, ...]:
         return self.columns
 
+    def expected_rows(self) -> int | None:
+        return int(self._file.metadata.num_rows)
+
     def kept_type(self, column: int) -> pa.DataType:
         return self._schema.field(column).type
 

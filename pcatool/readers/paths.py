@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
@@ -26,6 +27,15 @@ class Input:
     @property
     def name(self) -> str:
         return "standard input" if self.path == STDIN else self.path
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of a file; None for what is read as it comes, a pipe or a device."""
+        try:
+            found = None if self.path == STDIN else Path(self.path).stat()
+        except OSError:
+            return None  # opening it says why
+        return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else None
 
     @property
     def format(self) -> str | None:

@@ -41,9 +41,9 @@ class Tally:
         worst = sorted(self.cells.items(), key=lambda item: -item[1])
         columns = ", ".join(f"{show(name)} ({count})" for name, count in worst[:5])
         more = f" and {len(worst) - 5} more" if len(worst) > 5 else ""
-        noun = "row has" if self.incomplete == 1 else "rows have"
+        has = "has" if self.incomplete == 1 else "have"
         return DataError(
-            f"{self.incomplete} of {self.rows} {noun} missing cells, in column {columns}{more}; "
+            f"{self.incomplete} of {self.rows} rows {has} missing cells, in column {columns}{more}; "
             f"first: {'; '.join(self.places)}",
             remedy,
         )

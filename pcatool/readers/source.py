@@ -51,6 +51,11 @@ class Opened:
         is_text = self.format not in (MODEL, "parquet")
         self.stream: ByteStream = as_utf8(stream, encoding, head, source.name) if is_text else stream
 
+    @property
+    def size(self) -> int | None:
+        """Bytes of the text or table itself, where they can be told beforehand."""
+        return self._raw.size if self._raw.regular and not self._packed else None
+
     def seekable(self) -> Seekable:
         """The whole input as a file that can seek: itself, or a copy of what comes through a pipe or packed."""
         if self._raw.regular and not self._packed:

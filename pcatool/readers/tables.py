@@ -34,11 +34,13 @@ class Inputs:
     """All inputs of a run, opened one after the other."""
 
     def __init__(self, data: Any, options: TableOptions, notices: Notices) -> None:
+        self._data = data
         self._options = options
         self._notices = notices
         self._waiting: list[Input] = []
         self._first_features: tuple[Feature, ...] | None = None
         self.paths: list[str] = []
+        self._inputs: list[Input] = []
         self.model: Opened | None = None
         self._opened: Opened | None = None
         if not _is_paths(data):
@@ -47,6 +49,7 @@ class Inputs:
             self._table: Table | None = in_memory(data)
             return
         self._waiting = resolve(data)
+        self._inputs = list(self._waiting)
         self.paths = [item.path for item in self._waiting]
         opened = self._open()
         self.model = opened if opened.format == MODEL and not self._waiting else None
@@ -88,6 +91,26 @@ class Inputs:
         self._first_features = features
         booleans = frozenset(f.name for f in features if f.boolean)
         return Wanted(tuple(f.name for f in features), booleans)
+
+    def expected_rows(self) -> int | None:
+        """About how many rows all inputs have: as many to the byte as the first, where they are files of its kind."""
+        first = self.first.expected_rows()
+        if not self._waiting or first is None or self._opened is None:
+            return first
+        sizes = [item.size for item in self._waiting]
+        own = self._opened.input.size
+        kinds = {item.format for item in self._inputs}
+        if not own or None in sizes or len(kinds) > 1:
+            return None
+        return int(first * (1 + sum(size or 0 for size in sizes) / own))
+
+    def again(self) -> Inputs:
+        """The same inputs, to be read from their beginning; what there is to say of them was said the first time."""
+        return Inputs(self._data, self._options, Notices())
+
+    def can_reread(self) -> bool:
+        """Can everything be read once more: files, and what is in memory?"""
+        return all(item.size is not None for item in self._inputs)
 
     def keep(self, terms: Sequence[str], everything: bool) -> tuple[str, ...]:
         """Names of the columns passed through."""

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from pcatool.memory import size_text
 from pcatool.model import Model
 from pcatool.readers.rows import Tally
+from pcatool.render.tables import render_table
+from pcatool.rules.compare import Verdict, agreement
+from pcatool.solvers.plan import Plan
 
-__all__ = ["apply_facts", "apply_lines", "fit_facts", "fit_lines", "how_fitted", "model_facts", "report_lines"]
+__all__ = [
+    "apply_facts",
+    "apply_lines",
+    "fit_facts",
+    "fit_lines",
+    "how_fitted",
+    "model_facts",
+    "plan_facts",
+    "plan_lines",
+    "report_lines",
+    "rules_report",
+]
 
 
 def how_fitted(model: Model) -> str:
@@ -121,3 +139,42 @@ def report_lines(model: Model) -> list[str]:
     """A model in plain words, below a report of its variances."""
     facts = model_facts(model)
     return [f"{facts['rows']} rows, {len(facts['columns'])} columns; {how_fitted(model)}", *kept_lines(facts)]
+
+
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    return {
+        "command": "fit --plan",
+        "solver": plan.solver,
+        "reason": plan.reason,
+        "rows": plan.rows,
+        "columns": plan.columns,
+        "passes": plan.passes,
+        "peak_bytes": plan.peak_bytes,
+    }
+
+
+def plan_lines(facts: Mapping[str, Any]) -> list[str]:
+    rows = "unknown" if facts["rows"] is None else f"about {facts['rows']}"
+    return [
+        f"solver: {facts['solver']}",
+        f"reason: {facts['reason']}",
+        f"rows: {rows}; columns: {facts['columns']}",
+        f"passes over the data: {facts['passes']}",
+        f"memory at the peak: about {size_text(facts['peak_bytes'])}",
+    ]
+
+
+def rules_report(verdicts: Sequence[Verdict], form: str, width: int | None) -> str:
+    """What each rule says, and where they agree."""
+    agreed = agreement(verdicts)
+    if form == "json":
+        rules = [{"rule": v.rule, "k": v.k, "reason": v.reason} for v in verdicts]
+        both = {"rules": rules, "agreed": None if agreed is None else {"k": agreed.k, "rules": list(agreed.rules)}}
+        return json.dumps(both, indent=1, ensure_ascii=False) + "\n"
+    columns = {
+        "rule": np.array([v.rule for v in verdicts]),
+        "k": np.array(["" if v.k is None else str(v.k) for v in verdicts]),
+        "reason": np.array([v.reason for v in verdicts]),
+    }
+    where = f"most agree on k = {agreed.k}: {', '.join(agreed.rules)}" if agreed else "no two rules agree"
+    return render_table(columns, form, caption=where, width=width)

@@ -9,12 +9,16 @@ from typing import IO
 import numpy as np
 
 from pcatool.errors import FileError, RefusedError
+from pcatool.memory import size_text
 from pcatool.model import Array
 
 __all__ = ["SMALL_BYTES", "Block", "Rows"]
 
 # Data up to this size are held in memory while they are read, whatever the route they came by.
 SMALL_BYTES = 32 << 20
+
+# As read and centred: what a solver that holds all rows needs of them at least.
+COPIES = 2
 
 Blocks = Iterable[Array]
 Block = tuple[Array, Array | None]
@@ -39,6 +43,7 @@ class Rows:
         self._weighted = weighted
         self._rest = iter(blocks)
         self._reread = reread
+        self._limit = limit
         self._held: list[Array] = []
         self._spool: IO[bytes] | None = None
         self._spooled: list[int] = []  # rows of each block in the spool
@@ -48,16 +53,21 @@ class Rows:
         for block in self._rest:
             self._held.append(block)
             size, count = size + block.nbytes, count + len(block)
-            if limit is not None and size > limit:
-                raise RefusedError(
-                    f"holding the first {count} rows takes more than the {limit >> 20} MB of --memory",
-                    "allow more, or give --solver randomized and a small number with -k",
-                )
+            self._check(size, count)
             if size > SMALL_BYTES and count > hold_rows:
                 self.complete = False
                 break
         self.n = count if self.complete else None
         self.small = self.complete and size <= SMALL_BYTES
+
+    def _check(self, size: int, count: int) -> None:
+        """Rows of a pipe cannot be counted beforehand, so they are weighed as they come."""
+        if self._limit is not None and COPIES * size > self._limit:
+            raise RefusedError(
+                f"the first {count} rows in memory need {size_text(COPIES * size)}, the limit is "
+                f"{size_text(self._limit)} (--memory, else half of what is free)",
+                "--solver covariance holds no rows; or give --solver randomized and a small number with -k",
+            )
 
     def several_passes(self) -> None:
         """Ask, before the first pass, to be able to iterate more than once."""
@@ -111,7 +121,12 @@ class Rows:
         """All rows as one matrix (n, d) of the caller's own, with their weights."""
         if self.small:
             return self._split(np.concatenate(self._held)) if self._held else (np.zeros((0, 0)), None)
-        blocks = list(self._blocks())
+        blocks: list[Array] = []
+        size = count = 0
+        for block in self._blocks():
+            blocks.append(block)
+            size, count = size + block.nbytes, count + len(block)
+            self._check(size, count)
         self._held, self.complete, self._started = [], False, True
         if not blocks:
             return np.zeros((0, 0)), None

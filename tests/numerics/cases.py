@@ -230,7 +230,7 @@ def names_of(d: int) -> tuple[str, ...]:
 def fit(X: Array, notices: Notices | None = None, **options: Any) -> Model:
     """A fit as the pipeline does it, from rows in memory."""
     d = X.shape[1]
-    return PCA(FitOptions(**options), notices or Notices()).fit(recut([X], d), names_of(d))
+    return PCA(FitOptions(**options), notices or Notices()).fit(recut([X], d), names_of(d)).model
 
 
 @cache

@@ -263,7 +263,7 @@ def test_whole_weights_are_repeated_rows(solver: str, options: dict[str, bool | 
     w = rng.integers(1, 6, 60)
     settings: dict[str, Any] = {"solver": solver, "components": 4, **options}
     weighted = PCA(FitOptions(weights="w", weights_kind="frequency", **settings), Notices())
-    one = weighted.fit(recut([np.column_stack([X, w])], 5), names_of(4))
+    one = weighted.fit(recut([np.column_stack([X, w])], 5), names_of(4)).model
     other = fit(np.repeat(X, w, axis=0), **settings)
     same(one, other)
     assert np.abs(one.mean - other.mean).max() <= within.ALGEBRA

@@ -110,7 +110,9 @@ def test_any_batches_give_the_same_model_file(solver: str, sizes: list[int], lay
     X = np.random.default_rng(5).normal(size=(20_000, 4)) + 1e3
 
     def file(parts: Iterator[Array]) -> bytes:
-        return dumps(PCA(FitOptions(solver=solver, components="all"), Notices()).fit(recut(parts, 4), names_of(4)))
+        return dumps(
+            PCA(FitOptions(solver=solver, components="all"), Notices()).fit(recut(parts, 4), names_of(4)).model
+        )
 
     assert file(batches(LAYOUTS[layout](X), sizes)) == file(iter([X]))
 

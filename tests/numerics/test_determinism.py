@@ -30,7 +30,7 @@ for n, d, spread in {shapes}:
     for solver in {solvers}:
         for k in (3, 0.9, "all"):
             options = FitOptions(solver=solver, components=k)
-            model = PCA(options, Notices()).fit(recut([X], d), tuple(map(str, range(d))))
+            model = PCA(options, Notices()).fit(recut([X], d), tuple(map(str, range(d)))).model
             scores = by_block(model.project, X, 0)
             back = by_block(model.reconstruct, scores, 0)
             for what, data in (("model", dumps(model)), ("scores", scores.tobytes()), ("back", back.tobytes())):

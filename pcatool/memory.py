@@ -1,0 +1,69 @@
+"""How much memory there is: asked only to refuse a job before the work, never to choose how it is done."""
+
+from __future__ import annotations
+
+import re
+import resource
+from pathlib import Path
+
+from pcatool.errors import UsageError, show
+
+__all__ = ["free_bytes", "parse_size", "size_text"]
+
+UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+# Where a container's own limit and use are told, by version of the control groups.
+CGROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+)
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `2GB`, `500 MiB`, `1.5g` or a plain number; K, M, G, T are powers of 1024 or, with a bare B, of 1000."""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)(b?)\s*", text, re.IGNORECASE | re.ASCII)
+    if found is None or float(found.group(1)) <= 0:
+        raise UsageError(f"--memory {show(text)} is not an amount of memory", "write 500MB, 2GB or a number of bytes")
+    base = 1000 if found.group(4) and not found.group(3) else 1024
+    return int(float(found.group(1)) * base ** UNITS[found.group(2).lower()])
+
+
+def size_text(count: float) -> str:
+    """An amount to be read."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count / 1e3:.3g} kB"
+
+
+def free_bytes() -> int:
+    """What this process could still take: the machine's free memory, or what its container or `ulimit -v` leaves."""
+    limits = [_machine(), *(_container(limit, used) for limit, used in CGROUPS), _address_space()]
+    known = [limit for limit in limits if limit is not None]
+    return min(known) if known else 1 << 62
+
+
+def _machine() -> int | None:
+    found = re.search(r"^MemAvailable:\s+([0-9]+) kB", _text("/proc/meminfo"), re.MULTILINE)
+    return int(found.group(1)) * 1024 if found else None
+
+
+def _container(limit: str, used: str) -> int | None:
+    most, now = _text(limit).strip(), _text(used).strip()
+    return max(int(most) - int(now), 0) if most.isdigit() and now.isdigit() else None
+
+
+def _address_space() -> int | None:
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most == resource.RLIM_INFINITY:
+        return None
+    pages = _text("/proc/self/statm").split()
+    return max(most - (int(pages[0]) * resource.getpagesize() if pages else 0), 0)
+
+
+def _text(path: str) -> str:
+    """A file of the system, empty where the system has none."""
+    try:
+        return Path(path).read_text(encoding="ascii")
+    except OSError:
+        return ""

@@ -1,0 +1,31 @@
+"""What every method takes beside the rows, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from pcatool.model import Array, Model
+from pcatool.rules.base import Evidence
+
+__all__ = ["NOTHING_MORE", "Fit", "Supply"]
+
+
+@dataclass(frozen=True)
+class Supply:
+    """What a fit may ask of where its rows come from."""
+
+    limit: int | None = None  # bytes of memory
+    reread: Callable[[], Iterable[Array]] | None = None  # all blocks once more
+    expected: Callable[[], int | None] = lambda: None  # about how many rows there are
+
+
+NOTHING_MORE = Supply()
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A model, and what the rules for k looked at."""
+
+    model: Model
+    evidence: Evidence
