@@ -12,7 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
@@ -138,9 +138,11 @@ def compare_rules(model: Any, rules: list[str] | None = None, **settings: Any) -
 
 def _model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
     """A model as it is, or from a path, or fitted to the data with these settings."""
-    if isinstance(subject, Model):
-        return subject
     table, select, options = _records(settings, TableOptions, SelectOptions, FitOptions)
+    if isinstance(subject, Model):
+        if settings:
+            raise UsageError(f"a model is fitted already: {', '.join(settings)} would change nothing", "give the data")
+        return subject
     return pipeline.model_or_fit(_data(subject), table, select, options, Warnings()).model
 
 
@@ -152,8 +154,27 @@ def _records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[A
         if name not in known:
             near = nearest(name, known)
             raise UsageError(f"no setting called {show(name)}", f"did you mean {near}?" if near else "")
-    as_tuples = {key: _tuple(value) if key in TUPLES else value for key, value in given.items()}
-    return [kind(**{f.name: as_tuples[f.name] for f in fields(kind) if f.name in as_tuples}) for kind in kinds]
+    return [kind(**{f.name: _plain(f, given[f.name]) for f in fields(kind) if f.name in given}) for kind in kinds]
+
+
+def _plain(field: Field[Any], value: Any) -> Any:
+    """A setting as the record holds it: numpy's numbers and truth values count as Python's own."""
+    name = field.name
+    if name in TUPLES:
+        return _tuple(value)
+    if isinstance(field.default, bool) or field.type == "bool | None":
+        if not isinstance(value, (bool, np.bool_)):
+            raise UsageError(f"{name} is {show(value)}", "give True or False")
+        return bool(value)
+    if isinstance(field.default, int):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+            raise UsageError(f"{name} is {show(value)}", "give a whole number")
+        return int(value)
+    if isinstance(value, (np.integer, np.floating)):
+        return value.item()
+    if field.type == "str | None" and value is not None:
+        return str(value)
+    return value
 
 
 TUPLES = ("columns", "exclude", "keep", "null_value")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pcatool.errors import DataError, ModelError, show
 from pcatool.linalg.blas import threads
+from pcatool.registry import METHODS
 
 __all__ = ["FORMAT_VERSION", "Array", "Model", "VarianceTable"]
 
@@ -140,6 +141,8 @@ class Model:
 
     def _check_settings(self) -> None:
         """What every number depends on must be what it says it is."""
+        if self.meta.get("method", "pca") not in METHODS:
+            raise ModelError(f"method {show(self.meta['method'])} is none that this pcatool knows", "update pcatool")
         ddof = self.meta.get("ddof", 0)
         if isinstance(ddof, bool) or ddof not in (0, 1):
             raise ModelError(f"ddof is {show(ddof)}, neither 0 nor 1")

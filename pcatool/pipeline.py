@@ -17,7 +17,8 @@ from pcatool.methods.base import Supply
 from pcatool.model import Array, Model
 from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, FitOptions, OutputOptions, SelectOptions, TableOptions
-from pcatool.readers.rows import Tally, checked_batches, complete_rows
+from pcatool.readers.base import all_finite
+from pcatool.readers.rows import Checked, Tally, checked_batches, complete_rows
 from pcatool.readers.source import read_whole
 from pcatool.readers.tables import Inputs, Wanted
 from pcatool.registry import METHODS
@@ -232,7 +233,8 @@ def _apply(
         names = [*names, "squared_error"]
 
     def compute(X: Array) -> Array:
-        values = function(X)
+        with np.errstate(all="ignore"):
+            values = function(X)
         return np.column_stack([values, model.squared_error(X)]) if options.with_error else values
 
     def batches() -> Iterator[tuple[Sequence[Any], Array]]:
@@ -248,11 +250,20 @@ def _apply(
             first_row += len(X)
             if options.with_error:
                 errors.add(values[:, -1] if batch.incomplete is None else values[~batch.incomplete, -1])
+            _check_overflow(values, batch)
             if batch.incomplete is not None:
                 values[batch.incomplete] = np.nan
             yield batch.kept, values
 
     return Results(model, names, inputs.kept_types(keep), batches(), tally, errors, inputs)
+
+
+def _check_overflow(values: Array, batch: Checked) -> None:
+    """Finite cells give finite results, or the row is refused: an infinity would look like a missing one further on."""
+    if all_finite(values):
+        return
+    row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+    raise RefusedError(f"{batch.place(row)}: the result overflows a double", "rescale the values of this row")
 
 
 def _model_columns(model: Model, inputs: Inputs) -> Wanted:
@@ -271,7 +282,12 @@ def _sees(model: Model, inputs: Inputs) -> str:
             f"{inputs.first.name}: columns PC1, ... may be scores or the model's own columns",
             "say which with --from scores or --from rows",
         )
-    if has_scores or (inputs.headerless and len(names) <= model.k < model.d):
+    if inputs.headerless and len(names) == model.d == model.k:
+        raise UsageError(
+            f"{inputs.first.name}: {model.d} columns without names may be scores or rows",
+            "say which with --from scores or --from rows",
+        )
+    if has_scores or (inputs.headerless and len(names) <= model.k and len(names) < model.d):
         return "scores"
     return "rows"
 

@@ -183,9 +183,9 @@ def test_wrong_settings_are_refused_before_the_data_are_read(settings: dict[str,
             pcatool.DataError,
             "the array, row 1, column 'c2': 'inf' is not finite",
         ),
-        (np.array([[1.0, np.nan], [2.0, 3.0]]), pcatool.DataError, "1 of 2 row has missing cells"),
+        (np.array([[1.0, np.nan], [2.0, 3.0]]), pcatool.DataError, "1 of 2 rows has missing cells"),
         (X + 1j, pcatool.DataError, "numbers"),
-        (np.ma.masked_array(X, X == 10), pcatool.DataError, "1 of 5 row has missing cells"),
+        (np.ma.masked_array(X, X == 10), pcatool.DataError, "1 of 5 rows has missing cells"),
         (pd.DataFrame(X, columns=["a", "b", "a"]), pcatool.DataError, "'a'"),
         ("nowhere.csv", pcatool.FileError, "cannot read 'nowhere.csv'"),
         ([], pcatool.UsageError, "the list is empty"),
@@ -361,3 +361,26 @@ def test_warnings_are_pythons_and_point_at_the_caller() -> None:
     with pytest.warns(pcatool.PcatoolWarning, match="dropped 1 of 6 rows") as caught:
         pcatool.fit(holes, missing="drop")
     assert [Path(w.filename).name for w in caught] == [Path(__file__).name]
+
+
+def test_numpy_numbers_count_as_python_ones() -> None:
+    model = pcatool.fit(np.array([[1.0, 2.0], [3.0, 1.0], [4.0, 7.0]]), ddof=np.int64(1), standardize=np.bool_(True))
+    assert (model.ddof, model.standardized) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [("center", "no", "True or False"), ("ddof", True, "whole number"), ("seed", "a", "whole number")],
+)
+def test_settings_of_the_wrong_kind(setting: str, value: object, message: str) -> None:
+    with pytest.raises(pcatool.UsageError, match=message):
+        pcatool.fit(np.eye(3), **{setting: value})
+
+
+def test_an_array_of_all_scores_is_not_taken_for_rows() -> None:
+    X = np.array([[1.0, 2.0], [3.0, 1.0], [4.0, 7.0], [9.0, 2.0]])
+    model = pcatool.fit(X, components="all")
+    scores = pcatool.transform(model, X)
+    with pytest.raises(pcatool.UsageError, match="--from"):
+        pcatool.reconstruct(model, scores)
+    np.testing.assert_allclose(pcatool.reconstruct(model, scores, source="scores"), X)

@@ -51,7 +51,7 @@ def test_a_page_is_in_order(name: str, plain_environment: dict[str, str]) -> Non
     assert sentence.endswith(".")
     assert "\n" not in sentence
     assert sentence in re.sub(r"\s+", " ", page(plain_environment)), "the list of commands says it in the same words"
-    assert 2 <= len(examples(text)) <= 3
+    assert 2 <= len(examples(text)) <= 4
     headings = re.findall(r"^([A-Z][a-z]+):$", text, re.MULTILINE)
     assert headings == ["Examples", "Arguments", "Model", "Output", "Input", "General"]
 

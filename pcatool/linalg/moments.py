@@ -32,7 +32,7 @@ class Centre:
 
     rows: int
     weight: float  # the number of rows, or the sum of their weights
-    squares: float  # sum of squared weights
+    pairs: float  # sum of w_i w_j over i != j: (sum w)^2 - sum w^2 without its cancellation
     origin: Array  # (d,) subtracted from every row
     high: Array  # (d,) mean of the shifted rows, as a pair of doubles
     low: Array  # (d,)
@@ -51,8 +51,8 @@ class Centre:
         high, low = two_sum(self.high, delta * (other.weight / weight))
         high, low = two_sum(high, low + self.low)
         varies = self.varies | other.varies
-        squares = self.squares + other.squares
-        merged = Centre(self.rows + other.rows, weight, squares, self.origin, high, low, varies)
+        pairs = self.pairs + other.pairs + 2 * self.weight * other.weight
+        merged = Centre(self.rows + other.rows, weight, pairs, self.origin, high, low, varies)
         return merged, delta, self.weight * (other.weight / weight)
 
 
@@ -62,18 +62,20 @@ def center_block(X: Array, origin: Array, w: Array | None = None) -> tuple[Centr
         Y = X - origin
         varies = np.asarray(Y.any(axis=0))
         if w is None:
-            weight, squares = float(len(X)), float(len(X))
+            weight = float(len(X))
+            pairs = weight * (weight - 1)
             mean = Y.mean(axis=0)
             Y -= mean
             rest = Y.sum(axis=0)
         else:
-            weight, squares = float(w.sum()), float(w @ w)
+            weight = float(w.sum())
+            pairs = 2 * float(w[1:] @ np.cumsum(w)[:-1])
             mean = (w @ Y) / weight
             Y -= mean
             rest = w @ Y
             Y *= np.sqrt(w)[:, None]
     high, low = two_sum(mean, rest / weight)
-    return Centre(len(X), weight, squares, origin, high, low, varies), Y, rest
+    return Centre(len(X), weight, pairs, origin, high, low, varies), Y, rest
 
 
 @dataclass(frozen=True)

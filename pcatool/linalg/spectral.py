@@ -52,6 +52,19 @@ class Spectrum:
     route: str  # "eigh", "svd", "gram" or "jacobi"
     error: Array  # (m,) bounds on the absolute error of each eigenvalue, as far as rounding goes
 
+    def padded(self, most: int) -> Spectrum:
+        """With eigenvalues of 0 up to `most` of them: rows that stand for several have no more directions than one."""
+        m = len(self.eigenvalues)
+        if most <= m:
+            return self
+        zeros = np.zeros(most - m)
+
+        def leading(k: int) -> Array:
+            return self.leading(k) if k <= m else _completed(self.leading(m), k)
+
+        values, error = np.concatenate([self.eigenvalues, zeros]), np.concatenate([self.error, zeros])
+        return replace(self, eigenvalues=values, error=error, leading=leading)
+
 
 def rank_of(values: NDArray[np.floating[Any]], size: int, noise: float = 0.0) -> int:
     """How many of the descending eigenvalues or singular values of a matrix of unit scale are above its rounding.

@@ -28,6 +28,9 @@ __all__ = ["PCA"]
 # Variances further apart than this let the largest column speak for all.
 UNEQUAL = 1000.0
 
+# Up to this many columns a second look at small data costs next to nothing.
+CHEAP = 256
+
 # What a fit that is not vouched for is solved again with, while the data are held.
 STABLER = "svd"
 
@@ -121,7 +124,7 @@ class PCA:
             return True
         varying = problem.d - (len(solved.solution.constant) if problem.center else 0)
         possible = min(solved.solution.n - problem.center, varying)
-        wants_more = problem.wish == "all" or solved.choice.k > solved.solution.rank
+        wants_more = isinstance(problem.wish, str) or solved.choice.k > solved.solution.rank or problem.d <= CHEAP
         return wants_more and solved.solution.rank < possible
 
     def _model(self, problem: Problem, solved: Solved) -> Model:

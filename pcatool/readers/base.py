@@ -13,7 +13,7 @@ from pcatool.model import Array
 
 __all__ = ["MEND", "Batch", "Column", "Feature", "Part", "Table", "all_finite", "rows_at_once"]
 
-MEND = "mend the cell, leave the column out with -x, or name the value with --null-value if it means missing"
+MEND = "mend the cell, fit without the column (-x), or name the value with --null-value if it means missing"
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,8 @@ def _from_pandas(data: Any) -> pa.Table:
 
 
 def _from_series(series: Any) -> Any:
+    if hasattr(series.dtype, "fill_value"):
+        series = series.sparse.to_dense()
     try:
         return pa.array(series, from_pandas=True)
     except pa.ArrowException:  # objects of several types are no numbers

@@ -96,7 +96,9 @@ def certificate_lines(certificate: Mapping[str, Any]) -> list[str]:
         bounds = [e for e, good in zip(certificate["relative_error"], sure, strict=True) if good]
         unsure = [f"PC{j}" for j, good in enumerate(sure, 1) if not good]
         if bounds:
-            lines.append(f"{len(bounds)} eigenvalues vouched for, the least certain to {max(bounds):.1e} of itself")
+            lines.append(
+                f"{counted(len(bounds), 'eigenvalue')} vouched for, the least certain to {max(bounds):.1e} of itself"
+            )
         if unsure:
             lines.append(f"not told from rounding: {', '.join(unsure[:10])}{' ...' if len(unsure) > 10 else ''}")
     pairs = certificate.get("close_pairs") or []

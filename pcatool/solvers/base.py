@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import DataError, RefusedError, show
+from pcatool.linalg.moments import Centre
 from pcatool.linalg.spectral import EPS
 from pcatool.model import Array
 from pcatool.solvers.rows import Rows
@@ -18,6 +19,9 @@ __all__ = ["Estimate", "Problem", "Solution", "Solver", "check_solvable", "nothi
 
 # Rounding of one centred cell, of the mean and of the sums, in units of eps and of the column's standard deviation.
 CELL = 4.0
+
+# A double counts no further one by one.
+MOST_COUNTED = 1 << 53
 
 # A variance below this is a sum of squares that have lost digits to the lower end of doubles.
 SMALLEST = 4 * float(np.finfo(np.float64).tiny)
@@ -42,12 +46,13 @@ class Problem:
 
     def counted(self, rows: int, weight: float) -> int:
         """Rows, a row that occurs w times counting w."""
-        return max(round(weight), 1) if self.weights == "frequency" else rows
+        return max(min(round(weight), MOST_COUNTED), rows) if self.weights == "frequency" else rows
 
-    def divisor(self, weight: float, squares: float) -> float:
-        """n - ddof; with weights the number of rows is their sum, less what it stands for when they say reliability."""
-        lost = squares / weight if self.weights == "reliability" and weight > 0 else 1.0
-        return weight - self.ddof * lost
+    def divisor(self, centre: Centre) -> float:
+        """n - ddof; with weights the number of rows is their sum W, and reliability takes W - sum w^2 / W."""
+        if self.weights == "reliability" and self.ddof == 1:
+            return centre.pairs / centre.weight
+        return centre.weight - self.ddof
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class Covariance:
         """The solution from the moments alone."""
         centre = moments.centre
         n, constant = centre.rows, ~centre.varies
-        divisor = problem.divisor(centre.weight, centre.squares)
+        divisor = problem.divisor(centre)
         safe = divisor if divisor > 0 else 1.0
         variances = np.diagonal(moments.scatter) / safe
         sigma = scale_of(variances, constant, problem)

@@ -31,7 +31,7 @@ def finish(
 ) -> Solution:
     """The solution from a factor Y of the centred scatter, Y^T Y, which is used up."""
     constant = ~centre.varies
-    divisor = problem.divisor(centre.weight, centre.squares)
+    divisor = problem.divisor(centre)
     safe = divisor if divisor > 0 else 1.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         variances = np.einsum("ij,ij->j", Y, Y) / safe
@@ -42,7 +42,8 @@ def finish(
         Y /= sigma * np.sqrt(safe)
         total = float(np.einsum("ij,ij->", Y, Y))
     check_solvable(problem, centre.rows, divisor, constant, variances, total)
-    spectrum = decompose(Y, rounding(centre.high, variances), centre.rows, problem.wish)
+    counted = problem.counted(centre.rows, centre.weight)
+    spectrum = decompose(Y, rounding(centre.high, variances), centre.rows, problem.wish).padded(min(counted, problem.d))
     return Solution(
         n=centre.rows,
         mean=centre.mean if problem.center else np.zeros(problem.d),
@@ -56,5 +57,5 @@ def finish(
         constant=tuple(np.flatnonzero(constant).tolist()),
         variances=variances,
         apply=lambda V: Y.T @ (Y @ V),
-        counted=problem.counted(centre.rows, centre.weight),
+        counted=counted,
     )

@@ -68,7 +68,7 @@ class Randomized:
 
     def _solve(self, rows: Rows, problem: Problem) -> Solution:
         centre, squares = _column_moments(rows)
-        divisor = problem.divisor(centre.weight, centre.squares)
+        divisor = problem.divisor(centre)
         safe = divisor if divisor > 0 else 1.0
         constant = ~centre.varies
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):

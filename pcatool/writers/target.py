@@ -86,12 +86,12 @@ def refuse_input(target: Target, inputs: Sequence[str]) -> None:
     if target.there is None or not stat.S_ISREG(target.there.st_mode):
         return
     for name in inputs:
-        if name == "-":
-            continue
         with suppress(OSError, ValueError):
-            if os.path.samestat(Path(name).stat(), target.there):
+            given = os.fstat(0) if name == "-" else Path(name).stat()
+            if os.path.samestat(given, target.there):
+                what = "standard input" if name == "-" else f"the input {show(name)}"
                 raise UsageError(
-                    f"the output {show(target.label)} is the same file as the input {show(name)}",
+                    f"the output {show(target.label)} is the same file as {what}",
                     "write to another file",
                 )
 

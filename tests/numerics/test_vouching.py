@@ -1,4 +1,4 @@
-"""The certificate never vouches falsely: random ill-conditioned matrices, by the default path, against exact arithmetic.
+"""The certificate never vouches falsely: random ill-conditioned matrices, the default path, exact arithmetic.
 
 Five hundred in the suite; `python tests/numerics/test_vouching.py 20000` for more.
 """

@@ -63,7 +63,9 @@ def test_tables(table: tuple[str, int], piece: int, eager: bool, data: st.DataOb
     features = data.draw(st.lists(columns, min_size=1, unique=True))
     kept = data.draw(st.lists(columns, unique=True))
     want = expected(text, features, kept, width)
-    opened: Any = SimpleNamespace(name="t.csv", format="csv", stream=Pieces(text.encode(), itertools.repeat(piece)))
+    opened: Any = SimpleNamespace(
+        name="t.csv", format="csv", size=None, stream=Pieces(text.encode(), itertools.repeat(piece))
+    )
     try:
         parts = CsvTable(opened, TableOptions(header=True), Notices()).parts(
             [Feature("abc"[i], i) for i in features], kept, eager=eager
