@@ -11,11 +11,21 @@ from numpy.typing import NDArray
 
 from pcatool.errors import DataError, RefusedError, show
 from pcatool.linalg.moments import Centre
-from pcatool.linalg.spectral import EPS
+from pcatool.linalg.spectral import EPS, Spectrum
 from pcatool.model import Array
 from pcatool.solvers.rows import Rows
 
-__all__ = ["Estimate", "Problem", "Solution", "Solver", "check_solvable", "nothing_to_fit", "rounding", "scale_of"]
+__all__ = [
+    "Estimate",
+    "Problem",
+    "Solution",
+    "Solver",
+    "assembled",
+    "check_solvable",
+    "nothing_to_fit",
+    "rounding",
+    "scale_of",
+]
 
 # Rounding of one centred cell, of the mean and of the sums, in units of eps and of the column's standard deviation.
 CELL = 4.0
@@ -129,6 +139,33 @@ def check_solvable(
         raise RefusedError("squares of the values overflow a double", "rescale the columns so values stay below 1e150")
     if total <= 0:
         raise DataError("every value is 0: there is no variance to explain", "give a table with values")
+
+
+def assembled(
+    problem: Problem,
+    centre: Centre,
+    variances: Array,
+    sigma: Array,
+    total: float,
+    spectrum: Spectrum,
+    apply: Callable[[Array], Array],
+) -> Solution:
+    """The solution from the centre of the rows and the spectrum of their scatter."""
+    return Solution(
+        n=centre.rows,
+        mean=centre.mean if problem.center else np.zeros(problem.d),
+        std=sigma,
+        eigenvalues=spectrum.eigenvalues,
+        error=spectrum.error,
+        leading=spectrum.leading,
+        total_variance=total,
+        rank=spectrum.rank,
+        route=spectrum.route,
+        constant=tuple(np.flatnonzero(~centre.varies).tolist()),
+        variances=variances,
+        apply=apply,
+        counted=problem.counted(centre.rows, centre.weight),
+    )
 
 
 def nothing_to_fit() -> DataError:

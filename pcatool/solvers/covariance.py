@@ -12,7 +12,16 @@ import numpy as np
 
 from pcatool.linalg.moments import Moments, gather
 from pcatool.linalg.spectral import of_scatter
-from pcatool.solvers.base import Estimate, Problem, Solution, check_solvable, nothing_to_fit, rounding, scale_of
+from pcatool.solvers.base import (
+    Estimate,
+    Problem,
+    Solution,
+    assembled,
+    check_solvable,
+    nothing_to_fit,
+    rounding,
+    scale_of,
+)
 from pcatool.solvers.rows import Rows
 
 __all__ = ["Covariance"]
@@ -45,18 +54,4 @@ class Covariance:
         total = float(np.trace(S))
         check_solvable(problem, n, divisor, constant, variances, total)
         spectrum = of_scatter(S, rounding(centre.high, variances), problem.wish)
-        return Solution(
-            n=n,
-            mean=centre.mean if problem.center else np.zeros(problem.d),
-            std=sigma,
-            eigenvalues=spectrum.eigenvalues,
-            error=spectrum.error,
-            leading=spectrum.leading,
-            total_variance=total,
-            rank=spectrum.rank,
-            route=spectrum.route,
-            constant=tuple(np.flatnonzero(constant).tolist()),
-            variances=variances,
-            apply=lambda V: S @ V,
-            counted=problem.counted(n, centre.weight),
-        )
+        return assembled(problem, centre, variances, sigma, total, spectrum, lambda V: S @ V)

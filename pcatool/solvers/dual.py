@@ -13,6 +13,7 @@ from pcatool.model import Array
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.factor import centred_matrix, finish
 from pcatool.solvers.rows import Rows
+from pcatool.solvers.svd import SVD
 
 __all__ = ["Dual"]
 
@@ -22,6 +23,8 @@ class Dual:
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         rows = n or d
+        if n is not None and n >= d:  # the factor itself is decomposed then
+            return SVD().estimate(d, n, k)
         # The rows as read and centred; the inner products and LAPACK's workspace; the directions kept.
         return Estimate("1", 8 * (2 * rows * d + 6 * rows * rows + 4 * d * k) + (32 << 20))
 

@@ -9,7 +9,7 @@ import numpy as np
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectral import Spectrum, Wish
 from pcatool.model import Array
-from pcatool.solvers.base import Problem, Solution, check_solvable, nothing_to_fit, rounding, scale_of
+from pcatool.solvers.base import Problem, Solution, assembled, check_solvable, nothing_to_fit, rounding, scale_of
 from pcatool.solvers.rows import Rows
 
 __all__ = ["centred_matrix", "finish"]
@@ -44,18 +44,4 @@ def finish(
     check_solvable(problem, centre.rows, divisor, constant, variances, total)
     counted = problem.counted(centre.rows, centre.weight)
     spectrum = decompose(Y, rounding(centre.high, variances), centre.rows, problem.wish).padded(min(counted, problem.d))
-    return Solution(
-        n=centre.rows,
-        mean=centre.mean if problem.center else np.zeros(problem.d),
-        std=sigma,
-        eigenvalues=spectrum.eigenvalues,
-        error=spectrum.error,
-        leading=spectrum.leading,
-        total_variance=total,
-        rank=spectrum.rank,
-        route=spectrum.route,
-        constant=tuple(np.flatnonzero(constant).tolist()),
-        variances=variances,
-        apply=lambda V: Y.T @ (Y @ V),
-        counted=counted,
-    )
+    return assembled(problem, centre, variances, sigma, total, spectrum, lambda V: Y.T @ (Y @ V))
