@@ -17,6 +17,7 @@ __all__ = ["hold_standard_streams", "occupy", "stoppable"]
 NUMBERS = [getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM") if hasattr(signal, name)]
 
 PATIENCE = 0.05  # seconds until a signal that the main thread did not notice is sent to it again
+SAME = 1.0  # seconds within which another signal is the same wish
 
 
 class Stopped(BaseException):
@@ -32,13 +33,22 @@ def stoppable() -> Iterator[None]:
     """Within it SIGHUP, SIGINT and SIGTERM unwind the run, so that all half-done is cleaned up, to its exit code."""
     # A signal that was set to be ignored, as nohup does, stays so.
     heeded = [number for number in NUMBERS if signal.getsignal(number) != signal.SIG_IGN]
-    _answer(heeded, Wish())
+    wish = Wish()
+    _answer(heeded, wish)
+    sys.unraisablehook = _unless_stopped
     try:
         yield
     except Stopped as stopped:
         raise SystemExit(128 + stopped.number) from None
     finally:
+        wish.granted = True
         _answer(heeded, signal.SIG_DFL)
+
+
+def _unless_stopped(unraisable: sys.UnraisableHookArgs) -> None:
+    """A wish to stop that came at a bad moment is made again, and nothing to tell of."""
+    if not isinstance(unraisable.exc_value, Stopped):
+        sys.__unraisablehook__(unraisable)
 
 
 def _answer(numbers: list[int], answer: Any) -> None:
@@ -51,22 +61,28 @@ class Wish:
 
     def __init__(self) -> None:
         self.since = float("-inf")
+        self.granted = False
         noticed, wakeup = os.pipe()
         os.set_blocking(wakeup, False)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
         threading.Thread(target=self._nudge, args=(noticed, threading.get_ident()), daemon=True).start()
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if time.monotonic() > self.since + 1:
+        if time.monotonic() > self.since + SAME:
             self.since = time.monotonic()
             raise Stopped(number)
 
     def _nudge(self, noticed: int, main: int) -> None:
-        """Of two signals at a time one may reach a thread of BLAS, and the main thread goes on waiting for input."""
+        """Until the run has ended, the main thread is told again, which one signal may fail to do.
+
+        Of two at a time one may reach a thread of BLAS; and what is raised while Python is inside a callback, as of an
+        import's lock, is ignored there.
+        """
         while numbers := os.read(noticed, 1):
             time.sleep(PATIENCE)
-            while self.since == float("-inf"):
-                signal.pthread_kill(main, numbers[0])
+            while not self.granted:
+                if time.monotonic() > self.since + 1.5 * SAME:
+                    signal.pthread_kill(main, numbers[0])
                 time.sleep(PATIENCE)
 
 
