@@ -18,12 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from pcatool import pipeline
 from pcatool.errors import PcatoolWarning, UsageError, nearest, show
 from pcatool.model import Model
 from pcatool.modelfile import load_model, save_model
 from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, FitOptions, OutputOptions, SelectOptions, TableOptions
+from pcatool.pipeline import apply as applying
+from pcatool.pipeline import fit as fitting
+from pcatool.pipeline import report as reporting
 from pcatool.readers.rows import Tally
 
 __all__ = [
@@ -62,13 +64,13 @@ def fit(data: Any, **settings: Any) -> Model:
     missing="drop", columns=["a", "b"], exclude=["c"], and how a file is read, such as delimiter=";".
     """
     table, select, options = _records(settings, TableOptions, SelectOptions, FitOptions)
-    return pipeline.fit(_data(data), table, select, options, Warnings()).model
+    return fitting.fit(_data(data), table, select, options, Warnings()).model
 
 
 def transform(model: Model | str | Path, data: Any, *, output: str | Path | None = None, **settings: Any) -> Any:
     """Scores of the rows of `data`: as an array or a DataFrame, or written to the file `output`."""
     table, apply, out = _records(settings, TableOptions, ApplyOptions, OutputOptions, output=output)
-    results = pipeline.transform(_model(model), _data(data), table, apply, Warnings())
+    results = applying.transform(_model(model), _data(data), table, apply, Warnings())
     return _deliver(results, data, out)
 
 
@@ -84,7 +86,7 @@ def reconstruct(
     if source not in (None, "scores", "rows"):
         raise UsageError(f"source {show(source)} is neither scores nor rows")
     table, apply, out = _records(settings, TableOptions, ApplyOptions, OutputOptions, output=output)
-    results = pipeline.reconstruct(_model(model), _data(data), table, apply, source, Warnings())
+    results = applying.reconstruct(_model(model), _data(data), table, apply, source, Warnings())
     return _deliver(results, data, out)
 
 
@@ -99,7 +101,7 @@ def explain_variance(model: Any, *, threshold: float | None = None, **settings: 
     if threshold is not None:
         if not 0 < threshold < 1:
             raise UsageError(f"threshold {threshold} is not a share", "give a number between 0 and 1, such as 0.95")
-        return pipeline.smallest_k(fitted, threshold)
+        return reporting.smallest_k(fitted, threshold)
     return pd.DataFrame(fitted.variance.columns())
 
 
@@ -109,7 +111,7 @@ def scree(model: Any, *, output: str | Path | None = None, width: int = 80, **se
 
     fitted = _model_or_fit(model, settings)
     if output is not None:
-        pipeline.draw_scree(fitted, str(output))
+        reporting.draw_scree(fitted, str(output))
         return None
     return scree_chart(
         fitted.variance, kept=fitted.k, width=width, color=False, unicode=True, total_components=fitted.d
@@ -121,7 +123,7 @@ def plan(data: Any, **settings: Any) -> dict[str, Any]:
     from pcatool.render.summary import plan_facts
 
     table, select, options = _records(settings, TableOptions, SelectOptions, FitOptions)
-    return plan_facts(pipeline.plan_fit(_data(data), table, select, options, Warnings()))
+    return plan_facts(fitting.plan_fit(_data(data), table, select, options, Warnings()))
 
 
 def compare_rules(model: Any, rules: list[str] | None = None, **settings: Any) -> Any:
@@ -130,10 +132,10 @@ def compare_rules(model: Any, rules: list[str] | None = None, **settings: Any) -
 
     table, select, options = _records(settings, TableOptions, SelectOptions, FitOptions)
     if isinstance(model, Model):
-        fitted = pipeline.Fitted(model, Tally())
+        fitted = fitting.Fitted(model, Tally())
     else:
-        fitted = pipeline.model_or_fit(_data(model), table, select, options, Warnings())
-    return pd.DataFrame(pipeline.judge(fitted, rules, options.seed), columns=["rule", "k", "reason"])
+        fitted = fitting.model_or_fit(_data(model), table, select, options, Warnings())
+    return pd.DataFrame(reporting.judge(fitted, rules, options.seed), columns=["rule", "k", "reason"])
 
 
 def _model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
@@ -143,7 +145,7 @@ def _model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
         if settings:
             raise UsageError(f"a model is fitted already: {', '.join(settings)} would change nothing", "give the data")
         return subject
-    return pipeline.model_or_fit(_data(subject), table, select, options, Warnings()).model
+    return fitting.model_or_fit(_data(subject), table, select, options, Warnings()).model
 
 
 def _records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[Any]:
@@ -199,10 +201,10 @@ def _data(data: Any) -> Any:
     return data
 
 
-def _deliver(results: pipeline.Results, data: Any, output: OutputOptions) -> Any:
+def _deliver(results: applying.Results, data: Any, output: OutputOptions) -> Any:
     """Written to a file, or gathered in the form the data came in."""
     if output.output is not None:
-        pipeline.write(results, output, None)
+        applying.write(results, output, None)
         return None
     gathered = list(results.batches)
     m = len(results.names)
@@ -217,7 +219,7 @@ def _is_path(data: Any) -> bool:
     return isinstance(_data(data), list) and all(isinstance(item, str) for item in _data(data))
 
 
-def _frame(results: pipeline.Results, kept: list[list[Any]], values: Any, data: Any) -> Any:
+def _frame(results: applying.Results, kept: list[list[Any]], values: Any, data: Any) -> Any:
     import pandas as pd
     import pyarrow as pa
 

@@ -31,15 +31,16 @@ def run(
     """
     if lacks_input(subject, NAME, USAGE):
         return 2
-    from pcatool import pipeline
+    from pcatool.pipeline import fit as fitting
+    from pcatool.pipeline.report import smallest_k
     from pcatool.render import summary
 
     speaker = Speaker(general)
-    model = pipeline.model_or_fit(subject or [], table, select, options, speaker).model
+    model = fitting.model_or_fit(subject or [], table, select, options, speaker).model
     columns = model.variance.columns()
     facts = {"command": NAME, **summary.model_facts(model)}
     if report.threshold is not None:
-        count = pipeline.smallest_k(model, report.threshold)
+        count = smallest_k(model, report.threshold)
         facts |= {"threshold": report.threshold, "needed": count}
         text: str | None = str(count)
     elif general.json and report.format is None:

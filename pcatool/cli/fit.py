@@ -55,11 +55,11 @@ def run(
     if output is None:
         raise UsageError("fit needs -o MODEL, the file to write the model to", "-o - writes to standard output")
     refuse_binary(output, "a model")
-    from pcatool import pipeline
+    from pcatool.pipeline import fit as fitting
     from pcatool.render.summary import fit_facts, fit_lines
 
     speaker = Speaker(general)
-    fitted = pipeline.fit_and_save(inputs or [], table, select, options, output, no_clobber, speaker)
+    fitted = fitting.fit_and_save(inputs or [], table, select, options, output, no_clobber, speaker)
     facts = fit_facts(fitted.model, fitted.tally, output)
     speaker.close(facts, fit_lines(facts), stdout_free=output != "-")
     return 0
@@ -71,9 +71,9 @@ def _plan(
     """Print what would be done."""
     import json
 
-    from pcatool import pipeline
+    from pcatool.pipeline import fit as fitting
     from pcatool.render.summary import plan_facts, plan_lines
 
-    facts = plan_facts(pipeline.plan_fit(inputs, table, select, options, Speaker(general)))
+    facts = plan_facts(fitting.plan_fit(inputs, table, select, options, Speaker(general)))
     print_result(json.dumps(facts) if general.json else "\n".join(plan_lines(facts)))
     return 0

@@ -47,12 +47,12 @@ def run(
         return 2
     if output.output_format == "parquet":
         refuse_binary(output.output, "Parquet")
-    from pcatool import pipeline
+    from pcatool.pipeline import apply as applying
     from pcatool.render.summary import apply_facts, apply_lines
 
     speaker = Speaker(general)
-    results = pipeline.reconstruct(model_of(model, inputs), inputs or [], table, apply, source, speaker)
-    pipeline.write(results, output, model)
+    results = applying.reconstruct(model_of(model, inputs), inputs or [], table, apply, source, speaker)
+    applying.write(results, output, model)
     facts = apply_facts(NAME, results.model, results.tally, results.errors.mean, output.output)
     speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))
     return 0

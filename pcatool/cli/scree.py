@@ -70,21 +70,22 @@ def run(
         raise UsageError("-o draws a picture, --rules prints a table", "use one of the two")
     if lacks_input(subject, NAME, USAGE):
         return 2
-    from pcatool import pipeline
+    from pcatool.pipeline import fit as fitting
+    from pcatool.pipeline import report
     from pcatool.render import summary
 
     speaker = Speaker(general)
     if rules is not None:
-        fitted = pipeline.model_or_fit(subject or [], table, select, options, speaker)
+        fitted = fitting.model_or_fit(subject or [], table, select, options, speaker)
         model = fitted.model
         screen = Screen.now()
         shape = form if form != "chart" else "table" if screen.terminal else "csv"
-        verdicts = pipeline.judge(fitted, names, options.seed)
+        verdicts = report.judge(fitted, names, options.seed)
         print_result(summary.rules_report(verdicts, shape, screen.width if shape == "table" else None))
     elif output is not None:
-        model = pipeline.fit_and_draw(subject or [], table, select, options, output, no_clobber, speaker)
+        model = report.fit_and_draw(subject or [], table, select, options, output, no_clobber, speaker)
     else:
-        model = pipeline.model_or_fit(subject or [], table, select, options, speaker).model
+        model = fitting.model_or_fit(subject or [], table, select, options, speaker).model
         print_result(_chart(model) if form == "chart" else variance_report(model, form))
     facts = {"command": NAME, "output": output or "-", **summary.model_facts(model)}
     speaker.close(facts, summary.report_lines(model), stdout_free=output is not None)

@@ -1,0 +1,29 @@
+"""Frozen option records: what a run was asked to do, each field with its flags and help beside it.
+
+The command line builds its parser from these fields; the Python API takes them as keywords. A record checks what can be
+checked without data when it is made, so nothing past this point meets a value it cannot use.
+"""
+
+from __future__ import annotations
+
+from pcatool.options.applying import ApplyOptions, OutputOptions, parse_truncation
+from pcatool.options.fitting import FitOptions, parse_components
+from pcatool.options.flags import Flag
+from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions
+from pcatool.options.tables import BLANKS, NULLS, SelectOptions, TableOptions
+
+__all__ = [
+    "BLANKS",
+    "NULLS",
+    "ApplyOptions",
+    "EngineOptions",
+    "FitOptions",
+    "Flag",
+    "GeneralOptions",
+    "OutputOptions",
+    "ReportOptions",
+    "SelectOptions",
+    "TableOptions",
+    "parse_components",
+    "parse_truncation",
+]

@@ -1,0 +1,121 @@
+"""What is fitted, and how."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pcatool.errors import UsageError, show
+from pcatool.memory import parse_size
+from pcatool.options.flags import names_of, option, require
+from pcatool.registry import METHODS, RULES, SOLVERS
+
+__all__ = ["FitOptions", "parse_components"]
+
+
+def parse_components(text: str | int | float) -> int | float | str:
+    """`-k` of a fit: a whole number from 1, a share strictly between 0 and 1, or a rule, as `mle` or `ratio:0.1`.
+
+    Whole numbers are plain digits: `1e3`, `+5` or `2.0` is more often a slip than a wish.
+    """
+    if isinstance(text, float) and 0 < text < 1:
+        return float(text)
+    word = str(text)
+    if re.fullmatch(r"[0-9]{1,1000}", word, re.ASCII) and int(word) >= 1:  # int() refuses thousands of digits
+        return int(word)
+    if re.fullmatch(r"0?\.[0-9]+", word, re.ASCII) and 0 < float(word) < 1:
+        return float(word)
+    name, colon, number = word.partition(":")
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) and name.lower() not in ("nan", "inf", "infinity"):
+        if RULES[name].default is not None and colon:
+            _check_threshold(name, number)
+        elif colon:
+            raise UsageError(f"-k {show(word)}: {name} takes no number", f"give -k {name}")
+        return word
+    raise UsageError(
+        f"-k {show(word)} is not a number of components",
+        "give a whole number from 1, a share of the variance between 0 and 1 such as 0.99, "
+        f"or a rule: {', '.join(RULES)}",
+    )
+
+
+SHARES = ("ratio",)  # rules whose number is a share of the variance
+
+
+def _check_threshold(rule: str, text: str) -> None:
+    value = float(text) if re.fullmatch(r"[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?", text, re.ASCII) else float("nan")
+    if not 0 < value < (1 if rule in SHARES else float("inf")):
+        bounds = "between 0 and 1" if rule in SHARES else "above 0"
+        remedy = f"give a number {bounds}, such as {rule}:{RULES[rule].default:g}"
+        raise UsageError(f"-k {show(f'{rule}:{text}')}: {show(text)} is not a threshold of {rule}", remedy)
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What is fitted, and how."""
+
+    components: int | float | str = option(
+        "0.99",
+        "-k",
+        "--components",
+        group="model",
+        metavar="K",
+        help="How many components: a number, a share of the variance (the smallest k that keeps it), all, or a rule: "
+        + ", ".join(name for name in RULES if name != "all")
+        + ".",
+    )
+    standardize: bool = option(
+        False, "-s", "--standardize", group="model", help="Divide each column by its standard deviation."
+    )
+    center: bool = option(True, "--center/--no-center", group="model", help="Subtract the column means, or do not.")
+    ddof: int = option(
+        0, "--ddof", group="model", metavar="0|1", help="Divide by n (0) or by n - 1 (1, as scikit-learn and R do)."
+    )
+    method: str = option("pca", "--method", group="model", help="What to fit.", choices=names_of(METHODS))
+    solver: str = option(
+        "auto",
+        "--solver",
+        group="model",
+        help="How the eigenvalues are computed; -v says which was taken and why.",
+        choices=names_of(SOLVERS, "auto"),
+    )
+    missing: str = option(
+        "error",
+        "--missing",
+        group="model",
+        help="A row with a missing cell: an error, or dropped.",
+        choices=lambda: ("error", "drop"),
+    )
+    weights: str | None = option(
+        None, "--weights", group="model", metavar="COL", help="Column with a weight for each row; it is no feature."
+    )
+    weights_kind: str = option(
+        "frequency",
+        "--weights-kind",
+        group="model",
+        help="What a weight says: how often the row occurs, or how reliable it is. With --ddof 1 the divisor is "
+        "sum w - 1, or sum w - sum w^2 / sum w.",
+        choices=lambda: ("frequency", "reliability"),
+    )
+    seed: int = option(0, "--seed", group="model", metavar="N", help="Start of everything random.")
+    memory: str | None = option(
+        None,
+        "--memory",
+        group="model",
+        metavar="SIZE",
+        help="Refuse a fit that would need more, such as 2GB; it never changes how the fit is done.",
+        shown_default="half of what is free",
+    )
+
+    def __post_init__(self) -> None:
+        parse_components(self.components)
+        require(self.weights_kind, lambda: ("frequency", "reliability"), "--weights-kind")
+        if self.memory is not None:
+            parse_size(self.memory)
+        if self.seed < 0:
+            raise UsageError(f"--seed {self.seed} is below 0", "give a whole number from 0")
+        require(self.method, names_of(METHODS), "--method")
+        require(self.solver, names_of(SOLVERS, "auto"), "--solver")
+        require(self.missing, lambda: ("error", "drop"), "--missing")
+        if self.ddof not in (0, 1):
+            raise UsageError(f"--ddof {self.ddof} is neither 0 nor 1", "0 divides by n, 1 by n - 1")

@@ -1,0 +1,37 @@
+"""How a field of an option record is spelled and explained on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pcatool.errors import UsageError, show
+from pcatool.registry import Registry
+
+__all__ = ["Flag", "names_of", "option", "require"]
+
+
+@dataclass(frozen=True)
+class Flag:
+    """How a field is spelled and explained on the command line."""
+
+    names: tuple[str, ...]
+    help: str
+    group: str
+    metavar: str | None = None
+    choices: Callable[[], tuple[str, ...]] | None = None
+    shown_default: str | None = None
+
+
+def option(default: Any, *names: str, group: str, help: str, **more: Any) -> Any:
+    return field(default=default, metadata={"flag": Flag(names, help, group, **more)})
+
+
+def names_of(registry: Registry, *first: str) -> Callable[[], tuple[str, ...]]:
+    return lambda: (*first, *registry)
+
+
+def require(choice: str, allowed: Callable[[], tuple[str, ...]], flag: str) -> None:
+    if choice not in allowed():
+        raise UsageError(f"{flag} {show(choice)} is none of {', '.join(allowed())}")

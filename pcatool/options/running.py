@@ -1,0 +1,90 @@
+"""How a run is carried out, what it says, and how it reports."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pcatool.errors import UsageError, show
+from pcatool.options.flags import option, require
+
+__all__ = ["EngineOptions", "GeneralOptions", "ReportOptions"]
+
+# More than any machine has cores for; a larger number is a slip.
+MOST_THREADS = 1024
+
+
+def parse_share(text: str | float, flag: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = float("nan")
+    if not 0 < share < 1:
+        raise UsageError(f"{flag} {show(text)} is not a share", "give a number between 0 and 1, such as 0.95")
+    return share
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """How a report is printed."""
+
+    format: str | None = option(
+        None,
+        "--format",
+        group="output",
+        help="Form of the report.",
+        choices=lambda: ("table", "csv", "json", "markdown"),
+        shown_default="table on a terminal, csv elsewhere",
+    )
+    threshold: float | None = option(
+        None,
+        "--threshold",
+        group="output",
+        metavar="SHARE",
+        help="Print only how many components keep this share of the variance.",
+    )
+
+    def __post_init__(self) -> None:
+        if self.format is not None:
+            require(self.format, lambda: ("table", "csv", "json", "markdown"), "--format")
+        if self.threshold is not None:
+            object.__setattr__(self, "threshold", parse_share(self.threshold, "--threshold"))
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """What does the work."""
+
+    threads: int | None = option(
+        None,
+        "--threads",
+        group="general",
+        metavar="N",
+        help="Threads that read, compute and format; the results do not depend on it.",
+        shown_default="the cores this process may use",
+    )
+
+    def __post_init__(self) -> None:
+        if self.threads is None:
+            return
+        word = str(self.threads)
+        if not re.fullmatch(r"[0-9]{1,4}", word, re.ASCII) or not 1 <= int(word) <= MOST_THREADS:
+            raise UsageError(
+                f"--threads {show(word)} is not a number of threads", f"give a whole number from 1 to {MOST_THREADS}"
+            )
+        object.__setattr__(self, "threads", int(word))
+
+
+@dataclass(frozen=True)
+class GeneralOptions:
+    """How much is said."""
+
+    quiet: bool = option(False, "-q", "--quiet", group="general", help="No notes, no warnings; errors still appear.")
+    verbose: bool = option(False, "-v", "--verbose", group="general", help="Say what was done, off a terminal too.")
+    json: bool = option(
+        False,
+        "--json",
+        group="general",
+        help="Print what was done as one JSON object: on standard output when it is free, else on standard error.",
+    )
+    debug: bool = option(False, "--debug", group="general", help="Show the traceback of an error.")

@@ -1,0 +1,123 @@
+"""How tables are read, and which of their columns are features."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+from pcatool.errors import UsageError, show
+from pcatool.options.flags import names_of, option, require
+from pcatool.registry import READERS
+
+__all__ = ["BLANKS", "NULLS", "SelectOptions", "TableOptions"]
+
+# Spellings of "missing", in any letter case; those of csvkit, which users of CSV pipelines know.
+NULLS = ("", "NA", "N/A", "NaN", "null", "none", ".")
+
+DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+BLANKS = "blanks"  # runs of blanks separate the fields, as in tables made to be read
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How tables are read."""
+
+    input_format: str | None = option(
+        None,
+        "--input-format",
+        group="input",
+        help="Insist on a format instead of looking at the content.",
+        choices=names_of(READERS),
+    )
+    delimiter: str | None = option(
+        None,
+        "-d",
+        "--delimiter",
+        group="input",
+        metavar="CHAR",
+        help="Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks).",
+        shown_default="tab for .tsv, else comma",
+    )
+    header: bool | None = option(
+        None,
+        "--header/--no-header",
+        group="input",
+        help="The first line holds names (insist), or data: then the columns are c1, c2, ...",
+        shown_default="names, refused when it looks like data",
+    )
+    null_value: tuple[str, ...] = option(
+        (),
+        "--null-value",
+        group="input",
+        metavar="TEXT",
+        help="A further spelling of a missing cell; repeatable. Always missing, in any letter case: "
+        "an empty cell, NA, N/A, NaN, null, none and a lone dot.",
+    )
+    encoding: str = option("utf-8", "--encoding", group="input", metavar="NAME", help="Character encoding of text.")
+    comment: str | None = option(
+        None, "--comment", group="input", metavar="CHAR", help="Ignore what follows this character on a line."
+    )
+    decimal: str = option(".", "--decimal", group="input", metavar="CHAR", help="Decimal mark.")
+    thousands: str | None = option(
+        None, "--thousands", group="input", metavar="CHAR", help="Thousands mark inside numbers."
+    )
+    strip: str = option(
+        "",
+        "--strip",
+        group="input",
+        metavar="CHARS",
+        help="Characters to take off numbers, such as '$' or '%'; the number itself is not rescaled.",
+    )
+    skip_lines: int = option(0, "--skip-lines", group="input", metavar="N", help="Lines to pass over at the start.")
+
+    def __post_init__(self) -> None:
+        if self.input_format is not None:
+            require(self.input_format, names_of(READERS), "--input-format")
+        if self.delimiter is not None:
+            object.__setattr__(self, "delimiter", DELIMITERS.get(self.delimiter, self.delimiter))
+            self._one_character("-d", self.delimiter, also=(BLANKS,))
+        self._one_character("--comment", self.comment)
+        self._one_character("--decimal", self.decimal)
+        self._one_character("--thousands", self.thousands)
+        if self.decimal == self.thousands:
+            raise UsageError(f"--decimal and --thousands are both {show(self.decimal)}", "give two different marks")
+        if self.decimal not in ".,":
+            raise UsageError(f"--decimal {show(self.decimal)} is not a decimal mark", "give '.' or ','")
+        if set(self.strip) & set("0123456789+-eE" + self.decimal):
+            raise UsageError(
+                f"--strip {show(self.strip)} would take numbers apart", "leave out digits, signs and marks"
+            )
+        if self.skip_lines < 0:
+            raise UsageError(f"--skip-lines {self.skip_lines} is below 0", "give a whole number from 0")
+        if self.comment is not None and self.comment == self.delimiter:
+            raise UsageError(f"--comment and --delimiter are both {show(self.comment)}", "give two different marks")
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise UsageError(f"no encoding called {show(self.encoding)}", "try latin-1, cp1252 or utf-16") from None
+
+    @staticmethod
+    def _one_character(flag: str, value: str | None, also: tuple[str, ...] = ()) -> None:
+        if value is None or value in also:
+            return
+        if len(value) != 1 or value in '"\r\n' or ord(value) > 127:
+            remedy = "use one ASCII character" + (", or tab, comma, semicolon, pipe, space, blanks" if also else "")
+            raise UsageError(f"{flag} {show(value)} is not one usable character", remedy)
+
+
+@dataclass(frozen=True)
+class SelectOptions:
+    """Which columns are features."""
+
+    columns: tuple[str, ...] = option(
+        (),
+        "-c",
+        "--columns",
+        group="input",
+        metavar="COLS",
+        help="Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable.",
+        shown_default="all that hold numbers",
+    )
+    exclude: tuple[str, ...] = option(
+        (), "-x", "--exclude", group="input", metavar="COLS", help="Leave these columns out; same terms; repeatable."
+    )

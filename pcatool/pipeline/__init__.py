@@ -1,0 +1,1 @@
+"""The only place that joins the stages: read -> batches -> blocks -> solve -> model -> apply -> write."""

@@ -1,0 +1,81 @@
+"""What a model, or data fitted first, has to tell: how many components, and pictures of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pcatool.errors import RefusedError
+from pcatool.model import Model
+from pcatool.notices import Notices
+from pcatool.options import FitOptions, SelectOptions, TableOptions
+from pcatool.pipeline.fit import Fitted, model_or_fit_of
+from pcatool.readers.tables import Inputs
+from pcatool.render.pictures import picture_form, scree_picture
+from pcatool.render.summary import how_fitted
+from pcatool.rules.base import Evidence
+from pcatool.rules.compare import Verdict, compare
+from pcatool.writers.sink import check_target, write_whole
+
+__all__ = ["draw_scree", "fit_and_draw", "judge", "smallest_k"]
+
+
+def smallest_k(model: Model, share: float) -> int:
+    """How many components keep this share; known even when the model keeps fewer, unknown only past its eigenvalues."""
+    found = model.variance.smallest_k(share)
+    if found is None:
+        known = len(model.eigenvalues)
+        raise RefusedError(
+            f"the {known} eigenvalues known keep {model.variance.cumulative[-1]:.6g} of the variance, not {share:g}",
+            "fit with a larger -k",
+        )
+    return found
+
+
+def draw_scree(model: Model, output: str, *, no_clobber: bool = False, inputs: Sequence[str] = ()) -> None:
+    """Write a picture of the eigenvalues."""
+    form = picture_form(output)
+    title = f"{len(model.eigenvalues)} eigenvalues of {model.n_samples} rows, {model.d} columns; {how_fitted(model)}"
+    picture = scree_picture(model.variance, kept=model.k, form=form, title=title)
+    write_whole(output, picture, no_clobber=no_clobber, inputs=inputs)
+
+
+def fit_and_draw(
+    data: Any,
+    table: TableOptions,
+    select: SelectOptions,
+    options: FitOptions,
+    output: str,
+    no_clobber: bool,
+    notices: Notices,
+) -> Model:
+    """The same for a model or data by name; what cannot be drawn or written is refused before the work."""
+    picture_form(output)
+    inputs = Inputs(data, table, notices)
+    check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
+    model = model_or_fit_of(inputs, select, options, notices).model
+    draw_scree(model, output, no_clobber=no_clobber, inputs=inputs.paths)
+    return model
+
+
+def judge(fitted: Fitted, names: Sequence[str] | None, seed: int) -> list[Verdict]:
+    """What the rules for k make of data, or of what a model knows of its data."""
+    return compare(fitted.evidence or _evidence_of(fitted.model, seed), names)
+
+
+def _evidence_of(model: Model, seed: int) -> Evidence:
+    meta = model.meta
+    return Evidence(
+        eigenvalues=model.eigenvalues,
+        total_variance=model.total_variance,
+        n=model.n_samples,
+        d=model.d,
+        rank=int(meta.get("rank", np.count_nonzero(model.eigenvalues))),
+        centered=model.centered,
+        standardized=model.standardized,
+        ddof=model.ddof,
+        seed=seed,
+        constant=int(meta.get("constant_columns", 0)),
+    )
