@@ -22,7 +22,7 @@ from pcatool.errors import PcatoolWarning, UsageError, nearest, show
 from pcatool.model import Model
 from pcatool.modelfile import load_model, save_model
 from pcatool.notices import Notices
-from pcatool.options import ApplyOptions, FitOptions, OutputOptions, SelectOptions, TableOptions
+from pcatool.options import ApplyOptions, EngineOptions, FitOptions, OutputOptions, SelectOptions, TableOptions
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import fit as fitting
 from pcatool.pipeline import report as reporting
@@ -63,14 +63,14 @@ def fit(data: Any, **settings: Any) -> Model:
     Settings: those of `pcatool fit`, such as components=0.99, standardize=True, center=False, ddof=1, solver="svd",
     missing="drop", columns=["a", "b"], exclude=["c"], and how a file is read, such as delimiter=";".
     """
-    table, select, options = _records(settings, TableOptions, SelectOptions, FitOptions)
-    return fitting.fit(_data(data), table, select, options, Warnings()).model
+    return fitting.fit(_job(data, settings)).model
 
 
 def transform(model: Model | str | Path, data: Any, *, output: str | Path | None = None, **settings: Any) -> Any:
     """Scores of the rows of `data`: as an array or a DataFrame, or written to the file `output`."""
-    table, apply, out = _records(settings, TableOptions, ApplyOptions, OutputOptions, output=output)
-    results = applying.transform(_model(model), _data(data), table, apply, Warnings())
+    kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
+    table, apply, engine, out = _records(settings, *kinds, output=output)
+    results = applying.transform(_model(model), _data(data), table, apply, engine, Warnings())
     return _deliver(results, data, out)
 
 
@@ -85,8 +85,9 @@ def reconstruct(
     """Rows in original units, from scores or from original rows (`source`: "scores" or "rows", else by the columns)."""
     if source not in (None, "scores", "rows"):
         raise UsageError(f"source {show(source)} is neither scores nor rows")
-    table, apply, out = _records(settings, TableOptions, ApplyOptions, OutputOptions, output=output)
-    results = applying.reconstruct(_model(model), _data(data), table, apply, source, Warnings())
+    kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
+    table, apply, engine, out = _records(settings, *kinds, output=output)
+    results = applying.reconstruct(_model(model), _data(data), table, apply, source, engine, Warnings())
     return _deliver(results, data, out)
 
 
@@ -122,30 +123,30 @@ def plan(data: Any, **settings: Any) -> dict[str, Any]:
     """What a fit of `data` would do, with the settings of `fit`: solver, reason, rows, passes, bytes at the peak."""
     from pcatool.render.summary import plan_facts
 
-    table, select, options = _records(settings, TableOptions, SelectOptions, FitOptions)
-    return plan_facts(fitting.plan_fit(_data(data), table, select, options, Warnings()))
+    return plan_facts(fitting.plan_fit(_job(data, settings)))
 
 
 def compare_rules(model: Any, rules: list[str] | None = None, **settings: Any) -> Any:
     """A DataFrame with what each rule for the number of components says of a model, a path to one, or data."""
     import pandas as pd
 
-    table, select, options = _records(settings, TableOptions, SelectOptions, FitOptions)
-    if isinstance(model, Model):
-        fitted = fitting.Fitted(model, Tally())
-    else:
-        fitted = fitting.model_or_fit(_data(model), table, select, options, Warnings())
-    return pd.DataFrame(reporting.judge(fitted, rules, options.seed), columns=["rule", "k", "reason"])
+    job = _job(model, settings)
+    fitted = fitting.Fitted(model, Tally()) if isinstance(model, Model) else fitting.model_or_fit(job)
+    return pd.DataFrame(reporting.judge(fitted, rules, job.options.seed), columns=["rule", "k", "reason"])
 
 
 def _model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
     """A model as it is, or from a path, or fitted to the data with these settings."""
-    table, select, options = _records(settings, TableOptions, SelectOptions, FitOptions)
     if isinstance(subject, Model):
         if settings:
             raise UsageError(f"a model is fitted already: {', '.join(settings)} would change nothing", "give the data")
         return subject
-    return fitting.model_or_fit(_data(subject), table, select, options, Warnings()).model
+    return fitting.model_or_fit(_job(subject, settings)).model
+
+
+def _job(data: Any, settings: Mapping[str, Any]) -> fitting.Job:
+    table, select, options, engine = _records(settings, TableOptions, SelectOptions, FitOptions, EngineOptions)
+    return fitting.Job(_data(data), table, select, options, engine, Warnings())
 
 
 def _records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[Any]:
@@ -206,7 +207,7 @@ def _deliver(results: applying.Results, data: Any, output: OutputOptions) -> Any
     if output.output is not None:
         applying.write(results, output, None)
         return None
-    gathered = list(results.batches)
+    gathered = list(results.each(lambda kept, values: (kept, values)))
     m = len(results.names)
     values = np.concatenate([np.empty((0, m)), *(values for _, values in gathered)])
     if not results.kept and isinstance(data, (np.ndarray, list, tuple)) and not _is_path(data):

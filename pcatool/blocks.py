@@ -7,17 +7,47 @@ taken in the same order and gives the same bits. A block is (h, d) with contiguo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from pcatool.model import Array
 
-__all__ = ["block_rows", "by_block", "recut"]
+__all__ = ["Runner", "block_rows", "by_block", "in_turn", "recut"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 # About a million cells: 8 MB keeps numpy busy and several blocks in memory cheap.
 CELLS = 1 << 20
 MOST_ROWS = 1 << 13
 FEWEST_ROWS = 1 << 4
+
+
+class Runner(Protocol):
+    """Who does a function of each item; the results come in the order of the items."""
+
+    def __call__(
+        self,
+        function: Callable[[Item], Result],
+        items: Iterable[Item],
+        *,
+        ready: Callable[[], bool] | None = None,
+        most: int | None = None,
+    ) -> Iterator[Result]:
+        """At most `most` at once; `ready` tells when the next item may be a long time in coming."""
+        ...
+
+
+def in_turn(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    ready: Callable[[], bool] | None = None,
+    most: int | None = None,
+) -> Iterator[Result]:
+    """One after the other, here and now."""
+    return map(function, items)
 
 
 def block_rows(d: int) -> int:

@@ -7,11 +7,14 @@ __all__ = ["main"]
 
 def main() -> None:
     """Entry point of the `pcatool` program."""
+    import os
     import sys
     import warnings
 
     from pcatool.cli.process import hold_standard_streams, stoppable
 
+    # Threads of BLAS beside our own would spin while they wait; a factorisation that needs more asks for them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     hold_standard_streams()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # those of libraries name paths and lines; ours are notices, not Python's

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import Screen, Subject, lacks_input, variance_report
-from pcatool.options import FitOptions, GeneralOptions, ReportOptions, SelectOptions, TableOptions
+from pcatool.options import EngineOptions, FitOptions, GeneralOptions, ReportOptions, SelectOptions, TableOptions
 
 NAME = "explain-variance"
 USAGE = "MODEL|DATA... [OPTIONS]"
@@ -17,6 +17,7 @@ def run(
     select: SelectOptions,
     table: TableOptions,
     options: FitOptions,
+    engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:
     """Print what each number of components keeps.
@@ -36,7 +37,8 @@ def run(
     from pcatool.render import summary
 
     speaker = Speaker(general)
-    model = fitting.model_or_fit(subject or [], table, select, options, speaker).model
+    job = fitting.Job(subject or [], table, select, options, engine, speaker)
+    model = fitting.model_or_fit(job).model
     columns = model.variance.columns()
     facts = {"command": NAME, **summary.model_facts(model)}
     if report.threshold is not None:

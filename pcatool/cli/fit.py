@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import Inputs, NoClobber, lacks_input, refuse_binary
 from pcatool.errors import UsageError
-from pcatool.options import FitOptions, GeneralOptions, SelectOptions, TableOptions
+from pcatool.options import EngineOptions, FitOptions, GeneralOptions, SelectOptions, TableOptions
+
+if TYPE_CHECKING:
+    from pcatool.pipeline.fit import Job
 
 NAME = "fit"
 USAGE = "[INPUT...] -o MODEL [OPTIONS]"
@@ -36,6 +39,7 @@ def run(
     select: SelectOptions,
     table: TableOptions,
     options: FitOptions,
+    engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:  # fmt: skip
     """Fit a model to the rows of a table and save it.
@@ -50,30 +54,30 @@ def run(
     """
     if lacks_input(inputs, NAME, USAGE):
         return 2
-    if plan:
-        return _plan(inputs or [], select, table, options, general)
-    if output is None:
+    if not plan and output is None:
         raise UsageError("fit needs -o MODEL, the file to write the model to", "-o - writes to standard output")
-    refuse_binary(output, "a model")
     from pcatool.pipeline import fit as fitting
-    from pcatool.render.summary import fit_facts, fit_lines
 
     speaker = Speaker(general)
-    fitted = fitting.fit_and_save(inputs or [], table, select, options, output, no_clobber, speaker)
-    facts = fit_facts(fitted.model, fitted.tally, output)
+    job = fitting.Job(inputs or [], table, select, options, engine, speaker)
+    if plan:
+        return _plan(job, general)
+    refuse_binary(output, "a model")
+    from pcatool.render.summary import fit_facts, fit_lines
+
+    fitted = fitting.fit_and_save(job, str(output), no_clobber=no_clobber)
+    facts = fit_facts(fitted.model, fitted.tally, str(output))
     speaker.close(facts, fit_lines(facts), stdout_free=output != "-")
     return 0
 
 
-def _plan(
-    inputs: list[str], select: SelectOptions, table: TableOptions, options: FitOptions, general: GeneralOptions
-) -> int:
+def _plan(job: Job, general: GeneralOptions) -> int:
     """Print what would be done."""
     import json
 
-    from pcatool.pipeline import fit as fitting
+    from pcatool.pipeline.fit import plan_fit
     from pcatool.render.summary import plan_facts, plan_lines
 
-    facts = plan_facts(fitting.plan_fit(inputs, table, select, options, Speaker(general)))
+    facts = plan_facts(plan_fit(job))
     print_result(json.dumps(facts) if general.json else "\n".join(plan_lines(facts)))
     return 0

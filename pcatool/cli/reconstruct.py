@@ -9,7 +9,7 @@ import typer
 from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import Inputs, ModelPath, lacks_input, model_of, refuse_binary
 from pcatool.errors import UsageError, show
-from pcatool.options import ApplyOptions, GeneralOptions, OutputOptions, TableOptions
+from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions
 
 NAME = "reconstruct"
 USAGE = "MODEL [INPUT...] [-o OUT] [OPTIONS]"
@@ -29,6 +29,7 @@ def run(
     table: TableOptions,
     apply: ApplyOptions,
     output: OutputOptions,
+    engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:  # fmt: skip
     """Come back from scores to rows in original units.
@@ -51,7 +52,7 @@ def run(
     from pcatool.render.summary import apply_facts, apply_lines
 
     speaker = Speaker(general)
-    results = applying.reconstruct(model_of(model, inputs), inputs or [], table, apply, source, speaker)
+    results = applying.reconstruct(model_of(model, inputs), inputs or [], table, apply, source, engine, speaker)
     applying.write(results, output, model)
     facts = apply_facts(NAME, results.model, results.tally, results.errors.mean, output.output)
     speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))

@@ -9,7 +9,7 @@ import typer
 from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import NoClobber, Screen, Subject, lacks_input, variance_report
 from pcatool.errors import UsageError, show
-from pcatool.options import FitOptions, GeneralOptions, SelectOptions, TableOptions, parse_components
+from pcatool.options import EngineOptions, FitOptions, GeneralOptions, SelectOptions, TableOptions, parse_components
 
 if TYPE_CHECKING:
     from pcatool.model import Model
@@ -49,6 +49,7 @@ def run(
     select: SelectOptions,
     table: TableOptions,
     options: FitOptions,
+    engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:  # fmt: skip
     """Draw the eigenvalues and what they add up to.
@@ -75,17 +76,18 @@ def run(
     from pcatool.render import summary
 
     speaker = Speaker(general)
+    job = fitting.Job(subject or [], table, select, options, engine, speaker)
     if rules is not None:
-        fitted = fitting.model_or_fit(subject or [], table, select, options, speaker)
+        fitted = fitting.model_or_fit(job)
         model = fitted.model
         screen = Screen.now()
         shape = form if form != "chart" else "table" if screen.terminal else "csv"
         verdicts = report.judge(fitted, names, options.seed)
         print_result(summary.rules_report(verdicts, shape, screen.width if shape == "table" else None))
     elif output is not None:
-        model = report.fit_and_draw(subject or [], table, select, options, output, no_clobber, speaker)
+        model = report.fit_and_draw(job, output, no_clobber=no_clobber)
     else:
-        model = fitting.model_or_fit(subject or [], table, select, options, speaker).model
+        model = fitting.model_or_fit(job).model
         print_result(_chart(model) if form == "chart" else variance_report(model, form))
     facts = {"command": NAME, "output": output or "-", **summary.model_facts(model)}
     speaker.close(facts, summary.report_lines(model), stdout_free=output is not None)

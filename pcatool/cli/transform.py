@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import Inputs, ModelPath, lacks_input, model_of, refuse_binary
-from pcatool.options import ApplyOptions, GeneralOptions, OutputOptions, TableOptions
+from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions
 
 NAME = "transform"
 USAGE = "MODEL [INPUT...] [-o OUT] [OPTIONS]"
@@ -17,6 +17,7 @@ def run(
     table: TableOptions,
     apply: ApplyOptions,
     output: OutputOptions,
+    engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:
     """Project rows onto a model: scores PC1, PC2, ...
@@ -38,7 +39,7 @@ def run(
     from pcatool.render.summary import apply_facts, apply_lines
 
     speaker = Speaker(general)
-    results = applying.transform(model_of(model, inputs), inputs or [], table, apply, speaker)
+    results = applying.transform(model_of(model, inputs), inputs or [], table, apply, engine, speaker)
     applying.write(results, output, model)
     facts = apply_facts(NAME, results.model, results.tally, results.errors.mean, output.output)
     speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))

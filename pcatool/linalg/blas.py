@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,9 @@ __all__ = ["factorisation_threads", "threads"]
 # Below this many columns a second thread gains little on an idle machine and, since OpenBLAS waits by spinning, costs
 # seconds on a busy one: eigh of 784 columns took 0.1 to 0.2 s on one thread, 0.2 to 9 s on two with both cores taken.
 TWO_THREADS_FROM = 2048
+
+# The thread that has set the number, for those that work for it.
+_owner: ContextVar[int | None] = ContextVar("owner", default=None)
 
 
 def factorisation_threads(d: int) -> int:
@@ -46,8 +51,14 @@ def _openblas(package: str) -> tuple[Any, Any] | None:
 def threads(count: int) -> Iterator[None]:
     """Run the body with `count` BLAS threads, in numpy and, where it is loaded already, in scipy.
 
-    The setting belongs to the process, so only the main thread enters here.
+    The setting belongs to the process, so the thread that enters first speaks for all that work in its context.
     """
+    me = threading.get_ident()
+    owner = _owner.get()
+    if owner not in (None, me):
+        yield
+        return
+    mine = _owner.set(me)
     loaded = ["numpy", "scipy"] if "scipy.linalg" in sys.modules else ["numpy"]
     found = [controls for package in loaded if (controls := _openblas(package)) is not None]
     before = [getter() for _, getter in found]
@@ -56,5 +67,6 @@ def threads(count: int) -> Iterator[None]:
     try:
         yield
     finally:
+        _owner.reset(mine)
         for (setter, _), old in zip(found, before, strict=True):
             setter(old)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,10 +109,6 @@ class Moments:
         return self.scatter + np.outer(mu, mu * self.centre.weight)
 
 
-def gather(blocks: Iterable[tuple[Array, Array | None]]) -> Moments | None:
-    """Moments of all blocks, merged in their order; None when there are none."""
-    moments: Moments | None = None
-    for X, w in blocks:
-        part = Moments.of_block(X, X[0].copy() if moments is None else moments.centre.origin, w)
-        moments = part if moments is None else moments.merge(part)
-    return moments
+def gather(parts: Iterable[Moments]) -> Moments:
+    """Moments of all blocks, merged in their order."""
+    return reduce(Moments.merge, parts)

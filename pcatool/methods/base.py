@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from pcatool.blocks import Runner, in_turn
 from pcatool.model import Array, Model
 from pcatool.rules.base import Evidence
 
@@ -13,11 +14,12 @@ __all__ = ["NOTHING_MORE", "Fit", "Supply"]
 
 @dataclass(frozen=True)
 class Supply:
-    """What a fit may ask of where its rows come from."""
+    """What a fit may ask of where its rows come from, and of who works on them."""
 
     limit: int | None = None  # bytes of memory
     reread: Callable[[], Iterable[Array]] | None = None  # all blocks once more
     expected: Callable[[], int | None] = lambda: None  # about how many rows there are
+    run: Runner = in_turn  # who works on the blocks
 
 
 NOTHING_MORE = Supply()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pcatool.errors import listed
-from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply
@@ -75,7 +75,7 @@ class PCA:
         rows, problem, plan = self.plan(blocks, columns, supply=supply)
         if supply.limit is not None:
             plan.check(supply.limit, problem)
-        with threads(factorisation_threads(problem.d)):
+        with threads(1):  # each factorisation takes what its size asks for
             solved = self._solve(rows, problem, plan)
             self._remark(problem, solved)
             return Fit(self._model(problem, solved), evidence(solved.solution, problem, rows))
@@ -93,7 +93,7 @@ class PCA:
         """The rows, held as far as the choice of a solver needs to know their number."""
         hold = DUAL_ROWS if len(columns) > SCATTER_COLUMNS and self.options.solver == "auto" else 0
         weighted = self.options.weights is not None
-        return Rows(blocks, weighted=weighted, hold_rows=hold, limit=supply.limit, reread=supply.reread)
+        return Rows(blocks, weighted=weighted, hold_rows=hold, limit=supply.limit, reread=supply.reread, run=supply.run)
 
     def problem(self, columns: tuple[str, ...], n: int | None) -> Problem:
         o = self.options

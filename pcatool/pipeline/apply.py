@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from pcatool.blocks import by_block
+from pcatool.blocks import Runner, by_block
+from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, RefusedError, UsageError, show
 from pcatool.model import Array, Model
 from pcatool.notices import Notices
-from pcatool.options import ApplyOptions, OutputOptions, TableOptions
+from pcatool.options import ApplyOptions, EngineOptions, OutputOptions, TableOptions
 from pcatool.readers.base import all_finite
 from pcatool.readers.rows import Checked, Tally, checked_batches
 from pcatool.readers.tables import Inputs, Wanted
@@ -22,18 +23,47 @@ from pcatool.writers.sink import open_sink
 
 __all__ = ["Results", "reconstruct", "transform", "write"]
 
+Result = TypeVar("Result")
+
+NONE: Array = np.zeros(0)
+
 
 @dataclass(frozen=True)
 class Results:
-    """Rows that come out of a model, while they are being computed."""
+    """Rows that come out of a model; computed as they are taken."""
 
     model: Model
     names: list[str]
     kept: list[tuple[str, Any]]  # columns passed through, with their Arrow types; they come first
-    batches: Iterator[tuple[Sequence[Any], Array]]
     tally: Tally
     errors: ErrorSum
     inputs: Inputs
+    engine: EngineOptions
+    _batches: Callable[[Runner], Iterator[Placed]]
+    _score: Callable[[Placed], Scored]
+
+    def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Iterator[Result]:
+        """What `finish` makes of kept columns and values, a batch at a time, in order; done by the engine, too."""
+
+        def work(placed: Placed) -> tuple[Result, Array]:
+            values, errors = self._score(placed)
+            return finish(placed.batch.kept, values), errors
+
+        with Threads(self.engine.threads) as pool:
+            for result, errors in pool.map(work, self._batches(pool.map), ready=self.inputs.ready):
+                self.errors.add(errors)
+                yield result
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A batch and the number of its first row, which says where in a block it lies."""
+
+    batch: Checked
+    first_row: int
+
+
+Scored = tuple[Array, Array]  # values, and the squared errors that were asked for
 
 
 @dataclass
@@ -52,15 +82,23 @@ class ErrorSum:
         return self.total / self.rows if self.rows else None
 
 
-def transform(model: Model, data: Any, table: TableOptions, options: ApplyOptions, notices: Notices) -> Results:
+def transform(
+    model: Model, data: Any, table: TableOptions, options: ApplyOptions, engine: EngineOptions, notices: Notices
+) -> Results:
     """Scores of the rows of the data."""
     inputs = Inputs(data, table, notices)
     model = model.truncated(options.components)
-    return _apply(model, inputs, _model_columns(model, inputs), model.project, model.score_names(), options)
+    return _apply(model, inputs, _model_columns(model, inputs), model.project, model.score_names(), options, engine)
 
 
 def reconstruct(
-    model: Model, data: Any, table: TableOptions, options: ApplyOptions, source: str | None, notices: Notices
+    model: Model,
+    data: Any,
+    table: TableOptions,
+    options: ApplyOptions,
+    source: str | None,
+    engine: EngineOptions,
+    notices: Notices,
 ) -> Results:
     """Rows in original units, from scores or by projecting original rows and coming back."""
     inputs = Inputs(data, table, notices)
@@ -68,11 +106,11 @@ def reconstruct(
     names = list(model.columns)
     if (source or _sees(model, inputs)) == "rows":
         wanted = _model_columns(model, inputs)
-        return _apply(model, inputs, wanted, lambda X: model.reconstruct(model.project(X)), names, options)
+        return _apply(model, inputs, wanted, lambda X: model.reconstruct(model.project(X)), names, options, engine)
     if options.with_error:
         raise UsageError("--with-error needs the original rows, the input holds scores", "give the original rows")
     found = _score_columns(model, inputs, options.components)
-    return _apply(model, inputs, Wanted(tuple(found)), model.reconstruct, names, options)
+    return _apply(model, inputs, Wanted(tuple(found)), model.reconstruct, names, options, engine)
 
 
 def write(results: Results, output: OutputOptions, model_path: str | None) -> None:
@@ -80,8 +118,8 @@ def write(results: Results, output: OutputOptions, model_path: str | None) -> No
     inputs = [*results.inputs.paths, *([model_path] if model_path else [])]
     with open_sink(output.output, no_clobber=output.no_clobber, inputs=inputs) as sink:
         writer = open_writer(output, sink, results.kept, results.names)
-        for kept, values in results.batches:
-            writer.write(kept, values)
+        for formatted in results.each(writer.format):
+            writer.put(formatted)
         writer.close()
 
 
@@ -92,11 +130,12 @@ def _apply(
     function: Callable[[Array], Array],
     names: list[str],
     options: ApplyOptions,
+    engine: EngineOptions,
 ) -> Results:
     keep = inputs.keep(options.keep, options.keep_all)
     wanted = Wanted(wanted.names, wanted.booleans, wanted.by_position, keep)
     policy = options.missing or ("keep" if model.meta.get("missing") == "drop" else "error")
-    tally, errors = Tally(), ErrorSum()
+    tally = Tally()
     if options.with_error:
         names = [*names, "squared_error"]
 
@@ -105,25 +144,30 @@ def _apply(
             values = function(X)
         return np.column_stack([values, model.squared_error(X)]) if options.with_error else values
 
-    def batches() -> Iterator[tuple[Sequence[Any], Array]]:
+    def batches(run: Runner) -> Iterator[Placed]:
         first_row = 0
-        for batch in checked_batches(inputs, wanted, tally, eager=True):
+        for batch in checked_batches(inputs, wanted, tally, eager=True, run=run):
             if batch.incomplete is not None and policy == "error":
                 raise DataError(
                     f"{tally.places[0]}: missing cell in column {show(next(iter(tally.cells)))}",
                     "--missing keep leaves such rows in, with empty cells",
                 )
-            X = batch.X if batch.incomplete is None else np.where(batch.incomplete[:, None], 0.0, batch.X)
-            values = by_block(compute, X, first_row)
-            first_row += len(X)
-            if options.with_error:
-                errors.add(values[:, -1] if batch.incomplete is None else values[~batch.incomplete, -1])
-            _check_overflow(values, batch)
-            if batch.incomplete is not None:
-                values[batch.incomplete] = np.nan
-            yield batch.kept, values
+            yield Placed(batch, first_row)
+            first_row += len(batch.X)
 
-    return Results(model, names, inputs.kept_types(keep), batches(), tally, errors, inputs)
+    def score(placed: Placed) -> Scored:
+        batch, holes = placed.batch, placed.batch.incomplete
+        X = batch.X if holes is None else np.where(holes[:, None], 0.0, batch.X)
+        values = by_block(compute, X, placed.first_row)
+        _check_overflow(values, batch)
+        errors = values[:, -1] if options.with_error else NONE
+        if holes is not None:
+            values[holes] = np.nan
+            errors = errors[~holes] if options.with_error else NONE
+        return values, errors
+
+    kept = inputs.kept_types(keep)
+    return Results(model, names, kept, tally, ErrorSum(), inputs, engine, batches, score)
 
 
 def _check_overflow(values: Array, batch: Checked) -> None:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from pcatool.errors import RefusedError
 from pcatool.model import Model
-from pcatool.notices import Notices
-from pcatool.options import FitOptions, SelectOptions, TableOptions
-from pcatool.pipeline.fit import Fitted, model_or_fit_of
-from pcatool.readers.tables import Inputs
+from pcatool.pipeline.fit import Fitted, Job, model_or_fit_of
 from pcatool.render.pictures import picture_form, scree_picture
 from pcatool.render.summary import how_fitted
 from pcatool.rules.base import Evidence
@@ -42,20 +38,12 @@ def draw_scree(model: Model, output: str, *, no_clobber: bool = False, inputs: S
     write_whole(output, picture, no_clobber=no_clobber, inputs=inputs)
 
 
-def fit_and_draw(
-    data: Any,
-    table: TableOptions,
-    select: SelectOptions,
-    options: FitOptions,
-    output: str,
-    no_clobber: bool,
-    notices: Notices,
-) -> Model:
+def fit_and_draw(job: Job, output: str, *, no_clobber: bool) -> Model:
     """The same for a model or data by name; what cannot be drawn or written is refused before the work."""
     picture_form(output)
-    inputs = Inputs(data, table, notices)
+    inputs = job.open()
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
-    model = model_or_fit_of(inputs, select, options, notices).model
+    model = model_or_fit_of(job, inputs).model
     draw_scree(model, output, no_clobber=no_clobber, inputs=inputs.paths)
     return model
 

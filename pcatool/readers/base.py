@@ -92,6 +92,10 @@ class Table(Protocol):
         """The Arrow type in which a column is passed through."""
         ...
 
+    def ready(self) -> bool:
+        """Can more rows, or their end, be handed out without waiting for them to arrive?"""
+        ...
+
     def parts(self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool) -> Iterator[Part]:
         """All rows in order; `eager` hands out what has arrived instead of waiting for a full block."""
         ...

@@ -68,6 +68,9 @@ class CsvTable:
     def kept_type(self, column: int) -> pa.DataType:
         return TEXT
 
+    def ready(self) -> bool:
+        return self._cutter.ready()
+
     def parts(self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool) -> Iterator[Part]:
         parser = ChunkParser(
             self.name, self.dialect, len(self.columns), tuple(features), tuple(kept), not self.nameless

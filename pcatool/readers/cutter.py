@@ -57,6 +57,14 @@ class Cutter:
         if self._buffer:
             self._look(last=False)
 
+    def ready(self) -> bool:
+        """Is there a whole row, or the end? Takes what has arrived, and does not wait for more."""
+        while not len(self._ends) and not self._done:
+            if not self._stream.ready():
+                return False
+            self._fill(1, eager=True)
+        return True
+
     def peek(self, most: int, *, eager: bool = False) -> Chunk | None:
         """Up to `most` rows, None at the end. Fewer when the input ends, or when `eager` and no more has arrived."""
         while len(self._ends) < most and not self._done and not self._enough_bytes():

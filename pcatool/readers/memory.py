@@ -82,6 +82,9 @@ class ArrayTable:
     def kept_type(self, column: int) -> pa.DataType:
         return pa.from_numpy_dtype(self._array.dtype)
 
+    def ready(self) -> bool:
+        return True
+
     def parts(self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool) -> Iterator[Part]:
         height = block_rows(len(features))
         chosen = [f.column for f in features]
@@ -124,6 +127,9 @@ class ArrowTable:
 
     def kept_type(self, column: int) -> pa.DataType:
         return self._table.schema.field(column).type
+
+    def ready(self) -> bool:
+        return True
 
     def parts(self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool) -> Iterator[Part]:
         needed = sorted({f.column for f in features} | set(kept))

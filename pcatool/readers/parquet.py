@@ -77,6 +77,9 @@ class ParquetTable:
     def kept_type(self, column: int) -> pa.DataType:
         return self._schema.field(column).type
 
+    def ready(self) -> bool:
+        return True
+
     def parts(self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool) -> Iterator[Part]:
         needed = sorted({f.column for f in features} | set(kept))
         first_row = 0

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.blocks import Runner, in_turn
 from pcatool.errors import BadCell, DataError, show
 from pcatool.model import Array
-from pcatool.readers.base import MEND, Batch
+from pcatool.readers.base import MEND, Batch, Part
 from pcatool.readers.tables import Inputs, Wanted
 
 __all__ = ["Checked", "Tally", "checked_batches", "complete_rows"]
@@ -59,15 +60,26 @@ class Checked:
     incomplete: NDArray[np.bool_] | None  # rows with a missing cell; None when there is none
 
 
-def checked_batches(inputs: Inputs, wanted: Wanted, tally: Tally, *, eager: bool) -> Iterator[Checked]:
-    """All rows of all inputs, in order. An infinite cell is refused; missing ones are counted and marked."""
+def checked_batches(
+    inputs: Inputs, wanted: Wanted, tally: Tally, *, eager: bool, run: Runner = in_turn
+) -> Iterator[Checked]:
+    """All rows of all inputs, in order. An infinite cell is refused; missing ones are counted and marked.
+
+    Cutting the inputs into parts is done here, parsing them wherever `run` does it.
+    """
     types = inputs.kept_types(wanted.kept)
-    for table, features, kept in inputs.tables(wanted):
-        for part in table.parts(features, kept, eager=eager):
-            batch = part.batch()
-            tally.rows += len(batch.X)
-            incomplete = _incomplete(batch, tally, wanted.names)
-            yield Checked(batch.X, inputs.as_first(batch.kept, types, table.name), batch.place, incomplete)
+
+    def parts() -> Iterator[tuple[str, Part]]:
+        for table, features, kept in inputs.tables(wanted):
+            yield from ((table.name, part) for part in table.parts(features, kept, eager=eager))
+
+    def parsed(named: tuple[str, Part]) -> Batch:
+        batch = named[1].batch()
+        return replace(batch, kept=inputs.as_first(batch.kept, types, named[0]))
+
+    for batch in run(parsed, parts(), ready=inputs.ready if eager else None):
+        tally.rows += len(batch.X)
+        yield Checked(batch.X, batch.kept, batch.place, _incomplete(batch, tally, wanted.names))
 
 
 def _incomplete(batch: Batch, tally: Tally, names: Sequence[str]) -> NDArray[np.bool_] | None:
@@ -84,12 +96,14 @@ def _incomplete(batch: Batch, tally: Tally, names: Sequence[str]) -> NDArray[np.
     return rows
 
 
-def complete_rows(inputs: Inputs, wanted: Wanted, policy: str, tally: Tally, *, weighted: bool) -> Iterator[Array]:
+def complete_rows(
+    inputs: Inputs, wanted: Wanted, policy: str, tally: Tally, *, weighted: bool, run: Runner = in_turn
+) -> Iterator[Array]:
     """Rows for a fit: incomplete ones are dropped, or refused once all of them have been counted.
 
     With weights in the last column, rows of weight 0 stand for nothing and are left out.
     """
-    for batch in checked_batches(inputs, wanted, tally, eager=False):
+    for batch in checked_batches(inputs, wanted, tally, eager=False, run=run):
         if policy == "error" and tally.incomplete:
             continue
         if weighted:

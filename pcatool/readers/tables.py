@@ -43,6 +43,7 @@ class Inputs:
         self._inputs: list[Input] = []
         self.model: Opened | None = None
         self._opened: Opened | None = None
+        self._current: Table | None = None
         if not _is_paths(data):
             from pcatool.readers.memory import in_memory
 
@@ -127,6 +128,7 @@ class Inputs:
         table = self.first
         try:
             while True:
+                self._current = table
                 yield table, self._match(table, wanted), match_columns(wanted.kept, table.columns, table.name)
                 self.close()
                 if not self._waiting:
@@ -134,6 +136,10 @@ class Inputs:
                 table = self._read(self._open())
         finally:
             self.close()
+
+    def ready(self) -> bool:
+        """Can something more of the input being read be handed out at once?"""
+        return self._current is None or self._current.ready()
 
     def close(self) -> None:
         if self._opened is not None:

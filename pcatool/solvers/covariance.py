@@ -35,9 +35,10 @@ class Covariance:
         return Estimate("1", 8 * (9 * d * d) + (32 << 20))
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
-        moments = gather(rows)
-        if moments is None:
+        origin = rows.origin
+        if origin is None:
             raise nothing_to_fit()
+        moments = gather(rows.map(lambda X, w: Moments.of_block(X, origin, w), size=8 * problem.d**2))
         return self.finish(moments, problem)
 
     def finish(self, moments: Moments, problem: Problem) -> Solution:

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
-from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectral import EPS
 from pcatool.model import Array
@@ -63,8 +63,7 @@ class Randomized:
         if problem.d <= min(k + EXTRA, WHOLE):
             return Covariance().solve(rows, problem)  # the subspace would be the whole space
         rows.several_passes()
-        with threads(factorisation_threads(problem.d)):
-            return self._solve(rows, problem)
+        return self._solve(rows, problem)
 
     def _solve(self, rows: Rows, problem: Problem) -> Solution:
         centre, squares = _column_moments(rows)
@@ -80,12 +79,12 @@ class Randomized:
         check_solvable(problem, centre.rows, divisor, constant, variances, total)
 
         def apply(V: Array) -> Array:
-            W = np.zeros_like(V)
-            for X, w in rows:
+            def of_block(X: Array, w: Array | None) -> Array:
                 # Through the origin, since the mean as one double has lost what a small spread far out needs.
                 Y = ((X - centre.origin) - (centre.high + centre.low) if problem.center else X) / sigma
-                W += Y.T @ (Y @ V if w is None else w[:, None] * (Y @ V))
-            return W / safe
+                return np.asarray(Y.T @ (Y @ V if w is None else w[:, None] * (Y @ V)))
+
+            return sum(rows.map(of_block, size=V.nbytes), np.zeros_like(V)) / safe
 
         most = min(centre.rows - problem.center, problem.d)
         # To unit trace: squares of residuals must neither overflow nor underflow.
@@ -109,20 +108,20 @@ class Ritz:
 
 def _column_moments(rows: Rows) -> tuple[Centre, Array]:
     """Centre and sums of squares of the columns, without their products."""
-    centre: Centre | None = None
-    squares = np.zeros(0)
-    for X, w in rows:
-        part, Y, rest = center_block(X, X[0].copy() if centre is None else centre.origin, w)
-        with np.errstate(over="ignore", invalid="ignore"):
-            own = np.einsum("ij,ij->j", Y, Y) - rest * rest / part.weight
-            if centre is None:
-                centre, squares = part, own
-            else:
-                centre, delta, weight = centre.merge(part)
-                squares = squares + own + delta * delta * weight
-    if centre is None:
+    origin = rows.origin
+    if origin is None:
         raise nothing_to_fit()
-    return centre, squares
+
+    def of_block(X: Array, w: Array | None) -> tuple[Centre, Array]:
+        centre, Y, rest = center_block(X, origin, w)
+        return centre, np.einsum("ij,ij->j", Y, Y) - rest * rest / centre.weight
+
+    def merged(one: tuple[Centre, Array], other: tuple[Centre, Array]) -> tuple[Centre, Array]:
+        centre, delta, weight = one[0].merge(other[0])
+        return centre, one[1] + other[1] + delta * delta * weight
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        return reduce(merged, rows.map(of_block, size=8 * len(origin)))
 
 
 def _leading(apply: Callable[[Array], Array], problem: Problem, most: int) -> Ritz:

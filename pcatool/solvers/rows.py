@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO
+from typing import IO, TypeVar
 
 import numpy as np
 
+from pcatool.blocks import Runner, in_turn
 from pcatool.errors import FileError, RefusedError
 from pcatool.memory import size_text
 from pcatool.model import Array
 
 __all__ = ["SMALL_BYTES", "Block", "Rows"]
 
+Result = TypeVar("Result")
+
 # Data up to this size are held in memory while they are read, whatever the route they came by.
 SMALL_BYTES = 32 << 20
 
 # As read and centred: what a solver that holds all rows needs of them at least.
 COPIES = 2
+
+# Results of blocks that wait to be merged take no more than this together, if they are more than one.
+WAITING_BYTES = 512 << 20
 
 Blocks = Iterable[Array]
 Block = tuple[Array, Array | None]
@@ -39,10 +45,12 @@ class Rows:
         hold_rows: int = 0,
         limit: int | None = None,
         reread: Callable[[], Blocks] | None = None,
+        run: Runner = in_turn,
     ) -> None:
         self._weighted = weighted
         self._rest = iter(blocks)
         self._reread = reread
+        self._run = run
         self._limit = limit
         self._held: list[Array] = []
         self._spool: IO[bytes] | None = None
@@ -57,6 +65,7 @@ class Rows:
             if size > SMALL_BYTES and count > hold_rows:
                 self.complete = False
                 break
+        self.origin = self._split(self._held[0])[0][0].copy() if self._held else None  # the first row
         self.n = count if self.complete else None
         self.small = self.complete and size <= SMALL_BYTES
 
@@ -74,9 +83,26 @@ class Rows:
         if not self.complete and self._reread is None:
             self._spool = tempfile.TemporaryFile()
 
-    def __iter__(self) -> Iterator[Block]:
+    def map(self, function: Callable[[Array, Array | None], Result], *, size: int, height: int = 0) -> Iterator[Result]:
+        """`function` of every block and its weights, in order; of several joined until they have `height` rows.
+
+        A block takes `size` bytes while it is worked on and after. Several are worked on at once, each by one thread.
+        """
+
+        def work(blocks: list[Array]) -> Result:
+            return function(*self._split(blocks[0] if len(blocks) == 1 else np.concatenate(blocks)))
+
+        return self._run(work, self._joined(height), most=max(WAITING_BYTES // size, 1))
+
+    def _joined(self, height: int) -> Iterator[list[Array]]:
+        waiting: list[Array] = []
         for block in self._blocks():
-            yield self._split(block)
+            waiting.append(block)
+            if sum(map(len, waiting)) >= height:
+                yield waiting
+                waiting = []
+        if waiting:
+            yield waiting
 
     def _split(self, block: Array) -> Block:
         return (block[:, :-1], block[:, -1]) if self._weighted else (block, None)

@@ -11,18 +11,17 @@ Demmel, Grigori, Hoemmen, Langou 2012, SIAM J. Sci. Comput. 34(1).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
-from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectral import of_factor, triangle
 from pcatool.model import Array
 from pcatool.solvers.base import Estimate, Problem, Solution, nothing_to_fit
 from pcatool.solvers.factor import finish
-from pcatool.solvers.rows import Block, Rows
+from pcatool.solvers.rows import Rows
 
 __all__ = ["TSQR", "Triangle"]
 
@@ -54,32 +53,11 @@ class TSQR:
         return Estimate("1", 8 * 12 * d * d + (32 << 20))
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
-        running: Triangle | None = None
-        with threads(factorisation_threads(problem.d)):
-            for X, w in _grouped(rows, 2 * problem.d):
-                part = Triangle.of_block(X, X[0].copy() if running is None else running.centre.origin, w)
-                running = part if running is None else running.merge(part)
-        if running is None:
+        origin = rows.origin
+        if origin is None:
             raise nothing_to_fit()
+        d = problem.d
+        # Blocks joined until they are so tall that reducing them outweighs merging the triangles.
+        triangles = rows.map(lambda X, w: Triangle.of_block(X, origin, w), size=24 * d * d, height=2 * d)
+        running = reduce(Triangle.merge, triangles)
         return finish(running.centre, running.R, problem, of_factor)
-
-
-def _grouped(rows: Iterable[Block], height: int) -> Iterator[Block]:
-    """Blocks joined until they are tall enough that reducing them outweighs merging the triangles."""
-    waiting: list[Block] = []
-    count = 0
-    for block in rows:
-        waiting.append(block)
-        count += len(block[0])
-        if count >= height:
-            yield _joined(waiting)
-            waiting, count = [], 0
-    if waiting:
-        yield _joined(waiting)
-
-
-def _joined(blocks: list[Block]) -> Block:
-    if len(blocks) == 1:
-        return blocks[0]
-    weights = [w for _, w in blocks if w is not None]
-    return np.concatenate([X for X, _ in blocks]), np.concatenate(weights) if weights else None

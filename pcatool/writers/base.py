@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +25,10 @@ Kept = Sequence[tuple[str, pa.DataType]]
 Values = NDArray[np.float64]
 
 
-class Writer(Protocol):
+class Writer(ABC):
     """A table in one format, block by block: columns passed through first, then float64 results, NaN for missing."""
 
+    @abstractmethod
     def __init__(
         self,
         sink: Sink,
@@ -37,18 +39,24 @@ class Writer(Protocol):
         float_format: str | None = None,
     ) -> None: ...
 
-    def write(self, kept: Sequence[pa.Array], values: Values) -> None:
-        """Rows: kept columns of length n_b, values (n_b, m)."""
+    @abstractmethod
+    def format(self, kept: Sequence[pa.Array], values: Values) -> Any:
+        """What becomes of rows: kept columns of length n_b, values (n_b, m). Threads call it, so it changes nothing."""
 
+    @abstractmethod
+    def put(self, formatted: Any) -> None:
+        """Take formatted rows, in order."""
+
+    @abstractmethod
     def close(self) -> None:
         """Finish the table; the sink stays open."""
 
+    def write(self, kept: Sequence[pa.Array], values: Values) -> None:
+        self.put(self.format(kept, values))
 
-class TextWriter:
-    """A format that is a text for each block, one after the other.
 
-    `format` depends on nothing but its arguments, so threads may call it; `put` takes the results in order.
-    """
+class TextWriter(Writer):
+    """A format that is a text for each block, one after the other."""
 
     def __init__(
         self,
@@ -68,24 +76,20 @@ class TextWriter:
         """What stands before the rows."""
         return b""
 
+    @abstractmethod
     def format_slice(self, kept: Sequence[pa.Array], values: Values) -> Data:
         """A few thousand rows as text."""
-        raise NotImplementedError
 
     def format(self, kept: Sequence[pa.Array], values: Values) -> Data:
-        """A block of rows as text."""
         rows = slices(len(values))
         return b"".join(self.format_slice([column[part] for column in kept], values[part]) for part in rows)
 
-    def put(self, data: Data) -> None:
-        """Send a formatted block on at once; the first one takes the header along."""
+    def put(self, formatted: Data) -> None:
+        """Send a block on at once; the first one takes the header along."""
         if self._header:
-            data, self._header = self._header + data, b""
-        if data:
-            self._sink.write(data)
-
-    def write(self, kept: Sequence[pa.Array], values: Values) -> None:
-        self.put(self.format(kept, values))
+            formatted, self._header = self._header + formatted, b""
+        if formatted:
+            self._sink.write(formatted)
 
     def close(self) -> None:
         self.put(b"")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pcatool.errors import UsageError, show
-from pcatool.writers.base import Kept, Values, output_names
+from pcatool.writers.base import Kept, Values, Writer, output_names
 from pcatool.writers.cells import floats
 from pcatool.writers.compression import Drain
 from pcatool.writers.sink import Sink
@@ -26,7 +26,7 @@ TEXT_BYTES = 64
 LIST_LENGTH = 256
 
 
-class ParquetWriter:
+class ParquetWriter(Writer):
     """Kept columns with their types, results as float64 with null for missing.
 
     Rows are collected into full row groups, so the file does not depend on how they came; Arrow puts no time or host
@@ -56,7 +56,11 @@ class ParquetWriter:
         self._kept: list[Sequence[pa.Array]] = []
         self._values = np.empty((len(names), self._rows))
 
-    def write(self, kept: Sequence[pa.Array], values: Values) -> None:
+    def format(self, kept: Sequence[pa.Array], values: Values) -> tuple[Sequence[pa.Array], Values]:
+        return kept, values
+
+    def put(self, formatted: tuple[Sequence[pa.Array], Values]) -> None:
+        kept, values = formatted
         start = 0
         while start < len(values):
             stop = min(start + self._rows - self._filled, len(values))
