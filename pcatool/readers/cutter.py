@@ -39,7 +39,7 @@ class Cutter:
         self.name = name
         self._stream = stream
         self._row_ends = RowEnds(dialect)
-        self._buffer = bytearray()
+        self._buffer = b""
         self._at = 0  # where in the buffer the first row begins that was not handed out
         self._ends = NONE  # of the rows from there on
         self._line = 1  # of the input, there
@@ -52,7 +52,7 @@ class Cutter:
         for _ in range(lines):
             while (end := LINE_END.search(self._buffer)) is None and (data := self._stream.read(READ)):
                 self._buffer += data
-            del self._buffer[: end.end() if end else None]
+            self._buffer = self._buffer[end.end() :] if end else b""
             self._line += 1
         if self._buffer:
             self._look(last=False)
@@ -76,16 +76,15 @@ class Cutter:
             return None
         within = int(np.searchsorted(self._ends[:count], self._at + MOST_BYTES, side="right"))
         count = max(within, 1)
-        with memoryview(self._buffer) as view:
-            return Chunk(bytes(view[self._at : int(self._ends[count - 1])]), count, self._line)
+        return Chunk(self._buffer[self._at : int(self._ends[count - 1])], count, self._line)
 
     def rows(self, most: int, *, eager: bool = False) -> Chunk | None:
         """The same rows, handed out."""
         chunk = self.peek(most, eager=eager)
         if chunk is not None:
             self._ends = self._ends[chunk.rows :]
+            self._line += chunk.rows if self._row_ends.odd <= self._at else count_lines(chunk.data)
             self._at += len(chunk.data)
-            self._line += count_lines(chunk.data)
             self._bytes_a_row = len(chunk.data) / chunk.rows
         return chunk
 
@@ -98,16 +97,17 @@ class Cutter:
         missing = int((most - len(self._ends)) * self._bytes_a_row * 1.02)
         # A quarter more of what is there: a long row may have to be looked at again from its start.
         wanted = max(READ, min(missing, MOST_BYTES), there >> 2)
-        del self._buffer[: self._at]
+        pieces = [self._buffer[self._at :]]
         self._row_ends.forget(self._at)
         self._ends = self._ends - self._at
         self._at = 0
         enough = there + wanted
         while piece := self._stream.read(enough - there):
-            self._buffer += piece
+            pieces.append(piece)
             there += len(piece)
             if there == enough or (eager and not self._stream.ready()):
                 break
+        self._buffer = b"".join(pieces)
         self._look(last=not piece)
 
     def _look(self, last: bool) -> None:

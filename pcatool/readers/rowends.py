@@ -14,6 +14,8 @@ __all__ = ["NONE", "OpenQuote", "Positions", "RowEnds", "count_lines"]
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 
+SLAB = 1 << 17
+
 Positions = NDArray[np.int64]
 NONE: Positions = np.zeros(0, dtype=np.int64)
 
@@ -41,18 +43,20 @@ class RowEnds:
         self.start = 0  # of the first line that has not ended
         self._seen = 0  # bytes looked at
         self._inside = False  # quotes, after them
+        self.odd = 0  # from there on every line is a row
 
     def forget(self, count: int) -> None:
         """The buffer lost its first bytes."""
         self.start -= count
+        self.odd -= count
         self._seen -= count
 
-    def open_quote(self, data: bytearray) -> int | None:
+    def open_quote(self, data: bytes) -> int | None:
         """Where the quotes were opened that are open at the end."""
         row = self._row.match(data, self.start)
         return None if row is None or row["open"] is None else row.start("open")
 
-    def find(self, data: bytearray, last: bool) -> Positions:
+    def find(self, data: bytes, last: bool) -> Positions:
         """Ends of the rows that were completed since; `last`: nothing follows `data`."""
         # A carriage return may be half of a line end: the next byte tells.
         stop = len(data) if last or not data.endswith(b"\r") else len(data) - 1
@@ -66,26 +70,29 @@ class RowEnds:
             return np.append(ends, len(data))
         return ends
 
-    def _count_quotes(self, data: bytearray, stop: int) -> Positions | None:
+    def _count_quotes(self, data: bytes, stop: int) -> Positions | None:
         """None when a quote stands in an odd place."""
         text = np.frombuffer(data, dtype=np.uint8)
-        fresh = text[self._seen : stop]
-        breaks = np.flatnonzero(fresh == NEWLINE) + self._seen
+        breaks = _places(text, NEWLINE, self._seen, stop)
         if data.find(b"\r", self._seen, stop) >= 0:
-            breaks = _with_lone_returns(text, breaks, np.flatnonzero(fresh == RETURN) + self._seen)
+            breaks = _with_lone_returns(text, breaks, _places(text, RETURN, self._seen, stop))
         inside = self._inside
         if data.find(b'"', self._seen, stop) >= 0:
-            quotes = np.flatnonzero(fresh == QUOTE) + self._seen
+            quotes = _places(text, QUOTE, self._seen, stop)
+            self.odd = int(quotes[-1]) + 1
             if not self._at_field_starts(text, quotes[int(inside) :: 2]):
                 return None
             breaks = breaks[(np.searchsorted(quotes, breaks) + inside) % 2 == 0]
             inside = (len(quotes) + inside) % 2 == 1
         elif inside:
             breaks = NONE
-        ends = breaks[~self._blank(text, breaks)] + 1
+        blank = self._blank(text, breaks)
         self.start = int(breaks[-1]) + 1 if len(breaks) else self.start
         self._seen, self._inside = stop, inside
-        return ends
+        if not blank.any():
+            return breaks + 1
+        self.odd = max(self.odd, int(breaks[blank][-1]) + 1)
+        return breaks[~blank] + 1
 
     def _at_field_starts(self, text: NDArray[np.uint8], opening: Positions) -> bool:
         """Does each quote that should open a field stand at a field's start, or double the one that closed it?"""
@@ -102,7 +109,8 @@ class RowEnds:
         blank: NDArray[np.bool_] = (length == 0) | ((length == 1) & (text[starts] == RETURN))
         return blank
 
-    def _row_by_row(self, data: bytearray, stop: int, last: bool) -> Positions:
+    def _row_by_row(self, data: bytes, stop: int, last: bool) -> Positions:
+        self.odd = len(data)
         ends: list[int] = []
         at = self.start
         self._inside = False
@@ -125,6 +133,13 @@ class RowEnds:
     def _holds_cells(self, row: re.Match[bytes]) -> bool:
         body = row["body"]
         return bool(body.strip(self._padding) if self._dialect.blanks or row["note"] is not None else body)
+
+
+def _places(text: NDArray[np.uint8], byte: int, start: int, stop: int) -> Positions:
+    """Where a byte stands; looked for in slabs that stay in the processor's cache."""
+    slabs = range(start, stop, SLAB)
+    found = [np.flatnonzero(text[at : min(at + SLAB, stop)] == byte) + at for at in slabs]
+    return np.concatenate(found) if found else NONE
 
 
 def _with_lone_returns(text: NDArray[np.uint8], newlines: Positions, returns: Positions) -> Positions:
@@ -150,7 +165,7 @@ def _row_pattern(dialect: Dialect) -> re.Pattern[bytes]:
     return re.compile(row + rb"(?P<end>\r\n|\n|\r|\Z)")
 
 
-def count_lines(data: bytes | bytearray) -> int:
+def count_lines(data: bytes) -> int:
     """Line ends as an editor counts them."""
     lines = data.count(b"\n")
     if b"\r" in data:
