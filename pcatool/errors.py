@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 
 __all__ = [
@@ -40,8 +39,10 @@ def listed(names: Iterable[str], most: int = 5) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like this one, if any is like it; letter case counts for little."""
+    from difflib import get_close_matches
+
     by_lower = {k.lower(): k for k in known}
-    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    found = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[found[0]] if found else None
 
 

@@ -6,17 +6,15 @@ Help, choices, error texts and the shared tests read these tables; the module of
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from pcatool.errors import UsageError, nearest, show
 
 __all__ = ["METHODS", "READERS", "RULES", "SOLVERS", "WRITERS", "Entry", "Registry"]
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One implementation: where it is, what it is in a few words, and how its files are recognised."""
 
     target: str  # "module:attribute"

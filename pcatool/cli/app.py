@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -16,12 +17,9 @@ from pcatool.cli.outcome import print_result, say, tell
 from pcatool.cli.records import command
 from pcatool.cli.usage import sentence
 
-__all__ = ["app", "run"]
+__all__ = ["program", "run"]
 
-app = typer.Typer(
-    name="pcatool",
-    cls=Group,
-    help="""Principal component analysis of tables: fit a model, save it, apply it to new rows.
+HELP = """Principal component analysis of tables: fit a model, save it, apply it to new rows.
 
     Examples:
       pcatool fit sample_data/houses.csv -o houses.npz
@@ -32,15 +30,9 @@ app = typer.Typer(
 
     Tables come from files or a pipe, results go to standard output, all else to standard error. Exit codes: 0 done,
     2 wrong usage, 3 bad data, 4 not a usable model, 5 cannot read or write, 6 refused.
-    'pcatool COMMAND --help' tells more.""",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+    'pcatool COMMAND --help' tells more."""
 
-for module in (fit, transform, reconstruct, explain_variance, scree):
-    command(app, module.run, module.NAME, module.USAGE)
+COMMANDS = (fit, transform, reconstruct, explain_variance, scree)
 
 
 def _version(wanted: bool) -> None:
@@ -49,7 +41,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _main(
     version: Annotated[
         bool, typer.Option("-V", "--version", callback=_version, is_eager=True, help="Print the version.")
@@ -58,21 +49,39 @@ def _main(
     pass
 
 
+def program(commands: Sequence[ModuleType] = COMMANDS) -> Any:
+    """The command tree, or a part of it."""
+    app = typer.Typer(
+        name="pcatool",
+        cls=Group,
+        help=HELP,
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_main)
+    for module in commands:
+        command(app, module.run, module.NAME, module.USAGE)
+    return get_command(app)
+
+
 def run(arguments: Sequence[str]) -> int:
     """The exit code of one run; what went wrong is raised, save a wrong call."""
-    program: Any = get_command(app)
     words = list(arguments)
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
+    named = [module for module in COMMANDS if words[:1] == [module.NAME]]
+    needed = program(named or COMMANDS)  # a branch takes half the time of the whole tree
     try:
         # Not by its `main`, which would turn a closed pipe into exit code 1 before anyone sees it.
-        with program.make_context("pcatool", words) as context:
-            return int(program.invoke(context) or 0)
+        with needed.make_context("pcatool", words) as context:
+            return int(needed.invoke(context) or 0)
     except Exit as done:
         return done.exit_code
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             say(error.format_message())
         else:
-            tell(f"error: {sentence(error, program, words)}")
+            tell(f"error: {sentence(error, program() if named else needed, words)}")
         return 2

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -28,7 +26,9 @@ def guarded(run: Callable[[], int], *, debug: bool) -> int:
 def _code_of(error: BaseException, debug: bool) -> int:
     """What is said of an error, and its exit code."""
     if debug and isinstance(error, Exception):
-        traceback.print_exception(error)
+        from traceback import print_exception
+
+        print_exception(error)
     match error:
         case BrokenPipeError():
             _let_go_of_stdout()  # whoever read the output has what they wanted
@@ -107,6 +107,8 @@ class Speaker(Notices):
     def close(self, facts: Mapping[str, Any], lines: list[str], *, stdout_free: bool) -> None:
         """The closing summary: an object with `--json`, lines on a terminal or with `-v`."""
         if self.general.json:
+            import json
+
             text = json.dumps({**facts, "notes": self.notes, "warnings": self.warnings}, allow_nan=False)
             if stdout_free:
                 print_result(text)

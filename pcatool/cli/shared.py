@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -101,8 +99,7 @@ def is_zip(path: str) -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class Screen:
+class Screen(NamedTuple):
     """What standard output can show."""
 
     terminal: bool
@@ -113,11 +110,13 @@ class Screen:
     @classmethod
     def now(cls) -> Screen:
         """The width and characters of the terminal; colour only where it is seen and wanted."""
+        from shutil import get_terminal_size
+
         encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
         terminal = sys.stdout is not None and sys.stdout.isatty()
         return cls(
             terminal=terminal,
-            width=shutil.get_terminal_size((80, 24)).columns,
+            width=get_terminal_size((80, 24)).columns,
             color=terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
             unicode=encoding.startswith("utf"),
         )

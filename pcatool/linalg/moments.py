@@ -9,8 +9,8 @@ Statistician 37(3)) with the mean held as an unevaluated sum of two doubles.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,7 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     return s, (a - (s - t)) + (b - t)
 
 
-@dataclass(frozen=True)
-class Centre:
+class Centre(NamedTuple):
     """Count and mean of some rows, about an origin that all rows share."""
 
     rows: int
@@ -79,8 +78,7 @@ def center_block(X: Array, origin: Array, w: Array | None = None) -> tuple[Centr
     return Centre(len(X), weight, pairs, origin, high, low, varies), Y, rest
 
 
-@dataclass(frozen=True)
-class Moments:
+class Moments(NamedTuple):
     """The sufficient statistic of PCA for some rows."""
 
     centre: Centre

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +41,7 @@ BACKWARD = 4
 SLAB = 2048
 
 
-@dataclass(frozen=True)
-class Spectrum:
+class Spectrum(NamedTuple):
     """Eigenvalues, descending and not negative, zero past the rank; orthonormal eigenvectors beside them."""
 
     eigenvalues: Array  # (m,)
@@ -63,7 +61,7 @@ class Spectrum:
             return self.leading(k) if k <= m else _completed(self.leading(m), k)
 
         values, error = np.concatenate([self.eigenvalues, zeros]), np.concatenate([self.error, zeros])
-        return replace(self, eigenvalues=values, error=error, leading=leading)
+        return self._replace(eigenvalues=values, error=error, leading=leading)
 
 
 def rank_of(values: NDArray[np.floating[Any]], size: int, noise: float = 0.0) -> int:
@@ -86,6 +84,11 @@ def unit_scale(diagonal: Array) -> Array:
     return np.where(diagonal > 0, np.sqrt(diagonal), 1.0)
 
 
+def middle(values: Array) -> float:
+    """The upper median; numpy's own would import a good part of numpy for it."""
+    return float(np.partition(values, len(values) // 2)[len(values) // 2])
+
+
 def of_scatter(S: Array, noise: Array, wish: Wish) -> Spectrum:
     """Spectrum of a symmetric positive semidefinite S (d, d).
 
@@ -96,7 +99,7 @@ def of_scatter(S: Array, noise: Array, wish: Wish) -> Spectrum:
     with threads(factorisation_threads(d)):
         R = S / scale[:, None] / scale
         scaled = np.linalg.eigvalsh(R)[::-1]
-        rank = rank_of(scaled, d, float(np.median(noise)))
+        rank = rank_of(scaled, d, middle(noise))
         values, vectors = np.linalg.eigh(S)
         values, vectors = values[::-1], vectors[:, ::-1]
     weight = np.abs(vectors) * scale[:, None]
@@ -108,7 +111,7 @@ def of_scatter(S: Array, noise: Array, wish: Wish) -> Spectrum:
             return graded
         # Dependent columns: what rounding left of one of large scale may outweigh a whole one of small scale.
         plain = 2 * d * float(noise.max()) * float(np.trace(S)) + backward(d, values[0])
-        return replace(graded, error=graded.error + d * plain)
+        return graded._replace(error=graded.error + d * plain)
     rank = _positive(values, rank)
     return Spectrum(_clipped(values, rank), _first(vectors), rank, "eigh", error)
 
@@ -146,7 +149,7 @@ def of_gram(F: Array, noise: Array, rows: int, wish: Wish) -> Spectrum:
     scale = np.where(length > 0, length, 1.0)
     with threads(factorisation_threads(r)):
         scaled = np.linalg.eigvalsh(_gram(F, 1.0 / scale))[::-1]
-        rank = rank_of(scaled, d, float(np.median(noise)))
+        rank = rank_of(scaled, d, middle(noise))
         values, U = np.linalg.eigh(_gram(F, None))
         values, U = values[::-1], U[:, ::-1]
     error = np.full(r, 2 * float((noise * length) @ length) + backward(r, values[0]))
@@ -172,7 +175,7 @@ def _graded_factor(F: Array, length: Array, rank: int, most: int, smallest: floa
     # Dependent columns, as in of_scatter.
     s = np.sqrt(graded.eigenvalues)
     plain = 2 * s * (float(noise @ length) + backward(d, float(np.linalg.norm(length))))
-    return replace(graded, error=graded.error + d * plain)
+    return graded._replace(error=graded.error + d * plain)
 
 
 def _gram(F: Array, scale: Array | None) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pcatool.blocks import Runner, in_turn
 from pcatool.model import Array, Model
@@ -12,8 +12,7 @@ from pcatool.rules.base import Evidence
 __all__ = ["NOTHING_MORE", "Fit", "Supply"]
 
 
-@dataclass(frozen=True)
-class Supply:
+class Supply(NamedTuple):
     """What a fit may ask of where its rows come from, and of who works on them."""
 
     limit: int | None = None  # bytes of memory
@@ -25,8 +24,7 @@ class Supply:
 NOTHING_MORE = Supply()
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(NamedTuple):
     """A model, and what the rules for k looked at."""
 
     model: Model

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,8 +34,7 @@ CHEAP = 256
 STABLER = "svd"
 
 
-@dataclass(frozen=True)
-class Solved:
+class Solved(NamedTuple):
     """A solution, how it came about, and how many of its components are kept."""
 
     name: str

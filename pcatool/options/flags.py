@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import Any, NamedTuple
 
 from pcatool.errors import UsageError, show
 from pcatool.registry import Registry
@@ -12,8 +12,7 @@ from pcatool.registry import Registry
 __all__ = ["Flag", "names_of", "option", "require"]
 
 
-@dataclass(frozen=True)
-class Flag:
+class Flag(NamedTuple):
     """How a field is spelled and explained on the command line."""
 
     names: tuple[str, ...]

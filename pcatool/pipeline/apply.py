@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -55,8 +55,7 @@ class Results:
                 yield result
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(NamedTuple):
     """A batch and the number of its first row, which says where in a block it lies."""
 
     batch: Checked

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import fields
+from typing import Any, NamedTuple
 
 from pcatool import modelfile
 from pcatool.blocks import Runner, recut
@@ -30,8 +30,7 @@ __all__ = ["Fitted", "Job", "fit", "fit_and_save", "model_or_fit", "model_or_fit
 SMALL_JOB = 256 << 20
 
 
-@dataclass(frozen=True)
-class Fitted:
+class Fitted(NamedTuple):
     """A model, and what was read for it."""
 
     model: Model
@@ -39,8 +38,7 @@ class Fitted:
     evidence: Evidence | None = None  # of data just fitted; a model read from a file has its own
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """The data of a fit, and everything that was asked of it."""
 
     data: Any  # paths, or something in memory

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,8 +15,7 @@ __all__ = ["MEND", "Batch", "Column", "Feature", "Part", "Table", "all_finite", 
 MEND = "mend the cell, fit without the column (-x), or name the value with --null-value if it means missing"
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One column of a table as it lies there."""
 
     name: str
@@ -28,8 +26,7 @@ class Column:
     remedy: str = ""  # dressed: the options that read it
 
 
-@dataclass(frozen=True)
-class Feature:
+class Feature(NamedTuple):
     """One column of X: which table column it comes from, and how."""
 
     name: str
@@ -38,8 +35,7 @@ class Feature:
     boolean: bool = False
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """Some whole rows."""
 
     X: Array  # (n, d) NaN where a cell is missing

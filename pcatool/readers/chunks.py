@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,8 +24,7 @@ from pcatool.readers.wide import WIDE, read_wide
 __all__ = ["ChunkParser", "CsvPart"]
 
 
-@dataclass(frozen=True)
-class Parsed:
+class Parsed(NamedTuple):
     """A chunk in numbers."""
 
     X: Array  # (n, d) NaN where a cell is missing

@@ -53,10 +53,14 @@ class CsvTable:
 
     def profile(self) -> tuple[Column, ...]:
         """Kinds of the columns, judged by the first block of rows; that block is still to be read."""
-        chunk = self._cutter.peek(block_rows(len(self.columns)))
+        first = self._cutter.peek(1)
         names = [c.name for c in self.columns]
-        if chunk is None:
+        if first is None:
             return tuple(Column(name, "empty") for name in names)
+        if kinds.all_numbers(first, len(names), self.dialect, self.name):
+            return tuple(Column(name) for name in names)
+        chunk = self._cutter.peek(block_rows(len(names)))
+        assert chunk is not None
         return kinds.profile(chunk, names, self.dialect, self.name, not self.nameless)
 
     def expected_rows(self) -> int | None:

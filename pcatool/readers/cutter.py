@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ LONGEST_ROW = 1 << 27
 LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Some whole rows as bytes, and the line of the input on which they begin."""
 
     data: bytes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from pcatool.readers.arrow_csv import TEXT, ArrowCsv
@@ -11,10 +12,19 @@ from pcatool.readers.base import Column
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.dressing import dressing
-from pcatool.readers.exact import BOOLEANS, check_utf8, parse
+from pcatool.readers.exact import BOOLEANS, check_utf8, parse, rows_of
 from pcatool.readers.wide import WIDE, holds_nothing, read_wide
 
-__all__ = ["column_of_cells", "profile"]
+__all__ = ["all_numbers", "column_of_cells", "profile"]
+
+
+def all_numbers(first: Chunk, width: int, dialect: Dialect, name: str) -> bool:
+    """Does the first row alone tell that every column holds numbers? It does in most tables."""
+    if width >= WIDE and not (dialect.dressed or dialect.numeric_null):
+        row = read_wide(first, dialect, width)
+        return row is not None and bool(np.isfinite(row).all())
+    _, cells = next(rows_of(first, dialect, name))
+    return len(cells) == width and all(_is_number(cell, dialect) for cell in cells)
 
 
 def profile(chunk: Chunk, names: Sequence[str], dialect: Dialect, name: str, has_header: bool) -> tuple[Column, ...]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -95,8 +94,7 @@ class ArrayTable:
             yield ArrayPart(np.asfortranarray(X, dtype=np.float64), [pa.array(rows[:, c]) for c in kept], at)
 
 
-@dataclass(frozen=True)
-class ArrayPart:
+class ArrayPart(NamedTuple):
     """Some rows of an array."""
 
     X: Array

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -106,8 +105,7 @@ def _count_leaves(kind: pa.DataType) -> int:
     return sum(_count_leaves(kind.field(i).type) for i in range(kind.num_fields))
 
 
-@dataclass(frozen=True)
-class ArrowPart:
+class ArrowPart(NamedTuple):
     """Some rows as Arrow columns."""
 
     name: str

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
+from typing import NamedTuple
 
 from pcatool.errors import FileError, UsageError, show
 from pcatool.registry import READERS
@@ -18,8 +18,7 @@ STDIN = "-"
 COMPRESSED = (".gz", ".bz2", ".zst", ".zstd")
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(NamedTuple):
     """One input by name, not yet opened."""
 
     path: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +50,7 @@ class Tally:
         )
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(NamedTuple):
     """A batch whose cells are finite, save in the incomplete rows."""
 
     X: Array
@@ -75,7 +74,7 @@ def checked_batches(
 
     def parsed(named: tuple[str, Part]) -> Batch:
         batch = named[1].batch()
-        return replace(batch, kept=inputs.as_first(batch.kept, types, named[0]))
+        return batch._replace(kept=inputs.as_first(batch.kept, types, named[0]))
 
     for batch in run(parsed, parts(), ready=inputs.ready if eager else None):
         tally.rows += len(batch.X)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pcatool.errors import DataError, show
 from pcatool.notices import Notices
@@ -20,8 +19,7 @@ from pcatool.registry import READERS
 __all__ = ["Inputs", "Wanted"]
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What is taken from every input: features, and columns passed through."""
 
     names: tuple[str, ...]

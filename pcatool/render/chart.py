@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,7 @@ DIGITS = 5  # of an eigenvalue; the table has more
 CYAN, MAGENTA = "\x1b[36m", "\x1b[35m"
 
 
-@dataclass(frozen=True)
-class Glyphs:
+class Glyphs(NamedTuple):
     """What a chart is drawn with."""
 
     full: str

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,8 +103,7 @@ def as_table(columns: Columns, caption: str, width: int | None, color: bool, das
     return "\n".join(lines) + "\n"
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One column as text."""
 
     name: str

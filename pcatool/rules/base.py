@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from pcatool.registry import RULES
 __all__ = ["Choice", "Evidence", "Rule", "above", "decide", "first", "split_rule"]
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """All a rule may look at."""
 
     eigenvalues: Array  # every eigenvalue known, descending, 0 past the rank
@@ -58,8 +57,7 @@ class Evidence:
         return self.spectrum / self.total_variance
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """A number of components and the one line that says why."""
 
     k: int

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +36,7 @@ MOST_COUNTED = 1 << 53
 SMALLEST = 4 * float(np.finfo(np.float64).tiny)
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """All that may decide how a fit is solved: nothing of the route, the load or the machine."""
 
     columns: tuple[str, ...]
@@ -65,8 +63,7 @@ class Problem:
         return centre.weight - self.ddof
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(NamedTuple):
     """Mean, scale and spectrum of the data; which components are kept is not decided here."""
 
     n: int
@@ -84,8 +81,7 @@ class Solution:
     counted: int  # rows as the rules for k count them: with frequency weights, what they add up to
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """What a solver will need: passes over the data, and bytes of memory at the most beyond the program itself."""
 
     passes: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pcatool.errors import RefusedError
 from pcatool.memory import size_text
@@ -18,8 +18,7 @@ PROGRAM = 100 << 20
 SOME = 32
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """One solver's part: why it was taken, how often the data are read, and memory at the peak."""
 
     solver: str

@@ -11,8 +11,8 @@ Musco and Musco 2015, NeurIPS 28; Halko, Martinsson, Tropp 2011, SIAM Review 53(
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
@@ -92,8 +92,7 @@ class Randomized:
         return _solution(centre, mean, sigma, variances, total, space, problem, apply)
 
 
-@dataclass(frozen=True)
-class Ritz:
+class Ritz(NamedTuple):
     """Approximate eigenpairs and what is proven of them."""
 
     values: Array  # (m,)

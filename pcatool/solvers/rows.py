@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TypeVar
 
@@ -81,7 +80,9 @@ class Rows:
     def several_passes(self) -> None:
         """Ask, before the first pass, to be able to iterate more than once."""
         if not self.complete and self._reread is None:
-            self._spool = tempfile.TemporaryFile()
+            from tempfile import TemporaryFile
+
+            self._spool = TemporaryFile()
 
     def map(self, function: Callable[[Array, Array | None], Result], *, size: int, height: int = 0) -> Iterator[Result]:
         """`function` of every block and its weights, in order; of several joined until they have `height` rows.
@@ -133,7 +134,9 @@ class Rows:
             try:
                 self._spool.write(np.ascontiguousarray(block.T).data)
             except OSError as error:
-                raise FileError.from_os(tempfile.gettempdir(), "spool rows to", error) from None
+                from tempfile import gettempdir
+
+                raise FileError.from_os(gettempdir(), "spool rows to", error) from None
             self._spooled.append(len(block))
         return block
 

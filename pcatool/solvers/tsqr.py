@@ -11,8 +11,8 @@ Demmel, Grigori, Hoemmen, Langou 2012, SIAM J. Sci. Comput. 34(1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,7 @@ from pcatool.solvers.rows import Rows
 __all__ = ["TSQR", "Triangle"]
 
 
-@dataclass(frozen=True)
-class Triangle:
+class Triangle(NamedTuple):
     """Centre of some rows and the R factor of the rows about it."""
 
     centre: Centre

@@ -9,8 +9,8 @@ import stat
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pcatool.errors import FileError, UsageError, show
 
@@ -21,8 +21,7 @@ STREAM = re.compile(r"(?:/dev/fd|/proc/self/fd)/([0-9]{1,6})", re.ASCII)
 STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """An output that was looked at: how it is written, and what is there now."""
 
     label: str
