@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pcatool.blocks import block_rows
+from pcatool.blocks import Runner, block_rows, in_turn
 from pcatool.model import Array
 
 __all__ = ["MEND", "Batch", "Column", "Feature", "Part", "Table", "all_finite", "rows_at_once"]
@@ -92,6 +92,11 @@ class Table(Protocol):
         """Can more rows, or their end, be handed out without waiting for them to arrive?"""
         ...
 
-    def parts(self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool) -> Iterator[Part]:
-        """All rows in order; `eager` hands out what has arrived instead of waiting for a full block."""
+    def parts(
+        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
+    ) -> Iterator[Part]:
+        """All rows in order; `eager` hands out what has arrived instead of waiting for a full block.
+
+        `run` does what must be done before there are parts.
+        """
         ...

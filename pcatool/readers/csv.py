@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from pcatool.blocks import block_rows
+from pcatool.blocks import Runner, block_rows, in_turn
 from pcatool.errors import DataError
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
@@ -75,7 +75,9 @@ class CsvTable:
     def ready(self) -> bool:
         return self._cutter.ready()
 
-    def parts(self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool) -> Iterator[Part]:
+    def parts(
+        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
+    ) -> Iterator[Part]:
         parser = ChunkParser(
             self.name, self.dialect, len(self.columns), tuple(features), tuple(kept), not self.nameless
         )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pcatool.blocks import block_rows
+from pcatool.blocks import Runner, block_rows, in_turn
 from pcatool.errors import DataError, UsageError, show
 from pcatool.model import Array
 from pcatool.readers.arrow import column_of
@@ -84,7 +84,9 @@ class ArrayTable:
     def ready(self) -> bool:
         return True
 
-    def parts(self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool) -> Iterator[Part]:
+    def parts(
+        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
+    ) -> Iterator[Part]:
         height = block_rows(len(features))
         chosen = [f.column for f in features]
         whole = chosen == list(range(self._array.shape[1]))
@@ -129,7 +131,9 @@ class ArrowTable:
     def ready(self) -> bool:
         return True
 
-    def parts(self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool) -> Iterator[Part]:
+    def parts(
+        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
+    ) -> Iterator[Part]:
         needed = sorted({f.column for f in features} | set(kept))
         first_row = 0
         for batch in self._table.select(needed).to_batches(max_chunksize=block_rows(len(features))):

@@ -8,12 +8,15 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
+from pcatool.blocks import Runner, in_turn
 from pcatool.errors import DataError
+from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers.arrow import column_of, needs_sample
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
 from pcatool.readers.source import Opened
+from pcatool.readers.turned import Turned, columns_at_once
 from pcatool.readers.vectors import VectorLength, features_to_block
 
 __all__ = ["ArrowPart", "ParquetTable"]
@@ -24,6 +27,13 @@ SAMPLE_ROWS = 1024
 # small as the first look at a page's header (16 KB) fails.
 BUFFER = 1 << 16
 
+# What a column takes while it is read by rows: a page and a dictionary of 1 MB each, packed and unpacked.
+OPEN_COLUMN = 4 << 20
+# Where all columns together would take more than this, row groups are turned through a temporary file.
+MOST_OPEN = 256 << 20
+# Bytes of the columns that are read together then.
+AT_ONCE = 8 << 20
+
 
 class ParquetTable:
     """One Parquet file, opened."""
@@ -32,10 +42,9 @@ class ParquetTable:
 
     def __init__(self, opened: Opened, options: TableOptions, notices: Notices) -> None:
         self.name = opened.name
+        self._opened = opened
         try:
-            self._file = parquet.ParquetFile(
-                opened.seekable(), pre_buffer=False, buffer_size=BUFFER, page_checksum_verification=True
-            )
+            self._file = self._another()
             self._schema = self._file.schema_arrow
             self._leaves = list(_leaves(self._schema))
             self.columns = tuple(
@@ -43,6 +52,16 @@ class ParquetTable:
             )
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self._damaged(error) from None
+
+    def _another(self, metadata: parquet.FileMetaData | None = None) -> parquet.ParquetFile:
+        """The file with a place of its own to read at."""
+        return parquet.ParquetFile(
+            self._opened.seekable(),
+            metadata=metadata,
+            pre_buffer=False,
+            buffer_size=BUFFER,
+            page_checksum_verification=True,
+        )
 
     def _damaged(self, error: Exception) -> DataError:
         reason = str(error).split("\n", 1)[0].rstrip(".")
@@ -79,13 +98,64 @@ class ParquetTable:
     def ready(self) -> bool:
         return True
 
-    def parts(self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool) -> Iterator[Part]:
+    def parts(
+        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
+    ) -> Iterator[Part]:
         needed = sorted({f.column for f in features} | set(kept))
+        if not kept and self._open_bytes(needed) > MOST_OPEN:
+            yield from self._turned(tuple(features), run)
+            return
         first_row = 0
         for batch in self._batches(rows_at_once(len(features)), needed):
             arrays = dict(zip(needed, batch.columns, strict=True))
             yield ArrowPart(self.name, batch.num_rows, arrays, tuple(features), tuple(kept), self.columns, first_row)
             first_row += batch.num_rows
+
+    def _open_bytes(self, columns: Sequence[int]) -> int:
+        """Memory for a page and a dictionary of every column, packed and unpacked, which reading by rows needs."""
+        metadata = self._file.metadata
+        if not metadata.num_row_groups:
+            return 0
+        groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
+        largest = max(groups, key=lambda group: group.num_rows)
+        leaves = (leaf for column in columns for leaf in self._leaves[column])
+        return sum(min(2 * largest.column(leaf).total_uncompressed_size, OPEN_COLUMN) for leaf in leaves)
+
+    def _turned(self, features: tuple[Feature, ...], run: Runner) -> Iterator[Part]:
+        """Each row group read by columns, and handed out by rows."""
+        first_row = 0
+        for group in range(self._file.metadata.num_row_groups):
+            turned = self._filled(group, features, first_row, run)
+            yield from (TurnedPart(self.name, turned, start, first_row) for start in turned.starts)
+            first_row += turned.rows
+
+    def _filled(self, group: int, features: tuple[Feature, ...], first_row: int, run: Runner) -> Turned:
+        """A row group turned, a few columns at a time, by as many readers of the file as are at work."""
+        metadata = self._file.metadata
+        turned = Turned(metadata.row_group(group).num_rows, len(features))
+        step = columns_at_once(turned.rows, AT_ONCE)
+        readers = [self._file]
+
+        def fill(first: int) -> None:
+            reader = readers.pop() if readers else self._another(metadata)
+            turned.write(first, self._some(reader, group, features[first : first + step], first_row))
+            readers.append(reader)
+
+        for _ in run(fill, range(0, len(features), step)):
+            pass
+        return turned
+
+    def _some(self, file: parquet.ParquetFile, group: int, features: tuple[Feature, ...], first_row: int) -> Array:
+        """Some features of a row group (rows, g)."""
+        columns = sorted({f.column for f in features})
+        leaves = [leaf for column in columns for leaf in self._leaves[column]]
+        reader: Any = file.reader
+        try:
+            table = reader.read_row_group(group, column_indices=leaves, use_threads=False)
+        except (pa.ArrowException, OSError) as error:
+            raise self._damaged(error) from None
+        arrays = {column: pa.concat_arrays(table.column(i).chunks) for i, column in enumerate(columns)}
+        return ArrowPart(self.name, table.num_rows, arrays, features, (), self.columns, first_row).batch().X
 
 
 def _leaves(fields: Any) -> Iterator[list[int]]:
@@ -103,6 +173,22 @@ def _count_leaves(kind: pa.DataType) -> int:
     if pa.types.is_dictionary(kind) or kind.num_fields == 0:
         return 1
     return sum(_count_leaves(kind.field(i).type) for i in range(kind.num_fields))
+
+
+class TurnedPart(NamedTuple):
+    """A block of rows in a temporary file."""
+
+    name: str
+    turned: Turned
+    start: int
+    first_row: int  # of the row group
+
+    def batch(self) -> Batch:
+        X = self.turned.block(self.start)
+        return Batch(X, (), self.place, all_finite(X))
+
+    def place(self, row: int) -> str:
+        return f"{self.name}, row {self.first_row + self.start + row + 1}"
 
 
 class ArrowPart(NamedTuple):

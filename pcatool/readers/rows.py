@@ -70,7 +70,7 @@ def checked_batches(
 
     def parts() -> Iterator[tuple[str, Part]]:
         for table, features, kept in inputs.tables(wanted):
-            yield from ((table.name, part) for part in table.parts(features, kept, eager=eager))
+            yield from ((table.name, part) for part in table.parts(features, kept, eager=eager, run=run))
 
     def parsed(named: tuple[str, Part]) -> Batch:
         batch = named[1].batch()

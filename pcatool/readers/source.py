@@ -57,10 +57,14 @@ class Opened:
         return self._raw.size if self._raw.regular and not self._packed else None
 
     def seekable(self) -> Seekable:
-        """The whole input as a file that can seek: itself, or a copy of what comes through a pipe or packed."""
+        """The whole input as a file that can seek: itself, or a copy of what comes through a pipe or packed.
+
+        Each call gives one with a place of its own.
+        """
         if self._raw.regular and not self._packed:
             return Seekable(self._raw)
-        self._copy = spooled(self.stream, self.name)
+        if self._copy is None:
+            self._copy = spooled(self.stream, self.name)
         return Seekable(self._copy)
 
     def close(self) -> None:
