@@ -8,9 +8,13 @@ import select
 import signal
 import stat
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pytest
@@ -85,11 +89,31 @@ def test_the_head_of_a_long_output(shell: Shell) -> None:
     assert (done.stdout, done.stderr) == ("PC1,PC2\n0 0\n", "")
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+def test_the_head_of_an_output_without_end(threads: int, shell: Shell) -> None:
+    done = shell(
+        f"(echo a,b,c,d; yes 1,2,3,4) | pcatool transform big.npz --threads {threads} | head -1;"
+        'echo "${PIPESTATUS[*]:1}"'
+    )
+    assert (done.stdout, done.stderr) == ("PC1,PC2\n0 0\n", "")
+
+
+def test_the_rows_before_an_error_come_out_with_any_number_of_threads(shell: Shell) -> None:
+    shell("sed '30002s/.*/1,2,x,4/; 39002s/.*/1,2/' big.csv > bad.csv")
+    done = [shell(f"pcatool transform big.npz bad.csv --threads {n}") for n in (1, 2, 4)]
+    assert done[0].stdout.count("\n") > 20_000
+    assert done[0].stderr.startswith("pcatool: error: bad.csv, line 30002, column 'c': 'x' is not a number;")
+    for other in done[1:]:
+        assert (other.returncode, other.stderr) == (3, done[0].stderr)
+        assert other.stdout == done[0].stdout
+
+
 # --- a writer that takes its time ---
 
 
-def test_a_row_comes_out_before_the_next_goes_in(work: Path, plain_environment: dict[str, str]) -> None:
-    command = ["pcatool", "transform", "big.npz", "--keep", "a"]
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_a_row_comes_out_before_the_next_goes_in(threads: str, work: Path, plain_environment: dict[str, str]) -> None:
+    command = ["pcatool", "transform", "big.npz", "--keep", "a", "--threads", threads]
     with subprocess.Popen(
         command, cwd=work, env=plain_environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     ) as process:
@@ -106,11 +130,54 @@ def test_a_row_comes_out_before_the_next_goes_in(work: Path, plain_environment: 
     assert process.returncode == 0
 
 
-def read_lines(descriptor: int, count: int) -> list[bytes]:
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_whole_rows_come_out_while_the_next_is_incomplete(
+    threads: str, work: Path, plain_environment: dict[str, str]
+) -> None:
+    command = ["pcatool", "transform", "big.npz", "--keep", "a", "--no-output-header", "--threads", threads]
+    with subprocess.Popen(
+        command, cwd=work, env=plain_environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"a,b,c,d\n")
+        rows = [b"%d,2,3,4\n" % number for number in range(60)]
+        whole = 0
+        for count in (1, 1, 3, 20, 1, 30):
+            process.stdin.write(b"".join(rows[whole : whole + count])[3 if whole else 0 :] + b"%d,2" % (whole + count))
+            got = read_lines(process.stdout.fileno(), count)
+            assert [line.split(b",")[0] for line in got] == [b"%d" % i for i in range(whole, whole + count)]
+            whole += count
+        process.stdin.write(b",3,4")
+        process.stdin.close()
+        assert process.stdout.read().startswith(b"%d," % whole)
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_the_rows_of_one_input_come_out_before_the_next_is_there(
+    threads: str, work: Path, plain_environment: dict[str, str]
+) -> None:
+    (work / "first.csv").write_bytes(b"a,b,c,d\n1,2,3,4\n5,6,7,8\n")
+    os.mkfifo(work / "second")
+    command = ["pcatool", "transform", "big.npz", "first.csv", "second", "--threads", threads]
+    with subprocess.Popen(
+        command, cwd=work, env=plain_environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert len(read_lines(process.stdout.fileno(), 3, within=5)) == 3
+        finally:
+            (work / "second").write_bytes(b"a,b,c,d\n9,9,9,9\n")
+        assert process.stdout.read().count(b"\n") == 1
+    assert process.returncode == 0
+
+
+def read_lines(descriptor: int, count: int, within: float = SECONDS) -> list[bytes]:
     data = b""
-    until = time.monotonic() + SECONDS
+    until = time.monotonic() + within
     while data.count(b"\n") < count:
-        assert select.select([descriptor], [], [], until - time.monotonic())[0], f"nothing came after {data!r}"
+        assert select.select([descriptor], [], [], max(until - time.monotonic(), 0))[0], f"nothing came after {data!r}"
         data += os.read(descriptor, 1 << 16)
     return data.splitlines()
 
@@ -210,6 +277,44 @@ def test_a_signal_ends_it_and_leaves_what_was_there(
         assert process.stderr.read() == b""
     assert (work / "out.bin").read_text() == "old"
     assert litter(work) == ["out.bin"]
+
+
+@pytest.mark.parametrize("arguments", ["fit", "fit --solver tsqr", "transform big.npz"])
+@pytest.mark.parametrize("megabytes", [0.3, 60])
+def test_a_signal_amid_the_work_of_threads(
+    arguments: str, megabytes: float, work: Path, plain_environment: dict[str, str]
+) -> None:
+    rows = (work / "big.csv").read_bytes().partition(b"\n")[2]
+    with subprocess.Popen(
+        ["pcatool", *arguments.split(), "-o", "out.bin", "--threads", "4"], cwd=work, env=plain_environment,
+        stdin=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        enough = threading.Event()
+        feeder = threading.Thread(target=feed, args=(process.stdin, rows, megabytes * 1e6, enough))
+        feeder.start()
+        assert enough.wait(SECONDS)
+        process.send_signal(signal.SIGTERM)
+        sent = time.monotonic()
+        assert process.wait(SECONDS) == 143
+        assert time.monotonic() - sent < 5
+        assert process.stderr.read() == b""
+        feeder.join()
+    assert litter(work) == []
+
+
+def feed(pipe: IO[bytes], rows: bytes, size: float, enough: threading.Event) -> None:
+    """The same rows again and again, until nobody reads them; we are told when this many bytes have been taken."""
+    with suppress(BrokenPipeError):
+        taken = pipe.write(b"a,b,c,d\n")
+        while True:
+            for at in range(0, len(rows), 1 << 15):
+                piece = memoryview(rows)[at : at + (1 << 15)]
+                while piece:
+                    written = pipe.write(piece)
+                    piece, taken = piece[written:], taken + written
+                if taken > size:
+                    enough.set()
 
 
 def test_a_signal_while_nobody_reads_the_output(work: Path, plain_environment: dict[str, str]) -> None:
@@ -371,3 +476,21 @@ def test_process_substitution(shell: Shell) -> None:
 def test_under_cron_a_run_with_nothing_to_say_says_nothing(shell: Shell) -> None:
     done = shell('env -i PATH="$PATH" pcatool fit big.csv -o m.npz')
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+WRAPPED = """
+from pcatool.cli.process import Stopped, stoppable
+
+class Stops:
+    def __set_name__(self, owner, name):
+        raise Stopped(15)
+
+with stoppable():
+    class Owner:
+        name = Stops()
+"""
+
+
+def test_a_stop_that_python_wraps_in_another_error_is_still_a_stop() -> None:
+    done = subprocess.run([sys.executable, "-c", WRAPPED], capture_output=True, text=True, timeout=SECONDS)
+    assert (done.returncode, done.stderr) == (143, "")

@@ -8,15 +8,13 @@ __all__ = ["main"]
 def main() -> None:
     """Entry point of the `pcatool` program."""
     import gc
-    import os
     import sys
     import warnings
 
-    from pcatool.cli.process import hold_standard_streams, leave, stoppable
+    from pcatool.cli.process import hold_standard_streams, leave, stoppable, tune
 
-    # Threads of BLAS beside our own would spin while they wait; a factorisation that needs more asks for them.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(100_000)  # what imports make stays: looking for garbage in it takes a tenth of the start
+    tune()
     hold_standard_streams()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # those of libraries name paths and lines; ours are notices, not Python's

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pcatool.cli.process import occupy
+from pcatool.cli.process import occupy, stop_in
 from pcatool.errors import FileError, PcatoolError, show
 from pcatool.notices import Notices
 from pcatool.options import GeneralOptions
@@ -25,6 +25,9 @@ def guarded(run: Callable[[], int], *, debug: bool) -> int:
 
 def _code_of(error: BaseException, debug: bool) -> int:
     """What is said of an error, and its exit code."""
+    stopped = stop_in(error)
+    if stopped is not None:
+        raise stopped
     if debug and isinstance(error, Exception):
         from traceback import print_exception
 

@@ -12,9 +12,11 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
-__all__ = ["hold_standard_streams", "leave", "occupy", "stoppable"]
+__all__ = ["hold_standard_streams", "leave", "occupy", "stop_in", "stoppable", "tune"]
 
 NUMBERS = [getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM") if hasattr(signal, name)]
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of the GNU C library
 
 PATIENCE = 0.05  # seconds until a signal that the main thread did not notice is sent to it again
 SAME = 1.0  # seconds within which another signal is the same wish
@@ -28,6 +30,34 @@ class Stopped(BaseException):
         self.number = number
 
 
+def tune() -> None:
+    """Settle what libraries read when they are loaded; what the user has set stays."""
+    # Threads of BLAS beside our own would spin while they wait; a factorisation that needs more asks for them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Arrow's own allocator keeps a fifth more memory, and is no faster at the few large pieces we take.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    _keep_memory()
+
+
+def _keep_memory() -> None:
+    """Blocks of a few MB come and go all the time: the C library shall not give each back and fetch it anew."""
+    from ctypes import CDLL
+
+    try:
+        mallopt = CDLL(None).mallopt
+    except AttributeError:  # not the GNU library
+        return
+    mallopt(M_MMAP_THRESHOLD, 32 << 20)
+    mallopt(M_TRIM_THRESHOLD, 256 << 20)
+
+
+def stop_in(error: BaseException | None) -> Stopped | None:
+    """The wish to stop that an error is, or that it came of: Python wraps what is raised while a class is made."""
+    while error is not None and not isinstance(error, Stopped):
+        error = error.__cause__ or error.__context__
+    return error
+
+
 @contextmanager
 def stoppable() -> Iterator[None]:
     """Within it SIGHUP, SIGINT and SIGTERM unwind the run, so that all half-done is cleaned up, to its exit code."""
@@ -38,7 +68,10 @@ def stoppable() -> Iterator[None]:
     sys.unraisablehook = _unless_stopped
     try:
         yield
-    except Stopped as stopped:
+    except BaseException as error:
+        stopped = stop_in(error)
+        if stopped is None:
+            raise
         raise SystemExit(128 + stopped.number) from None
     finally:
         wish.granted = True

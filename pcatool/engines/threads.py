@@ -91,6 +91,10 @@ class Threads:
                     item = next(source)
                 except StopIteration:
                     break
+                except Exception:  # what came before it comes before it; a signal waits for nothing
+                    while under_way:
+                        yield under_way.popleft().result()
+                    raise
                 under_way.append(self._submit(function, item))
             while under_way:
                 yield under_way.popleft().result()

@@ -92,6 +92,10 @@ class Table(Protocol):
         """Can more rows, or their end, be handed out without waiting for them to arrive?"""
         ...
 
+    def ended(self) -> bool:
+        """Were all rows handed out, as far as that is known already?"""
+        ...
+
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:

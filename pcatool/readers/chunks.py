@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -42,14 +42,25 @@ class ChunkParser:
     features: tuple[Feature, ...]
     kept: tuple[int, ...]
     has_header: bool
+    unclean: list[int] = field(default_factory=list)  # lines where holes or quotes were met: there will be more
 
     def __call__(self, chunk: Chunk) -> Parsed:
-        """By the first of three ways that reads the chunk."""
+        """By the first way that reads the chunk."""
         check_utf8(chunk, self.name)
         if self._is_wide and (folded := self._folded(chunk)) is not None:
             return folded
-        found = self._by_arrow(chunk, self._as_numbers) if self._as_numbers is not None else None
-        return found or self._by_arrow(chunk, self._as_text) or self._exactly(chunk)
+        return (
+            (None if self.unclean else self._cleanly(chunk))
+            or (self._by_arrow(chunk, self._as_numbers) if self._as_numbers is not None else None)
+            or self._by_arrow(chunk, self._as_text)
+            or self._exactly(chunk)
+        )
+
+    def _cleanly(self, chunk: Chunk) -> Parsed | None:
+        found = self._by_arrow(chunk, self._as_clean) if self._as_clean is not None else None
+        if found is None:
+            self.unclean.append(chunk.first_line)
+        return found
 
     @property
     def rows_at_once(self) -> int:
@@ -70,6 +81,13 @@ class ChunkParser:
         X = empty_block(chunk.rows, len(columns))
         X[:] = cells if columns == list(range(self.width)) else cells[:, columns]
         return Parsed(X, [], all_finite(X))
+
+    @cached_property
+    def _as_clean(self) -> ArrowCsv | None:
+        """The same where no cell is missing."""
+        if self._as_numbers is None or self.kept or any(f.boolean for f in self.features):
+            return None
+        return ArrowCsv(self.dialect, self.width, {f.column: pa.float64() for f in self.features}, clean=True)
 
     @cached_property
     def _as_numbers(self) -> ArrowCsv | None:

@@ -75,6 +75,9 @@ class CsvTable:
     def ready(self) -> bool:
         return self._cutter.ready()
 
+    def ended(self) -> bool:
+        return self._cutter.ended()
+
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:

@@ -64,6 +64,10 @@ class Cutter:
             self._fill(1, eager=True)
         return True
 
+    def ended(self) -> bool:
+        """Was the last row handed out, and is that known?"""
+        return self._done and not len(self._ends)
+
     def peek(self, most: int, *, eager: bool = False) -> Chunk | None:
         """Up to `most` rows, None at the end. Fewer when the input ends, or when `eager` and no more has arrived."""
         while len(self._ends) < most and not self._done and not self._enough_bytes():

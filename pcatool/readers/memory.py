@@ -84,6 +84,9 @@ class ArrayTable:
     def ready(self) -> bool:
         return True
 
+    def ended(self) -> bool:
+        return False  # nothing can follow
+
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:
@@ -130,6 +133,9 @@ class ArrowTable:
 
     def ready(self) -> bool:
         return True
+
+    def ended(self) -> bool:
+        return False  # nothing can follow
 
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn

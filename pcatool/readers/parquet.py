@@ -43,6 +43,7 @@ class ParquetTable:
     def __init__(self, opened: Opened, options: TableOptions, notices: Notices) -> None:
         self.name = opened.name
         self._opened = opened
+        self._given = 0  # rows handed out
         try:
             self._file = self._another()
             self._schema = self._file.schema_arrow
@@ -98,6 +99,9 @@ class ParquetTable:
     def ready(self) -> bool:
         return True
 
+    def ended(self) -> bool:
+        return bool(self._given == self._file.metadata.num_rows)
+
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:
@@ -108,6 +112,7 @@ class ParquetTable:
         first_row = 0
         for batch in self._batches(rows_at_once(len(features)), needed):
             arrays = dict(zip(needed, batch.columns, strict=True))
+            self._given += batch.num_rows
             yield ArrowPart(self.name, batch.num_rows, arrays, tuple(features), tuple(kept), self.columns, first_row)
             first_row += batch.num_rows
 
@@ -126,7 +131,9 @@ class ParquetTable:
         first_row = 0
         for group in range(self._file.metadata.num_row_groups):
             turned = self._filled(group, features, first_row, run)
-            yield from (TurnedPart(self.name, turned, start, first_row) for start in turned.starts)
+            for start in turned.starts:
+                self._given = first_row + min(start + turned.height, turned.rows)
+                yield TurnedPart(self.name, turned, start, first_row)
             first_row += turned.rows
 
     def _filled(self, group: int, features: tuple[Feature, ...], first_row: int, run: Runner) -> Turned:

@@ -136,8 +136,12 @@ class Inputs:
             self.close()
 
     def ready(self) -> bool:
-        """Can something more of the input being read be handed out at once?"""
-        return self._current is None or self._current.ready()
+        """Can more rows be handed out at once? An input that is no file may keep us waiting when it is opened."""
+        if self._current is None:
+            return True
+        if self._current.ended() and self._waiting:
+            return self._waiting[0].size is not None
+        return self._current.ready()
 
     def close(self) -> None:
         if self._opened is not None:
