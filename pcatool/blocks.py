@@ -18,9 +18,11 @@ __all__ = ["Runner", "block_rows", "by_block", "in_turn", "recut"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# About a million cells: 8 MB keeps numpy busy and several blocks in memory cheap.
-CELLS = 1 << 20
+# A quarter of a million cells keep numpy and Arrow busy, and several blocks in memory cheap.
+CELLS = 1 << 18
 MOST_ROWS = 1 << 13
+# Of many columns a block takes more rows: what each column costs by itself must not outweigh its cells.
+TALL_ROWS, TALL_CELLS = 1 << 10, 1 << 20
 FEWEST_ROWS = 1 << 4
 
 
@@ -52,8 +54,12 @@ def in_turn(
 
 def block_rows(d: int) -> int:
     """Rows in a block of d columns: a power of two."""
-    rows = 1 << max(CELLS // max(d, 1), 1).bit_length() - 1
+    rows = max(_rows_of(CELLS, d), min(TALL_ROWS, _rows_of(TALL_CELLS, d)))
     return min(max(rows, FEWEST_ROWS), MOST_ROWS)
+
+
+def _rows_of(cells: int, d: int) -> int:
+    return 1 << max(cells // max(d, 1), 1).bit_length() - 1
 
 
 def empty_block(rows: int, d: int) -> Array:

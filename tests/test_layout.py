@@ -27,7 +27,7 @@ LAYERS = (
     ("pcatool.methods", "pcatool.rules"),
     ("pcatool.solvers",),
     ("pcatool.linalg", "pcatool.model", "pcatool.blocks"),
-    ("pcatool.errors", "pcatool.memory", "pcatool.notices", "pcatool.options", "pcatool.registry"),
+    ("pcatool.errors", "pcatool.memory", "pcatool.notices", "pcatool.options", "pcatool.registry", "pcatool.spool"),
 )
 
 # Who may import what from outside; nobody else may.

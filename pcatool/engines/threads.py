@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 # Tasks that wait or are done beyond those being worked on: enough that no thread runs dry, few enough for memory.
-AHEAD = 2
+AHEAD = 1
 
 
 def usable_cores() -> int:

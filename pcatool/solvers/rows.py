@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from pcatool.blocks import Runner, in_turn
-from pcatool.errors import FileError, RefusedError
+from pcatool.errors import RefusedError
 from pcatool.memory import size_text
 from pcatool.model import Array
+from pcatool.solvers.store import Store
 
 __all__ = ["SMALL_BYTES", "Block", "Rows"]
 
@@ -18,6 +20,9 @@ Result = TypeVar("Result")
 
 # Data up to this size are held in memory while they are read, whatever the route they came by.
 SMALL_BYTES = 32 << 20
+
+# Of these no more than this lies in memory, so that it does not grow with the rows; the others go to a file.
+HELD_BYTES = 1 << 20
 
 # As read and centred: what a solver that holds all rows needs of them at least.
 COPIES = 2
@@ -51,22 +56,21 @@ class Rows:
         self._reread = reread
         self._run = run
         self._limit = limit
-        self._held: list[Array] = []
-        self._spool: IO[bytes] | None = None
-        self._spooled: list[int] = []  # rows of each block in the spool
-        self._started = False
-        size = count = 0
+        self._keep = self._started = False
+        # Rows that are held for a solver which needs them all are better held in memory.
+        self._store = Store(HELD_BYTES if not hold_rows else sys.maxsize)
+        self.origin: Array | None = None  # the first row
         self.complete = True  # all rows are held
         for block in self._rest:
-            self._held.append(block)
-            size, count = size + block.nbytes, count + len(block)
-            self._check(size, count)
-            if size > SMALL_BYTES and count > hold_rows:
+            if self.origin is None:
+                self.origin = self._split(block)[0][0].copy()
+            self._store.add(block)
+            self._check(self._store.bytes, self._store.rows)
+            if self._store.bytes > SMALL_BYTES and self._store.rows > hold_rows:
                 self.complete = False
                 break
-        self.origin = self._split(self._held[0])[0][0].copy() if self._held else None  # the first row
-        self.n = count if self.complete else None
-        self.small = self.complete and size <= SMALL_BYTES
+        self.n = self._store.rows if self.complete else None
+        self.small = self.complete and self._store.bytes <= SMALL_BYTES
 
     def _check(self, size: int, count: int) -> None:
         """Rows of a pipe cannot be counted beforehand, so they are weighed as they come."""
@@ -79,10 +83,7 @@ class Rows:
 
     def several_passes(self) -> None:
         """Ask, before the first pass, to be able to iterate more than once."""
-        if not self.complete and self._reread is None:
-            from tempfile import TemporaryFile
-
-            self._spool = TemporaryFile()
+        self._keep = not self.complete and self._reread is None
 
     def map(self, function: Callable[[Array, Array | None], Result], *, size: int, height: int = 0) -> Iterator[Result]:
         """`function` of every block and its weights, in order; of several joined until they have `height` rows.
@@ -109,54 +110,32 @@ class Rows:
         return (block[:, :-1], block[:, -1]) if self._weighted else (block, None)
 
     def _blocks(self) -> Iterator[Array]:
-        if self.complete:
-            yield from self._held
-        elif not self._started:
-            yield from self._first_pass()
-        elif self._spool is not None:
-            yield from self._from_spool(self._spool)
-        elif self._reread is not None:
-            yield from self._reread()
-        else:
-            raise AssertionError("several_passes was not asked for")
+        if self.complete or (self._started and self._keep):
+            return iter(self._store)
+        if not self._started:
+            self._started = True
+            return self._first_pass()
+        assert self._reread is not None, "several_passes was not asked for"
+        return iter(self._reread())
 
     def _first_pass(self) -> Iterator[Array]:
-        """Each block is let go of as it is handed over."""
-        self._started = True
-        self._held.reverse()
-        while self._held:
-            yield self._kept(self._held.pop())
+        yield from self._store if self._keep else self._store.drain()
         for block in self._rest:
-            yield self._kept(block)
-
-    def _kept(self, block: Array) -> Array:
-        if self._spool is not None:
-            try:
-                self._spool.write(np.ascontiguousarray(block.T).data)
-            except OSError as error:
-                from tempfile import gettempdir
-
-                raise FileError.from_os(gettempdir(), "spool rows to", error) from None
-            self._spooled.append(len(block))
-        return block
-
-    def _from_spool(self, spool: IO[bytes]) -> Iterator[Array]:
-        width = spool.seek(0, 2) // (8 * sum(self._spooled))
-        spool.seek(0)
-        for count in self._spooled:
-            yield np.frombuffer(spool.read(8 * count * width)).reshape(width, count).T
+            if self._keep:
+                self._store.add(block)
+            yield block
 
     def matrix(self) -> Block:
         """All rows as one matrix (n, d) of the caller's own, with their weights."""
         if self.small:
-            return self._split(np.concatenate(self._held)) if self._held else (np.zeros((0, 0)), None)
+            return self._split(np.concatenate(list(self._store))) if self.n else (np.zeros((0, 0)), None)
         blocks: list[Array] = []
         size = count = 0
-        for block in self._blocks():
+        for block in self._store.drain() if self.complete else self._blocks():
             blocks.append(block)
             size, count = size + block.nbytes, count + len(block)
             self._check(size, count)
-        self._held, self.complete, self._started = [], False, True
+        self.complete, self._started = False, True
         if not blocks:
             return np.zeros((0, 0)), None
         X = np.empty((sum(len(block) for block in blocks), blocks[0].shape[1]))
