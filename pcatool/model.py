@@ -199,7 +199,8 @@ class Model:
 
     def standard_rows(self, X: Array) -> Array:
         """Rows in the units of the fit, (X - mu) / sigma, (n, d): centred first, since X B - mu B loses digits."""
-        return (X - self.mean) / self.std
+        Y = X - self.mean
+        return Y / self.std if np.any(self.std != 1.0) else Y
 
     def project(self, X: Array) -> Array:
         """Scores (n, k) of rows (n, d)."""

@@ -20,6 +20,10 @@ from pcatool.model import Array
 __all__ = ["Moments", "center_block", "gather"]
 
 
+# Rows that are looked at before all are.
+FEW = 8
+
+
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     """a + b as the rounded sum and what the rounding left out, exactly (Knuth)."""
     s = a + b
@@ -56,11 +60,19 @@ class Centre(NamedTuple):
         return merged, delta, self.weight * (other.weight / weight)
 
 
+def _varying(Y: Array) -> NDArray[np.bool_]:
+    """Which columns hold something but 0; the first rows tell of most."""
+    varies = np.asarray(Y[:FEW].any(axis=0))
+    if not varies.all():
+        varies[~varies] = Y[:, ~varies].any(axis=0)
+    return varies
+
+
 def center_block(X: Array, origin: Array, w: Array | None = None) -> tuple[Centre, Array, Array]:
     """The centre of the rows X (n, d), the rows about it times sqrt(w), and the sum that rounding left in them."""
     with np.errstate(over="ignore", invalid="ignore"):
         Y = X - origin
-        varies = np.asarray(Y.any(axis=0))
+        varies = _varying(Y)
         if w is None:
             weight = float(len(X))
             pairs = weight * (weight - 1)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyarrow import csv
 
 from pcatool.readers.cutter import Chunk
@@ -58,6 +60,16 @@ class ArrowCsv:
 
     def read(self, chunk: Chunk) -> dict[int, pa.Array] | None:
         """Its columns by number; None when it is no table of this width, or a cell is not of the type named."""
+        table = self._table(chunk)
+        return None if table is None else {c: table.column(i).chunk(0) for i, c in enumerate(self._columns)}
+
+    def block(self, chunk: Chunk) -> NDArray[np.float64] | None:
+        """The same as a block (n, d), when all columns are float64 and no cell is missing."""
+        table = self._table(chunk)
+        # At once by Arrow: column by column takes a tenth of the time of parsing, and keeps other threads waiting.
+        return None if table is None else table.to_batches()[0].to_tensor(row_major=False).to_numpy()
+
+    def _table(self, chunk: Chunk) -> pa.Table | None:
         data = plain(chunk.data, self._dialect)
         if data.startswith(MARK):
             return None  # no byte-order mark in the middle of a text, but Arrow would drop it
@@ -67,9 +79,7 @@ class ArrowCsv:
             table = csv.read_csv(pa.py_buffer(data), self._read, self._parse, self._convert)
         except pa.ArrowInvalid:
             return None
-        if table.num_rows != chunk.rows:
-            return None
-        return {column: table.column(i).chunk(0) for i, column in enumerate(self._columns)}
+        return table if table.num_rows == chunk.rows else None
 
 
 def _spellings(nulls: frozenset[str]) -> list[str]:

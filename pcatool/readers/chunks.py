@@ -57,10 +57,12 @@ class ChunkParser:
         )
 
     def _cleanly(self, chunk: Chunk) -> Parsed | None:
-        found = self._by_arrow(chunk, self._as_clean) if self._as_clean is not None else None
-        if found is None:
+        X = self._as_clean.block(chunk) if self._as_clean is not None else None
+        # Arrow reads 1e400 as infinity, and more spellings of "not a number" than there are.
+        if X is None or not all_finite(X):
             self.unclean.append(chunk.first_line)
-        return found
+            return None
+        return Parsed(X, [], True)
 
     @property
     def rows_at_once(self) -> int:
