@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.blas import factorisation_threads, side_by_side, threads
 from pcatool.model import Array
 
 Wish = int | float | str  # how many components: a number, a share of the variance, or a rule
@@ -98,10 +98,9 @@ def of_scatter(S: Array, noise: Array, wish: Wish) -> Spectrum:
     scale = unit_scale(np.diagonal(S))
     with threads(factorisation_threads(d)):
         R = S / scale[:, None] / scale
-        scaled = np.linalg.eigvalsh(R)[::-1]
-        rank = rank_of(scaled, d, middle(noise))
-        values, vectors = np.linalg.eigh(S)
-        values, vectors = values[::-1], vectors[:, ::-1]
+        scaled, (values, vectors) = side_by_side(lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(S))
+    scaled, values, vectors = scaled[::-1], values[::-1], vectors[:, ::-1]
+    rank = rank_of(scaled, d, middle(noise))
     weight = np.abs(vectors) * scale[:, None]
     error = 2 * weight.sum(axis=0) * (noise @ weight) + backward(d, values[0])
     if is_graded(scale) and not is_sharp(values, error, rank, wish):
@@ -148,10 +147,11 @@ def of_gram(F: Array, noise: Array, rows: int, wish: Wish) -> Spectrum:
     length = np.sqrt(np.einsum("ij,ij->j", F, F))
     scale = np.where(length > 0, length, 1.0)
     with threads(factorisation_threads(r)):
-        scaled = np.linalg.eigvalsh(_gram(F, 1.0 / scale))[::-1]
-        rank = rank_of(scaled, d, middle(noise))
-        values, U = np.linalg.eigh(_gram(F, None))
-        values, U = values[::-1], U[:, ::-1]
+        scaled, (values, U) = side_by_side(
+            lambda: np.linalg.eigvalsh(_gram(F, 1.0 / scale)), lambda: np.linalg.eigh(_gram(F, None))
+        )
+    scaled, values, U = scaled[::-1], values[::-1], U[:, ::-1]
+    rank = rank_of(scaled, d, middle(noise))
     error = np.full(r, 2 * float((noise * length) @ length) + backward(r, values[0]))
     if is_graded(scale) and not is_sharp(values, error, rank, wish):
         return _graded_factor(F, length, rank, r, float(np.sqrt(scaled[rank - 1])), noise)
