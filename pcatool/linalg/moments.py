@@ -68,10 +68,15 @@ def _varying(Y: Array) -> NDArray[np.bool_]:
     return varies
 
 
-def center_block(X: Array, origin: Array, w: Array | None = None) -> tuple[Centre, Array, Array]:
-    """The centre of the rows X (n, d), the rows about it times sqrt(w), and the sum that rounding left in them."""
+def center_block(
+    X: Array, origin: Array, w: Array | None = None, *, out: Array | None = None
+) -> tuple[Centre, Array, Array]:
+    """The centre of the rows X (n, d), the rows about it times sqrt(w), and the sum that rounding left in them.
+
+    `out` takes the rows about the centre; it may be X.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        Y = X - origin
+        Y = np.subtract(X, origin, out=out)
         varies = _varying(Y)
         if w is None:
             weight = float(len(X))

@@ -20,7 +20,7 @@ def centred_matrix(rows: Rows) -> tuple[Centre, Array]:
     X, w = rows.matrix()
     if not len(X):
         raise nothing_to_fit()
-    centre, Y, rest = center_block(X, X[0].copy(), w)
+    centre, Y, rest = center_block(X, X[0].copy(), w, out=X)
     with np.errstate(over="ignore", invalid="ignore"):
         Y -= rest / centre.weight if w is None else np.outer(np.sqrt(w), rest / centre.weight)
     return centre, Y
