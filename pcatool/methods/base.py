@@ -19,6 +19,7 @@ class Supply(NamedTuple):
     reread: Callable[[], Iterable[Array]] | None = None  # all blocks once more
     expected: Callable[[], int | None] = lambda: None  # about how many rows there are
     run: Runner = in_turn  # who works on the blocks
+    threads: int = 1  # at how many of them at a time
 
 
 NOTHING_MORE = Supply()

@@ -85,7 +85,8 @@ class PCA:
         rows = self.rows(blocks, columns, supply)
         problem = self.problem(columns, rows.n)
         name, reason = self.choose(problem)
-        return rows, problem, make_plan(name, reason, problem, supply.expected() if rows.n is None else rows.n)
+        expected = supply.expected() if rows.n is None else rows.n
+        return rows, problem, make_plan(name, reason, problem, expected, supply.threads)
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> Rows:
         """The rows, held as far as the choice of a solver needs to know their number."""

@@ -63,7 +63,7 @@ def _fit(job: Job, inputs: Inputs) -> Fitted:
         wanted, features, blocks = _blocks(job, inputs, tally, pool.map)
         method = METHODS.load(options.method)(options, job.notices)
         try:
-            fitted = method.fit(blocks, features, supply=_supply(job, inputs, pool.map))
+            fitted = method.fit(blocks, features, supply=_supply(job, inputs, pool))
         except DataError:
             if options.missing == "drop" and tally.rows and tally.incomplete == tally.rows:
                 raise tally.error("no complete row is left") from None
@@ -84,15 +84,15 @@ def _blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> tuple[Wanted
     return wanted, wanted.names[:-1] if weighted else wanted.names, recut(rows, len(wanted.names))
 
 
-def _supply(job: Job, inputs: Inputs, run: Runner) -> Supply:
+def _supply(job: Job, inputs: Inputs, pool: Threads) -> Supply:
     """How much memory there is, how to read the rows again, and who works on them."""
     memory = job.options.memory
     limit = parse_size(memory) if memory is not None else max(free_bytes() // 2, SMALL_JOB)
 
     def reread() -> Iterator[Array]:
-        return _blocks(job, inputs.again(), Tally(), run)[2]
+        return _blocks(job, inputs.again(), Tally(), pool.map)[2]
 
-    return Supply(limit, reread if inputs.can_reread() else None, inputs.expected_rows, run)
+    return Supply(limit, reread if inputs.can_reread() else None, inputs.expected_rows, pool.map, pool.count)
 
 
 def plan_fit(job: Job) -> Plan:
@@ -101,7 +101,7 @@ def plan_fit(job: Job) -> Plan:
     with Threads(job.engine.threads) as pool:
         _, features, blocks = _blocks(job, inputs, Tally(), pool.map)
         method = METHODS.load(job.options.method)(job.options, job.notices)
-        plan: Plan = method.plan(blocks, features, supply=_supply(job, inputs, pool.map))[2]
+        plan: Plan = method.plan(blocks, features, supply=_supply(job, inputs, pool))[2]
     return plan
 
 
