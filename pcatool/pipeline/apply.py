@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -42,7 +43,7 @@ class Results:
     _batches: Callable[[Runner], Iterator[Placed]]
     _score: Callable[[Placed], Scored]
 
-    def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Iterator[Result]:
+    def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Generator[Result]:
         """What `finish` makes of kept columns and values, a batch at a time, in order; done by the engine, too."""
 
         def work(placed: Placed) -> tuple[Result, Array]:
@@ -117,8 +118,9 @@ def write(results: Results, output: OutputOptions, model_path: str | None) -> No
     inputs = [*results.inputs.paths, *([model_path] if model_path else [])]
     with open_sink(output.output, no_clobber=output.no_clobber, inputs=inputs) as sink:
         writer = open_writer(output, sink, results.kept, results.names)
-        for formatted in results.each(writer.format):
-            writer.put(formatted)
+        with closing(results.each(writer.format)) as rows:
+            for formatted in rows:
+                writer.put(formatted)
         writer.close()
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from functools import cache
+from typing import Any, NoReturn
 
+import numpy as np
 import pytest
 
+from pcatool.linalg.blas import side_by_side, threads
 from pcatool.registry import SOLVERS
 
 # Rows, columns and spread of the column scales: below and above the size from which a factorisation takes two threads,
@@ -54,3 +59,89 @@ def test_threads_of_the_process_change_no_bit(threads: str, seed: str) -> None:
     expected, found = results("1", "0"), results(threads, seed)
     assert len(expected) == 9 * len(SHAPES) * len(list(SOLVERS))
     assert [line for line in found if line not in expected] == []
+
+
+# --- two factorisations at the same time ---
+
+
+def test_side_by_side_gives_both_results_and_the_bits_of_one_after_the_other() -> None:
+    rng = np.random.default_rng(0)
+    A, B = (X @ X.T for X in rng.normal(size=(2, 150, 200)))
+    first: Callable[[], Any] = lambda: np.linalg.eigh(A)  # noqa: E731
+    second: Callable[[], Any] = lambda: np.linalg.eigh(B)  # noqa: E731
+    with threads(1):
+        expected = [part.tobytes() for found in (first(), second()) for part in found]
+        for _ in range(5):
+            assert [part.tobytes() for found in side_by_side(first, second) for part in found] == expected
+
+
+def test_side_by_side_means_at_the_same_time_and_in_two_threads() -> None:
+    meet = threading.Barrier(2)
+
+    def one() -> int:
+        meet.wait(20)
+        return threading.get_ident()
+
+    other, own = side_by_side(one, one)
+    assert own == threading.get_ident() != other
+
+
+def refuse(error: BaseException) -> NoReturn:
+    raise error
+
+
+@pytest.mark.parametrize("kind", [np.linalg.LinAlgError, MemoryError, KeyboardInterrupt, SystemExit])
+def test_an_error_of_either_side_comes_out_once_both_have_ended(kind: type[BaseException]) -> None:
+    ended: list[str] = []
+    failing = threading.Event()
+
+    def slow() -> None:
+        assert failing.wait(20)
+        ended.append("slow")
+
+    def fails() -> None:
+        failing.set()
+        raise error
+
+    error = kind("no convergence")
+    for pair in ((fails, slow), (slow, fails)):
+        failing.clear()
+        with pytest.raises(kind) as raised:
+            side_by_side(*pair)
+        assert raised.value is error
+    assert ended == ["slow", "slow"]
+    assert threading.active_count() == len(threading.enumerate())
+    with pytest.raises(kind):
+        side_by_side(lambda: refuse(kind("one")), lambda: refuse(kind("other")))
+
+
+def test_what_the_caller_set_for_numpy_holds_on_both_sides() -> None:
+    def overflow() -> Any:
+        return np.array([1e308]) * 10
+
+    with np.errstate(over="ignore"):
+        assert side_by_side(overflow, overflow) == (np.inf, np.inf)
+    with np.errstate(over="raise"):
+        for pair in ((overflow, int), (int, overflow)):
+            with pytest.raises(FloatingPointError):
+                side_by_side(*pair)
+
+
+def test_the_threads_of_blas_are_the_callers_on_both_sides() -> None:
+    """Neither side may set the number for itself, nor set it back while the other works."""
+
+    def within(count: int) -> Callable[[], None]:
+        def work() -> None:
+            with threads(count):
+                np.linalg.eigh(np.eye(3))
+
+        return work
+
+    from pcatool.linalg import blas
+
+    controls = blas._openblas("numpy")
+    if controls is None:
+        pytest.skip("not the OpenBLAS of numpy's wheels")
+    with threads(1):
+        side_by_side(within(2), lambda: None)
+        assert controls[1]() == 1

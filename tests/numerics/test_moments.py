@@ -14,7 +14,7 @@ import pytest
 from numerics import tolerances as within
 from numerics.cases import Array, fit
 from numerics.oracle import relative_errors
-from pcatool.linalg.moments import Moments, two_sum
+from pcatool.linalg.moments import FEW, Moments, _varying, two_sum
 from pcatool.registry import SOLVERS
 
 every_solver = pytest.mark.parametrize("solver", list(SOLVERS))
@@ -205,6 +205,24 @@ def test_varies_is_exact() -> None:
     X[9, 3] = 5e-324 + 0.1  # rounds to 0.1
     for cut in ([], [1], [7], [8], list(range(1, 10))):
         assert in_order(parts(X, cut)).centre.varies.tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize("rows", [1, 2, FEW - 1, FEW, FEW + 1, 200])
+@pytest.mark.parametrize("d", [1, 6])
+def test_columns_that_vary_are_those_with_something_but_zero(rows: int, d: int) -> None:
+    """By the first rows, by all of them, or by the last alone."""
+    rng = np.random.default_rng(rows * d)
+    for turn in range(40):
+        Y = np.asfortranarray(rng.normal(size=(rows, d)) * (rng.random((rows, d)) < rng.choice([0.0, 0.01, 0.2, 1.0])))
+        if turn % 2:
+            Y[:, rng.random(d) < 0.5] = rng.choice([0.0, -0.0])
+            Y[-1, rng.random(d) < 0.3] = rng.choice([5e-324, -1.0, np.nan, np.inf])
+        if turn % 3 == 0:
+            Y = np.ascontiguousarray(Y)
+        Y.setflags(write=False)
+        found = _varying(Y)
+        assert (found.shape, found.dtype) == ((d,), np.dtype(bool))
+        assert found.tolist() == Y.any(axis=0).tolist()
 
 
 def test_smallest_difference_counts() -> None:

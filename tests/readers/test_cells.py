@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import random
 import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 
 from pcatool.errors import BadCell, DataError
 from pcatool.model import Array
+from pcatool.readers import cutter
 from pcatool.readers.arrow_csv import ArrowCsv
 from pcatool.readers.base import Feature
 from pcatool.readers.chunks import ChunkParser, Parsed
@@ -173,3 +176,161 @@ def test_a_clean_file_is_read_without_pandas(tmp_path: Path) -> None:
         [sys.executable, "-c", program, *files], env={"PYTHONPATH": ":".join(p for p in sys.path if p)}
     )
     assert done.returncode == 0
+
+
+# --- a chunk that is clean is read in one step ---
+
+ODD = [
+    "", "NA", "nan", "NaN", "-nan", "nan(1)", "null", ".", "inf", "-inf", "infinity", "1e400", "-1e999", "1e-400",
+    "+5", ".5", "5.", " 5", "5 ", "\t5\t", "\u00a05", "5\u2009", "\v5", "-0", "00012", "1E+5", "1e", "1d5", "5f", "--5",
+    "0x10", "1_000", "\u0661", "\u22125", "\ufeff5", "5\x00", "1.5.2", "true", "$5", "x", '"5"', '""', '" 5 "', '"5\n"',
+    '"5\r\n\n"', '5"', '"5', "5,6", "1;5",
+]  # fmt: skip
+EIGHT = 8  # rows of a chunk
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many chunks of few rows, read in many small pieces."""
+    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", EIGHT)
+    monkeypatch.setattr("pcatool.readers.chunks.rows_at_once", lambda d: EIGHT)
+    monkeypatch.setattr(cutter, "READ", 100)
+
+
+def outcome(file: Path, options: dict[str, Any]) -> tuple[Any, ...]:
+    """Names, shape, bits and notes; or the error. Every NaN is written the same."""
+    try:
+        table = read(file, **options)
+    except DataError as error:
+        return type(error), str(error)
+    X = np.where(np.isnan(table.X), np.nan, table.X)
+    return table.names, X.shape, X.tobytes(), table.notes
+
+
+def with_and_without(file: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Any, ...]:
+    """What a file says, which is the same without the quick way."""
+    quick = outcome(file, options)
+    with monkeypatch.context() as patch:
+        patch.setattr(ChunkParser, "_cleanly", lambda self, chunk: None)
+        assert outcome(file, options) == quick
+    return quick
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("cell", ODD, ids=repr)
+def test_an_odd_cell_in_a_later_chunk(cell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alone in the last of many clean ones; and with as many after it."""
+    end = "\r\n" if ODD.index(cell) % 2 else "\n"
+    for after in (0, 10):
+        rows = [f"{i},{i * i}" for i in range(25)] + [f"7,{cell}"] + ["-1.5,2"] * after
+        file = write(tmp_path, "a,b" + end + end.join(rows) + end)
+        with_and_without(file, monkeypatch)
+    with_and_without(file, monkeypatch, columns=["a"])
+
+
+LINES = {
+    "blank lines": "\n\n1,2\n\n",
+    "a blank line with a blank": " \n1,2\n",
+    "CRLF": "1,2\r\n3,4\r\n\r\n",
+    "CR": "1,2\r3,4\r\r",
+    "all line ends": "1,2\r\n3,4\r5,6\n\r",
+    "a field too few": "1\n",
+    "a field too many": "1,2,3\n",
+    "too many, then too few": "1,2,3\n4\n",
+    "quoted": '"1","2"\n',
+    "a quoted line end in a column left out": '1,"2\n"\n',
+    "a quote that never closes": '1,"2\n',
+    "no line end": "1,2",
+    "a comment": "1,2 # x\n# y\n",
+    "invalid": b"1,\xff\n",
+}
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("lines", LINES)
+@pytest.mark.parametrize("rows", [1, 7, 24])
+def test_odd_lines_in_a_later_chunk(lines: str, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = LINES[lines]
+    data = b"a,b\n" + b"0.5,1.5\n" * rows + (odd if isinstance(odd, bytes) else odd.encode())
+    for options in ({}, {"columns": ["a"]}, {"comment": "#"}):
+        with_and_without(write(tmp_path, data), monkeypatch, **options)
+    with_and_without(write(tmp_path, data + b"8,9\n" * 10), monkeypatch)
+
+
+def table_of(rng: random.Random) -> str:
+    """Numbers, with a few things that are odd here and there."""
+    width, height = rng.choice([1, 2, 3, 5]), rng.choice([3, 9, 20, 30])
+    rows = [[repr(rng.choice([rng.gauss(0, 1), rng.randint(-99, 99)])) for _ in range(width)] for _ in range(height)]
+    for _ in range(rng.choice([0, 1, 1, 2, 4])):
+        rows[rng.choice([height - 1, rng.randrange(height)])][rng.randrange(width)] = rng.choice(ODD)
+    if rng.random() < 0.1:
+        rows[rng.randrange(height)].append("1")
+    lines = [",".join(row) for row in rows]
+    for _ in range(rng.choice([0, 0, 1, 3])):
+        lines.insert(rng.randrange(len(lines) + 1), "")
+    ends = rng.choice([["\n"], ["\r\n"], ["\r"], ["\n", "\r\n", "\r"]])
+    return "".join(line + rng.choice(ends) for line in [",".join("abcde"[:width]), *lines])
+
+
+SETTINGS: list[dict[str, Any]] = [
+    {}, {}, {}, {"null_value": ["5"]}, {"strip": "$"}, {"comment": "#"}, {"decimal": ","}, {"header": False},
+    {"columns": ["1"]}, {"columns": ["2-", "1"]}, {"delimiter": "tab"}, {"delimiter": "blanks"},
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("tiny")
+def test_many_tables_with_and_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_well = 0
+    for seed in range(200):
+        rng = random.Random(seed)
+        text, options = table_of(rng), rng.choice(SETTINGS)
+        if options.get("delimiter"):
+            text = text.replace(",", rng.choice(["\t", " ", "  "]))
+        try:
+            found = with_and_without(write(tmp_path, text), monkeypatch, **options)
+        except AssertionError as error:
+            raise AssertionError(seed, options, text) from error
+        read_well += len(found) == 4
+    assert 50 < read_well < 150  # both tables and errors are there to compare
+
+
+@pytest.mark.usefixtures("tiny")
+def test_the_quick_way_is_taken_until_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ways: list[str] = []
+
+    def watched(name: str) -> Any:
+        way = getattr(ChunkParser, name)
+
+        def watch(self: ChunkParser, *given: Any) -> Any:
+            ways.append(name)
+            return way(self, *given)
+
+        return watch
+
+    for name in ("_cleanly", "_by_arrow", "_exactly"):
+        monkeypatch.setattr(ChunkParser, name, watched(name))
+    clean = ["a,b", *["1,2"] * (5 * EIGHT)]
+    read(write(tmp_path, "\n".join(clean)))
+    assert ways == ["_cleanly"] * 5
+    ways.clear()
+    clean[2 * EIGHT + 1] = "1,NA"  # in the third
+    table = read(write(tmp_path, "\n".join(clean)))
+    assert ways == ["_cleanly"] * 3 + ["_by_arrow"] * 3
+    assert np.isnan(table.X[:, 1]).nonzero()[0].tolist() == [2 * EIGHT]
+
+
+def test_a_clean_chunk_is_a_block_in_the_order_of_the_features() -> None:
+    data = b"1,x,2,3\n4,y,5,6\n7,z,8,9\n"
+    features = (Feature("d", 3), Feature("a", 0))
+    parser = ChunkParser("t.csv", Dialect(), 4, features, (), True)
+    parsed = parser._cleanly(Chunk(data, 3, 2))
+    assert parsed is not None
+    assert parsed.X.tolist() == [[3, 1], [6, 4], [9, 7]]
+    assert parsed.X.flags.f_contiguous  # or it would be copied when rows are re-cut
+    assert parsed.X.dtype == np.float64
+    assert (parsed.finite, parser.unclean) == (True, [])
+    assert parser._cleanly(Chunk(b"1,x,2,3\n4,y,5,nan\n", 2, 17)) is None
+    assert parser.unclean == [17]
+    for kept, boolean in (((1,), False), ((), True)):
+        features = (Feature("a", 0, boolean=boolean),)
+        assert ChunkParser("t.csv", Dialect(), 4, features, kept, True)._cleanly(Chunk(data, 3, 2)) is None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import random
 import time
 import tracemalloc
+from collections import deque
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,9 +14,10 @@ from hypothesis import strategies as st
 
 from pcatool.errors import DataError
 from pcatool.readers import cutter
-from pcatool.readers.cutter import Cutter
+from pcatool.readers.cutter import Chunk, Cutter
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.exact import rows_of
+from pcatool.readers.rowends import count_lines
 from readers.by_letter import Rows, states
 from readers.reading import Pieces, records
 
@@ -79,6 +82,131 @@ def test_skipped_lines_may_hold_anything(text: str, skip: int, piece: int) -> No
     else:
         moved = [(line + skip, cells) for line, cells in expected]
         assert cut(text.encode(), piece, 3, eager=False, skip=skip) == moved
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(st.sampled_from('a,"\n\r#'), max_size=16), st.integers(1, 5), st.sampled_from([None, "#"]))
+@example("a\r\n\r\r\n\n,", 1, None)
+@example('\n\n\na,"\n\n"\n\na', 3, None)
+def test_rows_and_lines_when_little_is_read_at_a_time(text: str, size: int, comment: str | None) -> None:
+    """And not more when it can be waited for: the first look ends anywhere, and so does every other."""
+    expected = states(text, ",", comment or "")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cutter, "READ", size)
+        for most in (1, 2, 100):
+            if isinstance(expected, int):
+                with pytest.raises(DataError, match=rf"line {expected}: a quote opened there is never closed"):
+                    cut(text.encode(), 1, most, eager=False, dialect=Dialect(comment=comment))
+            else:
+                assert cut(text.encode(), 1, most, eager=False, dialect=Dialect(comment=comment)) == expected
+
+
+STRETCHES = ["1,2", "1,2", "\n1,2", "\r\n\r\n1,2", "\r1,2", '1,"2"', '1,"\n\r\n2\r"', '"""\n""",2', "# x\n1,2", '1,2 # "']
+
+
+@pytest.mark.parametrize("comment", [None, "#"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_chunk_begins_on_the_line_that_an_editor_shows(
+    end: str, comment: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In long inputs, where stretches of plain rows, in which nothing is counted, follow others."""
+    stretches = [row for row in STRETCHES if comment or "#" not in row]
+    for seed in range(6):
+        rng = random.Random(seed)
+        data = "".join((rng.choice(stretches) + end) * rng.randint(1, 60) for _ in range(30)).encode()
+        monkeypatch.setattr(cutter, "READ", rng.choice([40, 300, 3000]))
+        dialect = Dialect(comment=comment)
+        whole = Cutter(Pieces(data, itertools.repeat(rng.choice([7, 1000]))), dialect, "t.csv")
+        at = rows = 0
+        while (chunk := whole.rows(rng.randint(1, 50), eager=seed % 2 == 0)) is not None:
+            assert data[at : at + len(chunk.data)] == chunk.data
+            assert chunk.first_line == 1 + count_lines(data[:at])
+            at, rows = at + len(chunk.data), rows + chunk.rows
+        assert rows == len(list(rows_of(Chunk(data, 0, 1), dialect, "t.csv")))
+
+
+def test_lines_of_plain_rows_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+
+    def count(data: bytes) -> int:
+        counted.append(len(data))
+        return count_lines(data)
+
+    monkeypatch.setattr(cutter, "READ", 100)
+    monkeypatch.setattr(cutter, "count_lines", count)
+    plain = b"1,2\r\n" * 200
+    assert len(cut(plain, 1000, 10, eager=False)) == 200
+    assert counted == []
+    assert len(cut(plain + b'"3",\r\n' + plain, 1000, 10, eager=False)) == 401
+    assert 0 < sum(counted) < 300  # about what was read with the quote
+
+
+class Arriving:
+    """A stream that other hands fill; it must not be read when that would mean to wait."""
+
+    def __init__(self) -> None:
+        self.pieces: deque[bytes] = deque()
+        self.closed = False
+
+    def ready(self) -> bool:
+        return bool(self.pieces) or self.closed
+
+    def read(self, size: int, /) -> bytes:
+        assert self.ready()
+        if not self.pieces:
+            return b""
+        piece = self.pieces.popleft()
+        if len(piece) > size:
+            self.pieces.appendleft(piece[size:])
+        return piece[:size]
+
+
+def test_what_is_ready_and_when_it_has_ended() -> None:
+    stream = Arriving()
+    whole = Cutter(stream, Dialect(), "t.csv")
+
+    def after(*pieces: bytes) -> tuple[bool, bool]:
+        stream.pieces += pieces
+        return whole.ready(), whole.ended()
+
+    def row() -> tuple[bytes, int]:
+        chunk = whole.rows(10, eager=True)
+        assert chunk is not None
+        assert chunk.rows == 1
+        return chunk.data, chunk.first_line
+
+    assert after() == (False, False)
+    assert after(b"a,", b"b", b"\n") == (True, False)
+    assert after() == (True, False)
+    assert row() == (b"a,b\n", 1)
+    assert after() == after(b"1") == after(b",2") == (False, False)
+    assert after(b"\n") == (True, False)
+    assert row() == (b"1,2\n", 2)
+    assert after(b"\n\r\n") == (False, False)  # blank lines are no row
+    assert after(b'3,"\n', b"\n") == (False, False)
+    assert after(b'"\n') == (True, False)
+    assert row() == (b'\n\r\n3,"\n\n"\n', 3)
+    assert after(b"5,6") == (False, False)
+    stream.closed = True
+    assert after() == (True, False)
+    assert row() == (b"5,6", 8)
+    assert after() == (True, True)
+    assert whole.rows(10, eager=True) is None
+
+
+def test_the_end_may_be_known_only_when_it_is_looked_for() -> None:
+    stream = Arriving()
+    stream.pieces += [b"1\n2\n"]
+    whole = Cutter(stream, Dialect(), "t.csv")
+    for _ in range(2):
+        assert whole.ready()
+        assert not whole.ended()
+        assert whole.rows(1, eager=True) is not None
+    assert not whole.ended()  # more may come
+    assert not whole.ready()
+    stream.closed = True
+    assert whole.ready()
+    assert whole.ended()
 
 
 def test_rows_longer_than_a_read() -> None:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
+import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pcatool.blocks import block_rows
 from pcatool.errors import BadCell, DataError
+from pcatool.notices import Notices
+from pcatool.options import TableOptions
+from pcatool.readers import cutter, kinds
+from pcatool.readers.base import Column
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.kinds import profile
+from pcatool.readers.tables import Inputs
 from readers.reading import read, same_bits, write
 
 COLUMNS = {
@@ -142,3 +149,104 @@ def test_one_column(tmp_path: Path) -> None:
     """A blank line is no row; an empty cell in quotes is one."""
     X = read(write(tmp_path, 'a\n1\n\n""\n2\n \n"3"\n\n')).X
     assert same_bits(X, np.array([[1], [math.nan], [2], [math.nan], [3]]))
+
+
+# --- the first row alone tells of most tables ---
+
+CELLS = ["1", "-2.5", "1e3", " 7 ", "+.5", "", "NA", ".", "true", "False", "$5", "1,5", "x", "inf", "nan", "1_0", '"8"']
+
+
+def random_table(rng: random.Random) -> str:
+    """Columns of numbers, most of them, into which something else comes at any place."""
+    width, height = rng.choice([1, 2, 4]), rng.choice([1, 2, 9, 30])
+    rows = [[str(rng.randint(-9, 9)) for _ in range(width)] for _ in range(height)]
+    for j in range(width):
+        if rng.random() < 0.3:  # a column of something else
+            for row in rows:
+                row[j] = rng.choice(CELLS) if rng.random() < 0.2 else rng.choice(["x", "", "true", "$5"])
+    for _ in range(rng.choice([0, 0, 1, 3])):
+        rows[rng.randrange(height)][rng.randrange(width)] = rng.choice(CELLS)
+    return "\n".join(";".join(row) for row in [list("abcd"[:width]), *rows]) + "\n"
+
+
+@pytest.mark.parametrize("wide", [1000, 2])
+def test_columns_by_the_first_row_are_those_by_the_whole_block(
+    wide: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kinds, "WIDE", wide)
+    first_row, told = kinds.all_numbers, 0
+    settings: list[dict[str, Any]] = [{}, {}, {"strip": "$"}, {"decimal": ","}, {"null_value": ["1", "-"]}]
+
+    def columns(file: Path, options: dict[str, Any]) -> tuple[Column, ...]:
+        return Inputs([str(file)], TableOptions(delimiter=";", **options), Notices()).first.profile()
+
+    def watched(*given: Any) -> bool:
+        nonlocal told
+        found = first_row(*given)
+        told += found
+        return found
+
+    for seed in range(300):
+        rng = random.Random(seed)
+        file, options = write(tmp_path, random_table(rng)), rng.choice(settings)
+        monkeypatch.setattr(kinds, "all_numbers", watched)
+        quick = columns(file, options)
+        monkeypatch.setattr(kinds, "all_numbers", lambda *given: False)
+        assert columns(file, options) == quick, (seed, options, file.read_text())
+    assert 60 < told < 240
+
+
+NOT_ALL = {
+    "a hole": "1,\n",
+    "a word for a hole": "NA,2\n",
+    "a text": "1,x\n",
+    "a boolean": "1,true\n",
+    "a dressed number": "1,$5\n",
+    "a field too many": "1,2,3\n",
+    "a field too few": "1\n",
+    "a quoted word": '1,"x\n"\n',
+}
+
+
+@pytest.mark.parametrize("wide", [1000, 2])
+@pytest.mark.parametrize("case", NOT_ALL)
+def test_what_makes_the_whole_block_be_looked_at(case: str, wide: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinds, "WIDE", wide)
+    assert not kinds.all_numbers(Chunk(NOT_ALL[case].encode(), 1, 2), 2, Dialect(), "t.csv")
+    assert kinds.all_numbers(Chunk(b"1,-2.5e3\r\n", 1, 2), 2, Dialect(), "t.csv")
+
+
+def test_after_a_row_of_numbers_an_error_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for rest in ("x,1", "1", "1,2,3", "inf,1", "1,true", '1,"2', "1,$5", "1_0,1"):
+        file = write(tmp_path, "a,b\n" + "1,2\n" * 5 + rest + "\n")
+        errors = []
+        for quick in (True, False):
+            with monkeypatch.context() as patch, pytest.raises(DataError) as error:
+                if not quick:
+                    patch.setattr(kinds, "all_numbers", lambda *given: False)
+                read(file)
+            errors.append(str(error.value))
+        assert errors[0] == errors[1]
+        assert "line 7" in errors[0]
+
+
+# --- lines of long inputs ---
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_are_right_far_into_an_input_of_many_chunks(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stretches of plain rows, of blank lines and of quoted line ends, read in small pieces."""
+    monkeypatch.setattr(cutter, "READ", 100)
+    monkeypatch.setattr("pcatool.readers.chunks.rows_at_once", lambda d: 8)
+    rng = random.Random(end)
+    lines = ["a,b"]
+    for _ in range(12):
+        row = rng.choice(["1,2", f"{end}1,2", f'1,"2{end}"', f'"1{end}{end}",2{end}'])
+        lines += [row] * rng.randint(1, 20)
+        place = end.join([*lines, ""]).count(end) + 1
+        for odd, what in (("3,x", "'x' is not a number"), ("1,2,3", "3 fields"), ("inf,1", "'inf' is not finite")):
+            file = write(tmp_path, end.join([*lines, odd, *["4,5"] * 20, ""]))
+            with pytest.raises(DataError, match=f"line {place}[,:].*{what}"):
+                read(file)
