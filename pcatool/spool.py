@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pcatool.errors import FileError
 
-__all__ = ["Spool"]
+__all__ = ["Spool", "cannot_spool"]
 
 
 class Spool:
@@ -19,7 +19,7 @@ class Spool:
         try:
             self._file = TemporaryFile(buffering=0)
         except OSError as error:
-            raise _cannot_spool(error) from None
+            raise cannot_spool(error) from None
 
     def put(self, pieces: Sequence[memoryview], place: int) -> None:
         """The pieces, no more than 1024 (IOV_MAX), one after the other."""
@@ -32,7 +32,7 @@ class Spool:
                 done = os.pwrite(self._file.fileno(), rest, place)
                 rest = rest[done:]
         except OSError as error:
-            raise _cannot_spool(error) from None
+            raise cannot_spool(error) from None
 
     def get(self, into: memoryview, place: int) -> None:
         """Fill `into` with what was put there."""
@@ -46,7 +46,11 @@ class Spool:
             self._file.close()
 
 
-def _cannot_spool(error: OSError) -> FileError:
+def cannot_spool(error: OSError, what: str = "rows") -> FileError:
     from tempfile import gettempdir
 
-    return FileError.from_os(gettempdir(), "spool rows to", error)
+    try:
+        folder = gettempdir()
+    except OSError:  # there is none that can be written to
+        folder = os.environ.get("TMPDIR", "/tmp")
+    return FileError.from_os(folder, f"spool {what} to", error)

@@ -10,6 +10,7 @@ from io import SEEK_CUR, SEEK_END, SEEK_SET, RawIOBase
 from typing import Any, Protocol
 
 from pcatool.errors import FileError
+from pcatool.spool import cannot_spool
 
 __all__ = ["ByteStream", "FileBytes", "Peekable", "Readable", "Seekable", "read_whole", "spooled"]
 
@@ -147,16 +148,16 @@ class Seekable(RawIOBase):
 
 def spooled(stream: ByteStream, name: str) -> FileBytes:
     """The whole stream in a nameless temporary file."""
-    import tempfile
+    from tempfile import TemporaryFile
 
     try:
-        with tempfile.TemporaryFile() as copy:
+        with TemporaryFile() as copy:
             while data := stream.read(READ):
                 copy.write(data)
             copy.flush()
             return FileBytes(os.dup(copy.fileno()), name)
     except OSError as error:
-        raise FileError.from_os(tempfile.gettempdir(), "spool a pipe to", error) from None
+        raise cannot_spool(error, "a pipe") from None
 
 
 def read_whole(stream: ByteStream) -> bytes:

@@ -106,7 +106,9 @@ class ParquetTable:
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:
         needed = sorted({f.column for f in features} | set(kept))
-        if not kept and self._open_bytes(needed) > MOST_OPEN:
+        # A vector column would be read again for each portion of its elements, and by rows it is one column to open.
+        plain = not kept and all(f.element is None for f in features)
+        if plain and self._open_bytes(needed) > MOST_OPEN:
             yield from self._turned(tuple(features), run)
             return
         first_row = 0
@@ -144,7 +146,10 @@ class ParquetTable:
         readers = [self._file]
 
         def fill(first: int) -> None:
-            reader = readers.pop() if readers else self._another(metadata)
+            try:
+                reader = readers.pop()
+            except IndexError:
+                reader = self._another(metadata)
             turned.write(first, self._some(reader, group, features[first : first + step], first_row))
             readers.append(reader)
 

@@ -30,7 +30,8 @@ def choose_features(
         if (f.column, f.element) not in excluded
     }
     if not features:
-        what = "no column is left" if named else "no column holds numbers"
+        numbers = any(column.kind == "number" for column in columns)
+        what = "no column is left" if named or numbers else "no column holds numbers"
         raise DataError(f"{where}: {what}", f"there are: {listed(c.name for c in columns)}")
     doubled = [name for name, count in Counter(f.name for f in features.values()).items() if count > 1]
     if doubled:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pcatool.readers.arrow import numbers_of
 from pcatool.readers.arrow_csv import ArrowCsv
+from pcatool.readers.base import all_finite
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 
@@ -40,7 +41,10 @@ def read_wide(chunk: Chunk, dialect: Dialect, width: int) -> NDArray[np.float64]
     array = ArrowCsv(dialect, 1, {0: pa.float64()}, empty_lines=True).read(folded)
     if array is None:
         return None
-    return numbers_of(array[0]).astype(np.float64, copy=False).reshape(chunk.rows, width)
+    cells = numbers_of(array[0]).astype(np.float64, copy=False)
+    if not all_finite(cells) and np.isnan(cells).sum() != array[0].null_count:
+        return None  # Arrow knows more spellings of "not a number" than there are
+    return cells.reshape(chunk.rows, width)
 
 
 def _is_even(text: NDArray[np.uint8], between: NDArray[np.bool_], rows: int, width: int) -> bool:

@@ -219,13 +219,13 @@ def with_and_without(file: Path, monkeypatch: pytest.MonkeyPatch, **options: Any
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize("cell", ODD, ids=repr)
 def test_an_odd_cell_in_a_later_chunk(cell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Alone in the last of many clean ones; and with as many after it."""
+    """Alone in the last of many clean ones; with more after it; and in a column left out."""
     end = "\r\n" if ODD.index(cell) % 2 else "\n"
-    for after in (0, 10):
-        rows = [f"{i},{i * i}" for i in range(25)] + [f"7,{cell}"] + ["-1.5,2"] * after
-        file = write(tmp_path, "a,b" + end + end.join(rows) + end)
-        with_and_without(file, monkeypatch)
+    rows = ["a,b", *(f"{i},{i * i}" for i in range(25)), f"7,{cell}", ""]
+    file = write(tmp_path, end.join(rows))
+    with_and_without(file, monkeypatch)
     with_and_without(file, monkeypatch, columns=["a"])
+    with_and_without(write(tmp_path, end.join([*rows[:-1], *["-1.5,2"] * 10])), monkeypatch)
 
 
 LINES = {
@@ -248,7 +248,7 @@ LINES = {
 
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize("lines", LINES)
-@pytest.mark.parametrize("rows", [1, 7, 24])
+@pytest.mark.parametrize("rows", [1, 23])
 def test_odd_lines_in_a_later_chunk(lines: str, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = LINES[lines]
     data = b"a,b\n" + b"0.5,1.5\n" * rows + (odd if isinstance(odd, bytes) else odd.encode())
@@ -281,7 +281,7 @@ SETTINGS: list[dict[str, Any]] = [
 @pytest.mark.usefixtures("tiny")
 def test_many_tables_with_and_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read_well = 0
-    for seed in range(200):
+    for seed in range(120):
         rng = random.Random(seed)
         text, options = table_of(rng), rng.choice(SETTINGS)
         if options.get("delimiter"):
@@ -291,7 +291,7 @@ def test_many_tables_with_and_without(tmp_path: Path, monkeypatch: pytest.Monkey
         except AssertionError as error:
             raise AssertionError(seed, options, text) from error
         read_well += len(found) == 4
-    assert 50 < read_well < 150  # both tables and errors are there to compare
+    assert 30 < read_well < 90  # both tables and errors are there to compare
 
 
 @pytest.mark.usefixtures("tiny")

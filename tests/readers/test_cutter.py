@@ -101,7 +101,9 @@ def test_rows_and_lines_when_little_is_read_at_a_time(text: str, size: int, comm
                 assert cut(text.encode(), 1, most, eager=False, dialect=Dialect(comment=comment)) == expected
 
 
-STRETCHES = ["1,2", "1,2", "\n1,2", "\r\n\r\n1,2", "\r1,2", '1,"2"', '1,"\n\r\n2\r"', '"""\n""",2', "# x\n1,2", '1,2 # "']
+STRETCHES = [
+    "1,2", "1,2", "\n1,2", "\r\n\r\n1,2", "\r1,2", '1,"2"', '1,"\n\r\n2\r"', '"""\n""",2', "# x\n1,2", '1,2 # "',
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("comment", [None, "#"])

@@ -59,8 +59,9 @@ def test_folded_equals_column_by_column(monkeypatch: pytest.MonkeyPatch, end: st
         lambda rows: rows[2].__setitem__(3, '"5"'),
         lambda rows: rows[2].__setitem__(3, "five"),
         lambda rows: rows[2].__setitem__(3, "1\r"),
+        lambda rows: rows[2].__setitem__(3, "nan(ind)"),  # which Arrow takes for a number
     ],
-    ids=["short", "long", "long then short", "quoted", "text", "lone return"],
+    ids=["short", "long", "long then short", "quoted", "text", "lone return", "other nan"],
 )
 def test_what_is_not_even_is_left_to_others(spoil: object) -> None:
     rows = cells(3, 0)

@@ -1,0 +1,453 @@
+"""Parquet that is turned through a temporary file says what it says when it is read by rows."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import pcatool
+from pcatool.blocks import block_rows
+from pcatool.engines.threads import Threads
+from pcatool.errors import PcatoolError
+from pcatool.modelfile import dumps
+from pcatool.notices import Notices
+from pcatool.options import TableOptions
+from pcatool.readers import parquet as reader
+from pcatool.readers.rows import Tally, checked_batches
+from pcatool.readers.tables import Inputs, Wanted
+from pcatool.readers.turned import MOST_COLUMNS, Turned, columns_at_once
+from readers.reading import read, same_bits
+
+HEIGHT = 64
+GROUPS = (1, 63, 64, 65, 0, 200, 2)  # rows
+ROWS = sum(GROUPS)
+
+Both = Callable[[Callable[[], Any]], Any]
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> Both:
+    """What a function gives or raises by rows, which is the same when all is turned, by few columns at a time."""
+    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", HEIGHT)
+    monkeypatch.setattr(reader, "AT_ONCE", 4000)
+    turned: list[str] = []
+    by_columns = reader.ParquetTable._turned
+
+    def counted(self: reader.ParquetTable, *given: Any) -> Any:
+        turned.append(self.name)
+        return by_columns(self, *given)
+
+    monkeypatch.setattr(reader.ParquetTable, "_turned", counted)
+
+    def run(work: Callable[[], Any]) -> Any:
+        monkeypatch.setattr(reader, "MOST_OPEN", 1 << 60)
+        turned.clear()
+        expected = _outcome(work)
+        assert not turned
+        monkeypatch.setattr(reader, "MOST_OPEN", -1)
+        assert _outcome(work) == expected
+        assert turned
+        return expected
+
+    return run
+
+
+def _outcome(work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    except PcatoolError as error:
+        return type(error), error.exit_code, str(error)
+
+
+def x_of(file: Path, **options: Any) -> tuple[tuple[str, ...], tuple[int, ...], bytes]:
+    """Names, shape and bits; every NaN is written the same."""
+    table = read(file, **options)
+    return table.names, table.X.shape, np.where(np.isnan(table.X), np.nan, table.X).tobytes("F")
+
+
+def save(file: Path, table: pa.Table, groups: Sequence[int] = GROUPS, **options: Any) -> Path:
+    """The rows of a table, in groups of these sizes."""
+    with parquet.ParquetWriter(file, table.schema, **options) as writer:
+        at = 0
+        for size in groups:
+            writer.write_table(table.slice(at, size))
+            at += size
+    assert at == table.num_rows
+    found = parquet.ParquetFile(file).metadata
+    assert [found.row_group(i).num_rows for i in range(found.num_row_groups)] == list(groups)
+    return file
+
+
+def plain(d: int, rows: int = ROWS, seed: int = 1) -> pa.Table:
+    X = np.random.default_rng(seed).normal(size=(rows, d)) * np.linspace(1, 3, d) + 100
+    return pa.table({f"c{j}": X[:, j] for j in range(d)})
+
+
+def mixed() -> pa.Table:
+    """Every kind of column, each with holes."""
+    rng = np.random.default_rng(4)
+
+    def holes(values: Sequence[Any]) -> list[Any]:
+        return [None if hole else value for value, hole in zip(values, rng.random(ROWS) < 0.2, strict=True)]
+
+    whole = rng.integers(-999, 999, ROWS).tolist()
+    return pa.table(
+        {
+            "f64": holes(rng.normal(size=ROWS).tolist()),
+            "f32": pa.array(holes(rng.normal(size=ROWS).tolist()), pa.float32()),
+            "i8": pa.array(holes((np.array(whole) % 100).tolist()), pa.int8()),
+            "u64": pa.array(holes([2**63 + abs(i) for i in whole]), pa.uint64()),
+            "text": ["x"] * ROWS,
+            "small": pa.array(holes([Decimal(i) / 100 for i in whole]), pa.decimal128(9, 2)),
+            "wide": pa.array(holes([Decimal(f"{i}.{i % 7:020d}") for i in whole]), pa.decimal128(30, 20)),
+            "labels": pa.array(holes([i % 5 for i in whole])).dictionary_encode(),
+            "yes": holes([i % 2 == 0 for i in whole]),
+            "struct": [{"x": 1.0, "y": {"z": 2}}] * ROWS,
+            "none": pa.nulls(ROWS),
+            "last": whole,
+        }
+    )
+
+
+TERMS: dict[str, dict[str, Any]] = {
+    "all": {},
+    "in the order of the terms": {"columns": ["last", "f32", "i8", "f64"]},
+    "terms that name a column twice": {"columns": ["last,f32", "f32", "1", "last", "f*"]},
+    "booleans": {"columns": ["yes", "labels", "small", "yes"]},
+    "left out": {"exclude": ["wide", "1-3"]},
+    "as a model asks": {"names": ["last", "wide", "u64"]},
+}
+
+
+@pytest.mark.parametrize("terms", TERMS)
+def test_every_kind_of_column(terms: str, both: Both, tmp_path: Path) -> None:
+    file = save(tmp_path / "t.parquet", mixed())
+    _, shape, _ = both(lambda: x_of(file, **TERMS[terms]))
+    assert shape[0] == ROWS
+
+
+@pytest.mark.parametrize("groups", [(ROWS,), (0, ROWS), (1,) * 5 + (ROWS - 5,), (200, 195), (HEIGHT, ROWS - HEIGHT, 0)])
+@pytest.mark.parametrize("d", [1, 17])
+def test_every_size_of_row_groups(groups: tuple[int, ...], d: int, both: Both, tmp_path: Path) -> None:
+    table = plain(d)
+    file = save(tmp_path / "t.parquet", table, groups)
+    _, _, bits = both(lambda: x_of(file))
+    assert bits == np.column_stack([table.column(j).to_numpy() for j in range(d)]).tobytes("F")
+
+
+@pytest.mark.parametrize("at_once", [1, 8 * 65 * 3, 1 << 30])
+def test_any_number_of_columns_at_a_time(
+    at_once: int, both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "AT_ONCE", at_once)
+    file = save(tmp_path / "t.parquet", mixed())
+    both(lambda: x_of(file))
+
+
+def test_more_columns_than_a_spool_takes_at_once(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "AT_ONCE", 1 << 30)
+    d = 2 * MOST_COLUMNS + 5
+    file = save(tmp_path / "t.parquet", plain(d, 20), (13, 7))
+    assert both(lambda: x_of(file))[1] == (20, d)
+
+
+def test_names_that_occur_twice_or_hold_dots(both: Both, tmp_path: Path) -> None:
+    names = ["a", "s", "a.b", "a", "s.x"]
+    arrays = [pa.array([{"x": i, "y": i}] * 4) if name == "s" else pa.array([i] * 4) for i, name in enumerate(names)]
+    file = save(tmp_path / "t.parquet", pa.Table.from_arrays(arrays, names=names), (3, 1))
+    assert both(lambda: x_of(file, exclude=["1"]))[0] == ("a.b", "a", "s.x")
+
+
+def test_files_without_rows(both: Both, tmp_path: Path) -> None:
+    """No row group, or some without rows."""
+    for groups in ((), (0,), (0, 0)):
+        file = save(tmp_path / "t.parquet", plain(3, 0), groups)
+        assert both(lambda file=file: x_of(file)) == (("c0", "c1", "c2"), (0, 3), b"")
+
+
+def test_several_files_of_which_one_is_empty(both: Both, tmp_path: Path) -> None:
+    files = [save(tmp_path / f"{i}.parquet", plain(5, rows, i), (rows,)) for i, rows in enumerate((70, 0, 65))]
+    assert both(lambda: dumps(pcatool.fit(files, components=2)))
+
+
+# --- models ---
+
+FITS: dict[str, dict[str, Any]] = {
+    "as it is": {"exclude": ["none", "text"], "missing": "drop"},
+    "booleans and weights": {"columns": ["f64", "yes", "i8"], "missing": "drop", "weights": "u64"},
+    "refused for holes": {"columns": ["f64", "f32", "last"]},
+    "all dropped": {"columns": ["f64", "none", "last"], "missing": "drop"},
+}
+
+
+@pytest.mark.filterwarnings("ignore::pcatool.errors.PcatoolWarning")
+@pytest.mark.parametrize("threads", [1, 2, 8])
+@pytest.mark.parametrize("case", FITS)
+def test_models(case: str, threads: int, both: Both, tmp_path: Path) -> None:
+    file = save(tmp_path / "t.parquet", mixed())
+
+    def model() -> bytes:
+        return dumps(pcatool.fit(file, components=1, threads=threads, **FITS[case]))
+
+    found = both(model)
+    assert isinstance(found, tuple) == (case in ("refused for holes", "all dropped")), found
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_several_passes(threads: int, both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them turns the file anew."""
+    monkeypatch.setattr("pcatool.solvers.rows.SMALL_BYTES", 10_000)
+    file = save(tmp_path / "t.parquet", plain(30))
+    assert both(lambda: dumps(pcatool.fit(file, components=2, solver="randomized", threads=threads)))
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_from_a_pipe(threads: int, both: Both, tmp_path: Path) -> None:
+    file = save(tmp_path / "t.parquet", plain(30))
+
+    def piped() -> bytes:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        feeder = threading.Thread(target=pipe.write_bytes, args=(file.read_bytes(),), daemon=True)
+        feeder.start()
+        try:
+            return dumps(pcatool.fit(pipe, components=3, threads=threads))
+        finally:
+            feeder.join(30)
+            pipe.unlink()
+
+    assert both(piped) == dumps(pcatool.fit(file, components=3))
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_scores(threads: int, both: Both, tmp_path: Path) -> None:
+    file = save(tmp_path / "t.parquet", plain(30))
+    model = pcatool.fit(file, components=3)
+    assert both(lambda: pcatool.transform(model, file, threads=threads).to_numpy().tobytes())
+
+
+def test_columns_that_are_kept_are_read_by_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = save(tmp_path / "t.parquet", plain(3))
+    monkeypatch.setattr(reader, "MOST_OPEN", -1)
+    monkeypatch.delattr(reader, "Turned")
+    assert len(read(file, keep=["c1"]).kept[0]) == ROWS
+
+
+def test_vectors_are_read_by_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are one column to open, and would be read once for each portion of their elements."""
+    file = save(tmp_path / "t.parquet", plain(3).append_column("v", pa.array([[1.0, 2.0]] * ROWS)))
+    monkeypatch.setattr(reader, "MOST_OPEN", -1)
+    monkeypatch.delattr(reader, "Turned")
+    assert read(file).X.shape == (ROWS, 5)
+
+
+# --- what is wrong is named as by rows ---
+
+
+def replaced(table: pa.Table, column: str, row: int, value: Any) -> pa.Table:
+    cells = table.column(column).to_pylist()
+    cells[row] = value
+    at = table.column_names.index(column)
+    return table.set_column(at, column, pa.array(cells, table.column(column).type))
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("row", [0, 1, 63, 64, 128, 192, 193, 300, ROWS - 1])
+def test_the_row_of_an_infinite_cell(row: int, threads: int, both: Both, tmp_path: Path) -> None:
+    file = save(tmp_path / "t.parquet", replaced(plain(9), "c7", row, math.inf))
+    _, code, text = both(lambda: pcatool.fit(file, threads=threads))
+    assert code == 3
+    assert f"t.parquet, row {row + 1}, column 'c7': 'inf' is not finite" in text
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_the_rows_with_missing_cells(threads: int, both: Both, tmp_path: Path) -> None:
+    table = plain(9)
+    for row, column in ((1, "c0"), (63, "c8"), (193, "c4"), (300, "c4")):
+        table = replaced(table, column, row, None)
+    file = save(tmp_path / "t.parquet", table)
+    _, _, text = both(lambda: pcatool.fit(file, threads=threads))
+    assert f"4 of {ROWS} rows have missing cells, in column 'c4' (2), 'c0' (1), 'c8' (1)" in text
+    assert all(f"t.parquet, row {row}" in text for row in (2, 64, 194))
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> tuple[Path, Callable[[int, int], int]]:
+    """A file with checksums and nothing packed, and where a column of a row group begins in it."""
+    options = {"use_dictionary": False, "compression": "none", "write_page_checksum": True}
+    file = save(tmp_path / "t.parquet", plain(20, 3000), (1000, 2000), **options)
+    metadata = parquet.ParquetFile(file).metadata
+    return file, lambda group, column: int(metadata.row_group(group).column(column).data_page_offset)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize(("group", "column"), [(0, 0), (0, 13), (1, 19)])
+def test_a_changed_byte(
+    group: int, column: int, threads: int, guarded: tuple[Path, Any], both: Both, tmp_path: Path
+) -> None:
+    file, begins = guarded
+    data = bytearray(file.read_bytes())
+    data[begins(group, column) + 4000] ^= 1
+    file.write_bytes(data)
+    _, code, text = both(lambda: pcatool.fit(file, threads=threads))
+    assert code == 3
+    assert "t.parquet: the Parquet data are damaged or cut off (" in text
+    assert text.endswith("; make the file again")
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_hole_in_the_middle_of_a_column(threads: int, guarded: tuple[Path, Any], both: Both) -> None:
+    """The table of contents at the end is whole, and what it promises is not there."""
+    file, begins = guarded
+    data = file.read_bytes()
+    at = begins(1, 5)
+    file.write_bytes(data[:at] + bytes(9000) + data[at + 9000 :])
+    _, code, text = both(lambda: pcatool.fit(file, threads=threads))
+    assert code == 3
+    assert "t.parquet: the Parquet data are damaged or cut off (" in text
+
+
+def test_a_file_that_is_cut_off_while_it_is_read(
+    guarded: tuple[Path, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After it was opened; its first row group comes out whole."""
+    monkeypatch.setattr(reader, "MOST_OPEN", 0)
+    file, begins = guarded
+    inputs = Inputs([str(file)], TableOptions(), Notices())
+    os.truncate(file, begins(1, 5) + 3000)
+    rows = 0
+    with pytest.raises(PcatoolError, match=r"t\.parquet: the Parquet data are damaged or cut off") as error:
+        for batch in checked_batches(inputs, Wanted(tuple(f"c{j}" for j in range(20))), Tally(), eager=False):
+            rows += len(batch.X)
+    assert rows == 1000
+    assert error.value.exit_code == 3
+
+
+PROGRAM = """
+import sys
+from pcatool.readers import parquet
+parquet.MOST_OPEN = 0
+from pcatool.cli import main
+sys.argv = ["pcatool", "fit", "t.parquet", "-o", "m.npz"]
+main()
+"""
+
+
+def test_the_program_names_it_and_leaves_nothing(guarded: tuple[Path, Any], tmp_path: Path) -> None:
+    file, begins = guarded
+    data = bytearray(file.read_bytes())
+    data[begins(0, 3) + 4000] ^= 1
+    file.write_bytes(data)
+    (tmp_path / "temporary").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], cwd=tmp_path, env={"TMPDIR": str(tmp_path / "temporary")}, text=True,
+        capture_output=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("pcatool: error: t.parquet: the Parquet data are damaged or cut off (")
+    assert done.stderr.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["t.parquet", "temporary"]
+
+
+# --- when it is done, and how ---
+
+
+def opened(file: Path) -> reader.ParquetTable:
+    table = Inputs([str(file)], TableOptions(), Notices()).first
+    assert isinstance(table, reader.ParquetTable)
+    return table
+
+
+def test_what_open_columns_take(tmp_path: Path) -> None:
+    """A page and a dictionary each, twice, but never more than there is of the column in a row group."""
+    few = opened(save(tmp_path / "few.parquet", plain(10, 100), (10, 90), compression="none", use_dictionary=False))
+    assert 10 * 2 * 8 * 90 <= few._open_bytes(range(10)) <= 10 * 2 * 8 * 90 * 1.2
+    assert few._open_bytes([3]) * 10 == few._open_bytes(range(10))
+    many = plain(3, 400_000)
+    many = many.append_column("s", pa.array([{"x": 1.0, "y": 2.0}] * 400_000))
+    table = opened(save(tmp_path / "many.parquet", many, (400_000,), use_dictionary=False))
+    assert table._open_bytes([0, 1]) == 2 * reader.OPEN_COLUMN
+    assert table._open_bytes([3]) == 2 * reader.OPEN_COLUMN  # a struct is as many as it has parts
+    assert opened(save(tmp_path / "none.parquet", plain(3, 0), ()))._open_bytes([0, 1, 2]) == 0
+
+
+def test_only_what_is_too_large_by_rows_is_turned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = opened(save(tmp_path / "t.parquet", plain(4)))
+    size = table._open_bytes(range(4))
+    for most, kind in ((size, reader.ArrowPart), (size - 1, reader.TurnedPart)):
+        monkeypatch.setattr(reader, "MOST_OPEN", most)
+        found = opened(tmp_path / "t.parquet")
+        wanted = tuple(reader.Feature(f"c{j}", j) for j in range(4))
+        assert {type(part) for part in found.parts(wanted, ())} == {kind}
+
+
+@pytest.mark.parametrize("most", [0, 1 << 60])
+def test_the_end_is_known_with_the_last_rows(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", HEIGHT)
+    monkeypatch.setattr(reader, "MOST_OPEN", most)
+    table = opened(save(tmp_path / "t.parquet", plain(4), (1, 100, ROWS - 101)))
+    ended = []
+    for _ in table.parts(tuple(reader.Feature(f"c{j}", j) for j in range(4)), ()):
+        assert table.ready()
+        ended.append(table.ended())
+    assert ended == [False] * (len(ended) - 1) + [True]
+
+
+def test_one_reader_for_each_thread_at_work(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one for each portion of columns: to open a file of many columns takes long."""
+    monkeypatch.setattr(reader, "AT_ONCE", 1)
+    file = save(tmp_path / "t.parquet", plain(60))
+    opens: list[object] = []
+    another = reader.ParquetTable._another
+
+    def counted(self: reader.ParquetTable, *given: Any) -> Any:
+        opens.append(self)
+        return another(self, *given)
+
+    monkeypatch.setattr(reader.ParquetTable, "_another", counted)
+    both(lambda: dumps(pcatool.fit(file, threads=3, components=1)))
+    most = len(GROUPS) * 4  # threads, and what waits
+    assert 3 <= len(opens) <= 2 + most
+
+
+# --- the turned table itself ---
+
+
+@pytest.mark.parametrize(("rows", "d"), [(1, 1), (63, 3), (64, 3), (65, 3), (130, 40), (0, 2)])
+@pytest.mark.parametrize("threads", [1, 4])
+def test_columns_in_rows_out(rows: int, d: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", HEIGHT)
+    X = np.random.default_rng(d).normal(size=(rows, d))
+    turned = Turned(rows, d)
+    assert turned.height == block_rows(d) == HEIGHT
+
+    def portions() -> Iterator[int]:
+        return iter(np.random.default_rng(0).permutation(np.arange(0, d, 3)).tolist())
+
+    with Threads(threads) as pool:
+        for _ in pool.map(lambda at: turned.write(at, np.asfortranarray(X[:, at : at + 3])), portions()):
+            pass
+        blocks = list(pool.map(turned.block, turned.starts))
+    assert [len(block) for block in blocks] == [min(HEIGHT, rows - at) for at in range(0, rows, HEIGHT)]
+    assert all(block.flags.f_contiguous for block in blocks)
+    assert same_bits(np.concatenate([np.empty((0, d)), *blocks]), X)
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "columns"),
+    [(1000, 8000, 1), (1000, 7999, 1), (1000, 16000, 2), (10**9, 1, 1), (1, 1 << 30, MOST_COLUMNS), (0, 80, 10)],
+)
+def test_columns_at_once(rows: int, size: int, columns: int) -> None:
+    assert columns_at_once(rows, size) == columns

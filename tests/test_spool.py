@@ -1,0 +1,189 @@
+"""The temporary file: what is put is got, a disk that is full is said to be, and nothing is left behind."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pcatool.errors import FileError, show
+from pcatool.spool import Spool
+
+
+def got(spool: Spool, size: int, place: int) -> bytes:
+    into = bytearray(size)
+    spool.get(memoryview(into), place)
+    return bytes(into)
+
+
+def bytes_of(seed: int, size: int) -> bytes:
+    return np.random.default_rng(seed).bytes(size)
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files, and for nothing else."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_what_is_put_is_got_at_any_place() -> None:
+    """In any order, over what was there, past the end, and in other portions than it was put."""
+    spool, expected = Spool(), bytearray(300_000)
+    rng = np.random.default_rng(0)
+    for seed in range(50):
+        data, place = bytes_of(seed, int(rng.integers(1, 20_000))), int(rng.integers(0, 280_000))
+        spool.put([memoryview(data)], place)
+        expected[place : place + len(data)] = data
+    spool.put([memoryview(bytes_of(99, 7))], len(expected) - 7)
+    expected[-7:] = bytes_of(99, 7)
+    assert got(spool, len(expected), 0) == expected
+    for start in range(0, len(expected), 40_000):
+        assert got(spool, 12_345, start) == expected[start : start + 12_345]
+
+
+def test_pieces_lie_one_after_the_other() -> None:
+    sizes = [0, 1, 8, 3, 0, *[5] * 1019]  # as many as there may be
+    pieces = [bytes_of(i, size) for i, size in enumerate(sizes)]
+    spool = Spool()
+    spool.put([memoryview(piece) for piece in pieces], 11)
+    assert got(spool, sum(sizes), 11) == b"".join(pieces)
+
+
+def test_pieces_may_be_numbers_that_are_read_only() -> None:
+    columns = np.arange(12.0).reshape(3, 4)
+    columns.setflags(write=False)
+    spool = Spool()
+    spool.put([column.data for column in columns], 16)
+    assert np.frombuffer(got(spool, 96, 16)).tolist() == list(range(12))
+
+
+def test_nothing_is_put_and_nothing_got() -> None:
+    spool = Spool()
+    spool.put([], 5)
+    spool.put([memoryview(b"")], 5)
+    assert got(spool, 0, 3) == b""
+
+
+def test_threads_write_and_read_at_the_same_time() -> None:
+    """Each its own places, which lie between those of the others."""
+    spool, size, threads = Spool(), 1000, 8
+
+    def work(number: int) -> bool:
+        places = [(turn * threads + number) * size for turn in range(60)]
+        for place in places:
+            spool.put([memoryview(bytes_of(place, size))], place)
+        return all(got(spool, size, place) == bytes_of(place, size) for place in places)
+
+    with ThreadPoolExecutor(threads) as pool:
+        assert all(pool.map(work, range(threads)))
+    assert got(spool, 2 * size, 7 * size) == bytes_of(7 * size, size) + bytes_of(8 * size, size)
+
+
+@pytest.mark.parametrize("step", [1, 7, 8, 20, 1000])
+def test_a_partial_write_is_continued(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a piece and between two; so is a partial read."""
+    write, read = os.pwrite, os.preadv
+
+    def some_of_several(descriptor: int, pieces: Sequence[memoryview], place: int) -> int:
+        return write(descriptor, b"".join(pieces)[:step], place)
+
+    def some(descriptor: int, data: memoryview, place: int) -> int:
+        return write(descriptor, data[:step], place)
+
+    def some_read(descriptor: int, into: Sequence[memoryview], place: int) -> int:
+        return read(descriptor, [into[0][:step]], place)
+
+    monkeypatch.setattr(os, "pwritev", some_of_several)
+    monkeypatch.setattr(os, "pwrite", some)
+    monkeypatch.setattr(os, "preadv", some_read)
+    spool = Spool()
+    spool.put([memoryview(np.arange(3.0)), memoryview(b"more"), memoryview(np.arange(5.0))], 3)
+    assert got(spool, 68, 3) == np.arange(3.0).tobytes() + b"more" + np.arange(5.0).tobytes()
+
+
+@pytest.mark.parametrize("taken", [None, 0, 5])
+def test_a_disk_that_fills_up(taken: int | None, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes nothing, or a part and then nothing more."""
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def first(descriptor: int, pieces: Sequence[memoryview], place: int) -> int:
+        if taken is None:
+            raise full
+        return taken
+
+    def then(descriptor: int, data: memoryview, place: int) -> int:
+        assert place == 100 + (taken or 0)
+        raise full
+
+    monkeypatch.setattr(os, "pwritev", first)
+    monkeypatch.setattr(os, "pwrite", then)
+    with pytest.raises(FileError, match=r"^cannot spool rows to .*: No space left on device$") as error:
+        Spool().put([memoryview(b"0123456789")], 100)
+    assert show(temporary) in str(error.value)
+    assert error.value.exit_code == 5
+    assert error.value.__cause__ is None
+
+
+def test_a_temporary_file_that_cannot_be_made(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary / "gone"))
+    with pytest.raises(FileError, match=r"^cannot spool rows to .*: No such file or directory$"):
+        Spool()
+
+
+# A real limit; the system then ends a write in the middle of a piece.
+LIMITED = """
+import resource
+import numpy as np
+from pcatool.errors import FileError
+from pcatool.spool import Spool
+spool = Spool()
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+data = np.arange(1000.0)
+spool.put([data.data.cast("B")], 0)
+back = np.empty(1000)
+try:
+    spool.put([data.data, data.data], 8000)
+except FileError as error:
+    print(error)
+spool.get(back.data.cast("B"), 0)
+print(np.array_equal(back, data))
+"""
+
+
+def test_a_limit_of_the_system(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED], env={"TMPDIR": str(tmp_path)}, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.splitlines() == [f"cannot spool rows to {show(tmp_path)}: File too large", "True"], done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_has_no_name_and_is_closed_with_the_object(temporary: Path) -> None:
+    spool = Spool()
+    spool.put([memoryview(b"x" * 100_000)], 0)
+    descriptor = spool._file.fileno()
+    assert list(temporary.iterdir()) == []
+    assert os.fstat(descriptor).st_size == 100_000
+    assert not os.get_inheritable(descriptor)
+    del spool
+    gc.collect()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+
+
+def test_no_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/nonexistent"])
+    monkeypatch.setenv("TMPDIR", "/nonexistent")
+    with pytest.raises(FileError, match="cannot spool rows to '/nonexistent'"):
+        Spool()
