@@ -25,6 +25,11 @@ Second = TypeVar("Second")
 # seconds on a busy one: eigh of 784 columns took 0.1 to 0.2 s on one thread, 0.2 to 9 s on two with both cores taken.
 TWO_THREADS_FROM = 2048
 
+# Of each thread that has wishes, the number that it wants now last; and the number before anybody had one.
+_wishes: dict[int, list[int]] = {}
+_before: dict[str, int] = {}
+_lock = threading.Lock()
+
 # The thread that has set the number, for those that work for it.
 _owner: ContextVar[int | None] = ContextVar("owner", default=None)
 
@@ -54,7 +59,8 @@ def _openblas(package: str) -> tuple[Any, Any] | None:
 def threads(count: int) -> Iterator[None]:
     """Run the body with `count` BLAS threads, in numpy and, where it is loaded already, in scipy.
 
-    The setting belongs to the process, so the thread that enters first speaks for all that work in its context.
+    The setting belongs to the process: the thread that enters speaks for all that work in its context, and of
+    several that enter at the same time the smallest number counts, until the last has left.
     """
     me = threading.get_ident()
     owner = _owner.get()
@@ -62,17 +68,31 @@ def threads(count: int) -> Iterator[None]:
         yield
         return
     mine = _owner.set(me)
-    loaded = ["numpy", "scipy"] if "scipy.linalg" in sys.modules else ["numpy"]
-    found = [controls for package in loaded if (controls := _openblas(package)) is not None]
-    before = [getter() for _, getter in found]
-    for setter, _ in found:
-        setter(count)
+    _wish(me, count)
     try:
         yield
     finally:
         _owner.reset(mine)
-        for (setter, _), old in zip(found, before, strict=True):
-            setter(old)
+        _wish(me, None)
+
+
+def _wish(owner: int, count: int | None) -> None:
+    """One more wish of a thread, or an end to its last."""
+    with _lock:
+        if count is not None:
+            _wishes.setdefault(owner, []).append(count)
+        elif len(_wishes[owner]) > 1:
+            _wishes[owner].pop()
+        else:
+            del _wishes[owner]
+        for package in ("numpy", "scipy") if "scipy.linalg" in sys.modules else ("numpy",):
+            controls = _openblas(package)
+            if controls is not None:
+                setter, getter = controls
+                before = _before.setdefault(package, getter())
+                setter(min(wishes[-1] for wishes in _wishes.values()) if _wishes else before)
+        if not _wishes:
+            _before.clear()
 
 
 def side_by_side(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:

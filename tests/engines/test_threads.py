@@ -91,7 +91,7 @@ def test_maps_side_by_side_in_one_pool(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "most", "ahead"), [(1, None, 1), (2, None, 4), (4, None, 6), (4, 100, 6), (4, 3, 3), (4, 1, 1)]
+    ("count", "most", "ahead"), [(1, None, 1), (2, None, 3), (4, None, 5), (4, 100, 5), (4, 3, 3), (4, 1, 1)]
 )
 def test_so_many_are_drawn_and_no_more(count: int, most: int | None, ahead: int) -> None:
     source = Source()
@@ -229,8 +229,8 @@ def test_after_an_error_nothing_more_is_drawn_or_begun() -> None:
         found, _ = gathered(pool.map(work, source))
         gate.set()
     assert found == [0, 1, 2]
-    assert source.drawn == 7
-    assert 6 not in begun
+    assert source.drawn == 6
+    assert max(begun) < 6
 
 
 def test_what_an_abandoned_map_has_not_begun_is_dropped() -> None:

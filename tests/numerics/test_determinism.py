@@ -6,14 +6,17 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 
+import pcatool
 from pcatool.linalg import blas
 from pcatool.linalg.blas import side_by_side
+from pcatool.modelfile import dumps
 from pcatool.registry import SOLVERS
 
 # Rows, columns and spread of the column scales: below and above the size from which a factorisation takes two threads,
@@ -143,3 +146,21 @@ def test_the_second_thread_has_the_threads_of_blas_that_the_caller_set() -> None
 
     with blas.threads(1):
         assert side_by_side(wishes_for_two, int) == (1, 0)
+
+
+def test_fits_at_the_same_time_give_the_same_bytes_and_leave_blas_as_it_was() -> None:
+    tables = [np.random.default_rng(seed).normal(size=(2500, 300)) for seed in range(3)]
+    controls = blas._openblas("numpy")
+    if controls is None:
+        pytest.skip("numpy has another BLAS")
+    setter, getter = controls
+    before = getter()
+    setter(2)
+    try:
+        expected = [dumps(pcatool.fit(X, components=3)) for X in tables]
+        with ThreadPoolExecutor(3) as pool:
+            found = list(pool.map(lambda X: dumps(pcatool.fit(X, components=3)), tables * 3))
+        assert found == expected * 3
+        assert getter() == 2
+    finally:
+        setter(before)
