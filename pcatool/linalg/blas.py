@@ -7,6 +7,7 @@ Done by hand over ctypes because `threadpoolctl` costs more to import than a sma
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -72,8 +73,32 @@ def threads(count: int) -> Iterator[None]:
     try:
         yield
     finally:
-        _owner.reset(mine)
         _wish(me, None)
+        _owner.reset(mine)
+
+
+def _set() -> None:
+    """Bring BLAS to the smallest number wished for, or to that from before there was a wish."""
+    for package in ("numpy", "scipy") if "scipy.linalg" in sys.modules else ("numpy",):
+        controls = _openblas(package)
+        if controls is not None:
+            setter, getter = controls
+            before = _before.setdefault(package, getter())
+            setter(min(wishes[-1] for wishes in _wishes.values()) if _wishes else before)
+    if not _wishes:
+        _before.clear()
+
+
+def _after_fork() -> None:
+    """In a child only the thread that forked lives on: the wishes of the others end here."""
+    for owner in set(_wishes) - {threading.get_ident()}:
+        del _wishes[owner]
+    if _before:
+        _set()
+    _lock.release()
+
+
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork)
 
 
 def _wish(owner: int, count: int | None) -> None:
@@ -85,14 +110,7 @@ def _wish(owner: int, count: int | None) -> None:
             _wishes[owner].pop()
         else:
             del _wishes[owner]
-        for package in ("numpy", "scipy") if "scipy.linalg" in sys.modules else ("numpy",):
-            controls = _openblas(package)
-            if controls is not None:
-                setter, getter = controls
-                before = _before.setdefault(package, getter())
-                setter(min(wishes[-1] for wishes in _wishes.values()) if _wishes else before)
-        if not _wishes:
-            _before.clear()
+        _set()
 
 
 def side_by_side(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:

@@ -28,11 +28,12 @@ SAMPLE_ROWS = 1024
 BUFFER = 1 << 16
 
 # What a column takes while it is read by rows: a page and a dictionary of 1 MB each, packed and unpacked.
-OPEN_COLUMN = 4 << 20
+OPEN_COLUMN = 3 << 20
 # Where all columns together would take more than this, row groups are turned through a temporary file.
-MOST_OPEN = 256 << 20
-# Bytes of the columns that are read together then.
+MOST_OPEN = 384 << 20
+# Bytes of the columns that are read together then, and of all that threads have in hand.
 AT_ONCE = 8 << 20
+IN_HAND = 128 << 20
 
 
 class ParquetTable:
@@ -153,7 +154,9 @@ class ParquetTable:
             turned.write(first, self._some(reader, group, features[first : first + step], first_row))
             readers.append(reader)
 
-        for _ in run(fill, range(0, len(features), step)):
+        # A portion in hand is Arrow's columns, the same in one piece, and the numbers.
+        most = max(1, IN_HAND // (3 * 8 * max(turned.rows, 1) * step))
+        for _ in run(fill, range(0, len(features), step), most=most):
             pass
         return turned
 

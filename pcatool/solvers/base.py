@@ -86,6 +86,7 @@ class Estimate(NamedTuple):
 
     passes: str
     bytes: int
+    result: int = 0  # bytes of what becomes of one block, of which some wait to be merged
 
 
 class Solver(Protocol):

@@ -27,18 +27,22 @@ from pcatool.solvers.rows import Rows
 __all__ = ["Covariance"]
 
 
+def scatter_bytes(d: int) -> int:
+    return 8 * d * d
+
+
 class Covariance:
     """Streaming scatter, then `eigh`."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         # The scatter, its scaled copies, eigenvectors and LAPACK's workspace; two blocks being summed.
-        return Estimate("1", 8 * (9 * d * d) + (32 << 20))
+        return Estimate("1", 8 * (9 * d * d) + (32 << 20), scatter_bytes(d))
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         origin = rows.origin
         if origin is None:
             raise nothing_to_fit()
-        moments = gather(rows.map(lambda X, w: Moments.of_block(X, origin, w), size=8 * problem.d**2))
+        moments = gather(rows.map(lambda X, w: Moments.of_block(X, origin, w), size=scatter_bytes(problem.d)))
         return self.finish(moments, problem)
 
     def finish(self, moments: Moments, problem: Problem) -> Solution:

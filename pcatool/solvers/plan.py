@@ -9,6 +9,7 @@ from pcatool.errors import RefusedError
 from pcatool.memory import size_text
 from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Estimate, Problem, Solver
+from pcatool.solvers.rows import WAITING_BYTES
 
 __all__ = ["Plan", "make_plan"]
 
@@ -31,7 +32,7 @@ class Plan(NamedTuple):
     columns: int
     passes: str
     peak_bytes: int
-    work_bytes: int  # of them, what threads have in hand
+    threads: int
 
     def check(self, limit: int, problem: Problem) -> None:
         """Refuse what cannot fit, naming what would."""
@@ -41,6 +42,8 @@ class Plan(NamedTuple):
         other = f"--solver {fitting[0]} would fit" if fitting else "use fewer columns (-c, -x)"
         if fitting[:1] == ["randomized"]:
             other += ", with a small number for -k"
+        if _peak(self.solver, problem, self.rows, 1) <= limit:
+            other = "--threads 1 would fit"
         size = f"{self.rows} x {self.columns}" if self.rows is not None else f"{self.columns} columns"
         raise RefusedError(
             f"solver {self.solver} needs about {size_text(self.peak_bytes)} for {size}, "
@@ -54,15 +57,22 @@ class Plan(NamedTuple):
             return False
         if name in ("svd", "dual") and self.rows is None:
             return False
-        return PROGRAM + self.work_bytes + _estimate(name, problem, self.rows).bytes <= limit
+        return _peak(name, problem, self.rows, self.threads) <= limit
 
 
 def make_plan(name: str, reason: str, problem: Problem, rows: int | None, threads: int) -> Plan:
     """The plan for a solver; `rows` as known or expected."""
+    passes = _estimate(name, problem, rows).passes
+    return Plan(name, reason, rows, problem.d, passes, _peak(name, problem, rows, threads), threads)
+
+
+def _peak(name: str, problem: Problem, rows: int | None, threads: int) -> int:
+    """The program, blocks in hand, results that wait, and the solver itself."""
     need = _estimate(name, problem, rows)
     height = block_rows(problem.d) if rows is None else min(rows, block_rows(problem.d))
-    work = threads * FORMS * 8 * height * problem.d
-    return Plan(name, reason, rows, problem.d, need.passes, PROGRAM + work + need.bytes, work)
+    in_hand = threads * FORMS * 8 * height * problem.d
+    waiting = min((threads + 1) * need.result, max(WAITING_BYTES, need.result)) if threads > 1 else need.result
+    return PROGRAM + in_hand + waiting + need.bytes
 
 
 def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:

@@ -14,7 +14,7 @@ from pcatool.memory import size_text
 from pcatool.model import Array
 from pcatool.solvers.store import Store
 
-__all__ = ["SMALL_BYTES", "Block", "Rows"]
+__all__ = ["SMALL_BYTES", "WAITING_BYTES", "Block", "Rows"]
 
 Result = TypeVar("Result")
 
@@ -28,7 +28,7 @@ HELD_BYTES = 1 << 20
 COPIES = 2
 
 # Results of blocks that wait to be merged take no more than this together, if they are more than one.
-WAITING_BYTES = 512 << 20
+WAITING_BYTES = 128 << 20
 
 Blocks = Iterable[Array]
 Block = tuple[Array, Array | None]
@@ -58,7 +58,7 @@ class Rows:
         self._limit = limit
         self._keep = self._started = False
         # Rows that are held for a solver which needs them all are better held in memory.
-        self._store = Store(HELD_BYTES if not hold_rows else sys.maxsize)
+        self._store = Store(HELD_BYTES if not hold_rows else sys.maxsize, SMALL_BYTES)
         self.origin: Array | None = None  # the first row
         self.complete = True  # all rows are held
         for block in self._rest:

@@ -49,7 +49,7 @@ class TSQR:
     """Running R factor, then the SVD of R."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        return Estimate("1", 8 * 12 * d * d + (32 << 20))
+        return Estimate("1", 8 * 12 * d * d + (32 << 20), 24 * d * d)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         origin = rows.origin

@@ -164,3 +164,35 @@ def test_fits_at_the_same_time_give_the_same_bytes_and_leave_blas_as_it_was() ->
         assert getter() == 2
     finally:
         setter(before)
+
+
+FORKS = """
+import os, threading
+import numpy as np
+import pcatool
+from pcatool.linalg import blas
+
+X = np.random.default_rng(0).normal(size=(400, 30))
+pcatool.fit(X, components=3)  # all is imported: a fork during an import is Python's own trap
+done = threading.Event()
+
+def busy():
+    while not done.is_set():
+        pcatool.fit(X, components=3)
+
+thread = threading.Thread(target=busy)
+thread.start()
+for _ in range(12):
+    child = os.fork()
+    if child == 0:
+        pcatool.fit(X, components=3)
+        os._exit(len(blas._wishes))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+done.set()
+thread.join()
+"""
+
+
+def test_a_child_that_was_forked_during_a_fit_neither_hangs_nor_keeps_its_wishes() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

@@ -7,7 +7,7 @@ import threading
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ import pcatool
 from numerics.cases import Array, fit, names_of
 from pcatool.blocks import Runner, empty_block, in_turn, recut
 from pcatool.engines.threads import Threads
+from pcatool.errors import FileError
 from pcatool.modelfile import dumps
 from pcatool.registry import SOLVERS
 from pcatool.solvers import rows as solver_rows
@@ -96,7 +97,7 @@ def test_no_more_lies_in_memory_than_may(memory: int, written: int, monkeypatch:
     for block in blocks_of():
         store.add(block)
     assert len(puts) == written
-    assert sum(block.nbytes for block in store._held) <= memory
+    assert sum(kept.nbytes for kept in store._blocks if not isinstance(kept, tuple)) <= memory
     assert (store._spool is None) == (written == 0)
 
 
@@ -234,3 +235,17 @@ def test_a_pipe_gives_the_model_of_the_file(solver: str, tmp_path: Path) -> None
     piped = dumps(pcatool.fit(tmp_path / "pipe", solver=solver, components=2, threads=3))
     feeder.join(30)
     assert piped == dumps(pcatool.fit(tmp_path / "x.csv", solver=solver, components=2, threads=1))
+
+
+def test_where_no_file_can_be_made_a_little_is_kept_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> NoReturn:
+        raise FileError("cannot spool rows to '/tmp': No space left on device")
+
+    monkeypatch.setattr("pcatool.solvers.store.Spool", full)
+    blocks = [np.full((4, 2), float(i), order="F") for i in range(4)]  # of 64 bytes
+    store = Store(64, spare=128)
+    for block in blocks[:3]:
+        store.add(block)
+    assert [block[0, 0] for block in store] == [0, 1, 2]
+    with pytest.raises(FileError, match="No space left"):
+        store.add(blocks[3])
