@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +14,10 @@ from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.plain import plain
 
-__all__ = ["TEXT", "ArrowCsv"]
+__all__ = ["MARK", "TEXT", "ArrowCsv"]
 
 TEXT = pa.string()
+Buffer: TypeAlias = bytes | NDArray[np.uint8]
 MARK = b"\xef\xbb\xbf"
 
 
@@ -75,11 +77,15 @@ class ArrowCsv:
             return None  # no byte-order mark in the middle of a text, but Arrow would drop it
         if self._clean and b'"' in data:
             return None
+        return self.parse(data, chunk.rows)
+
+    def parse(self, data: Buffer, rows: int) -> pa.Table | None:
+        """So many rows of plain CSV; None when they are not."""
         try:
             table = csv.read_csv(pa.py_buffer(data), self._read, self._parse, self._convert)
         except pa.ArrowInvalid:
             return None
-        return table if table.num_rows == chunk.rows else None
+        return table if table.num_rows == rows else None
 
 
 def _spellings(nulls: frozenset[str]) -> list[str]:

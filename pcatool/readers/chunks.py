@@ -66,9 +66,9 @@ class ChunkParser:
 
     @property
     def rows_at_once(self) -> int:
-        """Folded, a column costs nothing of its own, and a block is enough."""
+        """Folded, a column costs nothing of its own, and half a block is enough: it is in memory in five forms."""
         d = len(self.features)
-        return block_rows(d) if self._is_wide else rows_at_once(d)
+        return block_rows(d) // 2 if self._is_wide else rows_at_once(d)
 
     @property
     def _is_wide(self) -> bool:

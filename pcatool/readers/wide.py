@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pcatool.readers.arrow import numbers_of
-from pcatool.readers.arrow_csv import ArrowCsv
+from pcatool.readers.arrow_csv import MARK, ArrowCsv
 from pcatool.readers.base import all_finite
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
@@ -27,7 +27,7 @@ NEWLINE = 10
 def read_wide(chunk: Chunk, dialect: Dialect, width: int) -> NDArray[np.float64] | None:
     """All cells as numbers (rows, width), NaN where one is missing; None when it takes a closer look to read them."""
     data = chunk.data.replace(b"\r\n", b"\n") if b"\r" in chunk.data else chunk.data
-    if b'"' in data or b"\r" in data or dialect.comment is not None or dialect.blanks:
+    if data.startswith(MARK) or b'"' in data or b"\r" in data or dialect.comment is not None or dialect.blanks:
         return None
     if not data.endswith(b"\n"):
         data += b"\n"
@@ -37,12 +37,13 @@ def read_wide(chunk: Chunk, dialect: Dialect, width: int) -> NDArray[np.float64]
         return None
     # The separators become line ends by arithmetic, six times as fast as by replacing them.
     lines = text - between.view(np.uint8) * np.uint8((separator - NEWLINE) % 256)
-    folded = Chunk(lines.tobytes(), chunk.rows * width, chunk.first_line)
-    array = ArrowCsv(dialect, 1, {0: pa.float64()}, empty_lines=True).read(folded)
-    if array is None:
+    del between
+    table = ArrowCsv(dialect, 1, {0: pa.float64()}, empty_lines=True).parse(lines, chunk.rows * width)
+    if table is None:
         return None
-    cells = numbers_of(array[0]).astype(np.float64, copy=False)
-    if not all_finite(cells) and np.isnan(cells).sum() != array[0].null_count:
+    array = table.column(0).chunk(0)
+    cells = numbers_of(array).astype(np.float64, copy=False)
+    if not all_finite(cells) and np.isnan(cells).sum() != array.null_count:
         return None  # Arrow knows more spellings of "not a number" than there are
     return cells.reshape(chunk.rows, width)
 
