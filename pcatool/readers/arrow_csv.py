@@ -75,7 +75,7 @@ class ArrowCsv:
         data = plain(chunk.data, self._dialect)
         if data.startswith(MARK):
             return None  # no byte-order mark in the middle of a text, but Arrow would drop it
-        if self._clean and b'"' in data:
+        if self._clean and not chunk.plain and b'"' in data:
             return None
         return self.parse(data, chunk.rows)
 

@@ -46,6 +46,9 @@ class ChunkParser:
 
     def __call__(self, chunk: Chunk) -> Parsed:
         """By the first way that reads the chunk."""
+        every = len(self.features) == self.width
+        if every and not self.unclean and not self._is_wide and (found := self._cleanly(chunk)) is not None:
+            return found  # nothing but numbers: no letter in it to be in another encoding
         check_utf8(chunk, self.name)
         if self._is_wide and (folded := self._folded(chunk)) is not None:
             return folded

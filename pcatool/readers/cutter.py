@@ -29,6 +29,7 @@ class Chunk(NamedTuple):
     data: bytes
     rows: int
     first_line: int
+    plain: bool = False  # known to have no quote in it, and no line that is not a row
 
 
 class Cutter:
@@ -79,14 +80,15 @@ class Cutter:
             return None
         within = int(np.searchsorted(self._ends[:count], self._at + MOST_BYTES, side="right"))
         count = max(within, 1)
-        return Chunk(self._buffer[self._at : int(self._ends[count - 1])], count, self._line)
+        plain = self._row_ends.odd <= self._at
+        return Chunk(self._buffer[self._at : int(self._ends[count - 1])], count, self._line, plain)
 
     def rows(self, most: int, *, eager: bool = False) -> Chunk | None:
         """The same rows, handed out."""
         chunk = self.peek(most, eager=eager)
         if chunk is not None:
             self._ends = self._ends[chunk.rows :]
-            self._line += chunk.rows if self._row_ends.odd <= self._at else count_lines(chunk.data)
+            self._line += chunk.rows if chunk.plain else count_lines(chunk.data)
             self._at += len(chunk.data)
             self._bytes_a_row = len(chunk.data) / chunk.rows
         return chunk
