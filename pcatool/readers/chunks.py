@@ -46,14 +46,12 @@ class ChunkParser:
 
     def __call__(self, chunk: Chunk) -> Parsed:
         """By the first way that reads the chunk."""
-        every = len(self.features) == self.width
-        if every and not self.unclean and not self._is_wide and (found := self._cleanly(chunk)) is not None:
-            return found  # nothing but numbers: no letter in it to be in another encoding
-        check_utf8(chunk, self.name)
-        if self._is_wide and (folded := self._folded(chunk)) is not None:
-            return folded
+        clean = None if self.unclean or self._is_wide else self._cleanly(chunk)
+        if clean is None or len(self.features) < self.width:  # where all are numbers, no letter is in another encoding
+            check_utf8(chunk, self.name)
         return (
-            (None if self.unclean else self._cleanly(chunk))
+            clean
+            or (self._folded(chunk) if self._is_wide else None)
             or (self._by_arrow(chunk, self._as_numbers) if self._as_numbers is not None else None)
             or self._by_arrow(chunk, self._as_text)
             or self._exactly(chunk)

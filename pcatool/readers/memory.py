@@ -51,7 +51,22 @@ def _from_series(series: Any) -> Any:
 NUMBERS = "fiubO"
 
 
-class ArrayTable:
+class Present:
+    """A table that is all there."""
+
+    columns: tuple[Column, ...]
+
+    def profile(self) -> tuple[Column, ...]:
+        return self.columns
+
+    def ready(self) -> bool:
+        return True
+
+    def ended(self) -> bool:
+        return False  # nothing can follow
+
+
+class ArrayTable(Present):
     """A two-dimensional array; its columns are c1, c2, ..."""
 
     nameless = True
@@ -72,20 +87,11 @@ class ArrayTable:
         self._array = array
         self.columns = tuple(Column(f"c{i}") for i in range(1, array.shape[1] + 1))
 
-    def profile(self) -> tuple[Column, ...]:
-        return self.columns
-
     def expected_rows(self) -> int | None:
         return len(self._array)
 
     def kept_type(self, column: int) -> pa.DataType:
         return pa.from_numpy_dtype(self._array.dtype)
-
-    def ready(self) -> bool:
-        return True
-
-    def ended(self) -> bool:
-        return False  # nothing can follow
 
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
@@ -110,7 +116,7 @@ class ArrayPart(NamedTuple):
         return Batch(self.X, self.kept, lambda row: f"the array, row {self.first_row + row + 1}", all_finite(self.X))
 
 
-class ArrowTable:
+class ArrowTable(Present):
     """An Arrow table."""
 
     nameless = False
@@ -122,20 +128,11 @@ class ArrowTable:
             column_of(field.name, field.type, _sample(table.column(i))) for i, field in enumerate(table.schema)
         )
 
-    def profile(self) -> tuple[Column, ...]:
-        return self.columns
-
     def expected_rows(self) -> int | None:
         return int(self._table.num_rows)
 
     def kept_type(self, column: int) -> pa.DataType:
         return self._table.schema.field(column).type
-
-    def ready(self) -> bool:
-        return True
-
-    def ended(self) -> bool:
-        return False  # nothing can follow
 
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn

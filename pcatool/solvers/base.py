@@ -21,7 +21,6 @@ __all__ = [
     "Solver",
     "assembled",
     "check_solvable",
-    "nothing_to_fit",
     "rounding",
     "scale_of",
 ]
@@ -163,7 +162,3 @@ def assembled(
         apply=apply,
         counted=problem.counted(centre.rows, centre.weight),
     )
-
-
-def nothing_to_fit() -> DataError:
-    return DataError("no rows to fit", "the input has names but no data")

@@ -18,7 +18,6 @@ from pcatool.solvers.base import (
     Solution,
     assembled,
     check_solvable,
-    nothing_to_fit,
     rounding,
     scale_of,
 )
@@ -40,8 +39,6 @@ class Covariance:
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         origin = rows.origin
-        if origin is None:
-            raise nothing_to_fit()
         moments = gather(rows.map(lambda X, w: Moments.of_block(X, origin, w), size=scatter_bytes(problem.d)))
         return self.finish(moments, problem)
 

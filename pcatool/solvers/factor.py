@@ -9,8 +9,8 @@ import numpy as np
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectral import Spectrum, Wish
 from pcatool.model import Array
-from pcatool.solvers.base import Problem, Solution, assembled, check_solvable, nothing_to_fit, rounding, scale_of
-from pcatool.solvers.rows import Rows
+from pcatool.solvers.base import Problem, Solution, assembled, check_solvable, rounding, scale_of
+from pcatool.solvers.rows import Rows, nothing_to_fit
 
 __all__ = ["centred_matrix", "finish"]
 

@@ -24,7 +24,6 @@ from pcatool.solvers.base import (
     Problem,
     Solution,
     check_solvable,
-    nothing_to_fit,
     rounding,
     scale_of,
 )
@@ -108,8 +107,6 @@ class Ritz(NamedTuple):
 def _column_moments(rows: Rows) -> tuple[Centre, Array]:
     """Centre and sums of squares of the columns, without their products."""
     origin = rows.origin
-    if origin is None:
-        raise nothing_to_fit()
 
     def of_block(X: Array, w: Array | None) -> tuple[Centre, Array]:
         centre, Y, rest = center_block(X, origin, w)

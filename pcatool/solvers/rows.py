@@ -9,12 +9,12 @@ from typing import TypeVar
 import numpy as np
 
 from pcatool.blocks import Runner, in_turn
-from pcatool.errors import RefusedError
+from pcatool.errors import DataError, RefusedError
 from pcatool.memory import size_text
 from pcatool.model import Array
 from pcatool.solvers.store import Store
 
-__all__ = ["SMALL_BYTES", "WAITING_BYTES", "Block", "Rows"]
+__all__ = ["SMALL_BYTES", "WAITING_BYTES", "Block", "Rows", "nothing_to_fit"]
 
 Result = TypeVar("Result")
 
@@ -59,11 +59,11 @@ class Rows:
         self._keep = self._started = False
         # Rows that are held for a solver which needs them all are better held in memory.
         self._store = Store(HELD_BYTES if not hold_rows else sys.maxsize, SMALL_BYTES)
-        self.origin: Array | None = None  # the first row
+        self._first: Array | None = None
         self.complete = True  # all rows are held
         for block in self._rest:
-            if self.origin is None:
-                self.origin = self._split(block)[0][0].copy()
+            if self._first is None:
+                self._first = self._split(block)[0][0].copy()
             self._store.add(block)
             self._check(self._store.bytes, self._store.rows)
             if self._store.bytes > SMALL_BYTES and self._store.rows > hold_rows:
@@ -80,6 +80,13 @@ class Rows:
                 f"{size_text(self._limit)} (--memory, else half of what is free)",
                 "--solver covariance holds no rows; or give --solver randomized and a small number with -k",
             )
+
+    @property
+    def origin(self) -> Array:
+        """The first row."""
+        if self._first is None:
+            raise nothing_to_fit()
+        return self._first
 
     def several_passes(self) -> None:
         """Ask, before the first pass, to be able to iterate more than once."""
@@ -145,3 +152,7 @@ class Rows:
             X[at - len(block) : at] = block
             at -= len(block)
         return self._split(X)
+
+
+def nothing_to_fit() -> DataError:
+    return DataError("no rows to fit", "the input has names but no data")

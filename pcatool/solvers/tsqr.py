@@ -19,7 +19,7 @@ import numpy as np
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectral import of_factor, triangle
 from pcatool.model import Array
-from pcatool.solvers.base import Estimate, Problem, Solution, nothing_to_fit
+from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.factor import finish
 from pcatool.solvers.rows import Rows
 
@@ -52,10 +52,7 @@ class TSQR:
         return Estimate("1", 8 * 12 * d * d + (32 << 20), 24 * d * d)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
-        origin = rows.origin
-        if origin is None:
-            raise nothing_to_fit()
-        d = problem.d
+        origin, d = rows.origin, problem.d
         # Blocks joined until they are so tall that reducing them outweighs merging the triangles.
         triangles = rows.map(lambda X, w: Triangle.of_block(X, origin, w), size=24 * d * d, height=2 * d)
         running = reduce(Triangle.merge, triangles)
