@@ -19,6 +19,7 @@ NUMBERS = [getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM") if 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of the GNU C library
 
 PATIENCE = 0.05  # seconds until a signal that the main thread did not notice is sent to it again
+SWITCH = 1e-4  # seconds
 SAME = 1.0  # seconds within which another signal is the same wish
 
 
@@ -36,6 +37,8 @@ def tune() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Arrow's own allocator keeps a fifth more memory, and is no faster at the few large pieces we take.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    # A thread that comes out of Arrow wants the interpreter for less time than it would wait for it.
+    sys.setswitchinterval(SWITCH)
     _keep_memory()
 
 

@@ -17,7 +17,7 @@ from pcatool.readers.plain import plain
 __all__ = ["MARK", "TEXT", "ArrowCsv"]
 
 TEXT = pa.string()
-Buffer: TypeAlias = bytes | NDArray[np.uint8]
+Buffer: TypeAlias = bytes | memoryview | NDArray[np.uint8]
 MARK = b"\xef\xbb\xbf"
 
 
@@ -72,8 +72,8 @@ class ArrowCsv:
         return None if table is None else table.to_batches()[0].to_tensor(row_major=False).to_numpy()
 
     def _table(self, chunk: Chunk) -> pa.Table | None:
-        data = plain(chunk.data, self._dialect)
-        if data.startswith(MARK):
+        data = chunk.view if chunk.plain else plain(chunk.data, self._dialect)
+        if data[: len(MARK)] == MARK:
             return None  # no byte-order mark in the middle of a text, but Arrow would drop it
         if self._clean and not chunk.plain and b'"' in data:
             return None

@@ -67,7 +67,7 @@ class CsvTable:
         chunk = self._cutter.peek(block_rows(len(self.columns)))
         if chunk is None or self._size is None:
             return None
-        return int(self._size / (len(chunk.data) / chunk.rows))
+        return int(self._size / (len(chunk.view) / chunk.rows))
 
     def kept_type(self, column: int) -> pa.DataType:
         return TEXT

@@ -24,12 +24,23 @@ LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
 
 
 class Chunk(NamedTuple):
-    """Some whole rows as bytes, and the line of the input on which they begin."""
+    """Some whole rows, as a piece of the bytes they lie in, and the line of the input on which they begin."""
 
-    data: bytes
+    within: bytes
     rows: int
     first_line: int
     plain: bool = False  # known to have no quote in it, and no line that is not a row
+    start: int = 0
+    stop: int | None = None
+
+    @property
+    def data(self) -> bytes:
+        return self.within[self.start : self.stop]
+
+    @property
+    def view(self) -> memoryview:
+        """The same without copying it."""
+        return memoryview(self.within)[self.start : self.stop]
 
 
 class Cutter:
@@ -81,7 +92,7 @@ class Cutter:
         within = int(np.searchsorted(self._ends[:count], self._at + MOST_BYTES, side="right"))
         count = max(within, 1)
         plain = self._row_ends.odd <= self._at
-        return Chunk(self._buffer[self._at : int(self._ends[count - 1])], count, self._line, plain)
+        return Chunk(self._buffer, count, self._line, plain, self._at, int(self._ends[count - 1]))
 
     def rows(self, most: int, *, eager: bool = False) -> Chunk | None:
         """The same rows, handed out."""
@@ -89,8 +100,9 @@ class Cutter:
         if chunk is not None:
             self._ends = self._ends[chunk.rows :]
             self._line += chunk.rows if chunk.plain else count_lines(chunk.data)
-            self._at += len(chunk.data)
-            self._bytes_a_row = len(chunk.data) / chunk.rows
+            size = len(chunk.view)
+            self._at += size
+            self._bytes_a_row = size / chunk.rows
         return chunk
 
     def _enough_bytes(self) -> bool:
