@@ -20,6 +20,7 @@ _HOMES = {
     "RefusedError": "pcatool.errors",
     "UsageError": "pcatool.errors",
     "compare_rules": "pcatool.api",
+    "components": "pcatool.api",
     "explain_variance": "pcatool.api",
     "fit": "pcatool.api",
     "load_model": "pcatool.api",

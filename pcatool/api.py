@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from pcatool.readers.rows import Tally
 
 __all__ = [
     "compare_rules",
+    "components",
     "explain_variance",
     "fit",
     "load_model",
@@ -79,15 +80,19 @@ def reconstruct(
     data: Any,
     *,
     source: str | None = None,
+    preimage: bool = False,
     output: str | Path | None = None,
     **settings: Any,
 ) -> Any:
-    """Rows in original units, from scores or from original rows (`source`: "scores" or "rows", else by the columns)."""
+    """Rows in original units, from scores or from original rows (`source`: "scores" or "rows", else by the columns).
+
+    A kernel model gives them only approximately, and only with preimage=True.
+    """
     if source not in (None, "scores", "rows"):
         raise UsageError(f"source {show(source)} is neither scores nor rows")
     kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
     table, apply, engine, out = _records(settings, *kinds, output=output)
-    results = applying.reconstruct(_model(model), _data(data), table, apply, source, engine, Warnings())
+    results = applying.reconstruct(_model(model), _data(data), table, apply, source, engine, Warnings(), preimage)
     return _deliver(results, data, out)
 
 
@@ -117,6 +122,38 @@ def scree(model: Any, *, output: str | Path | None = None, width: int = 80, **se
     return scree_chart(
         fitted.variance, kept=fitted.k, width=width, color=False, unicode=True, total_components=fitted.d
     )
+
+
+def components(
+    model: Any,
+    *,
+    values: str | Sequence[str] = "loadings",
+    first: int | None = None,
+    image: tuple[int, int] | str | None = None,
+    output: str | Path | None = None,
+    **settings: Any,
+) -> Any:
+    """What the components of a model, a path to one, or data to fit are made of, as a DataFrame.
+
+    `values`: "loadings", "correlations", "contributions", "cos2", or several, which give a row for each component and
+    column. With `image`, the height and width of the images that the columns are pixels of, the mean and the
+    components are drawn to the file `output`.
+    """
+    import pandas as pd
+
+    from pcatool.options.components import parse_first, parse_image, parse_values
+    from pcatool.pipeline import loadings
+    from pcatool.render.pictures import picture_form
+
+    names, first, shape = parse_values(values), parse_first(first), parse_image(image)
+    if (shape is None) != (output is None):
+        raise UsageError("a picture needs both image and output", "as in image=(8, 8), output='components.png'")
+    form = picture_form(output) if output is not None else ""
+    fitted = _model_or_fit(model, settings)
+    if shape is None:
+        return pd.DataFrame(loadings.component_table(fitted, names, first))
+    loadings.write(loadings.components_picture(fitted, shape, form, first), str(output))
+    return None
 
 
 def plan(data: Any, **settings: Any) -> dict[str, Any]:
@@ -180,7 +217,7 @@ def _plain(field: Field[Any], value: Any) -> Any:
     return value
 
 
-TUPLES = ("columns", "exclude", "keep", "null_value")
+TUPLES = ("columns", "exclude", "keep", "label", "null_value")
 
 
 def _tuple(value: Any) -> tuple[str, ...]:

@@ -8,23 +8,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import DataError, ModelError, show
+from pcatool.errors import DataError, ModelError, UsageError, show
 from pcatool.linalg.blas import threads
+from pcatool.linalg.centring import center_rows, row_means
+from pcatool.options import WHITENINGS
 from pcatool.registry import METHODS
 
-__all__ = ["FORMAT_VERSION", "Array", "Model", "VarianceTable"]
+__all__ = ["FORMAT_VERSION", "Array", "Model", "VarianceTable", "check_orthonormal"]
 
 Array = NDArray[np.float64]
 
-FORMAT_VERSION = 1
+# 2: whitening, row centring, kernel and supervised models, which a program that knows 1 would misread.
+FORMAT_VERSION = 2
 
 # B^T B differs from I by a few d * eps when it was computed; past this a file was edited or damaged.
 ORTHONORMAL = 1e-6
+
+# Arrays that a model may lack.
+OPTIONAL = ("variances",)
 
 # What the certificate of every model holds as one number each.
 PROOFS = ("eigen_residual", "orthonormality", "trace_closure")
@@ -77,9 +83,19 @@ class VarianceTable:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
+def check_orthonormal(B: Array, name: str) -> None:
+    off = float(np.max(np.abs(B.T @ B - np.eye(B.shape[1]))))
+    if not off <= ORTHONORMAL:
+        raise ModelError(f"{name} is not orthonormal: |B^T B - I| is {off:.1e}, the bound is {ORTHONORMAL:.0e}")
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
     """A fitted linear model. It cannot be built with shapes or values that do not fit together."""
+
+    MORE: ClassVar[
+        Mapping[str, str]
+    ] = {}  # arrays that a kind of model has beside the fields below: name -> numpy kind
 
     mean: Array  # (d,) zeros when not centred
     std: Array  # (d,) ones when not standardised
@@ -89,9 +105,12 @@ class Model:
     n_samples: int  # rows used
     columns: tuple[str, ...]  # feature names, in basis order
     meta: Mapping[str, Any] = field(default_factory=dict)
+    variances: Array | None = None  # (d,) of the columns as read, about their mean; files of format 1 have none
 
     def __post_init__(self) -> None:
-        for name in ("mean", "std", "basis", "eigenvalues"):
+        for name in ("mean", "std", "basis", "eigenvalues", *OPTIONAL, *self.MORE):
+            if getattr(self, name) is None:
+                continue
             array = np.array(getattr(self, name), dtype=np.float64, order="C")
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -107,6 +126,7 @@ class Model:
         if self.basis.ndim != 2:
             raise ModelError(f"basis has {self.basis.ndim} dimensions, not 2")
         shapes = {"mean": (d,), "std": (d,), "basis": (d, self.basis.shape[1])}
+        shapes |= {name: (d,) for name in OPTIONAL if getattr(self, name) is not None}
         for name, shape in shapes.items():
             found = getattr(self, name).shape
             if found != shape:
@@ -115,9 +135,7 @@ class Model:
             raise ModelError(f"eigenvalues have shape {self.eigenvalues.shape}, there are {self.k} components")
         if d < 1 or self.k < 1 or self.n_samples < 1:
             raise ModelError(f"{d} columns, {self.k} components, {self.n_samples} rows: each must be at least 1")
-        if self.k > d:
-            raise ModelError(f"{self.k} components of {d} columns")
-        for name in ("mean", "std", "basis", "eigenvalues", "total_variance"):
+        for name in ("mean", "std", "basis", "eigenvalues", "total_variance", *shapes):
             if not np.all(np.isfinite(getattr(self, name))):
                 raise ModelError(f"{name} holds a value that is not finite")
         if np.any(self.std <= 0):
@@ -134,10 +152,15 @@ class Model:
             "".join(self.columns).encode("utf-8")
         except (UnicodeError, SystemError):  # the latter from letters beyond Unicode, which a damaged file may hold
             raise ModelError("columns hold a name that is no text") from None
-        off = float(np.max(np.abs(self.basis.T @ self.basis - np.eye(self.k))))
-        if not off <= ORTHONORMAL:
-            raise ModelError(f"basis is not orthonormal: |B^T B - I| is {off:.1e}, the bound is {ORTHONORMAL:.0e}")
+        if self.variances is not None and np.any(self.variances < 0):
+            raise ModelError("variances hold a value below 0")
+        self._check_basis()
         self._check_settings()
+
+    def _check_basis(self) -> None:
+        if self.k > self.d:
+            raise ModelError(f"{self.k} components of {self.d} columns")
+        check_orthonormal(self.basis, "basis")
 
     def _check_settings(self) -> None:
         """What every number depends on must be what it says it is."""
@@ -146,9 +169,10 @@ class Model:
         ddof = self.meta.get("ddof", 0)
         if isinstance(ddof, bool) or ddof not in (0, 1):
             raise ModelError(f"ddof is {show(ddof)}, neither 0 nor 1")
-        for name in ("center", "standardize"):
+        for name in ("center", "standardize", "center_rows"):
             if not isinstance(self.meta.get(name, True), bool):
                 raise ModelError(f"{name} is {show(self.meta[name])}, neither true nor false")
+        self._check_whitening()
         booleans = self.meta.get("booleans", [])
         if not isinstance(booleans, list) or not set(map(str, booleans)) <= set(self.columns):
             raise ModelError(f"booleans are {show(booleans)}, not a list of columns")
@@ -157,6 +181,17 @@ class Model:
             isinstance(certificate.get(name, 0.0), (int, float)) for name in PROOFS
         ):
             raise ModelError(f"certificate is {show(certificate)}, not a record of numbers")
+
+    def _check_whitening(self) -> None:
+        if self.whitening not in WHITENINGS:
+            raise ModelError(f"whiten is {show(self.whitening)}, none of {', '.join(WHITENINGS)}")
+        if self.whitening == "none":
+            return
+        epsilon = self.meta.get("epsilon")
+        if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)) or not 0 <= epsilon < np.inf:
+            raise ModelError(f"epsilon is {show(epsilon)}, not a number from 0")
+        if not np.all(self._spread() > 0):
+            raise ModelError("whitening would divide by an eigenvalue of 0")
 
     @property
     def d(self) -> int:
@@ -179,11 +214,27 @@ class Model:
         return bool(self.meta.get("standardize", False))
 
     @property
+    def rows_centered(self) -> bool:
+        return bool(self.meta.get("center_rows", False))
+
+    @property
+    def whitening(self) -> str:
+        return str(self.meta.get("whiten", "none"))
+
+    @property
+    def epsilon(self) -> float:
+        """What whitening adds to each eigenvalue."""
+        return float(self.meta.get("epsilon", 0.0))
+
+    @property
     def variance(self) -> VarianceTable:
         return VarianceTable.of(self.eigenvalues, self.total_variance)
 
-    def score_names(self, k: int | None = None) -> list[str]:
-        return [f"PC{j}" for j in range(1, (k or self.k) + 1)]
+    def score_names(self) -> list[str]:
+        """What the columns of `project` are called: ZCA stays with the original columns."""
+        if self.whitening == "zca":
+            return list(self.columns)
+        return [f"PC{j}" for j in range(1, self.k + 1)]
 
     def truncated(self, k: int | None) -> Model:
         """This model with only its first k components; every eigenvalue stays known."""
@@ -199,21 +250,44 @@ class Model:
 
     def standard_rows(self, X: Array) -> Array:
         """Rows in the units of the fit, (X - mu) / sigma, (n, d): centred first, since X B - mu B loses digits."""
-        Y = X - self.mean
+        Y = (center_rows(X) if self.rows_centered else X) - self.mean
         return Y / self.std if np.any(self.std != 1.0) else Y
 
     def project(self, X: Array) -> Array:
-        """Scores (n, k) of rows (n, d)."""
+        """Scores (n, k) of rows (n, d); (n, d) with ZCA."""
         Y = self.standard_rows(X)
         with threads(1):  # more would give other bits
-            return self._without_noise(Y, Y @ self.basis)
+            Z = self._without_noise(Y, Y @ self.basis)
+            if self.whitening != "none":
+                Z = Z / self._spread()
+            return Z @ self.basis.T if self.whitening == "zca" else Z
 
     def reconstruct(self, Z: Array) -> Array:
-        """Rows (n, d) in original units from scores (n, k') with k' <= k."""
-        if Z.shape[1] > self.k:
+        """Rows (n, d) in original units from what `project` gives; its first columns are enough, save with ZCA."""
+        if Z.shape[1] > len(self.score_names()):
             raise DataError(f"{Z.shape[1]} scores in a row, the model has {self.k} components")
         with threads(1):
-            return self.std * (Z @ self.basis[:, : Z.shape[1]].T) + self.mean
+            if self.whitening == "zca":
+                Z = Z @ self.basis
+            m = Z.shape[1]
+            if self.whitening != "none":
+                Z = Z * self._spread()[:m]
+            return self.std * (Z @ self.basis[:, :m].T) + self.mean
+
+    def reversible(self) -> Model:
+        """This model, if rows can be had back from scores; refused by those from which they cannot."""
+        return self
+
+    def with_preimage(self) -> Model:
+        """A model that comes back from scores approximately, where that is all there is."""
+        raise UsageError(
+            "--preimage is for kernel models, this one comes back from scores as it is", "leave out --preimage"
+        )
+
+    def there_and_back(self, X: Array) -> Array:
+        """What the components keep of rows (n, d), in original units."""
+        back = self.reconstruct(self.project(X))
+        return back + row_means(X)[:, None] if self.rows_centered else back
 
     def squared_error(self, X: Array) -> Array:
         """What the components leave out of each row, |y - B B^T y|^2 in the units of the fit, (n,)."""
@@ -222,6 +296,11 @@ class Model:
             R = Y - (Y @ self.basis) @ self.basis.T
         errors: Array = np.einsum("ij,ij->i", R, R)
         return errors
+
+    def _spread(self) -> Array:
+        """What whitening divides the scores by, (k,)."""
+        spread: Array = np.sqrt(self.eigenvalues[: self.k] + self.epsilon)
+        return spread
 
     def _without_noise(self, Y: Array, Z: Array) -> Array:
         """Scores on components past the rank that rounding alone can explain become 0; real ones stay.

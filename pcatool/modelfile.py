@@ -36,6 +36,9 @@ KINDS = {
     "columns": "U",
 }
 
+# What tells a kernel model from a linear one.
+OF_KERNELS = "dual_vectors"
+
 
 def dumps(model: Model) -> bytes:
     """The model file as bytes."""
@@ -48,6 +51,9 @@ def dumps(model: Model) -> bytes:
         "n_samples": np.array(model.n_samples, dtype=np.int64),
         "columns": np.array(model.columns, dtype=np.str_),
     }
+    if model.variances is not None:
+        arrays["variances"] = model.variances
+    arrays |= {name: getattr(model, name) for name in model.MORE}
     meta = dict(model.meta)
     meta["arrays"] = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
     text = json.dumps(meta, sort_keys=True, ensure_ascii=False, allow_nan=False)
@@ -84,9 +90,13 @@ def loads(data: bytes, name: str = "the model") -> Model:
     except Exception as error:  # whatever a parser makes of bytes that nobody vouches for
         raise _unusable(name, "it is empty" if not data else f"it is no .npz archive ({error})") from None
     meta = _meta(arrays, name)
-    _check_arrays(arrays, meta, name)
+    kind = _kind(arrays)
+    _check_arrays(arrays, meta, name, {**KINDS, "variances": "f", **kind.MORE})
+    more = [member for member in kind.MORE if member not in arrays]
+    if more:
+        raise _unusable(name, f"it has no array {show(more[0])}")
     try:
-        return Model(
+        return kind(
             mean=arrays["mean"],
             std=arrays["std"],
             basis=arrays["basis"],
@@ -95,9 +105,19 @@ def loads(data: bytes, name: str = "the model") -> Model:
             n_samples=int(arrays["n_samples"]),
             columns=tuple(arrays["columns"].tolist()),
             meta={key: value for key, value in meta.items() if key != "arrays"},
+            variances=arrays.get("variances"),
+            **{member: arrays[member] for member in kind.MORE},
         )
     except ModelError as error:
         raise _unusable(name, error.message) from None
+
+
+def _kind(arrays: Mapping[str, Any]) -> type[Model]:
+    if OF_KERNELS not in arrays:
+        return Model
+    from pcatool.kernels.model import KernelModel
+
+    return KernelModel
 
 
 def _unusable(name: str, why: str) -> ModelError:
@@ -163,7 +183,9 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
     return dict(meta)
 
 
-def _check_arrays(arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any], name: str) -> None:
+def _check_arrays(
+    arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any], name: str, kinds: Mapping[str, str]
+) -> None:
     """Every array is listed with type and shape, and is as listed."""
     listed = meta.get("arrays")
     if not isinstance(listed, dict):
@@ -173,7 +195,7 @@ def _check_arrays(arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str,
             continue
         if listed.get(key) != [array.dtype.str, list(array.shape)]:
             raise _unusable(name, f"array {show(key)} is not as meta lists it")
-        if key in KINDS and array.dtype.kind != KINDS[key]:
+        if key in kinds and array.dtype.kind != kinds[key]:
             raise _unusable(name, f"array {show(key)} is of type {array.dtype}")
     for key in listed:
         if key not in arrays:

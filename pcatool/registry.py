@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pcatool.errors import UsageError, nearest, show
 
-__all__ = ["METHODS", "READERS", "RULES", "SOLVERS", "WRITERS", "Entry", "Registry"]
+__all__ = ["KERNELS", "METHODS", "READERS", "RULES", "SOLVERS", "WRITERS", "Entry", "Registry"]
 
 
 class Entry(NamedTuple):
@@ -64,7 +64,32 @@ class Registry:
 
 METHODS = Registry(
     "method",
-    {"pca": Entry("pcatool.methods.pca:PCA", "linear PCA: directions of largest variance")},
+    {
+        "pca": Entry("pcatool.methods.pca:PCA", "linear PCA: directions of largest variance"),
+        "kernel": Entry("pcatool.methods.kernel:KernelPCA", "kernel PCA: PCA of what a kernel makes of the rows"),
+        "supervised": Entry(
+            "pcatool.methods.supervised:SupervisedPCA", "supervised PCA: directions that depend most on a label"
+        ),
+    },
+)
+
+KERNELS = Registry(
+    "kernel",
+    {
+        "rbf": Entry("pcatool.kernels.pointwise:RBF", "exp(-gamma |x - y|^2)"),
+        "linear": Entry("pcatool.kernels.pointwise:Linear", "x . y, which gives PCA"),
+        "polynomial": Entry("pcatool.kernels.pointwise:Polynomial", "(gamma x . y + coef0)^degree"),
+        "sigmoid": Entry("pcatool.kernels.pointwise:Sigmoid", "tanh(gamma x . y + coef0)"),
+        "laplacian": Entry("pcatool.kernels.pointwise:Laplacian", "exp(-gamma |x - y|_1)"),
+        "cosine": Entry("pcatool.kernels.pointwise:Cosine", "x . y / (|x| |y|)"),
+        "precomputed": Entry("pcatool.kernels.precomputed:Precomputed", "the table itself holds the kernel"),
+        "mds": Entry("pcatool.kernels.pointwise:MDS", "classical scaling: -|x - y|^2 / 2"),
+        "isomap": Entry("pcatool.kernels.isomap:Isomap", "distances along the graph of neighbours"),
+        "lle": Entry("pcatool.kernels.lle:LLE", "each row as a mix of its neighbours"),
+        "laplacian-eigenmap": Entry(
+            "pcatool.kernels.laplacian_eigenmap:LaplacianEigenmap", "pseudo-inverse of the Laplacian of the graph"
+        ),
+    },
 )
 
 SOLVERS = Registry(

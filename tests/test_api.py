@@ -24,6 +24,7 @@ PUBLIC = {
     "scree",
     "plan",
     "compare_rules",
+    "components",
     "transform",
     "Model",
     "PcatoolWarning",

@@ -11,13 +11,14 @@ import pytest
 
 from pcatool import options
 
-COMMANDS = ("fit", "transform", "reconstruct", "explain-variance", "scree")
+COMMANDS = ("fit", "transform", "reconstruct", "explain-variance", "scree", "components")
 TAKES = {
     "fit": ("TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
     "transform": ("TableOptions", "ApplyOptions", "OutputOptions", "GeneralOptions"),
     "reconstruct": ("TableOptions", "ApplyOptions", "OutputOptions", "GeneralOptions"),
     "explain-variance": ("TableOptions", "SelectOptions", "FitOptions", "ReportOptions", "GeneralOptions"),
     "scree": ("TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
+    "components": ("ComponentsOptions", "TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
 }
 
 
@@ -53,7 +54,8 @@ def test_a_page_is_in_order(name: str, plain_environment: dict[str, str]) -> Non
     assert sentence in re.sub(r"\s+", " ", page(plain_environment)), "the list of commands says it in the same words"
     assert 2 <= len(examples(text)) <= 4
     headings = re.findall(r"^([A-Z][a-z]+):$", text, re.MULTILINE)
-    assert headings == ["Examples", "Arguments", "Model", "Output", "Input", "General"]
+    methods = ["Kernel", "Supervised"] if "FitOptions" in TAKES[name] else []
+    assert headings == ["Examples", "Arguments", "Model", "Output", "Input", *methods, "General"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -26,7 +26,7 @@ LAYERS = (
     ("pcatool.engines", "pcatool.readers", "pcatool.writers", "pcatool.render", "pcatool.modelfile"),
     ("pcatool.methods", "pcatool.rules"),
     ("pcatool.solvers",),
-    ("pcatool.linalg", "pcatool.model", "pcatool.blocks"),
+    ("pcatool.kernels", "pcatool.linalg", "pcatool.model", "pcatool.blocks"),
     ("pcatool.errors", "pcatool.memory", "pcatool.notices", "pcatool.options", "pcatool.registry", "pcatool.spool"),
 )
 

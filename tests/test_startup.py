@@ -85,7 +85,8 @@ def test_a_transform_of_clean_numbers_loads_little(more: str, houses: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "arguments", ["explain-variance houses.npz", "scree houses.npz", "reconstruct houses.npz s.csv"]
+    "arguments",
+    ["explain-variance houses.npz", "scree houses.npz", "components houses.npz", "reconstruct houses.npz s.csv"],
 )
 def test_reports_load_little(arguments: str, houses: Path) -> None:
     (houses / "s.csv").write_text("PC1\n1\n")
@@ -94,7 +95,7 @@ def test_reports_load_little(arguments: str, houses: Path) -> None:
 
 # --- only the subcommand named is built ---
 
-COMMANDS = ["fit", "transform", "reconstruct", "explain-variance", "scree"]
+COMMANDS = ["fit", "transform", "reconstruct", "explain-variance", "scree", "components"]
 
 
 @pytest.fixture

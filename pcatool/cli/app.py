@@ -11,7 +11,7 @@ from typer.exceptions import Exit, TyperException
 from typer.main import get_command
 
 from pcatool import __version__
-from pcatool.cli import explain_variance, fit, reconstruct, scree, transform
+from pcatool.cli import components, explain_variance, fit, reconstruct, scree, transform
 from pcatool.cli.command import Group
 from pcatool.cli.outcome import print_result, say, tell
 from pcatool.cli.records import command
@@ -27,12 +27,13 @@ HELP = """Principal component analysis of tables: fit a model, save it, apply it
       pcatool reconstruct houses.npz scores.csv > approx.csv
       pcatool explain-variance houses.npz
       pcatool scree sample_data/digits.csv -x digit
+      pcatool components sample_data/digits.csv -x digit --image 8x8 -o eigen.png
 
     Tables come from files or a pipe, results go to standard output, all else to standard error. Exit codes: 0 done,
     2 wrong usage, 3 bad data, 4 not a usable model, 5 cannot read or write, 6 refused.
     'pcatool COMMAND --help' tells more."""
 
-COMMANDS = (fit, transform, reconstruct, explain_variance, scree)
+COMMANDS = (fit, transform, reconstruct, explain_variance, scree, components)
 
 
 def _version(wanted: bool) -> None:

@@ -13,7 +13,7 @@ from pcatool.cli.usage import no_command, refuse_single_dash, refuse_swallowed
 __all__ = ["Command", "Group"]
 
 # In the order of the page: what shapes the result first, what most calls can do without last.
-PANELS = ("Model", "Output", "Input", "General")
+PANELS = ("Model", "Output", "Input", "Kernel", "Supervised", "General")
 
 
 class AsGiven:

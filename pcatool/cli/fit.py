@@ -51,6 +51,8 @@ def run(
       cat sample_data/digits.csv | pcatool fit -x digit -k 10 -o digits.npz
       pcatool fit sample_data/orders.csv -c items-days_to_deliver -s \\
           --missing drop -v -o orders.npz
+      pcatool fit sample_data/digits.csv --method supervised --label digit \\
+          --label-kernel delta -o labelled.npz
     """
     if lacks_input(inputs, NAME, USAGE):
         return 2

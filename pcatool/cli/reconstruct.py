@@ -26,6 +26,13 @@ def run(
             show_default="by its columns: PC1, ... or the model's own",
         ),
     ] = None,
+    preimage: Annotated[
+        bool,
+        typer.Option(
+            "--preimage", help="Of a kernel model: an approximation, learned from its training rows.",
+            rich_help_panel="Model",
+        ),
+    ] = False,
     table: TableOptions,
     apply: ApplyOptions,
     output: OutputOptions,
@@ -52,7 +59,8 @@ def run(
     from pcatool.render.summary import apply_facts, apply_lines
 
     speaker = Speaker(general)
-    results = applying.reconstruct(model_of(model, inputs), inputs or [], table, apply, source, engine, speaker)
+    fitted = model_of(model, inputs)
+    results = applying.reconstruct(fitted, inputs or [], table, apply, source, engine, speaker, preimage)
     applying.write(results, output, model)
     facts = apply_facts(NAME, results.model, results.tally, results.errors.mean, output.output)
     speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))

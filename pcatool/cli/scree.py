@@ -107,9 +107,10 @@ def _rule_names(rules: str | None) -> list[str] | None:
 def _chart(model: Model) -> str:
     """The chart as wide as the terminal, in its characters."""
     from pcatool.render.chart import scree_chart
+    from pcatool.render.summary import how_fitted, is_usual
 
     screen = Screen.now()
-    return scree_chart(
+    chart = scree_chart(
         model.variance,
         kept=model.k,
         width=screen.width,
@@ -117,3 +118,4 @@ def _chart(model: Model) -> str:
         unicode=screen.unicode,
         total_components=model.d,
     )
+    return chart if is_usual(model) else chart + f"\n{how_fitted(model)}\n"

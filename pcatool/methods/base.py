@@ -9,7 +9,19 @@ from pcatool.blocks import Runner, in_turn
 from pcatool.model import Array, Model
 from pcatool.rules.base import Evidence
 
-__all__ = ["NOTHING_MORE", "Fit", "Supply"]
+__all__ = ["NOTHING_MORE", "SPECTRAL_RULES", "Fit", "Labels", "Supply"]
+
+# Rules that look at eigenvalues alone, so that they make sense of any method's; the others reckon with rows of columns.
+SPECTRAL_RULES = ("all", "ratio", "eigenvalue", "kaiser", "broken-stick", "elbow")
+
+
+class Labels(NamedTuple):
+    """What supervises: columns that follow the features in every block."""
+
+    names: tuple[str, ...]
+    classes: bool  # one column with the number of the row's class, 0, 1, ... as they first appear; else numbers
+    width: int  # of the columns
+    levels: Callable[[], list[str]]  # names of the classes, once the rows were read
 
 
 class Supply(NamedTuple):
@@ -20,6 +32,7 @@ class Supply(NamedTuple):
     expected: Callable[[], int | None] = lambda: None  # about how many rows there are
     run: Runner = in_turn  # who works on the blocks
     threads: int = 1  # at how many of them at a time
+    labels: Labels | None = None
 
 
 NOTHING_MORE = Supply()

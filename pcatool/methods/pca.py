@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.errors import listed
+from pcatool.errors import RefusedError, listed
 from pcatool.linalg.blas import threads
+from pcatool.linalg.centring import center_rows
 from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply
@@ -29,6 +30,12 @@ UNEQUAL = 1000.0
 
 # Up to this many columns a second look at small data costs next to nothing.
 CHEAP = 256
+
+# Whitening adds this part of the mean eigenvalue to each, as the lectures do with values between 0 and 1.
+SMOOTHING = 1e-5
+
+# Rounding below this part of epsilon changes a whitened score by half of that at most.
+COVERED = 1e-3
 
 # What a fit that is not vouched for is solved again with, while the data are held.
 STABLER = "svd"
@@ -70,7 +77,7 @@ class PCA:
         *,
         supply: Supply = NOTHING_MORE,
     ) -> Fit:
-        rows, problem, plan = self.plan(blocks, columns, supply=supply)
+        rows, problem, plan = self._prepared(blocks, columns, supply)
         if supply.limit is not None:
             plan.check(supply.limit, problem)
         with threads(1):  # each factorisation takes what its size asks for
@@ -78,8 +85,12 @@ class PCA:
             self._remark(problem, solved)
             return Fit(self._model(problem, solved), evidence(solved.solution, problem, rows))
 
-    def plan(
-        self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE
+    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
+        """What would be done."""
+        return self._prepared(blocks, columns, supply)[2]
+
+    def _prepared(
+        self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply
     ) -> tuple[Rows, Problem, Plan]:
         """What would be done, from the columns and as many rows as that takes."""
         rows = self.rows(blocks, columns, supply)
@@ -92,7 +103,15 @@ class PCA:
         """The rows, held as far as the choice of a solver needs to know their number."""
         hold = DUAL_ROWS if len(columns) > SCATTER_COLUMNS and self.options.solver == "auto" else 0
         weighted = self.options.weights is not None
-        return Rows(blocks, weighted=weighted, hold_rows=hold, limit=supply.limit, reread=supply.reread, run=supply.run)
+        return Rows(
+            blocks,
+            weighted=weighted,
+            hold_rows=hold,
+            limit=supply.limit,
+            reread=supply.reread,
+            run=supply.run,
+            prepare=center_rows if self.options.center_rows else None,
+        )
 
     def problem(self, columns: tuple[str, ...], n: int | None) -> Problem:
         o = self.options
@@ -148,6 +167,10 @@ class PCA:
             "reason": solved.reason,
             "certificate": certificate,
         }
+        if self.options.center_rows:
+            meta["center_rows"] = True
+        if self.options.whiten != "none":
+            meta |= {"whiten": self.options.whiten, "epsilon": whitening_epsilon(self.options, solved)}
         if self.options.weights is not None:
             meta |= {"weights": self.options.weights, "weights_kind": problem.weights}
         rule = problem.wish if isinstance(problem.wish, str) else ""
@@ -162,6 +185,7 @@ class PCA:
             n_samples=solution.n,
             columns=problem.columns,
             meta=meta,
+            variances=solution.variances,
         )
 
     def _remark(self, problem: Problem, solved: Solved) -> None:
@@ -196,6 +220,25 @@ class PCA:
         )
 
 
+def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
+    """What is added to each eigenvalue; refused where whitening would blow up what is nothing but rounding."""
+    solution, k = solved.solution, solved.choice.k
+    mean = solution.total_variance / len(solution.mean)
+    epsilon = SMOOTHING * mean if options.epsilon is None else options.epsilon
+    values, error = solution.eigenvalues[:k], solution.error[:k]
+    good = vouched(values, error) | (error < COVERED * epsilon)
+    if not good.all():
+        j = int(np.argmin(good)) + 1
+        remedies = [f"-k {j - 1}"] if j > 1 else []
+        remedies += [f"--epsilon {1.05 * float(error.max()) / COVERED:.1e} or more"] if error.max() > 0 else []
+        raise RefusedError(
+            f"--whiten {options.whiten}: the eigenvalue of PC{j}, {values[j - 1]:.3g}, is not told from rounding, and "
+            f"epsilon {epsilon:.3g} does not cover it",
+            "give " + " or ".join(remedies or ["--epsilon 1e-5"]),
+        )
+    return epsilon
+
+
 def evidence(solution: Solution, problem: Problem, rows: Rows) -> Evidence:
     """What the rules for k may look at; rows only while they are held."""
     return Evidence(
@@ -211,6 +254,7 @@ def evidence(solution: Solution, problem: Problem, rows: Rows) -> Evidence:
         rows=(lambda: fitted_rows(rows, solution)) if rows.small else None,
         weights=(lambda: _weights(rows)) if rows.small and problem.weights else None,
         constant=len(solution.constant),
+        whole="variance" if problem.center else "sum of squares about 0",
     )
 
 

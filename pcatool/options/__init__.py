@@ -7,7 +7,8 @@ checked without data when it is made, so nothing past this point meets a value i
 from __future__ import annotations
 
 from pcatool.options.applying import ApplyOptions, OutputOptions, parse_truncation
-from pcatool.options.fitting import FitOptions, parse_components
+from pcatool.options.components import ComponentsOptions
+from pcatool.options.fitting import WHITENINGS, FitOptions, parse_components
 from pcatool.options.flags import Flag
 from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions
 from pcatool.options.tables import BLANKS, NULLS, SelectOptions, TableOptions
@@ -15,7 +16,9 @@ from pcatool.options.tables import BLANKS, NULLS, SelectOptions, TableOptions
 __all__ = [
     "BLANKS",
     "NULLS",
+    "WHITENINGS",
     "ApplyOptions",
+    "ComponentsOptions",
     "EngineOptions",
     "FitOptions",
     "Flag",

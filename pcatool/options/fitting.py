@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from pcatool.errors import UsageError, show
 from pcatool.memory import parse_size
 from pcatool.options.flags import names_of, option, require
+from pcatool.options.kernels import KernelOptions, numbered
+from pcatool.options.labels import LabelOptions
 from pcatool.registry import METHODS, RULES, SOLVERS
 
-__all__ = ["FitOptions", "parse_components"]
+__all__ = ["WHITENINGS", "FitOptions", "parse_components"]
+
+WHITENINGS = ("none", "pca", "zca")
 
 
 def parse_components(text: str | int | float) -> int | float | str:
@@ -51,7 +55,7 @@ def _check_threshold(rule: str, text: str) -> None:
 
 
 @dataclass(frozen=True)
-class FitOptions:
+class FitOptions(KernelOptions, LabelOptions):
     """What is fitted, and how."""
 
     components: int | float | str = option(
@@ -68,6 +72,9 @@ class FitOptions:
         False, "-s", "--standardize", group="model", help="Divide each column by its standard deviation."
     )
     center: bool = option(True, "--center/--no-center", group="model", help="Subtract the column means, or do not.")
+    center_rows: bool = option(
+        False, "--center-rows", group="model", help="Subtract from each row its own mean, first of all (for images)."
+    )
     ddof: int = option(
         0, "--ddof", group="model", metavar="0|1", help="Divide by n (0) or by n - 1 (1, as scikit-learn and R do)."
     )
@@ -78,6 +85,21 @@ class FitOptions:
         group="model",
         help="How the eigenvalues are computed; -v says which was taken and why.",
         choices=names_of(SOLVERS, "auto"),
+    )
+    whiten: str = option(
+        "none",
+        "--whiten",
+        group="model",
+        help="Scores of variance 1: pca, or turned back to the original columns: zca.",
+        choices=lambda: WHITENINGS,
+    )
+    epsilon: float | None = option(
+        None,
+        "--epsilon",
+        group="model",
+        metavar="E",
+        help="Whitening divides by the root of eigenvalue + E; 0 is allowed.",
+        shown_default="1e-5 of the mean eigenvalue",
     )
     missing: str = option(
         "error",
@@ -119,3 +141,26 @@ class FitOptions:
         require(self.missing, lambda: ("error", "drop"), "--missing")
         if self.ddof not in (0, 1):
             raise UsageError(f"--ddof {self.ddof} is neither 0 nor 1", "0 divides by n, 1 by n - 1")
+        require(self.whiten, lambda: WHITENINGS, "--whiten")
+        numbered(self, "epsilon", "--epsilon")
+        if self.epsilon is not None and self.epsilon < 0:
+            raise UsageError(f"--epsilon {self.epsilon:g} is below 0", "give 0 or more")
+        if self.epsilon is not None and self.whiten == "none":
+            raise UsageError("--epsilon would change nothing here", "it belongs to --whiten pca or zca")
+        self.check_kernel(self.method)
+        self.check_labels(self.method)
+        self._check_method()
+
+    def _check_method(self) -> None:
+        """Refuse what only linear PCA has."""
+        if self.method == "pca":
+            return
+        linear = {"--weights": self.weights is not None, "--whiten": self.whiten != "none"}
+        linear["--solver"] = self.solver != "auto"
+        linear["--no-center"] = not self.center and self.method == "supervised"
+        given = [flag for flag, used in linear.items() if used]
+        if given:
+            raise UsageError(f"{given[0]} does not go with --method {self.method}", f"leave out {given[0]}")
+        if self.kernel == "precomputed" and (self.standardize or self.center_rows):
+            flag = "--standardize" if self.standardize else "--center-rows"
+            raise UsageError(f"{flag} does not go with --kernel precomputed", "the table holds no rows to change")

@@ -99,18 +99,23 @@ def reconstruct(
     source: str | None,
     engine: EngineOptions,
     notices: Notices,
+    preimage: bool = False,
 ) -> Results:
     """Rows in original units, from scores or by projecting original rows and coming back."""
+    model = (model.with_preimage() if preimage else model.reversible()).truncated(options.components)
     inputs = Inputs(data, table, notices)
-    model = model.truncated(options.components)
     names = list(model.columns)
     if (source or _sees(model, inputs)) == "rows":
-        wanted = _model_columns(model, inputs)
-        return _apply(model, inputs, wanted, lambda X: model.reconstruct(model.project(X)), names, options, engine)
+        return _apply(model, inputs, _model_columns(model, inputs), model.there_and_back, names, options, engine)
     if options.with_error:
         raise UsageError("--with-error needs the original rows, the input holds scores", "give the original rows")
-    found = _score_columns(model, inputs, options.components)
-    return _apply(model, inputs, Wanted(tuple(found)), model.reconstruct, names, options, engine)
+    if model.rows_centered:
+        notices.warn("the rows come back about 0: their own means, which --center-rows took out, are not in the scores")
+    if model.whitening == "zca":
+        wanted = _model_columns(model, inputs)
+    else:
+        wanted = Wanted(tuple(_score_columns(model, inputs, options.components)))
+    return _apply(model, inputs, wanted, model.reconstruct, names, options, engine)
 
 
 def write(results: Results, output: OutputOptions, model_path: str | None) -> None:
@@ -187,7 +192,9 @@ def _model_columns(model: Model, inputs: Inputs) -> Wanted:
 
 
 def _sees(model: Model, inputs: Inputs) -> str:
-    """What the input holds, by its columns."""
+    """What the input holds, by its columns; the scores of ZCA are called like the rows."""
+    if model.whitening == "zca":
+        return "scores"
     names = [c.name for c in inputs.columns]
     has_scores = "PC1" in names
     if has_scores and "PC1" in model.columns:

@@ -11,7 +11,7 @@ from pcatool.blocks import Runner, recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, UsageError
 from pcatool.memory import free_bytes, parse_size
-from pcatool.methods.base import Supply
+from pcatool.methods.base import Labels, Supply
 from pcatool.model import Array, Model
 from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
@@ -60,10 +60,10 @@ def fit(job: Job) -> Fitted:
 def _fit(job: Job, inputs: Inputs) -> Fitted:
     options, tally = job.options, Tally()
     with Threads(job.engine.threads) as pool:
-        wanted, features, blocks = _blocks(job, inputs, tally, pool.map)
+        wanted, features, labels, blocks = _blocks(job, inputs, tally, pool.map)
         method = METHODS.load(options.method)(options, job.notices)
         try:
-            fitted = method.fit(blocks, features, supply=_supply(job, inputs, pool))
+            fitted = method.fit(blocks, features, supply=_supply(job, inputs, pool, labels))
         except DataError:
             if options.missing == "drop" and tally.rows and tally.incomplete == tally.rows:
                 raise tally.error("no complete row is left") from None
@@ -76,32 +76,46 @@ def _fit(job: Job, inputs: Inputs) -> Fitted:
     return Fitted(model, tally, fitted.evidence)
 
 
-def _blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> tuple[Wanted, tuple[str, ...], Iterator[Array]]:
-    """What is read, the features' names, and the rows in blocks; with weights, the last column holds them."""
-    weighted = job.options.weights is not None
-    wanted = inputs.choose(job.select, job.options.weights)
-    rows = complete_rows(inputs, wanted, job.options.missing, tally, weighted=weighted, run=run)
-    return wanted, wanted.names[:-1] if weighted else wanted.names, recut(rows, len(wanted.names))
+class Read(NamedTuple):
+    """What is read of the inputs: after the features come the labels, then the weights."""
+
+    wanted: Wanted
+    features: tuple[str, ...]
+    labels: Labels | None
+    blocks: Iterator[Array]
 
 
-def _supply(job: Job, inputs: Inputs, pool: Threads) -> Supply:
+def _blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> Read:
+    o = job.options
+    wanted = inputs.choose(job.select, o.weights, o.label, o.label_kernel)
+    rows = complete_rows(inputs, wanted, o.missing, tally, weighted=o.weights is not None, run=run)
+    return Read(wanted, wanted.features, _labels(wanted), recut(rows, wanted.width))
+
+
+def _labels(wanted: Wanted) -> Labels | None:
+    if wanted.classes is not None:
+        return Labels(wanted.kept, True, 1, wanted.classes.levels)
+    return Labels(wanted.labels, False, len(wanted.labels), list) if wanted.labels else None
+
+
+def _supply(job: Job, inputs: Inputs, pool: Threads, labels: Labels | None) -> Supply:
     """How much memory there is, how to read the rows again, and who works on them."""
     memory = job.options.memory
     limit = parse_size(memory) if memory is not None else max(free_bytes() // 2, SMALL_JOB)
 
     def reread() -> Iterator[Array]:
-        return _blocks(job, inputs.again(), Tally(), pool.map)[2]
+        return _blocks(job, inputs.again(), Tally(), pool.map).blocks
 
-    return Supply(limit, reread if inputs.can_reread() else None, inputs.expected_rows, pool.map, pool.count)
+    return Supply(limit, reread if inputs.can_reread() else None, inputs.expected_rows, pool.map, pool.count, labels)
 
 
 def plan_fit(job: Job) -> Plan:
     """What a fit would do and need."""
     inputs = job.open()
     with Threads(job.engine.threads) as pool:
-        _, features, blocks = _blocks(job, inputs, Tally(), pool.map)
+        _, features, labels, blocks = _blocks(job, inputs, Tally(), pool.map)
         method = METHODS.load(job.options.method)(job.options, job.notices)
-        plan: Plan = method.plan(blocks, features, supply=_supply(job, inputs, pool))[2]
+        plan: Plan = method.plan(blocks, features, supply=_supply(job, inputs, pool, labels))
     return plan
 
 

@@ -76,9 +76,12 @@ def checked_batches(
         batch = named[1].batch()
         return batch._replace(kept=inputs.as_first(batch.kept, types, named[0]))
 
+    names = wanted.names if wanted.classes is None else (*wanted.names, wanted.classes.name)
     for batch in run(parsed, parts(), ready=inputs.ready if eager else None):
         tally.rows += len(batch.X)
-        yield Checked(batch.X, batch.kept, batch.place, _incomplete(batch, tally, wanted.names))
+        if wanted.classes is not None:
+            batch = wanted.classes.added(batch)
+        yield Checked(batch.X, batch.kept, batch.place, _incomplete(batch, tally, names))
 
 
 def _incomplete(batch: Batch, tally: Tally, names: Sequence[str]) -> NDArray[np.bool_] | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from pcatool.errors import DataError, listed, show
 from pcatool.notices import Notices
@@ -11,17 +12,17 @@ from pcatool.options import SelectOptions
 from pcatool.readers.base import Column, Feature
 from pcatool.readers.terms import find_columns, find_elements
 
-__all__ = ["choose_features", "find_weights"]
+__all__ = ["LabelColumns", "choose_features", "find_labels", "find_weights"]
 
 
 def choose_features(
-    columns: Sequence[Column], options: SelectOptions, where: str, notices: Notices, without: int | None = None
+    columns: Sequence[Column], options: SelectOptions, where: str, notices: Notices, without: Collection[int] = ()
 ) -> tuple[Feature, ...]:
-    """What `-c` names, or every column of numbers, without what `-x` names, and without a column of other use."""
+    """What `-c` names, or every column of numbers, without what `-x` names, and without columns of other use."""
     named = bool(options.columns)
     chosen = find_elements(options.columns, columns, where) if named else [(i, None) for i in range(len(columns))]
     excluded = set(find_elements(options.exclude, columns, where))
-    chosen = [(i, element) for i, element in chosen if (i, None) not in excluded and i != without]
+    chosen = [(i, element) for i, element in chosen if (i, None) not in excluded and i not in without]
     _check_doubles(dict.fromkeys(i for i, _ in chosen), columns, where)
     features = {
         (f.column, f.element): f
@@ -98,3 +99,30 @@ def find_weights(term: str, columns: Sequence[Column], where: str) -> int:
     if column.kind not in ("number", "empty"):
         raise DataError(f"{where}: --weights {show(column.name)} is a {column.kind} column", "name a column of numbers")
     return found[0]
+
+
+class LabelColumns(NamedTuple):
+    """Columns that supervise, and whether equal or not is all that counts."""
+
+    columns: list[int]
+    classes: bool
+
+
+def find_labels(terms: Sequence[str], kernel: str | None, columns: Sequence[Column], where: str) -> LabelColumns:
+    """The columns of labels: classes where one of them is no number, or where that was asked for."""
+    found = list(dict.fromkeys(find_columns(terms, columns, where))) if terms else []
+    for i in found:
+        if columns[i].kind == "vector":
+            raise DataError(f"{where}: --label {show(columns[i].name)} is a vector column", "name columns of one value")
+        if columns[i].kind == "dressed" and kernel != "delta":
+            raise DataError(
+                f"{where}, column {show(columns[i].name)}: {show(columns[i].example)} is a number but for its marks",
+                f"read it with {columns[i].remedy}, or take it as it is with --label-kernel delta",
+            )
+    words = [columns[i] for i in found if columns[i].kind not in ("number", "empty")]
+    if words and kernel in ("linear", "rbf"):
+        raise DataError(
+            f"{where}: --label {show(words[0].name)} holds no numbers (first value {show(words[0].example)})",
+            f"--label-kernel {kernel} needs numbers; delta takes classes",
+        )
+    return LabelColumns(found, bool(found) and (bool(words) or kernel == "delta"))

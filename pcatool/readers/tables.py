@@ -9,9 +9,10 @@ from pcatool.errors import DataError, show
 from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.readers.base import Column, Feature, Table
+from pcatool.readers.classes import Classes
 from pcatool.readers.match import match_columns, match_features
 from pcatool.readers.paths import Input, resolve
-from pcatool.readers.select import choose_features, find_weights
+from pcatool.readers.select import choose_features, find_labels, find_weights
 from pcatool.readers.source import MODEL, Opened
 from pcatool.readers.terms import find_columns
 from pcatool.registry import READERS
@@ -26,6 +27,17 @@ class Wanted(NamedTuple):
     booleans: frozenset[str] = frozenset()
     by_position: bool = False
     kept: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()  # those of the names, after the features, that supervise
+    weighted: bool = False  # the last of the names is a weight
+    classes: Classes | None = None  # makes numbers of the kept columns, one more column
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return self.names[: len(self.names) - len(self.labels) - self.weighted]
+
+    @property
+    def width(self) -> int:
+        return len(self.names) + (self.classes is not None)
 
 
 class Inputs:
@@ -80,16 +92,26 @@ class Inputs:
         """Columns without names of their own are matched by position."""
         return self.first.nameless
 
-    def choose(self, options: SelectOptions, weights: str | None = None) -> Wanted:
-        """The features of a fit, by the first input; a column of weights comes last and is none of them."""
+    def choose(
+        self,
+        options: SelectOptions,
+        weights: str | None = None,
+        labels: Sequence[str] = (),
+        label_kernel: str | None = None,
+    ) -> Wanted:
+        """The features of a fit, by the first input; labels and a column of weights come after and are none of them."""
         columns, where = self.first.profile(), self.first.name
-        at = None if weights is None else find_weights(weights, columns, where)
-        features = choose_features(columns, options, where, self._notices, without=at)
-        if at is not None:
-            features = (*features, Feature(columns[at].name, at))
-        self._first_features = features
+        at = [] if weights is None else [find_weights(weights, columns, where)]
+        found = find_labels(labels, label_kernel, columns, where)
+        features = choose_features(columns, options, where, self._notices, without={*at, *found.columns})
         booleans = frozenset(f.name for f in features if f.boolean)
-        return Wanted(tuple(f.name for f in features), booleans)
+        also = [*([] if found.classes else found.columns), *at]
+        names = tuple(columns[i].name for i in found.columns)
+        self._first_features = (*features, *(Feature(columns[i].name, i) for i in also))
+        taken = Wanted(tuple(f.name for f in self._first_features), booleans, weighted=bool(at))
+        if not found.classes:
+            return taken._replace(labels=names)
+        return taken._replace(kept=names, classes=Classes(", ".join(names), self._options.null_value))
 
     def expected_rows(self) -> int | None:
         """About how many rows all inputs have: as many to the byte as the first, where they are files of its kind."""

@@ -91,7 +91,7 @@ def plain_matplotlib() -> Iterator[None]:
 
 
 def imported() -> Any:
-    remedy = "pip install 'pcatool[plot]'; the terminal chart and --format csv work without"
+    remedy = "pip install 'pcatool[plot]'; charts on a terminal and tables work without"
     try:
         import matplotlib
     except ModuleNotFoundError as error:

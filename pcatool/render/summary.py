@@ -21,6 +21,7 @@ __all__ = [
     "fit_facts",
     "fit_lines",
     "how_fitted",
+    "is_usual",
     "model_facts",
     "plan_facts",
     "plan_lines",
@@ -29,15 +30,55 @@ __all__ = [
 ]
 
 
+# What only some models have, by its name in the file.
+OF_SOME = (
+    "center_rows", "whiten", "epsilon", "kernel", "landmarks",
+    "labels", "label_kernel", "label_gamma", "classes", "hsic",
+)  # fmt: skip
+
+
 def how_fitted(model: Model) -> str:
     """The choices that every number depends on."""
-    centred = "centred" if model.centered else "not centred"
+    supervised = model.meta.get("method") == "supervised"
+    centred = "scores not centred" if supervised else "centred" if model.centered else "not centred"
     scaled = "standardised" if model.standardized else "not standardised"
     divisor = "n" if model.ddof == 0 else f"n - {model.ddof}"
     if "weights" in model.meta:
         lost = " - sum w^2 / sum w" if model.meta.get("weights_kind") == "reliability" else " - 1"
         divisor = f"sum of the weights {model.meta['weights']!r}" + (lost if model.ddof else "")
-    return f"{centred}, {scaled}, divisor {divisor} (ddof {model.ddof})"
+    said = [
+        f"{centred}, {scaled}, "
+        + (f"divisor {divisor} (ddof {model.ddof})" if not supervised else f"ddof {model.ddof}")
+    ]
+    if model.rows_centered:
+        said.insert(0, "each row about its own mean")
+    if not model.centered:
+        said.append("shares are of the sum of squares about 0")
+    if model.whitening != "none":
+        said.append(f"{model.whitening.upper()} whitening, epsilon {model.epsilon:.6g}")
+    return "; ".join([*said, *_of_method(model.meta)])
+
+
+def is_usual(model: Model) -> bool:
+    """Are shares what everybody takes them for: of the variance of columns?"""
+    return model.centered and model.meta.get("method", "pca") == "pca"
+
+
+def _of_method(meta: Mapping[str, Any]) -> list[str]:
+    """The kernel and the labels, with their numbers."""
+    said = []
+    kernel = meta.get("kernel")
+    if isinstance(kernel, Mapping):
+        numbers = ", ".join(f"{name} {value:.6g}" for name, value in kernel.items() if name != "name")
+        said.append(f"kernel {kernel.get('name')}" + (f" ({numbers})" if numbers else ""))
+    if "landmarks" in meta:
+        said.append(f"{meta['landmarks']} landmarks")
+    if "labels" in meta:
+        classes = f" of {counted(meta['classes'], 'class', 'es')}" if "classes" in meta else ""
+        said.append(f"label {', '.join(meta['labels'])} by {meta.get('label_kernel')} kernel{classes}")
+    if "hsic" in meta:
+        said.append(f"HSIC {meta['hsic']:.6g}")
+    return said
 
 
 def model_facts(model: Model) -> dict[str, Any]:
@@ -58,7 +99,7 @@ def model_facts(model: Model) -> dict[str, Any]:
         "cumulative": float(table.cumulative[model.k - 1]),
         "lost": float(table.lost[model.k - 1]),
         "certificate": model.meta.get("certificate"),
-    }
+    } | {name: model.meta[name] for name in OF_SOME if name in model.meta}
 
 
 def fit_facts(model: Model, tally: Tally, output: str) -> dict[str, Any]:
@@ -80,10 +121,17 @@ def kept_lines(facts: Mapping[str, Any]) -> list[str]:
     """How it was solved, what is kept, and how right it is."""
     return [
         f"solver {facts['solver']}: {facts['reason']}; rank {facts['rank']}",
-        f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the variance "
+        f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the {whole(facts)} "
         f"({facts['choice']})",
         *certificate_lines(facts["certificate"] or {}),
     ]
+
+
+def whole(facts: Mapping[str, Any]) -> str:
+    """What the shares are shares of."""
+    if facts["method"] == "supervised":
+        return "dependence on the label"
+    return "variance" if facts["centered"] else "sum of squares about 0"
 
 
 def certificate_lines(certificate: Mapping[str, Any]) -> list[str]:
@@ -109,8 +157,8 @@ def certificate_lines(certificate: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def counted(count: int, noun: str, ending: str = "s") -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}{ending}"
 
 
 def apply_facts(command: str, model: Model, tally: Tally, error: float | None, output: str | None) -> dict[str, Any]:

@@ -30,6 +30,7 @@ class Evidence(NamedTuple):
     rows: Callable[[], Array] | None = None  # the rows as fitted, (n, d) centred and scaled; None when not held
     weights: Callable[[], Array] | None = None  # (n,) of the rows, which come times their roots; None when all are 1
     constant: int = 0  # columns with one value only
+    whole: str = "variance"  # what the eigenvalues add up to
 
     @property
     def degrees(self) -> int:
@@ -92,7 +93,7 @@ def decide(wish: int | float | str, evidence: Evidence) -> Choice:
     if isinstance(wish, float):
         table = VarianceTable.of(evidence.eigenvalues, evidence.total_variance)
         k = min(table.smallest_k(wish) or evidence.rank, evidence.rank)
-        return Choice(k, f"the smallest that keeps {wish:g} of the variance")
+        return Choice(k, f"the smallest that keeps {wish:g} of the {evidence.whole}")
     name, number = split_rule(wish)
     if len(evidence.eigenvalues) < evidence.possible:
         raise RefusedError(

@@ -39,6 +39,7 @@ class Rows:
 
     Up to SMALL_BYTES, or up to `hold_rows` rows if that is more, are held, so that their number is known before a
     solver is chosen. `reread` gives all blocks once more; without it they are spooled where passes are several.
+    `prepare` is done to the rows of each block whenever it is handed out.
     """
 
     def __init__(
@@ -50,8 +51,10 @@ class Rows:
         limit: int | None = None,
         reread: Callable[[], Blocks] | None = None,
         run: Runner = in_turn,
+        prepare: Callable[[Array], Array] | None = None,
     ) -> None:
         self._weighted = weighted
+        self._prepare = prepare
         self._rest = iter(blocks)
         self._reread = reread
         self._run = run
@@ -114,7 +117,8 @@ class Rows:
             yield waiting
 
     def _split(self, block: Array) -> Block:
-        return (block[:, :-1], block[:, -1]) if self._weighted else (block, None)
+        X, w = (block[:, :-1], block[:, -1]) if self._weighted else (block, None)
+        return X if self._prepare is None else self._prepare(X), w
 
     def _blocks(self) -> Iterator[Array]:
         if self.complete or (self._started and self._keep):

@@ -46,7 +46,7 @@ def test_the_good_one_is_good() -> None:
     assert model.centered
     assert model.standardized
     assert model.score_names() == ["PC1", "PC2"]
-    assert model.score_names(1) == ["PC1"]
+    assert model.truncated(1).score_names() == ["PC1"]
 
 
 # What is wrong, and the word by which the refusal names it.

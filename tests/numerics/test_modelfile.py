@@ -137,7 +137,7 @@ def test_order_of_settings_does_not_show() -> None:
 
 def test_numpy_alone_reads_it() -> None:
     with np.load(io.BytesIO(GOOD), allow_pickle=False) as archive:
-        assert sorted(archive.files) == sorted(NAMES)
+        assert sorted(archive.files) == sorted([*NAMES, "variances"])
         np.testing.assert_array_equal(archive["basis"], MODEL.basis)
         assert archive["basis"].shape == (6, 3)
         assert archive["n_samples"].dtype == np.int64
@@ -420,3 +420,11 @@ def test_bomb_that_lies_about_its_size_is_refused() -> None:
         assert tracemalloc.get_traced_memory()[1] < 20 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_files_of_earlier_formats_load() -> None:
+    """Written by the program as it was then."""
+    model = load_model(Path(__file__).parents[1] / "data" / "houses_format_1.npz")
+    assert model.meta["format_version"] == 1
+    assert model.variances is None
+    np.testing.assert_allclose(model.project(np.array([[10.0, 10.0]])), [[5 * 2**0.5, 0]], atol=1e-14)

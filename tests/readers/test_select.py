@@ -115,7 +115,7 @@ def test_features() -> None:
 def test_a_column_of_other_use_is_left_out_by_its_place() -> None:
     """Its number may be another column's name."""
     table = [Column("1"), Column("w"), Column("2"), Column("3")]
-    features = choose_features(table, SelectOptions(), "t.csv", Notices(), without=1)
+    features = choose_features(table, SelectOptions(), "t.csv", Notices(), without={1})
     assert [feature.name for feature in features] == ["1", "2", "3"]
 
 

@@ -133,8 +133,7 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
         picture("houses", "png")
     assert caught.value.exit_code == 2
     assert str(caught.value) == (
-        "drawing a picture needs matplotlib; "
-        "pip install 'pcatool[plot]'; the terminal chart and --format csv work without"
+        "drawing a picture needs matplotlib; pip install 'pcatool[plot]'; charts on a terminal and tables work without"
     )
 
 

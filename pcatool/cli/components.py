@@ -1,0 +1,143 @@
+"""`pcatool components`."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pcatool.cli.outcome import Speaker, print_result
+from pcatool.cli.shared import NoClobber, Screen, Subject, lacks_input
+from pcatool.errors import UsageError, show
+from pcatool.options import (
+    ComponentsOptions,
+    EngineOptions,
+    FitOptions,
+    GeneralOptions,
+    SelectOptions,
+    TableOptions,
+)
+
+if TYPE_CHECKING:
+    from pcatool.model import Model
+
+NAME = "components"
+USAGE = "MODEL|DATA... [--image HxW] [-o FILE] [OPTIONS]"
+
+# What a report is written as, by the ending of its name; a name without one holds CSV.
+ENDINGS = {".csv": "csv", ".json": "json", ".md": "markdown", ".txt": "table", "": "csv"}
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def run(
+    *,
+    subject: Subject = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE",
+            help="Write here: the numbers, or with --image a picture, .png, .svg or .pdf (needs matplotlib, the extra "
+            "'plot').",
+            rich_help_panel="Output", show_default=False,
+        ),
+    ] = None,
+    no_clobber: NoClobber = False,
+    asked: ComponentsOptions,
+    select: SelectOptions,
+    table: TableOptions,
+    options: FitOptions,
+    engine: EngineOptions,
+    general: GeneralOptions,
+) -> int:  # fmt: skip
+    """Show what the components are made of, or draw them.
+
+    One row for each column of the data, and one column for each component.
+
+    Examples:
+      pcatool components houses.npz
+      pcatool components sample_data/orders.csv -c items-shipping --missing drop \\
+          -s --values loadings,correlations,cos2 --format markdown
+      pcatool components sample_data/digits.csv -x digit -k 16 --image 8x8 \\
+          -o eigen.png
+    """
+    form = _form(asked, output)
+    if lacks_input(subject, NAME, USAGE):
+        return 2
+    from pcatool.pipeline import fit as fitting
+    from pcatool.pipeline import loadings
+    from pcatool.render import summary
+
+    loadings.check_method(options, asked.values)
+    speaker = Speaker(general)
+    job = fitting.Job(subject or [], table, select, options, engine, speaker)
+    facts: dict[str, Any] = {"command": NAME, "output": output or "-", "values": list(asked.values)}
+    to_file = output not in (None, "-")
+    as_facts = general.json and asked.format is None and not to_file
+    if to_file:
+        make = partial(_picture if asked.image else _numbers, asked=asked, form=form)
+        model = loadings.fit_and_write(job, str(output), make, no_clobber=no_clobber)
+    else:
+        model = fitting.model_or_fit(job).model
+        if not as_facts:
+            print_result(_numbers(model, asked=asked, form=form, screen=Screen.now()))
+    facts["shown"] = loadings.drawn(model, asked.first) if asked.image else loadings.shown(model, asked.first)
+    if asked.image is not None:
+        facts["image"] = list(asked.image)
+        _mention_others(model.k - facts["shown"], asked, speaker)
+    if as_facts:
+        facts["entries"] = loadings.entries(model, asked.values, asked.first)
+    facts |= summary.model_facts(model)
+    speaker.close(facts, summary.report_lines(model), stdout_free=to_file or as_facts)
+    return 0
+
+
+def _form(asked: ComponentsOptions, output: str | None) -> str:
+    """The form of the result; what does not go together is refused before anything is read."""
+    if asked.image is not None:
+        if output is None:
+            raise UsageError(
+                "--image draws a picture, which needs a file", "name it with -o, such as -o components.png"
+            )
+        from pcatool.render.pictures import picture_form, plain_matplotlib
+
+        with plain_matplotlib():  # if it is not there, this says so before the work
+            return picture_form(output)
+    if asked.format is not None:
+        return asked.format
+    if output in (None, "-"):
+        return "table" if Screen.now().terminal else "csv"
+    from pcatool.writers.compression import uncompressed_name
+
+    name = str(output)
+    ending = Path(uncompressed_name(name)).suffix.lower()
+    if ending in PICTURES:
+        raise UsageError(f"{show(name)} ends like a picture", "say how large its images are, such as --image 28x28")
+    if ending not in ENDINGS:
+        raise UsageError(f"{show(name)} does not end like a report", "use .csv, .json, .md or .txt, or say --format")
+    return ENDINGS[ending]
+
+
+def _picture(model: Model, *, asked: ComponentsOptions, form: str) -> bytes:
+    from pcatool.pipeline.loadings import components_picture
+
+    return components_picture(model, asked.image or (0, 0), form, asked.first)
+
+
+def _numbers(model: Model, *, asked: ComponentsOptions, form: str, screen: Screen | None = None) -> str:
+    """The numbers in one of the forms of a table, as wide as the terminal where one is written to."""
+    from pcatool.pipeline.loadings import component_table, table_caption
+    from pcatool.render.tables import render_table
+
+    columns = component_table(model, asked.values, asked.first)
+    caption = table_caption(model, asked.values, asked.first)
+    if screen is None:
+        return render_table(columns, form, caption=caption)
+    return render_table(columns, form, caption=caption, width=screen.width, color=screen.color, unicode=screen.unicode)
+
+
+def _mention_others(left: int, asked: ComponentsOptions, speaker: Speaker) -> None:
+    if left and asked.first is None:
+        more = "1 more component is" if left == 1 else f"{left} more components are"
+        speaker.note(f"{more} not drawn; --first says how many to draw")

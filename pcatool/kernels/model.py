@@ -1,0 +1,172 @@
+"""The fitted record of kernel PCA: training rows and dual vectors take the place of a basis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pcatool.errors import ModelError, UsageError, show
+from pcatool.kernels.base import Dual, Kernel, Settings, load, slabs
+from pcatool.linalg.blas import threads
+from pcatool.model import Array, Model, check_orthonormal
+from pcatool.registry import KERNELS
+
+__all__ = ["KernelModel"]
+
+# What the settings of a kernel must be above.
+LOWEST = {"gamma": 0.0, "degree": 0.0, "coef0": -math.inf, "neighbours": 0.0}
+HIGHEST = 1e300
+
+
+@dataclass(frozen=True, eq=False)
+class KernelModel(Model):
+    """Scores are V sqrt(Lambda) for the training rows, and from kernel values alone for others."""
+
+    MORE: ClassVar[Mapping[str, str]] = {"training_rows": "f", "dual_vectors": "f", "kernel_means": "f"}
+
+    training_rows: Array = field(kw_only=True)  # (t, d) as read; (0, d) when the table itself was the kernel
+    dual_vectors: Array = field(kw_only=True)  # (t, k) V, orthonormal unless the training rows are landmarks
+    kernel_means: Array = field(kw_only=True)  # (t,) K 1/n; zeros when not centred
+
+    @property
+    def k(self) -> int:
+        return int(self.dual_vectors.shape[1]) if self.dual_vectors.ndim == 2 else 0
+
+    @property
+    def landmarks(self) -> bool:
+        """Do the training rows stand for more rows than they are?"""
+        return "landmarks" in self.meta
+
+    @cached_property
+    def settings(self) -> Settings:
+        return _settings(self.meta.get("kernel"))
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        return load(self.settings)
+
+    @cached_property
+    def prepared(self) -> Array:
+        """The training rows in the units of the fit, (t, d)."""
+        return np.ascontiguousarray(self.standard_rows(self.training_rows))
+
+    @cached_property
+    def dual(self) -> Dual:
+        """What new rows need; eigenvalues are saved over n - ddof."""
+        values = self.eigenvalues[: self.k] * (self.n_samples - self.ddof)
+        return Dual(self.dual_vectors, values, self.kernel_means, self.orthonormal and self.centered)
+
+    @property
+    def orthonormal(self) -> bool:
+        """Are the dual vectors the eigenvectors of the kernel matrix of all rows?"""
+        return self.meta.get("method") == "kernel" and not self.landmarks
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what follows from them can be had again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def _check_basis(self) -> None:
+        if self.kernel_means.ndim != 1:
+            raise ModelError(f"kernel_means has shape {self.kernel_means.shape}, not one dimension")
+        t, d = len(self.kernel_means), self.d
+        rows = t if self.kernel.of_rows else 0
+        shapes = {"basis": (d, 0), "training_rows": (rows, d), "dual_vectors": (t, self.k), "kernel_means": (t,)}
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            if array.shape != shape:
+                raise ModelError(f"{name} has shape {array.shape}, not {shape}")
+            if not np.all(np.isfinite(array)):
+                raise ModelError(f"{name} holds a value that is not finite")
+        self._check_rows(t)
+        if self.orthonormal:
+            check_orthonormal(self.dual_vectors, "dual_vectors")
+
+    def _check_rows(self, t: int) -> None:
+        """As many training rows as the fit had, or as it had landmarks."""
+        expected = self.meta.get("landmarks", self.n_samples)
+        if isinstance(expected, bool) or expected != t or t > self.n_samples:
+            raise ModelError(f"{t} training rows, where {show(expected)} of {self.n_samples} are expected")
+        if self.landmarks and (self.kernel.graph or not self.kernel.of_rows):
+            raise ModelError(f"kernel {self.settings.name} has no landmarks")
+        if not self.kernel.of_rows and t != self.d:
+            raise ModelError(f"{t} dual vectors of {self.d} columns: a kernel's table is square")
+        neighbours = self.settings.neighbours
+        if neighbours is not None and neighbours >= t:
+            raise ModelError(f"{neighbours} neighbours among {t} training rows")
+        if self.k > t:
+            raise ModelError(f"{self.k} components of {t} training rows")
+
+    def truncated(self, k: int | None) -> Model:
+        if k is None or k == self.k:
+            return self
+        super().truncated(k)  # within bounds, or refused
+        return replace(self, dual_vectors=self.dual_vectors[:, :k])
+
+    def project(self, X: Array) -> Array:
+        """Scores (n, k) of rows (n, d), a slab of kernel values at a time."""
+        Y = np.ascontiguousarray(self.standard_rows(X))
+        T, dual = self.prepared, self.dual
+        Z = np.empty((len(Y), self.k))
+        with threads(1), np.errstate(all="ignore"):  # more would give other bits; infinite results are looked for
+            for part in slabs(len(Y), len(T) or self.d):
+                Z[part] = self._of_values(Y[part], T) if self.supervised else self.kernel.scores(Y[part], T, dual)
+        return Z
+
+    @property
+    def supervised(self) -> bool:
+        """Do the dual vectors Theta take kernel values as they are, without a centre?"""
+        return self.meta.get("method") == "supervised"
+
+    def _of_values(self, Y: Array, T: Array) -> Array:
+        return self.kernel.cross(Y, T) @ self.dual_vectors
+
+    def reconstruct(self, Z: Array) -> Array:
+        self.reversible()
+        return Z
+
+    def reversible(self) -> Model:
+        raise UsageError(
+            "a kernel model cannot reconstruct rows exactly: the directions lie in the kernel's own space",
+            "--preimage gives an approximation",
+        )
+
+    def with_preimage(self) -> Model:
+        from pcatool.kernels.preimage import with_preimage
+
+        return with_preimage(self)
+
+    def squared_error(self, X: Array) -> Array:
+        """What the components leave out of each row in the kernel's space, k_c(x, x) - |z|^2, (n,)."""
+        if not (self.orthonormal and self.kernel.is_definite(self.centered)) or self.kernel.graph:
+            kernel = "of landmarks" if self.landmarks else self.settings.name
+            raise UsageError(f"kernel {kernel} has no squared error: no length is known", "leave out --with-error")
+        Y = np.ascontiguousarray(self.standard_rows(X))
+        squares = np.einsum("ij,ij->i", Z := self.project(X), Z)
+        with threads(1), np.errstate(all="ignore"):
+            norms = self.kernel.squared_norms(Y)
+            if self.centered:
+                means = [
+                    self.kernel.cross(Y[part], self.prepared).mean(axis=1) for part in slabs(len(Y), len(self.prepared))
+                ]
+                norms = norms - 2 * np.concatenate([np.zeros(0), *means]) + self.kernel_means.mean()
+        return np.asarray(np.maximum(norms - squares, 0.0))
+
+
+def _settings(kept: Any) -> Settings:
+    """The settings that a file holds, none of which is trusted."""
+    if not isinstance(kept, dict) or not isinstance(kept.get("name"), str) or kept["name"] not in KERNELS:
+        raise ModelError(f"kernel is {show(kept)}, none that this pcatool knows", "update pcatool")
+    uses = KERNELS.load(kept["name"]).uses
+    if set(kept) != {"name", *uses}:
+        raise ModelError(f"kernel is {show(kept)}: {kept['name']} needs {', '.join(('name', *uses))}")
+    for what in uses:
+        value = kept[what]
+        number = isinstance(value, int if what == "neighbours" else (int, float)) and not isinstance(value, bool)
+        if not (number and LOWEST[what] < value <= HIGHEST):
+            raise ModelError(f"kernel's {what} is {show(value)}")
+    return Settings(**kept)

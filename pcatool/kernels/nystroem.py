@@ -1,0 +1,127 @@
+"""Kernel PCA from m landmark rows: what a kernel says of a row is reduced to its values at the landmarks.
+
+phi(x) = K(x, L) U S^-1/2, with U S U^T the kernel matrix of the landmarks L, has the inner products of the kernel on
+the landmarks exactly and on other rows approximately; PCA of phi streams over any number of rows. Never n x n.
+When to prefer it: more rows than an n x n matrix has room for. Cost: n m (d + m) + m^3. Memory: m^2 and some blocks.
+Williams and Seeger 2001, "Using the Nystroem method to speed up kernel machines", NeurIPS 13.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.blocks import Runner
+from pcatool.errors import DataError
+from pcatool.kernels.base import Kernel, slabs
+from pcatool.kernels.distances import EPS
+from pcatool.kernels.spectrum import ROUNDINGS, center, check_finite
+from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.moments import Moments
+from pcatool.linalg.spectral import Spectrum, backward
+from pcatool.model import Array
+
+__all__ = ["Draw", "Landmarks", "Part", "gathered", "result_bytes"]
+
+
+class Draw:
+    """m rows, each set of m rows as likely as any other, whatever the blocks that they come in.
+
+    Every row draws a random key in turn; those with the smallest keys stay.
+    """
+
+    def __init__(self, m: int, d: int, seed: int) -> None:
+        self._m = m
+        self._rng = np.random.default_rng(seed)
+        self._keys = np.empty(0)
+        self._numbers: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._rows = np.empty((0, d))
+        self.seen = 0
+
+    def add(self, X: Array) -> None:
+        keys = np.concatenate([self._keys, self._rng.random(len(X))])
+        numbers = np.concatenate([self._numbers, np.arange(self.seen, self.seen + len(X))])
+        kept = np.sort(np.lexsort((numbers, keys))[: self._m])  # in the order of the rows
+        old, new = kept[kept < len(self._keys)], kept[kept >= len(self._keys)] - len(self._keys)
+        self._rows = np.concatenate([self._rows[old], X[new]])
+        self._keys, self._numbers = keys[kept], numbers[kept]
+        self.seen += len(X)
+
+    @property
+    def rows(self) -> Array:
+        """The rows drawn, in their order."""
+        return self._rows
+
+
+class Part(NamedTuple):
+    """Some rows: the sum of their kernel values at each landmark, and the moments of their phi."""
+
+    sums: Array  # (m,)
+    moments: Moments
+
+    def merge(self, other: Part) -> Part:
+        return Part(self.sums + other.sums, self.moments.merge(other.moments))
+
+
+class Landmarks:
+    """The landmarks L (m, d) as prepared, and phi that follows from them."""
+
+    def __init__(self, kernel: Kernel, L: Array, run: Runner, *, centred: bool) -> None:
+        self.kernel, self.L = kernel, L
+        K = kernel.matrix(L, run)
+        self.largest = check_finite(K, kernel.settings.name)
+        # Distances have inner products only about a centre; that of the landmarks will do, since phi is centred again.
+        about = kernel.conditional and centred
+        first = K[:1].copy()
+        if about:
+            center(K, run)
+        with threads(factorisation_threads(len(L))):
+            values, U = np.linalg.eigh(K)
+        kept = values > len(L) * EPS * max(values[-1], 0.0)
+        if not kept.any():
+            raise DataError(
+                f"kernel {kernel.settings.name} of the landmarks has no eigenvalue above 0", "give other numbers to it"
+            )
+        F = (U[:, kept] / np.sqrt(values[kept]))[:, ::-1]
+        self.F: Array = np.ascontiguousarray(F - F.mean(axis=0) if about else F)  # (m, r) U S^-1/2
+        self.negative = int(np.count_nonzero(values < -ROUNDINGS * len(L) * EPS * self.largest))
+        self.lowest = float(values[0] / values[-1])  # of the largest
+        self._origin: Array = (first @ self.F)[0]
+
+    def part(self, Y: Array) -> Part:
+        """What the fit needs of some rows (h, d) as prepared."""
+        return gathered(map(self._slab, (Y[rows] for rows in slabs(len(Y), len(self.L)))))
+
+    def _slab(self, Y: Array) -> Part:
+        K = self.kernel.cross(np.ascontiguousarray(Y), self.L)
+        return Part(K.sum(axis=0), Moments.of_block(K @ self.F, self._origin))
+
+    def spectrum(self, S: Array) -> Spectrum:
+        """Of the covariance S (r, r) of phi.
+
+        A kernel value off by delta moves phi along w by |F w| delta sqrt(m) at most, and the variance by twice that
+        times the deviation.
+        """
+        r, m = len(S), len(self.L)
+        with threads(factorisation_threads(r)):
+            values, W = np.linalg.eigh(S)
+        values, W = np.maximum(values[::-1], 0.0), W[:, ::-1]
+        delta = ROUNDINGS * EPS * self.largest * math.sqrt(m)
+        error = 2 * np.sqrt(values) * delta * np.linalg.norm(self.F @ W, axis=0) + backward(r, values[0])
+        rank = int(np.count_nonzero(values > error))
+        values[rank:] = 0.0
+        return Spectrum(values, lambda k: W[:, :k], rank, "eigh", error)
+
+
+def gathered(parts: Iterable[Part]) -> Part:
+    return reduce(Part.merge, parts)
+
+
+def result_bytes(m: int) -> int:
+    """Of what becomes of one block."""
+    return 8 * m * (m + 1)

@@ -1,0 +1,240 @@
+"""Cross-moments X^T H Y of features and labels, one block at a time, and the spectrum of M M^T from such an M.
+
+As in moments.py each block is centred on its own mean and merged by the formula of Chan, Golub and LeVeque, which holds
+for products of two tables as for squares of one: an offset of the columns costs no digits.
+Labels are numbers, or classes: then Y has a column of zeros and ones for each class, and is never formed beyond a few.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.moments import Centre, center_block
+from pcatool.linalg.spectral import (
+    BACKWARD,
+    EPS,
+    Spectrum,
+    Wish,
+    backward,
+    is_graded,
+    is_sharp,
+    middle,
+    rank_of,
+    triangle,
+)
+from pcatool.model import Array
+
+__all__ = ["CrossMoments", "Uncertain", "completed", "of_cross", "of_quadratic"]
+
+# Up to this many classes a product with zeros and ones is quicker than sorting the rows.
+FEW_CLASSES = 64
+
+
+class CrossMoments(NamedTuple):
+    """The sufficient statistic of supervised PCA for some rows, where the label kernel is Y Y^T."""
+
+    centre: Centre  # of the features
+    squares: Array  # (d,) sum of (x - mu)^2
+    label: Centre  # of the label columns; of classes, their shares
+    label_squares: Array  # (t,) sum of (y - nu)^2
+    cross: Array  # (t, d) sum of (y - nu)(x - mu)^T
+    slots: NDArray[np.intp]  # (t,) which columns of Y these are: a block knows only the classes it has met
+
+    @classmethod
+    def of_numbers(cls, X: Array, Y: Array, x_origin: Array, y_origin: Array) -> CrossMoments:
+        """Of features X (n, d) and targets Y (n, t)."""
+        centre, Xc, x_rest = center_block(X, x_origin)
+        label, Yc, y_rest = center_block(Y, y_origin)
+        with np.errstate(over="ignore", invalid="ignore"):
+            cross = Yc.T @ Xc
+            cross -= np.outer(y_rest, x_rest / len(X))
+        return cls(centre, _squares(Xc, x_rest), label, _squares(Yc, y_rest), cross, np.arange(Y.shape[1]))
+
+    @classmethod
+    def of_classes(cls, X: Array, codes: NDArray[np.intp], x_origin: Array) -> CrossMoments:
+        """Of features X (n, d) and the number of each row's class (n,)."""
+        centre, Xc, rest = center_block(X, x_origin)
+        slots, counts, cross = class_sums(Xc, codes)
+        n, zeros = len(X), np.zeros(len(slots))
+        shares = counts / n
+        label = Centre(n, float(n), float(n) * (n - 1), zeros, shares, zeros, (counts > 0) & (counts < n))
+        with np.errstate(over="ignore", invalid="ignore"):
+            cross -= np.outer(counts, rest / n)
+        return cls(centre, _squares(Xc, rest), label, counts * (1.0 - shares), cross, slots)
+
+    @property
+    def t(self) -> int:
+        """How many columns Y has as far as these rows know."""
+        return int(self.slots[-1]) + 1
+
+    def merge(self, other: CrossMoments) -> CrossMoments:
+        """Cross-moments of these rows followed by the others; self's cross is used up."""
+        t = max(self.t, other.t)
+        left, right = self._spread(t), other._spread(t)
+        centre, delta, weight = left.centre.merge(right.centre)
+        label, gap, _ = left.label.merge(right.label)
+        cross = left.cross
+        with np.errstate(over="ignore", invalid="ignore"):
+            cross += right.cross
+            cross += np.outer(gap * weight, delta)
+            squares = left.squares + right.squares + delta * (delta * weight)
+            label_squares = left.label_squares + right.label_squares + gap * (gap * weight)
+        return CrossMoments(centre, squares, label, label_squares, cross, left.slots)
+
+    def _spread(self, t: int) -> CrossMoments:
+        """The same with t columns of Y, zeros where these rows have nothing."""
+        if len(self.slots) == t:
+            return self
+
+        def spread(values: NDArray[Any]) -> NDArray[Any]:
+            out = np.zeros((t, *values.shape[1:]), values.dtype)
+            out[self.slots] = values
+            return out
+
+        old = self.label
+        label = old._replace(
+            origin=spread(old.origin), high=spread(old.high), low=spread(old.low), varies=spread(old.varies)
+        )
+        return self._replace(
+            label=label, label_squares=spread(self.label_squares), cross=spread(self.cross), slots=np.arange(t)
+        )
+
+
+def class_sums(X: Array, codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
+    """Numbers of the classes that are met (t,), how many rows each has, and the sums of their rows (t, d)."""
+    most = int(codes.max()) + 1
+    if most <= FEW_CLASSES:
+        E = (codes[:, None] == np.arange(most)).astype(np.float64)
+        return np.arange(most), E.sum(axis=0), E.T @ X
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    counts = np.diff(np.append(starts, len(codes))).astype(np.float64)
+    return ordered[starts], counts, np.add.reduceat(X[order], starts, axis=0)
+
+
+def _squares(Y: Array, rest: Array) -> Array:
+    """Sum of squares of each centred column, without what rounding left in its sum."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return np.asarray(np.einsum("ij,ij->j", Y, Y) - rest * (rest / len(Y)))
+
+
+class Uncertain(NamedTuple):
+    """A matrix of products with what is known of its digits."""
+
+    values: Array  # M (d, t), or Q (d, d)
+    length: Array  # (d,) of the columns of X that went in
+    norm: Array | float  # (t,) lengths of the columns of Y; or one number, the root of a bound on the norm of Ky
+    noise: Array  # (d,) entry ij of M is known to noise_i * length_i * norm_j
+    rows: int  # n
+    most: int  # the rank is no more than this, on paper
+    left: float = 0.0  # norm of what M M^T leaves out of the label kernel
+
+
+def of_cross(M: Uncertain, wish: Wish) -> Spectrum:
+    """Spectrum of M M^T from M (d, t) itself, which keeps twice the digits; never d x d when t < d.
+
+    The rank is judged on M with the scales of both tables taken out, a matrix of correlations: the bound is the
+    rounding of its entries, or that of numpy.linalg.matrix_rank.
+    """
+    d, t = M.values.shape
+    with threads(factorisation_threads(min(d, t))):
+        correlations = np.linalg.svd(_compact(_divided(M.values, M.length, M.norm)), compute_uv=False)
+        rank = _rank(correlations, M)
+        F = _compact(M.values)
+        U, s, _ = np.linalg.svd(F, full_matrices=False)
+    plain = backward(max(d, t), float(s[0]))
+    error = _moved(M, U, s, plain)
+    if not rank or M.left or not is_graded(_unit(np.abs(F).max(axis=1))) or is_sharp(s * s, error, rank, wish):
+        return _spectrum(U, s * s, error, rank, "svd")
+    U, s = _jacobi(F)
+    steepness = float(correlations[0] / correlations[rank - 1])
+    return _spectrum(U, s * s, _moved(M, U, s, np.minimum(d * BACKWARD * EPS * steepness * s, plain)), rank, "jacobi")
+
+
+def _compact(M: Array) -> Array:
+    """M (d, t) or, with more labels than columns, a d x d matrix of the same left singular vectors and values."""
+    return M if M.shape[1] <= M.shape[0] else triangle(M.T).T
+
+
+def _rank(correlations: NDArray[np.floating[Any]], M: Uncertain) -> int:
+    size = max(*M.values.shape, math.isqrt(M.rows))
+    rank = min(rank_of(correlations, size, middle(M.noise)), M.most)
+    if M.left:
+        rank = min(rank, rank_of(correlations**2, size, M.left / float(np.square(M.norm).sum())))
+    return rank
+
+
+def _moved(M: Uncertain, U: Array, s: Array, solver: Array | float) -> Array:
+    """How far each s^2 may be off: by u^T E v, E the rounding of the entries, by the solver, and by what M left out."""
+    weight = np.abs(U) * M.length[:, None]
+    shift = M.noise @ weight * float(np.linalg.norm(M.norm)) + solver
+    return np.asarray(shift * (2 * s + shift) + M.left * weight.sum(axis=0) ** 2)
+
+
+def of_quadratic(Q: Uncertain) -> Spectrum:
+    """Spectrum of Q = X^T H Ky H X (d, d) itself, where Ky is too large to be taken apart."""
+    d, norm = len(Q.values), float(Q.norm)
+    with threads(factorisation_threads(d)):
+        scaled = np.linalg.eigvalsh(_divided(Q.values, Q.length * norm, Q.length * norm))[::-1]
+        values, U = np.linalg.eigh(Q.values)
+    values, U = values[::-1], U[:, ::-1]
+    rank = rank_of(scaled, max(d, math.isqrt(Q.rows)), 2 * middle(Q.noise))
+    rank = min(rank, Q.most, int(np.count_nonzero(values > 0)))
+    weight = np.abs(U) * Q.length[:, None]
+    error = 2 * norm**2 * weight.sum(axis=0) * (Q.noise @ weight) + backward(d, float(values[0]))
+    return _spectrum(U, np.maximum(values, 0.0), error, rank, "eigh")
+
+
+def _spectrum(U: Array, values: Array, error: Array, rank: int, route: str) -> Spectrum:
+    """Eigenvalues that are 0 past the rank, and any orthonormal directions there."""
+    values = np.sort(values)[::-1].copy()
+    values[rank:] = 0.0
+
+    def leading(k: int) -> Array:
+        return U[:, :k] if k <= rank else completed(U[:, :rank], k)
+
+    return Spectrum(values, leading, rank, route, error)
+
+
+def completed(V: Array, k: int) -> Array:
+    """V (d, r) with further orthonormal columns up to k, never d x d."""
+    d, r = V.shape
+    W = np.random.default_rng(0).standard_normal((d, k - r))
+    for _ in range(2):  # twice is enough (Kahan, Parlett)
+        W = np.linalg.qr(W - V @ (V.T @ W))[0]
+    return np.hstack([V, W])
+
+
+def _unit(length: Array) -> Array:
+    """1 where there is nothing to divide by."""
+    return np.where(length > 0, length, 1.0)
+
+
+def _divided(M: Array, rows: Array, columns: Array | float) -> Array:
+    return np.asarray(M / _unit(rows)[:, None] / _unit(np.asarray(columns)))
+
+
+def _jacobi(M: Array) -> tuple[Array, Array]:
+    """Left singular vectors (d, m) and singular values of M (d, t), m = min(d, t), blind to the scale of the rows.
+
+    Rows sorted by size and QR with column pivoting keep the scale of every row (Cox and Higham 1998, BIT 38(1)), and
+    one-sided Jacobi on the triangle loses none (Drmac and Veselic 2008, SIAM J. Matrix Anal. Appl. 29(4)).
+    """
+    from scipy.linalg import lapack, qr
+
+    order = np.argsort(-np.abs(M).max(axis=1), kind="stable")
+    with threads(factorisation_threads(min(M.shape))):
+        Q, R, _ = qr(M[order], mode="economic", pivoting=True)
+        # joba=0 suits columns of any scale and keeps small values, jobr=0 of any size; jobu=3 leaves U out.
+        s, _, V, work, _, info = lapack.dgejsv(np.asfortranarray(R.T), joba=0, jobu=3, jobv=0, jobr=0)
+    if info != 0:
+        raise np.linalg.LinAlgError(f"dgejsv did not converge (info {info})")
+    U = np.empty_like(Q)
+    U[order] = Q @ V
+    return U, s * (work[0] / work[1])

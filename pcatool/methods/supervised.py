@@ -1,0 +1,271 @@
+"""Supervised PCA: the directions whose scores depend most on labels, by the Hilbert-Schmidt independence criterion.
+
+Of all orthonormal U (d, k) the one that makes tr(U^T X^T H Ky H X U) largest: the leading eigenvectors of
+Q = X^T H Ky H X, with H = I - 1 1^T / n and Ky the kernel over the labels. Scores are x U, not centred: H is inside Q.
+
+| solver | when | passes | cost | memory |
+|---|---|---|---|---|
+| `cross-moment` | Ky = Y Y^T (delta, linear): M = X^T H Y, Q = M M^T | 1 | n d t | d t |
+| `label-kernel` | rbf, d <= n | 1, rows held | n r (d + r), or u^2 d | n (d + r) |
+| `dual` | rbf, d > n: Ky = G^T G, M = X^T H G^T, never d x d | 1, rows held | n r (d + r) | n (d + r) |
+| `kernel` | `--kernel`: directions in the features of a kernel | 1, rows held | n^2 (d + r) | n (d + r) |
+
+t labels or classes, u distinct labels, r the rank of Ky. SciPy: `scipy.linalg.eigh(X.T @ H @ Ky @ H @ X)`.
+Accuracy: M is taken apart by its singular values, so an eigenvalue keeps twice the digits that it has in Q.
+Reference: Barshan, Ghodsi, Azimifar, Zolghadri Jahromi 2011, "Supervised principal component analysis: Visualization,
+classification and regression on subspaces and submanifolds", Pattern Recognition 44(7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pcatool.blocks import block_rows
+from pcatool.errors import UsageError, listed, show
+from pcatool.linalg.blas import threads
+from pcatool.linalg.certificate import certify, vouched
+from pcatool.linalg.signs import fix_signs
+from pcatool.methods.base import NOTHING_MORE, SPECTRAL_RULES, Fit, Supply
+from pcatool.methods.dependence import (
+    COPIES,
+    HELD_COPIES,
+    HOLDS_NO_ROWS,
+    Dependence,
+    Task,
+    by_cross_moments,
+    by_label_kernel,
+    refuse_above,
+)
+from pcatool.methods.labels import MOST_STEPS, LabelKernel
+from pcatool.methods.pca import PCA, Solved
+from pcatool.model import FORMAT_VERSION, Array, Model
+from pcatool.notices import Notices
+from pcatool.options import FitOptions, parse_components
+from pcatool.rules.base import Evidence, decide, split_rule
+from pcatool.solvers.base import Problem
+from pcatool.solvers.plan import FORMS, PROGRAM, SOME, Plan
+from pcatool.solvers.rows import Rows
+
+if TYPE_CHECKING:
+    from pcatool.methods.supervised_kernel import Features
+
+__all__ = ["SupervisedPCA"]
+
+WHOLE = "dependence on the label"
+
+
+class SupervisedPCA(PCA):
+    """Rows with labels in, model out."""
+
+    def __init__(self, options: FitOptions, notices: Notices) -> None:
+        super().__init__(options, notices)
+        _check_rule(parse_components(options.components))
+
+    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Fit:
+        task, plan = self._task(blocks, columns, supply)
+        refuse_above(
+            supply.limit,
+            plan.peak_bytes,
+            f"solver {plan.solver} for {plan.rows or 'some'} rows of {plan.columns} columns",
+            "use fewer columns (-c, -x)" if plan.solver == "cross-moment" else HOLDS_NO_ROWS,
+        )
+        with threads(1), np.errstate(all="ignore"):  # what overflows or underflows is refused by name
+            if self.options.kernel is not None:
+                return self._in_features(task)
+            found = (by_cross_moments if task.kernel.streams else by_label_kernel)(task)
+            looked_at = evidence(found, task.problem)
+            solved = Solved(found.solver, found.reason, found.solution, decide(task.problem.wish, looked_at))
+            self._remark(task.problem, solved)
+            return Fit(self._linear_model(task, found, solved), looked_at)
+
+    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
+        """What would be done."""
+        return self._task(blocks, columns, supply)[1]
+
+    def _task(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> tuple[Task, Plan]:
+        labels = supply.labels
+        if labels is None:
+            raise UsageError("--method supervised needs a label", "name its column with --label")
+        rows = Rows(blocks, reread=supply.reread, run=supply.run)
+        problem = self.problem(columns, rows.n)
+        kernel = LabelKernel.of(self.options, labels)
+        task = Task(rows, problem, labels, kernel, supply, self.options.center_rows, self.notices)
+        return task, self._planned(task, supply.expected() if rows.n is None else rows.n)
+
+    def _planned(self, task: Task, n: int | None) -> Plan:
+        d, width = task.problem.d, task.problem.d + task.labels.width
+        rows = n or 0
+        if self.options.kernel is not None:
+            need, name, reason = 8 * rows * (HELD_COPIES * width + SOME), "kernel", _kernel_reason(self.options)
+        elif task.kernel.streams:
+            t = SOME if task.labels.classes else task.labels.width
+            need, name, reason = 8 * COPIES * d * t, "cross-moment", f"one pass: label kernel {task.kernel.name}"
+        else:
+            need = 8 * rows * (HELD_COPIES * width + min(rows, MOST_STEPS)) + 8 * COPIES * min(rows or d, d) * d
+            name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: rows are held"
+        height = min(n or block_rows(width), block_rows(width))
+        peak = PROGRAM + task.supply.threads * FORMS * 8 * height * width + need
+        return Plan(name, reason, n, d, "1", peak, task.supply.threads)
+
+    def _linear_model(self, task: Task, found: Dependence, solved: Solved) -> Model:
+        solution, problem = solved.solution, task.problem
+        basis = fix_signs(solution.leading(solved.choice.k))
+        certificate = certify(
+            solution.apply, solution.eigenvalues, solution.error, basis, solution.total_variance, True
+        )
+        meta = {
+            **settings(task, self.options, found.classes),
+            "choice": solved.choice.reason,
+            "rank": solution.rank,
+            "constant_columns": len(solution.constant),
+            "solver": solved.name,
+            "reason": solved.reason,
+            "certificate": certificate,
+            "hsic": solution.total_variance / (solution.n - 1) ** 2,
+        }
+        return Model(
+            mean=solution.mean,
+            std=solution.std,
+            basis=basis,
+            eigenvalues=solution.eigenvalues,
+            total_variance=solution.total_variance,
+            n_samples=solution.n,
+            columns=problem.columns,
+            meta=meta,
+            variances=solution.variances,
+        )
+
+    def _in_features(self, task: Task) -> Fit:
+        """The kernel form."""
+        from pcatool.kernels.model import KernelModel
+        from pcatool.methods.supervised_kernel import in_features
+
+        found, problem = in_features(task, self.options), task.problem
+        n, d = len(found.eigenvalues), problem.d
+        looked_at = Evidence(found.eigenvalues, found.total, n, n, found.rank, constant=n - found.possible, whole=WHOLE)
+        choice = decide(problem.wish, looked_at)
+        k, kept = choice.k, min(choice.k, found.rank)
+        self._remark_features(found, k)
+        certificate = certify(
+            lambda B: found.product @ B, found.eigenvalues, found.error, found.A[:, :kept], found.total, True
+        )
+        certificate["relative_error"] += [None] * (k - kept)
+        certificate["vouched"] += [False] * (k - kept)
+        meta = {
+            **settings(task, self.options, found.classes),
+            "kernel": found.kernel.settings.used(),
+            "choice": choice.reason,
+            "rank": found.rank,
+            "constant_columns": len(found.prepared.constant),
+            "solver": "kernel",
+            "reason": _kernel_reason(self.options),
+            "certificate": certificate,
+            "hsic": found.trace / (n - 1) ** 2,
+        }
+        model = KernelModel(
+            mean=found.prepared.mean,
+            std=found.prepared.std,
+            basis=np.zeros((d, 0)),
+            eigenvalues=found.eigenvalues,
+            total_variance=found.total,
+            n_samples=n,
+            columns=problem.columns,
+            meta=meta,
+            variances=found.prepared.variances if found.kernel.of_rows else None,
+            training_rows=found.rows,
+            dual_vectors=np.hstack([found.theta[:, :k], np.zeros((n, k - kept))]),
+            kernel_means=np.zeros(n),
+        )
+        return Fit(model, looked_at)
+
+    def _remark_features(self, found: Features, k: int) -> None:
+        if found.negative:
+            some = "1 eigenvalue is" if found.negative == 1 else f"{found.negative} eigenvalues are"
+            self.notices.warn(
+                f"kernel {found.kernel.settings.name} is not positive semidefinite here: {some} negative; "
+                "components are taken from the others"
+            )
+        remark_rank(self.notices, found.rank, k)
+        sure = vouched(found.eigenvalues, found.error)
+        remark_unsure(self.notices, [j + 1 for j in range(min(k, found.rank)) if not sure[j]])
+
+    def _remark(self, problem: Problem, solved: Solved) -> None:
+        solution, k = solved.solution, solved.choice.k
+        if solution.constant:
+            noun = "column" if len(solution.constant) == 1 else "columns"
+            names = listed(problem.columns[j] for j in solution.constant)
+            self.notices.note(f"constant {noun}, carrying no variance: {names}")
+        remark_rank(self.notices, solution.rank, k)
+        remark_unsure(self.notices, solved.unsure)
+        self._compare_scales(problem, solution)
+
+
+def _kernel_reason(options: FitOptions) -> str:
+    return f"kernel {options.kernel}: rows are held, and its values multiplied in parts"
+
+
+def evidence(found: Dependence, problem: Problem) -> Evidence:
+    """What the rules may look at: no more eigenvalues can be above 0 than the labels have dimensions."""
+    solution = found.solution
+    return Evidence(
+        eigenvalues=solution.eigenvalues,
+        total_variance=solution.total_variance,
+        n=solution.n,
+        d=problem.d,
+        rank=solution.rank,
+        standardized=problem.standardize,
+        ddof=problem.ddof,
+        seed=problem.seed,
+        constant=problem.d - found.possible,
+        whole=WHOLE,
+    )
+
+
+def settings(task: Task, options: FitOptions, classes: int | None) -> dict[str, Any]:
+    """What of the meta data is known before the fit."""
+    meta: dict[str, Any] = {
+        "format_version": FORMAT_VERSION,
+        "method": "supervised",
+        "components": task.problem.wish,
+        "center": True,
+        "standardize": task.problem.standardize,
+        "ddof": task.problem.ddof,
+        "missing": options.missing,
+        "labels": list(task.labels.names),
+        "label_kernel": task.kernel.name,
+    }
+    if task.kernel.gamma is not None:
+        meta["label_gamma"] = task.kernel.gamma
+    if classes is not None:
+        meta["classes"] = classes
+    if task.center_rows:
+        meta["center_rows"] = True
+    return meta
+
+
+def remark_rank(notices: Notices, rank: int, k: int) -> None:
+    if k > rank:
+        which = f"PC{k} carries" if k == rank + 1 else f"PC{rank + 1} to PC{k} carry"
+        notices.warn(
+            f"{which} nothing of the label: what columns and label share has rank {rank}; eigenvalues there are 0 "
+            f"(-k all keeps {rank})"
+        )
+
+
+def remark_unsure(notices: Notices, unsure: list[int]) -> None:
+    if unsure:
+        which = f"PC{unsure[0]}" + (f" to PC{unsure[-1]}" if len(unsure) > 1 else "")
+        noun = "eigenvalue is" if len(unsure) == 1 else "eigenvalues are"
+        notices.warn(f"{which}: the {noun} not told from rounding to 8 digits; the label shares hardly anything there")
+
+
+def _check_rule(wish: int | float | str) -> None:
+    """Refuse rules that reckon with noise in rows of columns, or leave cells out."""
+    if isinstance(wish, str) and split_rule(wish)[0] not in SPECTRAL_RULES:
+        raise UsageError(
+            f"-k {show(wish)} does not go with --method supervised: it reckons with the covariance of rows",
+            f"give a number, a share such as 0.99, or one of {', '.join(SPECTRAL_RULES)}",
+        )

@@ -1,0 +1,169 @@
+"""Supervised PCA in kernel form: directions among the features of a kernel, from Kx H Ky H Kx Theta = Kx Theta Lambda.
+
+When to prefer it: the label depends on the columns, but not on weighted sums of them. Needs all rows in memory.
+With H Ky H = L L^T, where L (n, m) is as narrow as the labels allow, Theta = L A Lambda^(-1/2) solves it, A and Lambda
+being the eigenvectors and eigenvalues of the small matrix L^T Kx L. So Kx is multiplied, a few rows of it at a time,
+and never taken apart; Theta^T Kx Theta = I. Scores are k(x, rows) Theta, not centred.
+Cost: n^2 (d + m) + m^3. Memory: n (d + m). SciPy: `scipy.linalg.eigh(Kx @ H @ Ky @ H @ Kx, Kx)`, which needs Kx to be
+of full rank; where it is not, what Theta may have more is a function that is 0 everywhere.
+Accuracy: an eigenvalue is known to a few eps n max |Kx| times the norm of H Ky H.
+Reference: Barshan et al. 2011, Pattern Recognition 44(7); Ghojogh and Crowley 2019, arXiv:1906.03148.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pcatool.blocks import Runner
+from pcatool.errors import DataError, RefusedError, UsageError
+from pcatool.kernels.base import Kernel, load, resolve, slabs
+from pcatool.kernels.columns import Preparation
+from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.signs import fix_signs
+from pcatool.linalg.spectral import EPS, backward
+from pcatool.methods.dependence import (
+    HELD_COPIES,
+    HOLDS_NO_ROWS,
+    Task,
+    centred,
+    check_targets,
+    check_total,
+    held,
+    independent,
+    refuse_above,
+)
+from pcatool.methods.labels import NOTHING, centred_factor
+from pcatool.model import Array
+from pcatool.options import FitOptions
+
+__all__ = ["Features", "in_features"]
+
+# Roundings of one value of a kernel, and of the sums it goes into.
+ROUNDINGS = 8
+
+# The factor L, twice while it is centred, its product with the kernel, and Theta.
+FACTOR_COPIES = 4
+
+
+class Features(NamedTuple):
+    """What was found among the features of a kernel."""
+
+    kernel: Kernel
+    rows: Array  # (n, d) as read; (0, d) when the table is the kernel
+    prepared: Preparation
+    eigenvalues: Array  # (n,), 0 past the rank
+    error: Array  # (n,)
+    rank: int
+    possible: int
+    total: float  # sum of all eigenvalues above 0
+    trace: float  # tr(Kx H Ky H)
+    product: Array  # L^T Kx L (m, m)
+    A: Array  # (m, rank)
+    theta: Array  # (n, rank)
+    negative: int  # eigenvalues below 0 by more than rounding
+    classes: int | None
+
+
+def in_features(task: Task, options: FitOptions) -> Features:
+    """Solve; what cannot be a kernel of this form is refused."""
+    kernel = load(resolve(options, task.problem.d))
+    if kernel.graph or kernel.conditional:
+        raise UsageError(
+            f"--kernel {kernel.settings.name} has no supervised form", "use rbf, linear or another of rows"
+        )
+    X, Y = held(task, lambda count: 8 * count * HELD_COPIES * (task.problem.d + task.labels.width))
+    n, limit = len(X), task.supply.limit
+    _check_k(task.problem.wish, n)
+    prepared, shift = _preparation(task, kernel, X)
+    check_targets(task, Y)
+    L = centred_factor(
+        task.kernel,
+        Y,
+        task.supply.run,
+        lambda m: refuse_above(
+            limit, 8 * FACTOR_COPIES * n * m, f"a label kernel of rank {m} over {n} rows", HOLDS_NO_ROWS
+        ),
+    )
+    T = prepared._replace(mean=shift).apply(X)
+    product, largest = _product(kernel, T, L, task.supply.run)
+    check_total(float(np.abs(np.diagonal(product)).sum()), product)
+    with threads(factorisation_threads(len(product))):
+        values, A = np.linalg.eigh(product)
+    values, A = values[::-1], A[:, ::-1]
+    # The norm of L^T L is no more than that of its entries, and what L leaves out meets a kernel of norm n max |Kx|.
+    doubt = ROUNDINGS * EPS * float(np.linalg.norm(L.T @ L)) + (0.0 if task.kernel.streams else NOTHING * n)
+    bound = n * largest * doubt + backward(len(values), float(np.abs(values).max()))
+    possible = min(n - 1, L.shape[1] - task.labels.classes)
+    rank = min(possible, int(np.count_nonzero(values > bound)))
+    if rank == 0:
+        raise independent(task.labels)
+    definite = kernel.is_definite(centred=False)
+    negative = 0 if definite else int(np.count_nonzero(values < -bound))
+    trace = float(np.trace(product))
+    kept, zeros = values[:rank], np.zeros(n - rank)
+    return Features(
+        kernel=kernel,
+        rows=X if kernel.of_rows else X[:0],
+        prepared=prepared,
+        eigenvalues=np.concatenate([kept, zeros]),
+        error=np.concatenate([np.full(rank, bound), zeros]),
+        rank=rank,
+        possible=possible,
+        total=float(kept.sum()) if negative else trace,
+        trace=trace,
+        product=product,
+        A=A[:, :rank],
+        theta=fix_signs(L @ (A[:, :rank] / np.sqrt(kept))),
+        negative=negative,
+        classes=L.shape[1] if task.labels.classes else None,
+    )
+
+
+def _check_k(wish: int | float | str, n: int) -> None:
+    if isinstance(wish, int) and wish > n:
+        raise DataError(
+            f"-k {wish} is more than the data can have: a kernel of {n} rows gives at most {n} components",
+            f"use -k {n} or less, or -k all",
+        )
+
+
+def _preparation(task: Task, kernel: Kernel, X: Array) -> tuple[Preparation, Array]:
+    """What is done to rows before the kernel, and the shift that may be made while solving: no digits are lost to it.
+
+    A shift that changes only what H takes out again must not be made to new rows, whose scores are not centred.
+    """
+    d = task.problem.d
+    if not kernel.of_rows:
+        if len(X) < 2:
+            raise DataError("a centred fit needs at least 2 rows, there is 1", "give more rows")
+        return Preparation(False, np.zeros(d), np.ones(d), np.zeros(d), ()), np.zeros(d)
+    columns = centred(task, X.copy())[0]
+    mean = columns.centre.mean
+    constant = tuple(np.flatnonzero(~columns.centre.varies).tolist())
+    prepared = Preparation(
+        task.center_rows, mean if kernel.invariant else np.zeros(d), columns.sigma, columns.variances, constant
+    )
+    return prepared, mean if kernel.invariant or kernel.cancels else prepared.mean
+
+
+def _product(kernel: Kernel, T: Array, L: Array, run: Runner) -> tuple[Array, float]:
+    """L^T Kx L (m, m), and the largest value of Kx."""
+    n = len(T)
+    K = None if kernel.of_rows else kernel.matrix(T, run)
+
+    def part(rows: slice) -> tuple[Array, float]:
+        B = kernel.cross(T[rows], T) if K is None else K[rows]
+        return L[rows].T @ (B @ L), float(np.abs(B).max())
+
+    product, largest = np.zeros((L.shape[1], L.shape[1])), 0.0
+    for more, most in run(part, slabs(n, n)):
+        product += more
+        largest = max(largest, most)
+    if not (np.isfinite(largest) and np.isfinite(product).all()):
+        raise RefusedError(
+            f"values of kernel {kernel.settings.name} overflow a double",
+            "rescale the columns, as --standardize does, or give a smaller --gamma or --degree",
+        )
+    return (product + product.T) / 2, largest

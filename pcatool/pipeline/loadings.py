@@ -1,0 +1,228 @@
+"""What the components are made of: how each column and each component belong together, as numbers or as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.errors import DataError, ModelError, UsageError
+from pcatool.model import Array, Model
+from pcatool.options import FitOptions
+from pcatool.options.components import VALUES
+from pcatool.pipeline.fit import Job, model_or_fit_of
+from pcatool.render.mosaic import mosaic_picture
+from pcatool.render.summary import counted, how_fitted
+from pcatool.writers.sink import check_target, open_sink
+
+__all__ = [
+    "check_method",
+    "component_table",
+    "components_picture",
+    "drawn",
+    "entries",
+    "fit_and_write",
+    "shown",
+    "table_caption",
+]
+
+# Panels of a picture, unless more are asked for: they can still be told apart on a page.
+PANELS = 36
+
+
+def check_method(options: FitOptions, names: Sequence[str]) -> None:
+    """Refuse before the fit what would be refused after it."""
+    _refuse(options.method, options.kernel is not None, names)
+
+
+def _refuse(method: str, in_kernel: bool, names: Sequence[str]) -> None:
+    if in_kernel:
+        raise UsageError(
+            "the components of a kernel model are directions in the space of its kernel: they are not made of columns",
+            "pcatool transform gives the scores",
+        )
+    if method == "supervised" and not {"correlations", "cos2"}.isdisjoint(names):
+        raise UsageError(
+            "correlations and cos2 need eigenvalues that are variances of scores, as supervised PCA has none",
+            "ask for loadings or contributions",
+        )
+
+
+def is_supervised(model: Model) -> bool:
+    return model.meta.get("method") == "supervised"
+
+
+# --- numbers ---
+
+
+def contributions(model: Model) -> Array:
+    """Per cent of each component that each column makes up, (d, k): each component adds up to 100."""
+    return 100 * model.basis**2
+
+
+def correlations(model: Model) -> Array:
+    """Correlation of each column with the scores, B_jm sqrt(lambda_m) / s_j, (d, k); 0 for a column without spread."""
+    s = column_spread(model)[:, None]
+    cross = model.basis * np.sqrt(model.eigenvalues[: model.k])
+    found = np.divide(cross, s, out=np.zeros_like(cross), where=s > 0)
+    return np.clip(found, -1.0, 1.0)  # rounding may go past
+
+
+def cos2(model: Model) -> Array:
+    """Share of each column's variance that each component carries, (d, k): all components add up to 1."""
+    found: Array = correlations(model) ** 2
+    return found
+
+
+MATRICES: Mapping[str, Callable[[Model], Array]] = {
+    "loadings": lambda model: model.basis,
+    "correlations": correlations,
+    "contributions": contributions,
+    "cos2": cos2,
+}
+
+
+def column_spread(model: Model) -> Array:
+    """s_j, the root of S_jj, in the units of the fit, (d,); about zero when the fit is not centred."""
+    if model.centered and model.variances is not None:
+        return np.sqrt(model.variances) / model.std
+    if model.centered and model.standardized:
+        return np.ones(model.d)
+    if holds_all_variance(model):
+        return recovered_spread(model)
+    if not model.centered:
+        raise UsageError(
+            "correlations need a centred fit, or with --no-center every component",
+            "leave out --no-center, or fit -k all",
+        )
+    raise ModelError(
+        "the model does not hold the variances of its columns, which correlations need: it is of an earlier pcatool",
+        "fit it again",
+    )
+
+
+def holds_all_variance(model: Model) -> bool:
+    """Does the basis hold every component that carries variance?"""
+    rank = model.meta.get("rank")
+    return isinstance(rank, int) and model.k >= rank and bool(model.variance.lost[model.k - 1] == 0)
+
+
+def recovered_spread(model: Model) -> Array:
+    """S_jj = sum_m lambda_m B_jm^2, when all components are known; what rounding of B alone can make is 0."""
+    squares = model.basis**2 @ model.eigenvalues[: model.k]
+    noise = (model.d * np.finfo(float).eps) ** 2 * model.total_variance
+    return np.sqrt(np.where(squares > noise, squares, 0.0))
+
+
+# --- a table ---
+
+
+def shown(model: Model, first: int | None) -> int:
+    """How many components are shown."""
+    if first is not None and first > model.k:
+        there = "is 1 component" if model.k == 1 else f"are {model.k} components"
+        raise DataError(f"--first {first}: there {there}", "give a smaller number, or fit with a larger -k")
+    return first or model.k
+
+
+def component_table(model: Model, names: Sequence[str] = ("loadings",), first: int | None = None) -> dict[str, Any]:
+    """The values named, by the names of their columns.
+
+    One of them has a row for each column of the data and a column for each component; several have a row for each
+    component and column of the data.
+    """
+    _check_model(model, names)
+    k = shown(model, first)
+    found = [MATRICES[name](model)[:, :k] + 0.0 for name in names]  # -0.0 becomes 0.0
+    columns = np.array([*model.columns, None], dtype=object)[:-1]
+    if len(found) == 1:
+        return {"column": columns, **{f"PC{m + 1}": found[0][:, m] for m in range(k)}}
+    table: dict[str, NDArray[Any]] = {
+        "component": np.repeat(np.arange(1, k + 1), model.d),
+        "column": np.tile(columns, k),
+    }
+    return table | {VALUES[name]: values.T.ravel() for name, values in zip(names, found, strict=True)}
+
+
+def _check_model(model: Model, names: Sequence[str]) -> None:
+    _refuse(str(model.meta.get("method", "pca")), model.basis.shape[1] == 0, names)
+
+
+def entries(model: Model, names: Sequence[str], first: int | None) -> list[dict[str, Any]]:
+    """The same row by row, for a machine."""
+    table = component_table(model, names, first)
+    return [dict(zip(table, row, strict=True)) for row in zip(*(c.tolist() for c in table.values()), strict=True)]
+
+
+SAID = {
+    "loadings": "loadings",
+    "correlations": "correlations of columns and scores",
+    "contributions": "contributions in per cent of the component",
+    "cos2": "cos2, the share of the column's variance",
+}
+
+
+def table_caption(model: Model, names: Sequence[str], first: int | None) -> str:
+    """What the numbers are, and what they depend on."""
+    said = "; ".join(SAID[name] for name in names)
+    k = shown(model, first)
+    count = f"k = {k}" if k == model.k else f"the first {k} of {model.k} components"
+    return f"{said}; {how_fitted(model)}; {count}"
+
+
+# --- a picture ---
+
+
+def drawn(model: Model, first: int | None) -> int:
+    """How many components a picture shows."""
+    return shown(model, first if first is not None else min(model.k, PANELS))
+
+
+def components_picture(model: Model, shape: tuple[int, int], form: str, first: int | None = None) -> bytes:
+    """The mean and the components as images, as the bytes of a file."""
+    _check_model(model, ("loadings",))
+    H, W = shape
+    pixels = H * W
+    if model.d != pixels:
+        there = "is 1 column" if model.d == 1 else f"are {model.d} columns"
+        raise DataError(
+            f"an image of {H}x{W} has {counted(pixels, 'pixel')}, and there {there}",
+            "fit the pixels alone: name them with -c, or the others with -x",
+        )
+    k = drawn(model, first)
+    count = counted(k, "component") if k == model.k else f"the first {k} of {model.k} components"
+    return mosaic_picture(
+        model.mean if model.centered and not is_supervised(model) else None,
+        model.basis[:, :k],
+        model.variance.share[:k],
+        shape=shape,
+        form=form,
+        caption=(
+            count,
+            f"{model.n_samples} images of {H}x{W} pixels",
+            *how_fitted(model).split("; "),
+            whose_share(model),
+        ),
+    )
+
+
+def whose_share(model: Model) -> str:
+    if is_supervised(model):
+        return "per cent: of the dependence on the label"
+    return f"per cent: of the {'variance' if model.centered else 'sum of squares'}"
+
+
+def fit_and_write(job: Job, output: str, make: Callable[[Model], str | bytes], *, no_clobber: bool) -> Model:
+    """The model of a job, and what is made of it in a file; one that cannot be written is refused before the work."""
+    inputs = job.open()
+    check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
+    model = model_or_fit_of(job, inputs).model
+    write(make(model), output, no_clobber=no_clobber, inputs=inputs.paths)
+    return model
+
+
+def write(data: str | bytes, output: str, *, no_clobber: bool = False, inputs: Sequence[str] = ()) -> None:
+    with open_sink(output, no_clobber=no_clobber, inputs=inputs) as sink:
+        sink.write(data.encode() if isinstance(data, str) else data)

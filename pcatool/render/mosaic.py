@@ -1,0 +1,173 @@
+"""The mean and the components as images, side by side: faces of faces, when the columns are pixels."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pcatool.errors import UsageError, show
+from pcatool.model import Array
+from pcatool.render.pictures import KEPT, MARK, PICTURES, plain_matplotlib
+from pcatool.render.tables import fold, printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["mosaic_picture"]
+
+# From below 0 to above: the blue and vermilion of the other pictures, which the colour-blind tell apart, with darker
+# ends of equal lightness and white for 0.
+DIVERGING = ("#00344F", KEPT, "#A9CFE6", "#FFFFFF", "#F3C3A0", MARK, "#5E2900")
+FRAME = "#808080"
+
+# In inches.
+MARGIN, GAP = 0.25, 0.14
+TITLE, ABOVE = 0.2, 0.05  # room for a title above its panel, and how far above it stands
+GRID = 6.4  # the grid of components is about so wide, until its panels reach their least
+PANEL, NARROWEST = 1.5, 0.95  # a title has to fit above the narrowest
+LEGEND, LETTERS = 1.9, 32  # the column at the left, and the letters of a line in it
+BAR, LINE = 0.12, 0.15
+SCALE = TITLE + BAR + LINE + 0.25  # a bar of colours with its title and its numbers
+STRETCH = 4.0  # an image longer than this has pixels that are not square, or it would be a mere line
+
+DPI = 150
+
+SMALL, LARGE = 8.0, 9.0  # points
+
+
+class Box(NamedTuple):
+    """A place in the picture, in inches from its top left."""
+
+    x: float
+    y: float
+    w: float
+    h: float
+
+
+class Layout(NamedTuple):
+    """Where everything goes."""
+
+    width: float
+    height: float
+    mean: Box
+    panels: list[Box]
+
+
+def mosaic_picture(
+    mean: Array | None, basis: Array, shares: Array, *, shape: tuple[int, int], form: str, caption: Sequence[str]
+) -> bytes:
+    """The picture as the bytes of its file; the same numbers give the same bytes.
+
+    mean (H W,) or None, in greys from its least to its largest; basis (H W, k), all components in one scale of colours
+    that is white at 0, so that they can be compared; shares (k,) of the variance, for the titles; caption, in lines.
+    """
+    if form not in PICTURES:
+        raise UsageError(f"no form of picture called {show(form)}", f"there are: {', '.join(PICTURES)}")
+    text = [line for part in caption for line in fold(printable(part), LETTERS)]
+    layout = arranged(basis.shape[1], shape, with_mean=mean is not None, lines=len(text))
+    peak = float(np.abs(basis).max())
+    with plain_matplotlib():
+        from matplotlib.colors import LinearSegmentedColormap
+        from matplotlib.figure import Figure
+
+        colors = LinearSegmentedColormap.from_list("loadings", DIVERGING, N=257)
+        figure = Figure(figsize=(layout.width, layout.height))
+        axes = figure.add_axes((0, 0, 1, 1))
+        for j, box in enumerate(layout.panels):
+            draw_title(axes, box, f"PC{j + 1}", percent(float(shares[j])))
+            draw_image(axes, box, in_the_middle(basis[:, j], peak).reshape(shape), colors)
+        below = MARGIN
+        if mean is not None:
+            below = draw_mean(axes, layout.mean, mean.reshape(shape))
+        bar = Box(MARGIN, below + TITLE, LEGEND, BAR)
+        below = draw_scale(axes, bar, "loading", colors, (number(-peak), "0", number(peak)))
+        for i, line in enumerate(text):
+            write(axes, MARGIN, below + i * LINE, line, "left")
+        axes.set(xlim=(0, layout.width), ylim=(layout.height, 0), aspect="auto")
+        axes.set_axis_off()
+        out = io.BytesIO()
+        figure.savefig(out, format=form, dpi=DPI, metadata=PICTURES[form])
+    return out.getvalue()
+
+
+def arranged(k: int, shape: tuple[int, int], *, with_mean: bool, lines: int) -> Layout:
+    """The mean and what the colours mean at the left, the components in a grid beside them."""
+    ratio = min(max(shape[0] / shape[1], 1 / STRETCH), STRETCH)
+    cols = grid_columns(k, ratio)
+    w = max(min(GRID / cols - GAP, PANEL / math.sqrt(ratio)), NARROWEST)
+    left, step = MARGIN + LEGEND + 2 * GAP, w * ratio + TITLE + GAP
+    panels = [Box(left + (j % cols) * (w + GAP), MARGIN + TITLE + (j // cols) * step, w, w * ratio) for j in range(k)]
+    side = LEGEND / max(1.0, math.sqrt(ratio))
+    mean = Box(MARGIN, MARGIN + TITLE, side, side * ratio)
+    legend = SCALE + lines * LINE + (TITLE + mean.h + SCALE - TITLE if with_mean else 0)
+    grid = math.ceil(k / cols) * step - GAP
+    return Layout(left + cols * (w + GAP) - GAP + MARGIN, 2 * MARGIN + max(grid, legend), mean, panels)
+
+
+def grid_columns(k: int, ratio: float) -> int:
+    """As many columns as make the grid nearly square, with few places left empty."""
+
+    def cost(cols: int) -> float:
+        rows = math.ceil(k / cols)
+        return abs(math.log(cols / (rows * ratio))) + (rows * cols - k) / k
+
+    return min(range(1, k + 1), key=cost)
+
+
+def draw_mean(axes: Axes, box: Box, mean: Array) -> float:
+    """The mean with its scale of greys below; how far down that goes."""
+    low, high = float(mean.min()), float(mean.max())
+    half = high / 2 - low / 2  # of halves, since the difference may overflow
+    greys = (mean / 2 - low / 2) / half if half > 0 else np.full_like(mean, 0.5)
+    write(axes, box.x, box.y - ABOVE, "mean", "left", LARGE)
+    draw_image(axes, box, greys, "gray")
+    return draw_scale(axes, Box(box.x, box.y + box.h + GAP / 2, LEGEND, BAR), "", "gray", (number(low), number(high)))
+
+
+def draw_scale(axes: Axes, box: Box, title: str, colors: Any, marks: Sequence[str]) -> float:
+    """A bar of all colours, with numbers at its ends, or also in its middle; how far down it goes."""
+    write(axes, box.x, box.y - ABOVE, title, "left", LARGE)
+    draw_image(axes, box, np.linspace(0, 1, 257)[None, :], colors)
+    sides = ("left", "right") if len(marks) == 2 else ("left", "center", "right")
+    places = np.linspace(box.x, box.x + box.w, len(marks))
+    for x, mark, side in zip(places, marks, sides, strict=True):
+        write(axes, float(x), box.y + box.h + LINE, mark, side)
+    return box.y + box.h + SCALE - TITLE - BAR
+
+
+def draw_title(axes: Axes, box: Box, name: str, share: str) -> None:
+    write(axes, box.x, box.y - ABOVE, name, "left", LARGE)
+    write(axes, box.x + box.w, box.y - ABOVE, share, "right")
+
+
+def draw_image(axes: Axes, box: Box, values: Array, colors: Any) -> None:
+    """Values from 0 to 1 as pixels, in a thin frame, since a white edge would have none."""
+    from matplotlib.patches import Rectangle
+
+    extent = (box.x, box.x + box.w, box.y + box.h, box.y)
+    axes.imshow(values, cmap=colors, vmin=0, vmax=1, extent=extent)
+    axes.add_patch(Rectangle((box.x, box.y), box.w, box.h, fill=False, edgecolor=FRAME, linewidth=0.6))
+
+
+def write(axes: Axes, x: float, y: float, text: str, side: str, size: float = SMALL) -> None:
+    axes.text(x, y, text, ha=side, va="baseline", fontsize=size, parse_math=False)
+
+
+def in_the_middle(values: Array, peak: float) -> Array:
+    """From -peak .. peak to 0 .. 1."""
+    scaled: Array = values / peak / 2 + 0.5
+    return scaled
+
+
+def number(value: float) -> str:
+    return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
+
+
+def percent(share: float) -> str:
+    """A share in few letters; what is not zero never looks as if it were."""
+    text = f"{100 * share:.1f} %"
+    return "< 0.1 %" if text == "0.0 %" and share > 0 else text

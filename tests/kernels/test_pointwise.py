@@ -1,0 +1,106 @@
+"""Values of kernels against their definitions."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from kernels.helpers import POINTWISE, Array, cloud, kernel_of
+from pcatool.blocks import in_turn
+from pcatool.engines.threads import Threads
+from pcatool.errors import DataError
+from pcatool.kernels.base import Settings
+
+NUMBERS = {
+    "rbf": {"gamma": 0.3},
+    "polynomial": {"gamma": 0.3, "degree": 4, "coef0": 0.5},
+    "sigmoid": {"gamma": 0.1, "coef0": 0.2},
+    "laplacian": {"gamma": 0.4},
+}
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+@pytest.mark.parametrize("given", [False, True], ids=["defaults", "numbers given"])
+def test_values_are_those_of_scikit_learn(name: str, given: bool) -> None:
+    X, Y = cloud(90), cloud(20, seed=1)
+    numbers = NUMBERS.get(name, {}) if given else {}
+    kernel = kernel_of(name, 5, **numbers)
+    assert np.allclose(kernel.matrix(X, in_turn), pairwise_kernels(X, metric=name, **numbers), rtol=1e-12, atol=1e-14)
+    assert np.allclose(kernel.cross(Y, X), pairwise_kernels(Y, X, metric=name, **numbers), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", [*POINTWISE, "mds"])
+def test_the_matrix_is_exactly_symmetric_whoever_makes_it(name: str) -> None:
+    X = cloud(1100, 3)  # several slabs
+    kernel = kernel_of(name, 3)
+    with Threads(1) as one, Threads(2) as two:
+        K, other = kernel.matrix(X, one.map), kernel.matrix(X, two.map)
+    assert np.array_equal(K, K.T)
+    assert K.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("name", [*POINTWISE, "mds"])
+def test_squared_norms_are_the_diagonal(name: str) -> None:
+    X = cloud(30)
+    kernel = kernel_of(name, 5)
+    assert np.allclose(kernel.squared_norms(X), np.diagonal(kernel.matrix(X, in_turn)), rtol=1e-12, atol=1e-13)
+
+
+def test_mds_is_half_the_squared_distance_below_zero() -> None:
+    X = cloud(40)
+    D2 = ((X[:, None] - X) ** 2).sum(axis=2)
+    assert np.allclose(kernel_of("mds", 5).matrix(X, in_turn), -D2 / 2, atol=1e-12)
+
+
+def exact_rbf(x: Array, y: Array, gamma: float) -> float:
+    with mpmath.workdps(60):
+        square = sum((mpmath.mpf(float(a)) - mpmath.mpf(float(b))) ** 2 for a, b in zip(x, y, strict=True))
+        return float(mpmath.exp(-mpmath.mpf(gamma) * square))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8])
+def test_rbf_keeps_its_digits_far_from_zero(offset: float) -> None:
+    """Clusters far from each other cannot all be near 0: the product of their rows has lost the digits."""
+    X = cloud(12, 3) + offset * (np.arange(12) % 2)[:, None]
+    K = kernel_of("rbf", 3, gamma=1.0).matrix(X, in_turn)
+    exact = np.array([[exact_rbf(x, y, 1.0) for y in X] for x in X])
+    assert np.allclose(K, exact, rtol=1e-11, atol=1e-300)
+
+
+def test_cosine_of_a_row_of_zeros_is_zero_and_sizes_do_not_matter() -> None:
+    X = np.array([[0.0, 0.0], [1e-200, 0.0], [1e200, 1e200]])
+    K = kernel_of("cosine", 2).matrix(X, in_turn)
+    half = np.sqrt(0.5)
+    assert np.allclose(K, [[0, 0, 0], [0, 1, half], [0, half, 1]])
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 7, 64, 65, 0.5, 2.5])
+def test_powers(degree: float) -> None:
+    X = np.abs(cloud(20)) / 10
+    K = kernel_of("polynomial", 5, degree=degree, coef0=1, gamma=0.1).matrix(X, in_turn)
+    assert np.allclose(K, (0.1 * X @ X.T + 1) ** degree, rtol=1e-11)
+
+
+def test_a_broken_power_of_a_negative_number_is_refused() -> None:
+    with pytest.raises(DataError, match=r"is as low as -.*no power of 2.5; give a whole number with --degree"):
+        kernel_of("polynomial", 5, degree=2.5, coef0=-100).matrix(cloud(9), in_turn)
+
+
+def test_settings_hold_what_matters_and_defaults() -> None:
+    assert kernel_of("rbf", 4).settings == Settings("rbf", gamma=0.25)
+    assert kernel_of("linear", 4).settings.used() == {"name": "linear"}
+    used = {"name": "polynomial", "gamma": 0.25, "degree": 3.0, "coef0": 1.0}
+    assert kernel_of("polynomial", 4).settings.used() == used
+    assert kernel_of("isomap", 4).settings == Settings("isomap", neighbours=10)
+
+
+@pytest.mark.parametrize(("degree", "coef0", "definite"), [(2, 1, True), (3, 0, True), (2.5, 1, False), (2, -1, False)])
+def test_which_polynomials_are_known_to_be_definite(degree: float, coef0: float, definite: bool) -> None:
+    assert kernel_of("polynomial", 3, degree=degree, coef0=coef0).is_definite(True) is definite
+
+
+def test_distances_are_definite_only_about_their_mean() -> None:
+    assert kernel_of("mds", 3).is_definite(True)
+    assert not kernel_of("mds", 3).is_definite(False)

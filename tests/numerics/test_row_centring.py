@@ -1,0 +1,73 @@
+"""`--center-rows`: each row about its own mean, first of all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pcatool
+from numerics.cases import Array
+from pcatool.linalg.centring import center_rows, row_means
+
+
+@pytest.fixture
+def images() -> Array:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(150, 7)) @ rng.normal(size=(7, 7)) + 20 * rng.random((150, 1))
+    X.flags.writeable = False
+    return X
+
+
+def aligned(Z: Array, to: Array) -> Array:
+    return Z * np.sign(np.sum(Z * to, axis=0))
+
+
+@pytest.mark.parametrize("solver", ["covariance", "tsqr", "svd", "dual"])
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_the_same_as_by_hand(images: Array, solver: str, center: bool, standardize: bool) -> None:
+    plain = images - images.mean(axis=1, keepdims=True)
+    how = {"components": 4, "solver": solver, "center": center, "standardize": standardize}
+    model, expected = pcatool.fit(images, center_rows=True, **how), pcatool.fit(plain, **how)
+    np.testing.assert_allclose(model.eigenvalues, expected.eigenvalues, atol=1e-12 * expected.eigenvalues[0])
+    scores = pcatool.transform(expected, plain)
+    np.testing.assert_allclose(aligned(pcatool.transform(model, images), scores), scores, atol=1e-10)
+
+
+def test_what_is_lost_is_the_mean_squared_error(images: Array) -> None:
+    model = pcatool.fit(images, center_rows=True, components=3)
+    errors = pcatool.transform(model, images, with_error=True)[:, -1]
+    assert errors.mean() == pytest.approx(model.variance.lost[2], rel=1e-11)
+
+
+def test_rows_come_back_with_their_means_from_rows(images: Array) -> None:
+    model = pcatool.fit(images, center_rows=True, components="all")
+    np.testing.assert_allclose(pcatool.reconstruct(model, images, source="rows"), images, atol=1e-11)
+
+
+def test_from_scores_they_come_back_about_zero_and_that_is_said(images: Array) -> None:
+    model = pcatool.fit(images, center_rows=True, components="all")
+    scores = pcatool.transform(model, images)
+    with pytest.warns(pcatool.PcatoolWarning, match="come back about 0: their own means"):
+        back = pcatool.reconstruct(model, scores, source="scores")
+    np.testing.assert_allclose(back, images - images.mean(axis=1, keepdims=True), atol=1e-11)
+
+
+def test_brightness_does_not_matter(images: Array) -> None:
+    model = pcatool.fit(images, center_rows=True, components=2)
+    scores = pcatool.transform(model, images)
+    np.testing.assert_allclose(pcatool.transform(model, images + 1000.0), scores, atol=1e-9)
+
+
+def test_a_row_has_one_mean_whoever_comes_with_it(images: Array) -> None:
+    means = row_means(images)
+    assert [float(row_means(images[i : i + 1])[0]) for i in range(9)] == means[:9].tolist()
+    assert center_rows(np.asfortranarray(images)).tobytes() == center_rows(images).tobytes()
+
+
+def test_weights_are_no_part_of_the_mean(images: Array) -> None:
+    weights = np.arange(len(images)) % 3 + 1.0
+    frame = np.column_stack([images, weights])
+    model = pcatool.fit(frame, weights="c8", center_rows=True, components=2)
+    repeated = pcatool.fit(np.repeat(images, weights.astype(int), axis=0), center_rows=True, components=2)
+    np.testing.assert_allclose(model.eigenvalues, repeated.eigenvalues, atol=1e-10)

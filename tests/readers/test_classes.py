@@ -1,0 +1,97 @@
+"""Labels of any type become the numbers of their classes, in the order in which they first appear."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pcatool.errors import DataError
+from pcatool.readers.base import Batch, Column
+from pcatool.readers.classes import Classes
+from pcatool.readers.select import find_labels
+
+
+def numbers(classes: Classes, *columns: list[object] | pa.Array) -> list[float]:
+    arrays = [column if isinstance(column, pa.Array) else pa.array(column) for column in columns]
+    batch = Batch(np.zeros((len(arrays[0]), 2)), arrays, str, True)
+    added = classes.added(batch)
+    assert added.X.shape == (len(arrays[0]), 3)
+    assert added.finite == (not np.isnan(added.X).any())
+    return [float(x) for x in added.X[:, -1]]
+
+
+def test_as_they_first_appear_across_batches() -> None:
+    classes = Classes("species")
+    assert numbers(classes, ["cat", "dog", "cat"]) == [0, 1, 0]
+    assert numbers(classes, ["emu", "dog", "ant"]) == [2, 1, 3]
+    assert classes.levels() == ["cat", "dog", "emu", "ant"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([3, 7, 3]),
+        pa.array([True, False, True]),
+        pa.array([1.5, 2.5, 1.5]),
+        pa.array(["b", "a", "b"]).dictionary_encode(),
+        pa.array(["é", "", "é"]).fill_null("x"),
+    ],
+    ids=["integers", "booleans", "floats", "dictionary", "letters"],
+)
+def test_of_any_type(column: pa.Array) -> None:
+    found = numbers(Classes("label"), column)
+    assert found[0] == found[2] == 0
+    assert found[1] == 1 or np.isnan(found[1])  # an empty text is missing
+
+
+def test_missing_ones() -> None:
+    found = numbers(Classes("label", nulls=["-"]), pa.array(["a", None, "NA", "", " n/a ", "-", "b"]))
+    assert np.isnan(found).tolist() == [False, True, True, True, True, True, False]
+    assert (found[0], found[-1]) == (0, 1)
+    assert np.isnan(numbers(Classes("label"), pa.nulls(2))).all()
+
+
+def test_several_columns_make_one_class_of_each_combination() -> None:
+    classes = Classes("city, size")
+    assert numbers(classes, ["Ulm", "Bonn", "Ulm", "Ulm"], [1, 1, 2, 1]) == [0, 1, 2, 0]
+    assert classes.levels() == ["Ulm, 1", "Bonn, 1", "Ulm, 2"]
+    assert np.isnan(numbers(classes, ["Ulm", None], [2, 1])).tolist() == [False, True]
+
+
+def test_combinations_are_told_apart_whatever_their_letters() -> None:
+    assert numbers(Classes("a, b"), ["x, y", "x"], ["z", "y, z"]) == [0, 1]
+
+
+COLUMNS = (
+    Column("x"),
+    Column("species", "text", "setosa"),
+    Column("grade"),
+    Column("v", "vector", width=3),
+    Column("price", "dressed", "1,000", remedy="--thousands ,"),
+)
+
+
+def test_text_means_classes_and_numbers_mean_numbers() -> None:
+    assert find_labels(["species"], None, COLUMNS, "t") == ([1], True)
+    assert find_labels(["grade", "x"], None, COLUMNS, "t") == ([2, 0], False)
+    assert find_labels(["grade"], "delta", COLUMNS, "t") == ([2], True)
+    assert find_labels(["grade", "species"], None, COLUMNS, "t") == ([2, 1], True)
+    assert find_labels(["price"], "delta", COLUMNS, "t") == ([4], True)
+    assert find_labels([], None, COLUMNS, "t") == ([], False)
+
+
+@pytest.mark.parametrize(
+    ("term", "kernel", "said"),
+    [
+        ("species", "linear", "--label 'species' holds no numbers (first value 'setosa'); --label-kernel linear needs"),
+        ("species", "rbf", "--label-kernel rbf needs numbers; delta takes classes"),
+        ("v", None, "--label 'v' is a vector column; name columns of one value"),
+        ("price", None, "column 'price': '1,000' is a number but for its marks; read it with --thousands ,"),
+        ("specis", None, "no column 'specis' (nearest: 'species')"),
+    ],
+)
+def test_what_is_no_label(term: str, kernel: str | None, said: str) -> None:
+    with pytest.raises(DataError) as caught:
+        find_labels([term], kernel, COLUMNS, "t.csv")
+    assert said in str(caught.value)
