@@ -41,6 +41,10 @@ COVERED = 1e-3
 STABLER = "svd"
 
 
+# Which solver keeps more digits than another.
+BETTER = {"covariance": "--solver tsqr", "dual": "--solver svd", "randomized": "--solver covariance or tsqr"}
+
+
 class Solved(NamedTuple):
     """A solution, how it came about, and how many of its components are kept."""
 
@@ -117,7 +121,9 @@ class PCA:
         o = self.options
         wish = parse_components(o.components)
         kind = o.weights_kind if o.weights is not None else None
-        return Problem(columns, n, wish, o.center, o.standardize, o.ddof, kind, o.seed)
+        # With the default epsilon nothing is divided by less than a hundred-thousandth of the mean eigenvalue.
+        sharp = o.whiten != "none" and o.epsilon is not None
+        return Problem(columns, n, wish, o.center, o.standardize, o.ddof, kind, o.seed, sharp)
 
     def choose(self, problem: Problem) -> tuple[str, str]:
         return choose(problem) if self.options.solver == "auto" else (self.options.solver, "asked for")
@@ -230,11 +236,12 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
     if not good.all():
         j = int(np.argmin(good)) + 1
         remedies = [f"-k {j - 1}"] if j > 1 else []
+        remedies += [BETTER[solved.name]] if solved.name in BETTER and values[j - 1] > 0 else []
         remedies += [f"--epsilon {1.05 * float(error.max()) / COVERED:.1e} or more"] if error.max() > 0 else []
         raise RefusedError(
             f"--whiten {options.whiten}: the eigenvalue of PC{j}, {values[j - 1]:.3g}, is not told from rounding, and "
             f"epsilon {epsilon:.3g} does not cover it",
-            "give " + " or ".join(remedies or ["--epsilon 1e-5"]),
+            "give " + ", or ".join(remedies or ["--epsilon 1e-5"]),
         )
     return epsilon
 
@@ -273,7 +280,6 @@ def fitted_rows(rows: Rows, solution: Solution) -> Array:
 def _unsure(solved: Solved) -> str:
     unsure = solved.unsure
     which = f"PC{unsure[0]}" + (f" to PC{unsure[-1]}" if len(unsure) > 1 else "")
-    better = {"covariance": "--solver tsqr", "dual": "--solver svd", "randomized": "--solver covariance or tsqr"}
-    remedy = f"; {better[solved.name]} keeps more digits" if solved.name in better else ""
+    remedy = f"; {BETTER[solved.name]} keeps more digits" if solved.name in BETTER else ""
     noun = "eigenvalue is" if len(unsure) == 1 else "eigenvalues are"
     return f"{which}: the {noun} not told from rounding to 8 digits by solver {solved.name}{remedy}"

@@ -21,6 +21,8 @@ def choose(problem: Problem) -> tuple[str, str]:
     d, n = problem.d, problem.n
     if n is not None and 2 * n <= d:
         return "dual", f"{n} rows of {d} columns: the {n} x {n} inner products are the smaller problem"
+    if d <= SCATTER_COLUMNS and problem.sharp:
+        return "tsqr", "one pass, backward stable: whitening divides by the small eigenvalues, too"
     if d <= SCATTER_COLUMNS:
         return "covariance", f"one pass, a {d} x {d} scatter, whatever the number of rows"
     if n is not None and n < d:

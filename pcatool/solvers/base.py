@@ -46,6 +46,7 @@ class Problem(NamedTuple):
     ddof: int = 0
     weights: str | None = None  # "frequency" or "reliability"
     seed: int = 0
+    sharp: bool = False  # small eigenvalues will be divided by
 
     @property
     def d(self) -> int:

@@ -34,6 +34,13 @@ def test_table(d: int, n: int | None, solver: str) -> None:
     assert str(d) in reason
 
 
+@pytest.mark.parametrize(
+    ("d", "n", "solver"), [(20, None, "tsqr"), (20, 90, "tsqr"), (6, 3, "dual"), (9_000, None, "covariance")]
+)
+def test_small_eigenvalues_that_will_be_divided_by(d: int, n: int | None, solver: str) -> None:
+    assert choose(Problem(names_of(d), n, sharp=True))[0] == solver
+
+
 @pytest.mark.parametrize("d", [1, 3, 1000, 10_000, 1_000_000])
 @pytest.mark.parametrize("n", [1, 2, 999, 10**9, None])
 @pytest.mark.parametrize("standardize", [False, True])

@@ -49,6 +49,20 @@ def test_every_solver_whitens(solver: str) -> None:
     np.testing.assert_allclose(covariance(pcatool.transform(model, X)), np.eye(8), atol=WHITE)
 
 
+def test_large_data_are_whitened_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are not solved a second time."""
+    monkeypatch.setattr("pcatool.solvers.rows.SMALL_BYTES", 1000)
+    X = rows(n=4000, d=30, spread=1e-7)
+    model = pcatool.fit(X, components="all", whiten="pca", epsilon=0)
+    assert model.meta["solver"] == "tsqr"
+    np.testing.assert_allclose(covariance(pcatool.transform(model, X)), np.eye(30), atol=WHITE)
+    with (
+        pytest.warns(pcatool.PcatoolWarning, match="not told from rounding"),
+        pytest.raises(RefusedError, match=r"give -k \d+, or --solver tsqr, or --epsilon"),
+    ):
+        pcatool.fit(X, components="all", whiten="pca", epsilon=0, solver="covariance")
+
+
 def test_about_zero_it_is_the_second_moment() -> None:
     X = rows()
     Z = pcatool.transform(pcatool.fit(X, components="all", whiten="pca", epsilon=0, center=False), X)
@@ -122,7 +136,7 @@ def test_zca_keeps_the_names_and_fewer_components_keep_the_width() -> None:
 
 def test_a_zero_eigenvalue_is_refused_unless_epsilon_covers_it() -> None:
     X = np.column_stack([rows(d=3), rows(d=3)])
-    said = r"eigenvalue of PC4, 0, .* epsilon 0 does not cover it; give -k 3 or"
+    said = r"eigenvalue of PC4, 0, .* epsilon 0 does not cover it; give -k 3, or"
     with pytest.warns(pcatool.PcatoolWarning, match="carries nothing"), pytest.raises(RefusedError, match=said):
         pcatool.fit(X, components=4, whiten="pca", epsilon=0)
     with pytest.warns(pcatool.PcatoolWarning, match="carry nothing"):
