@@ -9,10 +9,7 @@ from pcatool.blocks import Runner, in_turn
 from pcatool.model import Array, Model
 from pcatool.rules.base import Evidence
 
-__all__ = ["NOTHING_MORE", "SPECTRAL_RULES", "Fit", "Labels", "Supply"]
-
-# Rules that look at eigenvalues alone, so that they make sense of any method's; the others reckon with rows of columns.
-SPECTRAL_RULES = ("all", "ratio", "eigenvalue", "kaiser", "broken-stick", "elbow")
+__all__ = ["NOTHING_MORE", "Fit", "Labels", "Supply"]
 
 
 class Labels(NamedTuple):

@@ -34,11 +34,11 @@ from pcatool.linalg.certificate import certify
 from pcatool.linalg.signs import fix_signs
 from pcatool.linalg.spectral import Wish
 from pcatool.memory import size_text
-from pcatool.methods.base import NOTHING_MORE, SPECTRAL_RULES, Fit, Supply
+from pcatool.methods.base import NOTHING_MORE, Fit, Supply
 from pcatool.model import FORMAT_VERSION, Array
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
-from pcatool.rules.base import Choice, Evidence, decide, split_rule
+from pcatool.rules.base import SPECTRAL_RULES, Choice, Evidence, decide, split_rule
 from pcatool.solvers.base import SMALLEST
 from pcatool.solvers.plan import FORMS, PROGRAM, Plan
 from pcatool.solvers.rows import Rows, nothing_to_fit
@@ -318,6 +318,7 @@ class KernelPCA:
             standardized=o.standardize,
             ddof=o.ddof,
             seed=o.seed,
+            method="kernel",
         )
         choice = decide(self.wish, evidence)
         self._remark_rank(solved.rank, choice.k)

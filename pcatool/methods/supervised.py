@@ -28,7 +28,7 @@ from pcatool.errors import UsageError, listed, show
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
-from pcatool.methods.base import NOTHING_MORE, SPECTRAL_RULES, Fit, Supply
+from pcatool.methods.base import NOTHING_MORE, Fit, Supply
 from pcatool.methods.dependence import (
     COPIES,
     HELD_COPIES,
@@ -44,7 +44,7 @@ from pcatool.methods.pca import PCA, Solved
 from pcatool.model import FORMAT_VERSION, Array, Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
-from pcatool.rules.base import Evidence, decide, split_rule
+from pcatool.rules.base import SPECTRAL_RULES, Evidence, decide, split_rule
 from pcatool.solvers.base import Problem
 from pcatool.solvers.plan import FORMS, PROGRAM, SOME, Plan
 from pcatool.solvers.rows import Rows
@@ -145,7 +145,16 @@ class SupervisedPCA(PCA):
 
         found, problem = in_features(task, self.options), task.problem
         n, d = len(found.eigenvalues), problem.d
-        looked_at = Evidence(found.eigenvalues, found.total, n, n, found.rank, constant=n - found.possible, whole=WHOLE)
+        looked_at = Evidence(
+            found.eigenvalues,
+            found.total,
+            n,
+            n,
+            found.rank,
+            constant=n - found.possible,
+            whole=WHOLE,
+            method="supervised",
+        )
         choice = decide(problem.wish, looked_at)
         k, kept = choice.k, min(choice.k, found.rank)
         self._remark_features(found, k)
@@ -221,6 +230,7 @@ def evidence(found: Dependence, problem: Problem) -> Evidence:
         seed=problem.seed,
         constant=problem.d - found.possible,
         whole=WHOLE,
+        method="supervised",
     )
 
 

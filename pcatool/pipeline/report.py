@@ -10,7 +10,7 @@ from pcatool.errors import RefusedError
 from pcatool.model import Model
 from pcatool.pipeline.fit import Fitted, Job, model_or_fit_of
 from pcatool.render.pictures import picture_form, scree_picture
-from pcatool.render.summary import how_fitted
+from pcatool.render.summary import how_fitted, whole
 from pcatool.rules.base import Evidence
 from pcatool.rules.compare import Verdict, compare
 from pcatool.writers.sink import check_target, write_whole
@@ -54,16 +54,21 @@ def judge(fitted: Fitted, names: Sequence[str] | None, seed: int) -> list[Verdic
 
 
 def _evidence_of(model: Model, seed: int) -> Evidence:
-    meta = model.meta
+    meta, method = model.meta, model.meta.get("method", "pca")
+    rank = int(meta.get("rank", np.count_nonzero(model.eigenvalues)))
+    directions = len(getattr(model, "kernel_means", model.mean))
+    idle = {"pca": int(meta.get("constant_columns", 0)), "kernel": 0, "supervised": directions - rank}
     return Evidence(
         eigenvalues=model.eigenvalues,
         total_variance=model.total_variance,
         n=model.n_samples,
-        d=model.d,
-        rank=int(meta.get("rank", np.count_nonzero(model.eigenvalues))),
+        d=directions,
+        rank=rank,
         centered=model.centered,
         standardized=model.standardized,
         ddof=model.ddof,
         seed=seed,
-        constant=int(meta.get("constant_columns", 0)),
+        constant=idle[method],
+        whole=whole(method, model.centered),
+        method=method,
     )

@@ -27,6 +27,7 @@ __all__ = [
     "plan_lines",
     "report_lines",
     "rules_report",
+    "whole",
 ]
 
 
@@ -119,19 +120,20 @@ def fit_lines(facts: Mapping[str, Any]) -> list[str]:
 
 def kept_lines(facts: Mapping[str, Any]) -> list[str]:
     """How it was solved, what is kept, and how right it is."""
+    of_what = whole(facts["method"], facts["centered"])
     return [
         f"solver {facts['solver']}: {facts['reason']}; rank {facts['rank']}",
-        f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the {whole(facts)} "
+        f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the {of_what} "
         f"({facts['choice']})",
         *certificate_lines(facts["certificate"] or {}),
     ]
 
 
-def whole(facts: Mapping[str, Any]) -> str:
+def whole(method: str | None, centered: bool) -> str:
     """What the shares are shares of."""
-    if facts["method"] == "supervised":
+    if method == "supervised":
         return "dependence on the label"
-    return "variance" if facts["centered"] else "sum of squares about 0"
+    return "variance" if centered else "sum of squares about 0"
 
 
 def certificate_lines(certificate: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,10 @@ from pcatool.errors import DataError, RefusedError, show
 from pcatool.model import Array, VarianceTable
 from pcatool.registry import RULES
 
-__all__ = ["Choice", "Evidence", "Rule", "above", "decide", "first", "split_rule"]
+__all__ = ["SPECTRAL_RULES", "Choice", "Evidence", "Rule", "above", "decide", "first", "split_rule"]
+
+# Rules that look at eigenvalues alone, so that they make sense of any method's; the others reckon with rows of columns.
+SPECTRAL_RULES = ("all", "ratio", "eigenvalue", "kaiser", "broken-stick", "elbow")
 
 
 class Evidence(NamedTuple):
@@ -31,6 +34,7 @@ class Evidence(NamedTuple):
     weights: Callable[[], Array] | None = None  # (n,) of the rows, which come times their roots; None when all are 1
     constant: int = 0  # columns with one value only
     whole: str = "variance"  # what the eigenvalues add up to
+    method: str = "pca"  # whose eigenvalues they are
 
     @property
     def degrees(self) -> int:
@@ -95,6 +99,11 @@ def decide(wish: int | float | str, evidence: Evidence) -> Choice:
         k = min(table.smallest_k(wish) or evidence.rank, evidence.rank)
         return Choice(k, f"the smallest that keeps {wish:g} of the {evidence.whole}")
     name, number = split_rule(wish)
+    if evidence.method != "pca" and name not in SPECTRAL_RULES:
+        raise RefusedError(
+            f"{name} reckons with the covariance of rows, not with what {evidence.method} PCA takes apart",
+            f"try {', '.join(SPECTRAL_RULES)}",
+        )
     if len(evidence.eigenvalues) < evidence.possible:
         raise RefusedError(
             f"-k {show(wish)} needs every eigenvalue, this solver computes the leading ones", "give a number with -k"
