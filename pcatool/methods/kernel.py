@@ -16,43 +16,37 @@ Schoelkopf, Smola, Mueller 1998, "Nonlinear component analysis as a kernel eigen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pcatool.blocks import block_rows
-from pcatool.errors import DataError, RefusedError, UsageError, listed, show
-from pcatool.kernels.base import CELLS, Kernel, load, resolve
+from pcatool.errors import DataError, RefusedError, UsageError, show
+from pcatool.kernels.base import Kernel, load, resolve
 from pcatool.kernels.columns import ColumnMoments, Preparation, cut
 from pcatool.kernels.model import KernelModel
 from pcatool.kernels.nystroem import Draw, Landmarks, gathered, result_bytes
-from pcatool.kernels.spectrum import LANCZOS, center, check_finite, choose, product, solve, usual_space
+from pcatool.kernels.spectrum import center, check_finite, product, solve
 from pcatool.linalg.blas import threads
 from pcatool.linalg.centring import center_rows
 from pcatool.linalg.certificate import certify
 from pcatool.linalg.signs import fix_signs
 from pcatool.linalg.spectral import Wish
-from pcatool.memory import size_text
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply
+from pcatool.methods.kernel_needs import Needs
+from pcatool.methods.remarks import check_rule, tell_constant, warn_past_rank, warn_unsure
 from pcatool.model import FORMAT_VERSION, Array
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
-from pcatool.rules.base import SPECTRAL_RULES, Choice, Evidence, decide, split_rule
+from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import SMALLEST
-from pcatool.solvers.plan import FORMS, PROGRAM, Plan
+from pcatool.solvers.plan import Plan
 from pcatool.solvers.rows import Rows, nothing_to_fit
 
 __all__ = ["KernelPCA"]
 
 NYSTROEM = "nystroem"
-
-# Matrices of n x n at the peak: the kernel, LAPACK's copy, workspace and vectors; for a graph, distances before that.
-COPIES, GRAPH_COPIES = 5, 6
-DUAL_COPIES = 3  # of the n x k vectors that are kept: with their signs, in the certificate, in the model
-SPACE_COPIES = 2  # what Lanczos spans, while it grows
-LANDMARK_COPIES = 16  # of m x m: kernel, eigenvectors, scatters of several blocks, and the solution of one
-ROW_COPIES = 3  # as read, as prepared, and on the way
 
 
 class Data(NamedTuple):
@@ -61,6 +55,7 @@ class Data(NamedTuple):
     columns: tuple[str, ...]
     kernel: Kernel
     supply: Supply
+    needs: Needs
 
     @property
     def d(self) -> int:
@@ -87,11 +82,11 @@ class KernelPCA:
         self.options = options
         self.notices = notices
         self.wish: Wish = parse_components(options.components)
-        _check_rule(self.wish)
+        check_rule(self.wish, "kernel")
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Fit:
         data, rows = self._data(blocks, columns, supply)
-        self._check_memory(data, _expected(rows, supply), "about")
+        data.needs.check(_expected(rows, supply), "about")
         with threads(1), np.errstate(all="ignore"):  # what overflows is looked for and refused by name
             if self.options.landmarks is not None:
                 return self._by_landmarks(data, rows, self.options.landmarks)
@@ -104,57 +99,16 @@ class KernelPCA:
         if self.options.landmarks is not None and (n is None or n > self.options.landmarks):
             name, reason, passes = NYSTROEM, f"{self.options.landmarks} landmarks were asked for", "2"
         else:
-            name, reason = self._choose(data.kernel, n or 0)
+            name, reason = data.needs.solver(n or 0)
             passes = "1"
-        return Plan(name, reason, n, data.d, passes, self._peak(data, n), supply.threads)
+        return Plan(name, reason, n, data.d, passes, data.needs.peak(n), supply.threads)
 
     def _data(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> tuple[Data, Rows]:
         kernel = load(resolve(self.options, len(columns)))
         if self.options.landmarks is not None and (kernel.graph or not kernel.of_rows):
             raise UsageError(f"--landmarks does not go with --kernel {kernel.settings.name}", "it needs every row")
-        data = Data(columns, kernel, supply)
-        return data, Rows(self._weighed(blocks, data), reread=supply.reread, run=supply.run)
-
-    def _weighed(self, blocks: Iterable[Array], data: Data) -> Iterator[Array]:
-        """The blocks, refused as soon as there are more rows than n x n numbers have room for."""
-        n = 0
-        for block in blocks:
-            n += len(block)
-            self._check_memory(data, n, "so far")
-            yield block
-
-    def _check_memory(self, data: Data, n: int | None, how: str) -> None:
-        limit, need = data.supply.limit, self._peak(data, n)
-        if limit is None or need <= limit:
-            return
-        bound = f"the limit is {size_text(limit)} (--memory, else half of what is free)"
-        if self.options.landmarks is not None:
-            raise RefusedError(
-                f"--landmarks {self.options.landmarks} needs about {size_text(need)}, {bound}", "give fewer landmarks"
-            )
-        possible = data.kernel.of_rows and not data.kernel.graph
-        raise RefusedError(
-            f"kernel PCA of {n} rows ({how}) needs {size_text(need)} for matrices of {n} x {n}, {bound}",
-            "--landmarks 1000 needs no such matrix" if possible else "give fewer rows",
-        )
-
-    def _peak(self, data: Data, n: int | None) -> int:
-        """Bytes at the most, the program's own included."""
-        m, d = self.options.landmarks, data.d
-        in_hand = data.supply.threads * FORMS * 8 * (min(n or block_rows(d), block_rows(d)) * d + CELLS)
-        if m is not None:
-            m = min(m, n or m)
-            return PROGRAM + in_hand + 8 * m * (LANDMARK_COPIES * m + d)
-        rows = n or 0
-        if isinstance(self.wish, int) and self._choose(data.kernel, rows)[0] == LANCZOS:
-            work = rows + SPACE_COPIES * usual_space(rows, self.wish)
-        else:  # a share may end there, too
-            kept = min(self.wish, rows) if isinstance(self.wish, int) else rows
-            work = (GRAPH_COPIES if data.kernel.graph else COPIES) * rows + DUAL_COPIES * kept
-        return PROGRAM + in_hand + 8 * rows * (work + ROW_COPIES * d)
-
-    def _choose(self, kernel: Kernel, n: int) -> tuple[str, str]:
-        return choose(n, self.wish, definite=kernel.is_definite(self.options.center), flat=kernel.flat)
+        needs = Needs(self.options, self.wish, kernel, len(columns), supply)
+        return Data(columns, kernel, supply, needs), Rows(needs.weighed(blocks), reread=supply.reread, run=supply.run)
 
     # --- every row against every other ---
 
@@ -268,9 +222,8 @@ class KernelPCA:
         if o.center and len(constant) == data.d:
             what = f"column {show(data.columns[0])} is" if data.d == 1 else f"all {data.d} columns are"
             raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
-        if constant and kernel.invariant:
-            noun = "column" if len(constant) == 1 else "columns"
-            self.notices.note(f"constant {noun}, telling no rows apart: {listed(data.columns[j] for j in constant)}")
+        if kernel.invariant:
+            tell_constant(self.notices, data.columns, constant, "telling no rows apart")
         return prepared
 
     def _check_rows(self, n: int, most: int) -> None:
@@ -321,22 +274,8 @@ class KernelPCA:
             method="kernel",
         )
         choice = decide(self.wish, evidence)
-        self._remark_rank(solved.rank, choice.k)
+        warn_past_rank(self.notices, solved.rank, choice.k, ": the kernel has", "eigenvalues and scores there")
         return evidence, choice
-
-    def _remark_rank(self, rank: int, k: int) -> None:
-        if k > rank:
-            which = f"PC{k} carries" if k == rank + 1 else f"PC{rank + 1} to PC{k} carry"
-            self.notices.warn(
-                f"{which} nothing: the kernel has rank {rank}; eigenvalues and scores there are 0 (-k all keeps {rank})"
-            )
-
-    def _remark_unsure(self, vouched: list[bool], rank: int) -> None:
-        unsure = [j for j, sure in enumerate(vouched[:rank], 1) if not sure]
-        if unsure:
-            which = f"PC{unsure[0]}" + (f" to PC{unsure[-1]}" if len(unsure) > 1 else "")
-            noun = "eigenvalue is" if len(unsure) == 1 else "eigenvalues are"
-            self.notices.warn(f"{which}: the {noun} not told from rounding to 8 digits; give a smaller -k")
 
     def _model(
         self,
@@ -350,7 +289,8 @@ class KernelPCA:
         means: Array,
     ) -> KernelModel:
         o, kernel = self.options, data.kernel
-        self._remark_unsure(certificate["vouched"], solved.rank)
+        unsure = [j for j, sure in enumerate(certificate["vouched"][: solved.rank], 1) if not sure]
+        warn_unsure(self.notices, unsure, "; give a smaller -k")
         remark = kernel.remark(solved.eigenvalues[: min(choice.k, solved.rank)] * (solved.n - o.ddof))
         if remark:
             self.notices.warn(remark)
@@ -398,12 +338,3 @@ class KernelPCA:
 def _expected(rows: Rows, supply: Supply) -> int | None:
     """How many rows there are, as far as that can be told."""
     return supply.expected() if rows.n is None else rows.n
-
-
-def _check_rule(wish: Wish) -> None:
-    """The other rules reckon with rows of d columns, which the kernel's own space does not have."""
-    if isinstance(wish, str) and split_rule(wish)[0] not in SPECTRAL_RULES:
-        raise UsageError(
-            f"-k {wish} does not go with --method kernel",
-            f"give a number, a share such as 0.99, or one of {', '.join(SPECTRAL_RULES)}",
-        )

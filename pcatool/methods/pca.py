@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.errors import RefusedError, listed
+from pcatool.errors import RefusedError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.centring import center_rows
 from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply
+from pcatool.methods.remarks import tell_constant, warn_past_rank, warn_unsure
 from pcatool.model import FORMAT_VERSION, Array, Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
@@ -197,18 +198,11 @@ class PCA:
     def _remark(self, problem: Problem, solved: Solved) -> None:
         """Say what the user should know before trusting the components."""
         solution, k = solved.solution, solved.choice.k
-        if solution.constant and problem.center:
-            noun = "column" if len(solution.constant) == 1 else "columns"
-            names = listed(problem.columns[j] for j in solution.constant)
-            self.notices.note(f"constant {noun}, carrying no variance: {names}")
-        if k > solution.rank:
-            which = f"PC{k} carries" if k == solution.rank + 1 else f"PC{solution.rank + 1} to PC{k} carry"
-            self.notices.warn(
-                f"{which} nothing: the data have rank {solution.rank}; eigenvalues and scores there are 0 "
-                f"(-k all keeps {solution.rank})"
-            )
-        if solved.unsure:
-            self.notices.warn(_unsure(solved))
+        if problem.center:
+            tell_constant(self.notices, problem.columns, solution.constant, "carrying no variance")
+        warn_past_rank(self.notices, solution.rank, k, ": the data have", "eigenvalues and scores there")
+        better = f"; {BETTER[solved.name]} keeps more digits" if solved.name in BETTER else ""
+        warn_unsure(self.notices, solved.unsure, f" by solver {solved.name}{better}")
         self._compare_scales(problem, solution)
 
     def _compare_scales(self, problem: Problem, solution: Solution) -> None:
@@ -275,11 +269,3 @@ def fitted_rows(rows: Rows, solution: Solution) -> Array:
     X, w = rows.matrix()
     Y = (X - solution.mean) / solution.std
     return Y if w is None else Y * np.sqrt(w)[:, None]
-
-
-def _unsure(solved: Solved) -> str:
-    unsure = solved.unsure
-    which = f"PC{unsure[0]}" + (f" to PC{unsure[-1]}" if len(unsure) > 1 else "")
-    remedy = f"; {BETTER[solved.name]} keeps more digits" if solved.name in BETTER else ""
-    noun = "eigenvalue is" if len(unsure) == 1 else "eigenvalues are"
-    return f"{which}: the {noun} not told from rounding to 8 digits by solver {solved.name}{remedy}"

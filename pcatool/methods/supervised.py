@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pcatool.blocks import block_rows
-from pcatool.errors import UsageError, listed, show
+from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
@@ -41,10 +41,11 @@ from pcatool.methods.dependence import (
 )
 from pcatool.methods.labels import MOST_STEPS, LabelKernel
 from pcatool.methods.pca import PCA, Solved
+from pcatool.methods.remarks import check_rule, tell_constant, warn_past_rank, warn_unsure
 from pcatool.model import FORMAT_VERSION, Array, Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
-from pcatool.rules.base import SPECTRAL_RULES, Evidence, decide, split_rule
+from pcatool.rules.base import Evidence, decide
 from pcatool.solvers.base import Problem
 from pcatool.solvers.plan import FORMS, PROGRAM, SOME, Plan
 from pcatool.solvers.rows import Rows
@@ -62,7 +63,7 @@ class SupervisedPCA(PCA):
 
     def __init__(self, options: FitOptions, notices: Notices) -> None:
         super().__init__(options, notices)
-        _check_rule(parse_components(options.components))
+        check_rule(parse_components(options.components), "supervised")
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Fit:
         task, plan = self._task(blocks, columns, supply)
@@ -197,19 +198,19 @@ class SupervisedPCA(PCA):
                 f"kernel {found.kernel.settings.name} is not positive semidefinite here: {some} negative; "
                 "components are taken from the others"
             )
-        remark_rank(self.notices, found.rank, k)
         sure = vouched(found.eigenvalues, found.error)
-        remark_unsure(self.notices, [j + 1 for j in range(min(k, found.rank)) if not sure[j]])
+        self._doubts(found.rank, k, [j + 1 for j in range(min(k, found.rank)) if not sure[j]])
 
     def _remark(self, problem: Problem, solved: Solved) -> None:
         solution, k = solved.solution, solved.choice.k
-        if solution.constant:
-            noun = "column" if len(solution.constant) == 1 else "columns"
-            names = listed(problem.columns[j] for j in solution.constant)
-            self.notices.note(f"constant {noun}, carrying no variance: {names}")
-        remark_rank(self.notices, solution.rank, k)
-        remark_unsure(self.notices, solved.unsure)
+        tell_constant(self.notices, problem.columns, solution.constant, "carrying no variance")
+        self._doubts(solution.rank, k, solved.unsure)
         self._compare_scales(problem, solution)
+
+    def _doubts(self, rank: int, k: int, unsure: list[int]) -> None:
+        shared = " of the label: what columns and label share has"
+        warn_past_rank(self.notices, rank, k, shared, "eigenvalues there")
+        warn_unsure(self.notices, unsure, "; the label shares hardly anything there")
 
 
 def _kernel_reason(options: FitOptions) -> str:
@@ -254,28 +255,3 @@ def settings(task: Task, options: FitOptions, classes: int | None) -> dict[str, 
     if task.center_rows:
         meta["center_rows"] = True
     return meta
-
-
-def remark_rank(notices: Notices, rank: int, k: int) -> None:
-    if k > rank:
-        which = f"PC{k} carries" if k == rank + 1 else f"PC{rank + 1} to PC{k} carry"
-        notices.warn(
-            f"{which} nothing of the label: what columns and label share has rank {rank}; eigenvalues there are 0 "
-            f"(-k all keeps {rank})"
-        )
-
-
-def remark_unsure(notices: Notices, unsure: list[int]) -> None:
-    if unsure:
-        which = f"PC{unsure[0]}" + (f" to PC{unsure[-1]}" if len(unsure) > 1 else "")
-        noun = "eigenvalue is" if len(unsure) == 1 else "eigenvalues are"
-        notices.warn(f"{which}: the {noun} not told from rounding to 8 digits; the label shares hardly anything there")
-
-
-def _check_rule(wish: int | float | str) -> None:
-    """Refuse rules that reckon with noise in rows of columns, or leave cells out."""
-    if isinstance(wish, str) and split_rule(wish)[0] not in SPECTRAL_RULES:
-        raise UsageError(
-            f"-k {show(wish)} does not go with --method supervised: it reckons with the covariance of rows",
-            f"give a number, a share such as 0.99, or one of {', '.join(SPECTRAL_RULES)}",
-        )

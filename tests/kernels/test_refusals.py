@@ -34,7 +34,7 @@ def warned(rows: Array = X, **asked: Any) -> list[str]:
 
 @pytest.mark.parametrize("rule", ["parallel", "mle", "gavish-donoho", "marchenko-pastur", "cross-validation"])
 def test_rules_that_reckon_with_columns_are_refused(rule: str) -> None:
-    with pytest.raises(UsageError, match=f"-k {rule} does not go with --method kernel; give a number"):
+    with pytest.raises(UsageError, match=f"-k '{rule}' does not go with --method kernel: it reckons"):
         method(components=rule)
 
 

@@ -1,0 +1,79 @@
+"""What kernel PCA needs, reckoned before the work and again while the rows arrive: n x n numbers, or m x m."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from pcatool.blocks import block_rows
+from pcatool.errors import RefusedError
+from pcatool.kernels.base import CELLS, Kernel
+from pcatool.kernels.spectrum import LANCZOS, choose, usual_space
+from pcatool.linalg.spectral import Wish
+from pcatool.memory import size_text
+from pcatool.methods.base import Supply
+from pcatool.model import Array
+from pcatool.options import FitOptions
+from pcatool.solvers.plan import FORMS, PROGRAM
+
+__all__ = ["Needs"]
+
+# Matrices of n x n at the peak: the kernel, LAPACK's copy, workspace and vectors; for a graph, distances before that.
+COPIES, GRAPH_COPIES = 5, 6
+DUAL_COPIES = 3  # of the n x k vectors that are kept: with their signs, in the certificate, in the model
+SPACE_COPIES = 2  # what Lanczos spans, while it grows
+LANDMARK_COPIES = 16  # of m x m: kernel, eigenvectors, scatters of several blocks, and the solution of one
+ROW_COPIES = 3  # as read, as prepared, and on the way
+
+
+class Needs(NamedTuple):
+    """Of a fit with these options; rows may be many more than anybody knows."""
+
+    options: FitOptions
+    wish: Wish
+    kernel: Kernel
+    d: int
+    supply: Supply
+
+    def solver(self, n: int) -> tuple[str, str]:
+        """Which solver takes n rows, and why."""
+        return choose(n, self.wish, definite=self.kernel.is_definite(self.options.center), flat=self.kernel.flat)
+
+    def weighed(self, blocks: Iterable[Array]) -> Iterator[Array]:
+        """The blocks, refused as soon as there are more rows than n x n numbers have room for."""
+        n = 0
+        for block in blocks:
+            n += len(block)
+            self.check(n, "so far")
+            yield block
+
+    def check(self, n: int | None, how: str) -> None:
+        """Refuse what does not fit, naming what would."""
+        limit, need = self.supply.limit, self.peak(n)
+        if limit is None or need <= limit:
+            return
+        bound = f"the limit is {size_text(limit)} (--memory, else half of what is free)"
+        if self.options.landmarks is not None:
+            raise RefusedError(
+                f"--landmarks {self.options.landmarks} needs about {size_text(need)}, {bound}", "give fewer landmarks"
+            )
+        possible = self.kernel.of_rows and not self.kernel.graph
+        raise RefusedError(
+            f"kernel PCA of {n} rows ({how}) needs {size_text(need)} for matrices of {n} x {n}, {bound}",
+            "--landmarks 1000 needs no such matrix" if possible else "give fewer rows",
+        )
+
+    def peak(self, n: int | None) -> int:
+        """Bytes at the most, the program's own included."""
+        m, d = self.options.landmarks, self.d
+        in_hand = self.supply.threads * FORMS * 8 * (min(n or block_rows(d), block_rows(d)) * d + CELLS)
+        if m is not None:
+            m = min(m, n or m)
+            return PROGRAM + in_hand + 8 * m * (LANDMARK_COPIES * m + d)
+        rows = n or 0
+        if isinstance(self.wish, int) and self.solver(rows)[0] == LANCZOS:
+            work = rows + SPACE_COPIES * usual_space(rows, self.wish)
+        else:  # a share may end there, too
+            kept = min(self.wish, rows) if isinstance(self.wish, int) else rows
+            work = (GRAPH_COPIES if self.kernel.graph else COPIES) * rows + DUAL_COPIES * kept
+        return PROGRAM + in_hand + 8 * rows * (work + ROW_COPIES * d)
