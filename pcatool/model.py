@@ -158,13 +158,16 @@ class Model:
         self._check_settings()
 
     def _check_basis(self) -> None:
+        if self.meta.get("method") == "kernel":
+            raise ModelError("a kernel model without dual vectors")
         if self.k > self.d:
             raise ModelError(f"{self.k} components of {self.d} columns")
         check_orthonormal(self.basis, "basis")
 
     def _check_settings(self) -> None:
         """What every number depends on must be what it says it is."""
-        if self.meta.get("method", "pca") not in METHODS:
+        method = self.meta.get("method", "pca")
+        if not isinstance(method, str) or method not in METHODS:
             raise ModelError(f"method {show(self.meta['method'])} is none that this pcatool knows", "update pcatool")
         ddof = self.meta.get("ddof", 0)
         if isinstance(ddof, bool) or ddof not in (0, 1):

@@ -63,7 +63,8 @@ class LaplacianEigenmap(Kernel):
         if not len(rough):
             return ""
         first = int(rough[0]) + 1
+        fewer = f" (-k {first - 1})" if first > 1 else "; give fewer --neighbours"
         return (
             f"laplacian-eigenmap: PC{first} and those after it change from neighbour to neighbour; "
-            f"new rows have no sound scores there (-k {max(first - 1, 1)})"
+            f"new rows have no sound scores there{fewer}"
         )

@@ -71,6 +71,8 @@ class KernelModel(Model):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def _check_basis(self) -> None:
+        if self.meta.get("method") != "kernel" and not (self.supervised and "labels" in self.meta):
+            raise ModelError(f"method {show(self.meta.get('method'))} has no dual vectors")
         if self.kernel_means.ndim != 1:
             raise ModelError(f"kernel_means has shape {self.kernel_means.shape}, not one dimension")
         t, d = len(self.kernel_means), self.d

@@ -96,6 +96,15 @@ class Polynomial(Pointwise):
         # A sum of products of definite kernels with positive factors; any other power is none.
         self.definite = self.degree.is_integer() and float(settings.coef0 or 0) >= 0
 
+    def matrix(self, X: Array, run: Runner) -> Array:
+        K = super().matrix(X, run)
+        if not self.degree.is_integer() and np.isnan(K.sum()):
+            raise DataError(
+                f"kernel polynomial: gamma x.y + coef0 is below 0 for some rows, and has no power of {self.degree:g}",
+                "give a whole number with --degree, or a larger --coef0",
+            )
+        return K
+
     def values(self, X: Array, T: Array) -> Array:
         return self._power(_scaled(X @ T.T, self.settings))
 
@@ -106,14 +115,8 @@ class Polynomial(Pointwise):
         whole = self.degree.is_integer()
         if whole and self.degree <= WHOLE_POWERS:
             return _whole_power(B, int(self.degree))
-        lowest = float(B.min(initial=0.0))
-        if not whole and lowest < 0:
-            raise DataError(
-                f"kernel polynomial: gamma x.y + coef0 is as low as {lowest:.3g}, "
-                f"and a number below 0 has no power of {self.degree:g}",
-                "give a whole number with --degree",
-            )
-        return np.asarray(np.power(B, self.degree, out=B))
+        with np.errstate(invalid="ignore"):  # a new row of which there is none is refused later, by its place
+            return np.asarray(np.power(B, self.degree, out=B))
 
 
 class Sigmoid(Pointwise):

@@ -105,8 +105,20 @@ def product(K: Array, run: Runner) -> Callable[[Array], Array]:
     return apply
 
 
-def solve(K: Array, wish: Wish, largest: float, run: Runner, *, definite: bool, flat: bool) -> KernelSpectrum:
-    """The spectrum of a symmetric K (n, n) whose entries come from values up to `largest`."""
+def solve(
+    K: Array,
+    wish: Wish,
+    largest: float,
+    run: Runner,
+    *,
+    definite: bool,
+    flat: bool,
+    before_lapack: Callable[[], None] = lambda: None,
+) -> KernelSpectrum:
+    """The spectrum of a symmetric K (n, n) whose entries come from values up to `largest`.
+
+    `before_lapack` may refuse what takes more memory than was reckoned with.
+    """
     n = len(K)
     trace = float(np.trace(K))
     noise = ROUNDINGS * EPS * n * largest  # the norm of a matrix whose every entry is off by that much
@@ -115,6 +127,7 @@ def solve(K: Array, wish: Wish, largest: float, run: Runner, *, definite: bool, 
         found = _by_lanczos(K, wish, trace, noise, run, reason)
         if found is not None:
             return found
+        before_lapack()
         reason = f"Lanczos found no end within {n // SPACE_FOR_SHARE} vectors"
     with threads(factorisation_threads(n)):
         values, vectors = np.linalg.eigh(K)

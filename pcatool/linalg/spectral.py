@@ -106,6 +106,9 @@ def of_scatter(S: Array, noise: Array, wish: Wish) -> Spectrum:
     if is_graded(scale) and not is_sharp(values, error, rank, wish):
         relative = 2 * d * (float(noise.max()) + BACKWARD * EPS) / float(scaled[rank - 1])
         graded = _jacobi(_cholesky_factor(R, rank) * scale, rank, d, relative)
+        # What is near a value that is known well is known well itself.
+        near = np.abs(graded.eigenvalues - values) + error
+        graded = graded._replace(error=np.minimum(graded.error, near))
         if rank == np.count_nonzero(np.diagonal(S)):
             return graded
         # Dependent columns: what rounding left of one of large scale may outweigh a whole one of small scale.

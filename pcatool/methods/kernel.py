@@ -121,7 +121,15 @@ class KernelPCA:
         largest = check_finite(K, kernel.settings.name)
         means = center(K, run) if o.center else np.zeros(n)
         definite = kernel.is_definite(o.center)
-        found = solve(K, self.wish, largest, run, definite=definite, flat=kernel.flat)
+        found = solve(
+            K,
+            self.wish,
+            largest,
+            run,
+            definite=definite,
+            flat=kernel.flat,
+            before_lapack=lambda: data.needs.check(n, "with no end to Lanczos", dense=True),
+        )
         self._check_rank(found.rank)
         if found.negative:
             self._warn_negative(kernel, found.negative, n, found.lowest / found.values[0])
@@ -249,7 +257,7 @@ class KernelPCA:
             centred = "centred " if self.options.center else ""
             raise DataError(
                 f"the {centred}kernel has no eigenvalue above 0 by more than rounding: there is nothing to explain",
-                "give another kernel or other numbers to it, or --standardize",
+                "give another kernel or other numbers to it",
             )
 
     def _warn_negative(self, kernel: Kernel, negative: int, n: int, lowest: float) -> None:
@@ -290,7 +298,7 @@ class KernelPCA:
     ) -> KernelModel:
         o, kernel = self.options, data.kernel
         unsure = [j for j, sure in enumerate(certificate["vouched"][: solved.rank], 1) if not sure]
-        warn_unsure(self.notices, unsure, "; give a smaller -k")
+        warn_unsure(self.notices, unsure, "; give a smaller -k, or other numbers to the kernel")
         remark = kernel.remark(solved.eigenvalues[: min(choice.k, solved.rank)] * (solved.n - o.ddof))
         if remark:
             self.notices.warn(remark)

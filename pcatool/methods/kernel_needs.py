@@ -47,9 +47,9 @@ class Needs(NamedTuple):
             self.check(n, "so far")
             yield block
 
-    def check(self, n: int | None, how: str) -> None:
+    def check(self, n: int | None, how: str, *, dense: bool = False) -> None:
         """Refuse what does not fit, naming what would."""
-        limit, need = self.supply.limit, self.peak(n)
+        limit, need = self.supply.limit, self.peak(n, dense=dense)
         if limit is None or need <= limit:
             return
         bound = f"the limit is {size_text(limit)} (--memory, else half of what is free)"
@@ -63,16 +63,16 @@ class Needs(NamedTuple):
             "--landmarks 1000 needs no such matrix" if possible else "give fewer rows",
         )
 
-    def peak(self, n: int | None) -> int:
-        """Bytes at the most, the program's own included."""
+    def peak(self, n: int | None, *, dense: bool = False) -> int:
+        """Bytes at the most, the program's own included; `dense` when LAPACK takes the matrix apart as a whole."""
         m, d = self.options.landmarks, self.d
         in_hand = self.supply.threads * FORMS * 8 * (min(n or block_rows(d), block_rows(d)) * d + CELLS)
         if m is not None:
             m = min(m, n or m)
             return PROGRAM + in_hand + 8 * m * (LANDMARK_COPIES * m + d)
         rows = n or 0
-        if isinstance(self.wish, int) and self.solver(rows)[0] == LANCZOS:
-            work = rows + SPACE_COPIES * usual_space(rows, self.wish)
+        if not dense and isinstance(self.wish, int) and self.solver(rows)[0] == LANCZOS:
+            work = (GRAPH_COPIES if self.kernel.graph else 1) * rows + SPACE_COPIES * usual_space(rows, self.wish)
         else:  # a share may end there, too
             kept = min(self.wish, rows) if isinstance(self.wish, int) else rows
             work = (GRAPH_COPIES if self.kernel.graph else COPIES) * rows + DUAL_COPIES * kept

@@ -80,6 +80,7 @@ class SupervisedPCA(PCA):
             looked_at = evidence(found, task.problem)
             solved = Solved(found.solver, found.reason, found.solution, decide(task.problem.wish, looked_at))
             self._remark(task.problem, solved)
+            self._tell_all_differ(found.classes, found.solution.n)
             return Fit(self._linear_model(task, found, solved), looked_at)
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
@@ -206,6 +207,10 @@ class SupervisedPCA(PCA):
         tell_constant(self.notices, problem.columns, solution.constant, "carrying no variance")
         self._doubts(solution.rank, k, solved.unsure)
         self._compare_scales(problem, solution)
+
+    def _tell_all_differ(self, classes: int | None, n: int) -> None:
+        if classes == n:
+            self.notices.note(f"all {n} rows differ in their label: directions are those of plain PCA")
 
     def _doubts(self, rank: int, k: int, unsure: list[int]) -> None:
         shared = " of the label: what columns and label share has"

@@ -43,8 +43,9 @@ __all__ = ["Features", "in_features"]
 # Roundings of one value of a kernel, and of the sums it goes into.
 ROUNDINGS = 8
 
-# The factor L, twice while it is centred, its product with the kernel, and Theta.
-FACTOR_COPIES = 4
+# The factor L, twice while it is centred, its product with the kernel, L^T Kx L with its eigenvectors and LAPACK's
+# workspace, and Theta; measured, 6.5 where L is n x n.
+FACTOR_COPIES = 7
 
 
 class Features(NamedTuple):
@@ -86,6 +87,9 @@ def in_features(task: Task, options: FitOptions) -> Features:
             limit, 8 * FACTOR_COPIES * n * m, f"a label kernel of rank {m} over {n} rows", HOLDS_NO_ROWS
         ),
     )
+    m = L.shape[1]
+    need = 8 * FACTOR_COPIES * n * m
+    refuse_above(limit, need, f"{m} dimensions of the label over {n} rows in kernel form", HOLDS_NO_ROWS)
     T = prepared._replace(mean=shift).apply(X)
     product, largest = _product(kernel, T, L, task.supply.run)
     check_total(float(np.abs(np.diagonal(product)).sum()), product)

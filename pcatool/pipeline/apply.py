@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.blocks import Runner, by_block
 from pcatool.engines.threads import Threads
@@ -163,7 +164,7 @@ def _apply(
 
     def score(placed: Placed) -> Scored:
         batch, holes = placed.batch, placed.batch.incomplete
-        X = batch.X if holes is None else np.where(holes[:, None], 0.0, batch.X)
+        X = batch.X if holes is None else _without_holes(batch.X, holes)
         values = by_block(compute, X, placed.first_row)
         _check_overflow(values, batch)
         errors = values[:, -1] if options.with_error else NONE
@@ -174,6 +175,12 @@ def _apply(
 
     kept = inputs.kept_types(keep)
     return Results(model, names, kept, tally, ErrorSum(), inputs, engine, batches, score)
+
+
+def _without_holes(X: Array, holes: NDArray[np.bool_]) -> Array:
+    """The rows with something to reckon with in place of those that will be left empty: a row that is whole."""
+    stand_in = X[np.argmin(holes)] if not holes.all() else 0.0
+    return np.where(holes[:, None], stand_in, X)
 
 
 def _check_overflow(values: Array, batch: Checked) -> None:

@@ -71,8 +71,8 @@ def _fit(job: Job, inputs: Inputs) -> Fitted:
     model = fitted.model
     if tally.incomplete:
         job.notices.warn(f"dropped {tally.incomplete} of {tally.rows} rows for missing cells")
-    if wanted.booleans:
-        model = model.with_meta(booleans=sorted(wanted.booleans))
+    if booleans := wanted.booleans.intersection(features):
+        model = model.with_meta(booleans=sorted(booleans))
     return Fitted(model, tally, fitted.evidence)
 
 
@@ -94,7 +94,7 @@ def _blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> Read:
 
 def _labels(wanted: Wanted) -> Labels | None:
     if wanted.classes is not None:
-        return Labels(wanted.kept, True, 1, wanted.classes.levels)
+        return Labels((*wanted.labels, *wanted.kept), True, 1, wanted.classes.levels)
     return Labels(wanted.labels, False, len(wanted.labels), list) if wanted.labels else None
 
 

@@ -85,18 +85,18 @@ MATRICES: Mapping[str, Callable[[Model], Array]] = {
 
 
 def column_spread(model: Model) -> Array:
-    """s_j, the root of S_jj, in the units of the fit, (d,); about zero when the fit is not centred."""
+    """s_j, the root of S_jj, in the units of the fit, (d,)."""
     if model.centered and model.variances is not None:
         return np.sqrt(model.variances) / model.std
     if model.centered and model.standardized:
         return np.ones(model.d)
-    if holds_all_variance(model):
-        return recovered_spread(model)
     if not model.centered:
         raise UsageError(
-            "correlations need a centred fit, or with --no-center every component",
-            "leave out --no-center, or fit -k all",
+            "correlations and cos2 are about means, which a fit with --no-center leaves where they are",
+            "leave out --no-center, or ask for loadings or contributions",
         )
+    if holds_all_variance(model):
+        return recovered_spread(model)
     raise ModelError(
         "the model does not hold the variances of its columns, which correlations need: it is of an earlier pcatool",
         "fit it again",

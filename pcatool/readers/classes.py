@@ -17,57 +17,75 @@ from pcatool.readers.base import Batch, all_finite
 
 __all__ = ["Classes"]
 
+Key = tuple[str, ...]
+
 
 class Classes:
-    """Counts up the classes of a table as its rows come, in order."""
+    """Counts up the classes of a table as its rows come, in order.
 
-    def __init__(self, name: str, nulls: Sequence[str] = ()) -> None:
+    The last `numbers` columns of a batch are labels that are numbers, equal when their values are; the kept columns
+    are labels of other types, equal when their texts are.
+    """
+
+    def __init__(self, name: str, nulls: Sequence[str] = (), numbers: int = 0) -> None:
         self.name = name
+        self.numbers = numbers
         self._missing = {null.lower() for null in (*NULLS, *nulls)}
-        self._codes: dict[tuple[str, ...], int] = {}
+        self._codes: dict[Key, int] = {}
 
     def levels(self) -> list[str]:
         """The names of the classes so far."""
         return [", ".join(key) for key in self._codes]
 
     def added(self, batch: Batch) -> Batch:
-        """The rows with the number of their class as one more column, NaN where a label is missing."""
-        X = empty_block(len(batch.X), batch.X.shape[1] + 1)
-        X[:, :-1] = batch.X
-        X[:, -1] = self._numbers(batch.kept, len(X))
-        return batch._replace(X=X, kept=(), finite=batch.finite and all_finite(X))
+        """The rows with the number of their class in place of their labels, NaN where one is missing."""
+        d = batch.X.shape[1] - self.numbers
+        X = empty_block(len(batch.X), d + 1)
+        X[:, :-1] = batch.X[:, :d]
+        labels = [_values(batch.X[:, j]) for j in range(d, d + self.numbers)]
+        X[:, -1] = self._classes([*labels, *(self._texts(column) for column in batch.kept)], len(X))
+        return batch._replace(X=X, kept=(), finite=all_finite(X))
 
-    def _numbers(self, labels: Sequence[pa.Array], rows: int) -> Array:
+    def _classes(self, labels: Sequence[tuple[NDArray[np.int64], list[str]]], rows: int) -> Array:
         """Each combination of labels is a class."""
-        codes = np.zeros(rows)
-        words: list[list[str]] = []
-        for column in labels:
-            found, texts = self._distinct(column)
-            codes = codes * len(texts) + found if texts else np.full(rows, np.nan)
-            words.append(texts)
-        whole = ~np.isnan(codes)
-        distinct, first, which = np.unique(codes[whole], return_index=True, return_inverse=True)
+        which = np.zeros(rows, dtype=np.int64)
+        keys: list[Key] = [()]
+        whole = np.ones(rows, dtype=np.bool_)
+        for found, words in labels:
+            whole &= found >= 0
+            which, keys = _combined(which, keys, np.maximum(found, 0), words)
+        codes = np.full(rows, np.nan)
+        distinct, first, inverse = np.unique(which[whole], return_index=True, return_inverse=True)
         numbers = np.empty(len(distinct))
         for at in np.argsort(first):  # as they first appear
-            numbers[at] = self._codes.setdefault(_key(int(distinct[at]), words), len(self._codes))
-        codes[whole] = numbers[which]
+            numbers[at] = self._codes.setdefault(keys[distinct[at]], len(self._codes))
+        codes[whole] = numbers[inverse]
         return codes
 
-    def _distinct(self, column: pa.Array) -> tuple[NDArray[np.float64], list[str]]:
-        """For each row which of the distinct texts it holds, NaN for a missing one."""
+    def _texts(self, column: pa.Array) -> tuple[NDArray[np.int64], list[str]]:
+        """For each row which of the distinct texts it holds, -1 for a missing one."""
         if pat.is_dictionary(column.type):
             column = column.dictionary_decode()
         encoded = column.dictionary_encode()
-        texts = [str(text) for text in encoded.dictionary.cast(pa.string()).to_pylist()]
-        found = numbers_of(encoded.indices).astype(np.float64)
-        holes = [i for i, text in enumerate(texts) if text.strip().lower() in self._missing]
-        found[np.isin(found, holes)] = np.nan
-        return found, texts
+        words = [str(text) for text in encoded.dictionary.cast(pa.string()).to_pylist()]
+        found = np.nan_to_num(numbers_of(encoded.indices).astype(np.float64), nan=-1.0).astype(np.int64)
+        holes = [i for i, text in enumerate(words) if text.strip().lower() in self._missing]
+        found[np.isin(found, holes)] = -1
+        return found, words
 
 
-def _key(combined: int, words: Sequence[list[str]]) -> tuple[str, ...]:
-    key: list[str] = []
-    for texts in reversed(words):
-        combined, at = divmod(combined, len(texts))
-        key.append(texts[at])
-    return tuple(reversed(key))
+def _values(column: Array) -> tuple[NDArray[np.int64], list[str]]:
+    """The same for numbers: however they are spelled, and whatever the sign of a zero."""
+    holes = np.isnan(column)
+    distinct, inverse = np.unique(np.where(holes, 0.0, column) + 0.0, return_inverse=True)
+    return np.where(holes, -1, inverse), [repr(value).removesuffix(".0") for value in distinct.tolist()]
+
+
+def _combined(
+    which: NDArray[np.int64], keys: list[Key], found: NDArray[np.int64], words: list[str]
+) -> tuple[NDArray[np.int64], list[Key]]:
+    """Combinations with one more label, numbered anew so that no number of them is too large."""
+    if not words:
+        return which, keys
+    distinct, inverse = np.unique(which * len(words) + found, return_inverse=True)
+    return inverse, [(*keys[pair // len(words)], words[pair % len(words)]) for pair in distinct.tolist()]

@@ -76,7 +76,7 @@ def checked_batches(
         batch = named[1].batch()
         return batch._replace(kept=inputs.as_first(batch.kept, types, named[0]))
 
-    names = wanted.names if wanted.classes is None else (*wanted.names, wanted.classes.name)
+    names = wanted.names if wanted.classes is None else (*wanted.features, wanted.classes.name)
     for batch in run(parsed, parts(), ready=inputs.ready if eager else None):
         tally.rows += len(batch.X)
         if wanted.classes is not None:

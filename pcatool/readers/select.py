@@ -104,7 +104,8 @@ def find_weights(term: str, columns: Sequence[Column], where: str) -> int:
 class LabelColumns(NamedTuple):
     """Columns that supervise, and whether equal or not is all that counts."""
 
-    columns: list[int]
+    numbers: list[int]
+    texts: list[int]
     classes: bool
 
 
@@ -125,4 +126,6 @@ def find_labels(terms: Sequence[str], kernel: str | None, columns: Sequence[Colu
             f"{where}: --label {show(words[0].name)} holds no numbers (first value {show(words[0].example)})",
             f"--label-kernel {kernel} needs numbers; delta takes classes",
         )
-    return LabelColumns(found, bool(found) and (bool(words) or kernel == "delta"))
+    texts = [i for i in found if columns[i].kind not in ("number", "empty", "boolean")]
+    numbers = [i for i in found if i not in texts]
+    return LabelColumns(numbers, texts, bool(found) and (bool(words) or kernel == "delta"))

@@ -29,7 +29,7 @@ class Wanted(NamedTuple):
     kept: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()  # those of the names, after the features, that supervise
     weighted: bool = False  # the last of the names is a weight
-    classes: Classes | None = None  # makes numbers of the kept columns, one more column
+    classes: Classes | None = None  # makes one column of the labels, and of those among the kept columns
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
 
     @property
     def width(self) -> int:
-        return len(self.names) + (self.classes is not None)
+        return len(self.names) if self.classes is None else len(self.features) + 1
 
 
 class Inputs:
@@ -103,15 +103,18 @@ class Inputs:
         columns, where = self.first.profile(), self.first.name
         at = [] if weights is None else [find_weights(weights, columns, where)]
         found = find_labels(labels, label_kernel, columns, where)
-        features = choose_features(columns, options, where, self._notices, without={*at, *found.columns})
+        features = choose_features(columns, options, where, self._notices, without={*at, *found.numbers, *found.texts})
         booleans = frozenset(f.name for f in features if f.boolean)
-        also = [*([] if found.classes else found.columns), *at]
-        names = tuple(columns[i].name for i in found.columns)
-        self._first_features = (*features, *(Feature(columns[i].name, i) for i in also))
-        taken = Wanted(tuple(f.name for f in self._first_features), booleans, weighted=bool(at))
+        labelled = tuple(Feature(columns[i].name, i, boolean=columns[i].kind == "boolean") for i in found.numbers)
+        booleans |= {f.name for f in labelled if f.boolean}
+        self._first_features = (*features, *labelled, *(Feature(columns[i].name, i) for i in at))
+        names = tuple(f.name for f in self._first_features)
+        taken = Wanted(names, booleans, labels=tuple(f.name for f in labelled), weighted=bool(at))
         if not found.classes:
-            return taken._replace(labels=names)
-        return taken._replace(kept=names, classes=Classes(", ".join(names), self._options.null_value))
+            return taken
+        texts = tuple(columns[i].name for i in found.texts)
+        classes = Classes(", ".join([*taken.labels, *texts]), self._options.null_value, len(labelled))
+        return taken._replace(kept=texts, classes=classes)
 
     def expected_rows(self) -> int | None:
         """About how many rows all inputs have: as many to the byte as the first, where they are files of its kind."""

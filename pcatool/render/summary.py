@@ -91,6 +91,8 @@ def model_facts(model: Model) -> dict[str, Any]:
         "components": model.k,
         "choice": model.meta.get("choice", "asked for"),
         "rank": model.meta.get("rank"),
+        "eigenvalues_known": len(model.eigenvalues),
+        "eigenvalues_possible": possible(model),
         "centered": model.centered,
         "standardized": model.standardized,
         "ddof": model.ddof,
@@ -122,11 +124,22 @@ def kept_lines(facts: Mapping[str, Any]) -> list[str]:
     """How it was solved, what is kept, and how right it is."""
     of_what = whole(facts["method"], facts["centered"])
     return [
-        f"solver {facts['solver']}: {facts['reason']}; rank {facts['rank']}",
+        f"solver {facts['solver']}: {facts['reason']}; {rank_text(facts)}",
         f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the {of_what} "
         f"({facts['choice']})",
         *certificate_lines(facts["certificate"] or {}),
     ]
+
+
+def possible(model: Model) -> int:
+    """How many eigenvalues there are."""
+    return min(model.n_samples, len(getattr(model, "kernel_means", model.mean)))
+
+
+def rank_text(facts: Mapping[str, Any]) -> str:
+    """Where only the leading eigenvalues are known, and all of them carry something, there may be more."""
+    at_least = facts["eigenvalues_known"] == facts["rank"] < facts["eigenvalues_possible"]
+    return f"rank {facts['rank']}" + (" or more" if at_least else "")
 
 
 def whole(method: str | None, centered: bool) -> str:

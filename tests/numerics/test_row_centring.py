@@ -65,6 +65,23 @@ def test_a_row_has_one_mean_whoever_comes_with_it(images: Array) -> None:
     assert center_rows(np.asfortranarray(images)).tobytes() == center_rows(images).tobytes()
 
 
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1e3, 1e6, 1e8])
+@pytest.mark.parametrize("solver", ["auto", "covariance", "svd", "tsqr"])
+@pytest.mark.parametrize("d", [3, 7, 64])
+def test_the_rank_is_one_less_however_bright_the_rows(d: int, solver: str, offset: float) -> None:
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(300, d)) + offset * (1 + rng.random((300, 1)))
+    model = pcatool.fit(X, center_rows=True, components="all", solver=solver)
+    assert model.k == d - 1
+
+
+def test_equal_columns_leave_nothing() -> None:
+    column = np.random.default_rng(0).normal(size=(50, 1)) * 1e3 + 1 / 3
+    for d in (2, 3, 4, 7):
+        with pytest.raises(pcatool.DataError, match="columns are constant"):
+            pcatool.fit(np.tile(column, d), center_rows=True)
+
+
 def test_weights_are_no_part_of_the_mean(images: Array) -> None:
     weights = np.arange(len(images)) % 3 + 1.0
     frame = np.column_stack([images, weights])

@@ -59,6 +59,22 @@ def test_several_columns_make_one_class_of_each_combination() -> None:
     assert np.isnan(numbers(classes, ["Ulm", None], [2, 1])).tolist() == [False, True]
 
 
+def test_many_columns_are_not_mixed_up() -> None:
+    """A number for each combination there might be would not fit into a double."""
+    rng = np.random.default_rng(0)
+    columns = [pa.array([f"{word}" for word in rng.permutation(20_000)]) for _ in range(5)]
+    assert sorted(numbers(Classes("many"), *columns)) == list(range(20_000))
+
+
+def test_numbers_are_equal_when_their_values_are() -> None:
+    classes = Classes("grade", numbers=1)
+    batch = Batch(np.array([[9.0, 1.0], [9.0, 2.5], [9.0, np.nan], [9.0, -0.0], [9.0, 0.0]]), [], str, False)
+    added = classes.added(batch)
+    np.testing.assert_array_equal(added.X, [[9, 0], [9, 1], [9, np.nan], [9, 2], [9, 2]])
+    assert not added.finite
+    assert classes.levels() == ["1", "2.5", "0"]
+
+
 def test_combinations_are_told_apart_whatever_their_letters() -> None:
     assert numbers(Classes("a, b"), ["x, y", "x"], ["z", "y, z"]) == [0, 1]
 
@@ -73,12 +89,12 @@ COLUMNS = (
 
 
 def test_text_means_classes_and_numbers_mean_numbers() -> None:
-    assert find_labels(["species"], None, COLUMNS, "t") == ([1], True)
-    assert find_labels(["grade", "x"], None, COLUMNS, "t") == ([2, 0], False)
-    assert find_labels(["grade"], "delta", COLUMNS, "t") == ([2], True)
-    assert find_labels(["grade", "species"], None, COLUMNS, "t") == ([2, 1], True)
-    assert find_labels(["price"], "delta", COLUMNS, "t") == ([4], True)
-    assert find_labels([], None, COLUMNS, "t") == ([], False)
+    assert find_labels(["species"], None, COLUMNS, "t") == ([], [1], True)
+    assert find_labels(["grade", "x"], None, COLUMNS, "t") == ([2, 0], [], False)
+    assert find_labels(["grade"], "delta", COLUMNS, "t") == ([2], [], True)
+    assert find_labels(["grade", "species"], None, COLUMNS, "t") == ([2], [1], True)
+    assert find_labels(["price"], "delta", COLUMNS, "t") == ([], [4], True)
+    assert find_labels([], None, COLUMNS, "t") == ([], [], False)
 
 
 @pytest.mark.parametrize(
