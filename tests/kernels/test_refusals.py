@@ -257,3 +257,20 @@ def test_memory_of_a_plan_grows_with_the_square_of_the_rows() -> None:
 
     assert 3 < (peak(8000) - peak(0)) / (peak(4000) - peak(0)) < 5
     assert peak(8000, landmarks=100) - peak(4000, landmarks=100) < 1 << 20
+
+
+def test_the_inverse_of_a_graph_is_reckoned_with() -> None:
+    with pytest.raises(RefusedError, match=r"kernel PCA of 4000 rows \(so far\) needs .* the limit is 400 MB"):
+        method(kernel="laplacian-eigenmap", components=3).fit(
+            recut([cloud(4000, 3)], 3), names(3), supply=Supply(limit=400_000_000)
+        )
+
+
+def test_lanczos_without_an_end_may_not_take_more_than_was_allowed() -> None:
+    """A narrow kernel has no leading components; what LAPACK needs instead is asked for anew."""
+    X = cloud(1500, 5)
+    asked: dict[str, Any] = {"gamma": 50.0, "components": 80}
+    needs = method(**asked).plan(recut([X], 5), names(5), supply=Supply()).peak_bytes
+    supply = Supply(limit=needs + 1, expected=lambda: len(X))
+    with pytest.raises(RefusedError, match="with no end to Lanczos"):
+        method(**asked).fit(recut([X], 5), names(5), supply=supply)

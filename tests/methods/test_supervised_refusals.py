@@ -187,3 +187,9 @@ def test_a_plan_says_what_would_be_done() -> None:
         plan = method.plan(iter([table]), columns_of(X), supply=Supply(labels=labels_of(TARGETS), threads=2))
         assert (plan.solver, plan.rows, plan.columns, plan.passes, plan.threads) == (solver, 40, 5, "1", 2)
         assert plan.peak_bytes > 100 << 20
+
+
+def test_the_dimensions_of_a_label_are_reckoned_with_in_kernel_form() -> None:
+    rows = np.random.default_rng(0).normal(size=(2000, 3))
+    with pytest.raises(RefusedError, match=r"takes about 2\d\d MB, the limit is 200 MB"):
+        fit(rows, np.arange(2000), classes=True, kernel="rbf", supply=supply(limit=200_000_000))
