@@ -106,6 +106,8 @@ class Columns(NamedTuple):
             sigma = scale_of(variances, constant, problem)
             length = np.sqrt(squares) / sigma
             total = float(np.sum(np.square(length)))
+        if n < 2:  # not about zero either: H is what makes it supervised
+            raise DataError("a centred fit needs at least 2 rows, there is 1", "give more rows")
         check_solvable(problem, n, divisor, constant, variances, total)
         return cls(centre, variances, sigma, length, rounding(centre.high, variances))
 
