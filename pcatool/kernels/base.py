@@ -104,9 +104,9 @@ class Kernel(ABC):
             B -= B.mean(axis=1, keepdims=True)
         return B @ dual.weights
 
-    def squared_norms(self, X: Array) -> Array:
-        """k(x, x) of each row, (h,)."""
-        raise NotImplementedError
+    def squared_norms(self, X: Array) -> Array | None:
+        """k(x, x) of each row, (h,); None where no more is known of a row than its values with others."""
+        return None
 
     def remark(self, values: Array) -> str:
         """What should be known of components with these eigenvalues (k,), before they are trusted; mostly nothing."""

@@ -144,13 +144,14 @@ class KernelModel(Model):
 
     def squared_error(self, X: Array) -> Array:
         """What the components leave out of each row in the kernel's space, k_c(x, x) - |z|^2, (n,)."""
-        if not (self.orthonormal and self.kernel.is_definite(self.centered)) or self.kernel.graph:
-            kernel = "of landmarks" if self.landmarks else self.settings.name
-            raise UsageError(f"kernel {kernel} has no squared error: no length is known", "leave out --with-error")
         Y = np.ascontiguousarray(self.standard_rows(X))
-        squares = np.einsum("ij,ij->i", Z := self.project(X), Z)
         with threads(1), np.errstate(all="ignore"):
             norms = self.kernel.squared_norms(Y)
+        if norms is None or not (self.orthonormal and self.kernel.is_definite(self.centered)):
+            kernel = "of landmarks" if self.landmarks else self.settings.name
+            raise UsageError(f"kernel {kernel} has no squared error: no length is known", "leave out --with-error")
+        squares = np.einsum("ij,ij->i", Z := self.project(X), Z)
+        with threads(1), np.errstate(all="ignore"):
             if self.centered:
                 means = [
                     self.kernel.cross(Y[part], self.prepared).mean(axis=1) for part in slabs(len(Y), len(self.prepared))

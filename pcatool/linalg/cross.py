@@ -21,15 +21,17 @@ from pcatool.linalg.spectral import (
     Spectrum,
     Wish,
     backward,
+    completed,
     is_graded,
     is_sharp,
+    jacobi_wide,
     middle,
     rank_of,
     triangle,
 )
 from pcatool.model import Array
 
-__all__ = ["CrossMoments", "Uncertain", "completed", "of_cross", "of_quadratic"]
+__all__ = ["CrossMoments", "Uncertain", "of_cross", "of_quadratic"]
 
 # Up to this many classes a product with zeros and ones is quicker than sorting the rows.
 FEW_CLASSES = 64
@@ -152,7 +154,8 @@ def of_cross(M: Uncertain, wish: Wish) -> Spectrum:
     error = _moved(M, U, s, plain)
     if not rank or M.left or not is_graded(_unit(np.abs(F).max(axis=1))) or is_sharp(s * s, error, rank, wish):
         return _spectrum(U, s * s, error, rank, "svd")
-    U, s = _jacobi(F)
+    values, U = jacobi_wide(F.T)
+    s = np.sqrt(values)
     steepness = float(correlations[0] / correlations[rank - 1])
     return _spectrum(U, s * s, _moved(M, U, s, np.minimum(d * BACKWARD * EPS * steepness * s, plain)), rank, "jacobi")
 
@@ -202,15 +205,6 @@ def _spectrum(U: Array, values: Array, error: Array, rank: int, route: str) -> S
     return Spectrum(values, leading, rank, route, error)
 
 
-def completed(V: Array, k: int) -> Array:
-    """V (d, r) with further orthonormal columns up to k, never d x d."""
-    d, r = V.shape
-    W = np.random.default_rng(0).standard_normal((d, k - r))
-    for _ in range(2):  # twice is enough (Kahan, Parlett)
-        W = np.linalg.qr(W - V @ (V.T @ W))[0]
-    return np.hstack([V, W])
-
-
 def _unit(length: Array) -> Array:
     """1 where there is nothing to divide by."""
     return np.where(length > 0, length, 1.0)
@@ -218,23 +212,3 @@ def _unit(length: Array) -> Array:
 
 def _divided(M: Array, rows: Array, columns: Array | float) -> Array:
     return np.asarray(M / _unit(rows)[:, None] / _unit(np.asarray(columns)))
-
-
-def _jacobi(M: Array) -> tuple[Array, Array]:
-    """Left singular vectors (d, m) and singular values of M (d, t), m = min(d, t), blind to the scale of the rows.
-
-    Rows sorted by size and QR with column pivoting keep the scale of every row (Cox and Higham 1998, BIT 38(1)), and
-    one-sided Jacobi on the triangle loses none (Drmac and Veselic 2008, SIAM J. Matrix Anal. Appl. 29(4)).
-    """
-    from scipy.linalg import lapack, qr
-
-    order = np.argsort(-np.abs(M).max(axis=1), kind="stable")
-    with threads(factorisation_threads(min(M.shape))):
-        Q, R, _ = qr(M[order], mode="economic", pivoting=True)
-        # joba=0 suits columns of any scale and keeps small values, jobr=0 of any size; jobu=3 leaves U out.
-        s, _, V, work, _, info = lapack.dgejsv(np.asfortranarray(R.T), joba=0, jobu=3, jobv=0, jobr=0)
-    if info != 0:
-        raise np.linalg.LinAlgError(f"dgejsv did not converge (info {info})")
-    U = np.empty_like(Q)
-    U[order] = Q @ V
-    return U, s * (work[0] / work[1])

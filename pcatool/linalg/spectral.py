@@ -20,7 +20,7 @@ from pcatool.model import Array
 
 Wish = int | float | str  # how many components: a number, a share of the variance, or a rule
 
-__all__ = ["EPS", "Spectrum", "Wish", "of_factor", "of_gram", "of_scatter", "triangle"]
+__all__ = ["EPS", "Spectrum", "Wish", "completed", "jacobi_wide", "of_factor", "of_gram", "of_scatter", "triangle"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -58,7 +58,7 @@ class Spectrum(NamedTuple):
         zeros = np.zeros(most - m)
 
         def leading(k: int) -> Array:
-            return self.leading(k) if k <= m else _completed(self.leading(m), k)
+            return self.leading(k) if k <= m else completed(self.leading(m), k)
 
         values, error = np.concatenate([self.eigenvalues, zeros]), np.concatenate([self.error, zeros])
         return self._replace(eigenvalues=values, error=error, leading=leading)
@@ -231,16 +231,16 @@ def _cholesky_factor(R: Array, rank: int) -> Array:
 
 def _jacobi(F: Array, rank: int, most: int, relative: float) -> Spectrum:
     """Spectrum of F^T F by one-sided Jacobi; eigenvectors past the rank are any orthonormal completion."""
-    values, V = _jacobi_wide(F) if len(F) < F.shape[1] else _jacobi_square(F)
+    values, V = jacobi_wide(F) if len(F) < F.shape[1] else _jacobi_square(F)
     values = np.concatenate([values[:rank], np.zeros(most - rank)])
 
     def leading(k: int) -> Array:
-        return V[:, :k] if k <= rank else _completed(V[:, :rank], k)
+        return V[:, :k] if k <= rank else completed(V[:, :rank], k)
 
     return Spectrum(_clipped(values, rank), leading, rank, "jacobi", relative * values)
 
 
-def _completed(V: Array, k: int) -> Array:
+def completed(V: Array, k: int) -> Array:
     """V (d, r) with further orthonormal columns up to k, never d x d."""
     d, r = V.shape
     W = np.random.default_rng(0).standard_normal((d, k - r))
@@ -261,7 +261,7 @@ def _jacobi_square(F: Array) -> tuple[Array, Array]:
     return (s * (work[0] / work[1])) ** 2, V
 
 
-def _jacobi_wide(F: Array) -> tuple[Array, Array]:
+def jacobi_wide(F: Array) -> tuple[Array, Array]:
     """The same for r < d, without a d x d matrix: rows of F^T sorted by size, then QR with column pivoting.
 
     That QR keeps the scale of every row (Cox and Higham 1998, BIT 38(1)), and Jacobi on its triangle loses none.

@@ -27,7 +27,7 @@ from pcatool.methods.labels import (
 )
 from pcatool.model import Array
 from pcatool.notices import Notices
-from pcatool.solvers.base import SMALLEST, Problem, Solution, assembled, check_solvable, rounding, scale_of
+from pcatool.solvers.base import SMALLEST, Problem, Solution, assembled, check_solvable, one_row, rounding, scale_of
 from pcatool.solvers.rows import Rows, nothing_to_fit
 
 __all__ = [
@@ -107,7 +107,7 @@ class Columns(NamedTuple):
             length = np.sqrt(squares) / sigma
             total = float(np.sum(np.square(length)))
         if n < 2:  # not about zero either: H is what makes it supervised
-            raise DataError("a centred fit needs at least 2 rows, there is 1", "give more rows")
+            raise one_row()
         check_solvable(problem, n, divisor, constant, variances, total)
         return cls(centre, variances, sigma, length, rounding(centre.high, variances))
 

@@ -40,7 +40,7 @@ from pcatool.model import FORMAT_VERSION, Array
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.rules.base import Choice, Evidence, decide
-from pcatool.solvers.base import SMALLEST
+from pcatool.solvers.base import SMALLEST, one_row
 from pcatool.solvers.plan import Plan
 from pcatool.solvers.rows import Rows, nothing_to_fit
 
@@ -239,9 +239,7 @@ class KernelPCA:
         if n == 0:
             raise nothing_to_fit()
         if o.center and n < 2:
-            raise DataError(
-                "a centred fit needs at least 2 rows, there is 1", "give more rows, or fit with --no-center"
-            )
+            raise one_row(", or fit with --no-center")
         if n <= o.ddof:
             raise DataError(f"--ddof {o.ddof} leaves a divisor of {n - o.ddof} for {n} row", "use --ddof 0")
         if isinstance(self.wish, int) and self.wish > most:

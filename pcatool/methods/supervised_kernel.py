@@ -37,6 +37,7 @@ from pcatool.methods.dependence import (
 from pcatool.methods.labels import NOTHING, centred_factor
 from pcatool.model import Array
 from pcatool.options import FitOptions
+from pcatool.solvers.base import one_row
 
 __all__ = ["Features", "in_features"]
 
@@ -87,9 +88,6 @@ def in_features(task: Task, options: FitOptions) -> Features:
             limit, 8 * FACTOR_COPIES * n * m, f"a label kernel of rank {m} over {n} rows", HOLDS_NO_ROWS
         ),
     )
-    m = L.shape[1]
-    need = 8 * FACTOR_COPIES * n * m
-    refuse_above(limit, need, f"{m} dimensions of the label over {n} rows in kernel form", HOLDS_NO_ROWS)
     T = prepared._replace(mean=shift).apply(X)
     product, largest = _product(kernel, T, L, task.supply.run)
     check_total(float(np.abs(np.diagonal(product)).sum()), product)
@@ -141,7 +139,7 @@ def _preparation(task: Task, kernel: Kernel, X: Array) -> tuple[Preparation, Arr
     d = task.problem.d
     if not kernel.of_rows:
         if len(X) < 2:
-            raise DataError("a centred fit needs at least 2 rows, there is 1", "give more rows")
+            raise one_row()
         return Preparation(False, np.zeros(d), np.ones(d), np.zeros(d), ()), np.zeros(d)
     columns = centred(task, X.copy())[0]
     mean = columns.centre.mean

@@ -21,6 +21,7 @@ __all__ = [
     "Solver",
     "assembled",
     "check_solvable",
+    "one_row",
     "rounding",
     "scale_of",
 ]
@@ -113,12 +114,17 @@ def rounding(shift: Array, variances: Array) -> Array:
     return EPS * (CELL + np.where(np.isfinite(far), far, 0.0))
 
 
+def one_row(other: str = "") -> DataError:
+    """A refusal; `other` is what could be done beside giving more rows."""
+    return DataError("a centred fit needs at least 2 rows, there is 1", f"give more rows{other}")
+
+
 def check_solvable(
     problem: Problem, n: int, divisor: float, constant: NDArray[np.bool_], variances: Array, total: float
 ) -> None:
     """Refuse what has no components, too few rows or no variance at all, and squares that a double cannot hold."""
     if problem.center and n < 2:
-        raise DataError("a centred fit needs at least 2 rows, there is 1", "give more rows, or fit with --no-center")
+        raise one_row(", or fit with --no-center")
     if divisor <= 0:
         what = f"{n} row" + ("s" if n != 1 else "")
         raise DataError(f"--ddof {problem.ddof} leaves a divisor of {divisor:g} for {what}", "use --ddof 0")
