@@ -25,7 +25,7 @@ LAYERS = (
     ("pcatool.pipeline",),
     ("pcatool.engines", "pcatool.readers", "pcatool.writers", "pcatool.render", "pcatool.modelfile"),
     ("pcatool.methods", "pcatool.rules"),
-    ("pcatool.solvers",),
+    ("pcatool.holes", "pcatool.solvers"),
     ("pcatool.kernels", "pcatool.linalg", "pcatool.model", "pcatool.blocks"),
     ("pcatool.errors", "pcatool.memory", "pcatool.notices", "pcatool.options", "pcatool.registry", "pcatool.spool"),
 )
