@@ -26,7 +26,7 @@ from pcatool.options import ApplyOptions, EngineOptions, FitOptions, OutputOptio
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import fit as fitting
 from pcatool.pipeline import report as reporting
-from pcatool.readers.rows import Tally
+from pcatool.readers.tally import Tally
 
 __all__ = [
     "compare_rules",
@@ -81,18 +81,20 @@ def reconstruct(
     *,
     source: str | None = None,
     preimage: bool = False,
+    fill: bool = False,
     output: str | Path | None = None,
     **settings: Any,
 ) -> Any:
     """Rows in original units, from scores or from original rows (`source`: "scores" or "rows", else by the columns).
 
-    A kernel model gives them only approximately, and only with preimage=True.
+    A kernel model gives them only approximately, and only with preimage=True. With `fill`, the original rows with only
+    their missing cells replaced.
     """
     if source not in (None, "scores", "rows"):
         raise UsageError(f"source {show(source)} is neither scores nor rows")
     kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
     table, apply, engine, out = _records(settings, *kinds, output=output)
-    results = applying.reconstruct(_model(model), _data(data), table, apply, source, engine, Warnings(), preimage)
+    results = applying.reconstruct(_model(model), _data(data), table, apply, source, engine, Warnings(), preimage, fill)
     return _deliver(results, data, out)
 
 
@@ -217,7 +219,7 @@ def _plain(field: Field[Any], value: Any) -> Any:
     return value
 
 
-TUPLES = ("columns", "exclude", "keep", "label", "null_value")
+TUPLES = ("columns", "exclude", "keep", "label", "null_value", "triples")
 
 
 def _tuple(value: Any) -> tuple[str, ...]:

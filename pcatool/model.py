@@ -30,7 +30,7 @@ FORMAT_VERSION = 2
 ORTHONORMAL = 1e-6
 
 # Arrays that a model may lack.
-OPTIONAL = ("variances",)
+OPTIONAL = ("variances", "column_means")
 
 # What the certificate of every model holds as one number each.
 PROOFS = ("eigen_residual", "orthonormality", "trace_closure")
@@ -106,6 +106,7 @@ class Model:
     columns: tuple[str, ...]  # feature names, in basis order
     meta: Mapping[str, Any] = field(default_factory=dict)
     variances: Array | None = None  # (d,) of the columns as read, about their mean; files of format 1 have none
+    column_means: Array | None = None  # (d,) what stood in for missing cells, where the mean was not subtracted
 
     def __post_init__(self) -> None:
         for name in ("mean", "std", "basis", "eigenvalues", *OPTIONAL, *self.MORE):
@@ -230,6 +231,16 @@ class Model:
         return float(self.meta.get("epsilon", 0.0))
 
     @property
+    def noise(self) -> float:
+        """The variance left over in each direction beside the components (Tipping and Bishop 1999)."""
+        return float(self.variance.lost[self.k - 1]) / (self.d - self.k) if self.k < self.d else 0.0
+
+    @property
+    def stand_in(self) -> Array | None:
+        """(d,) the column means that can stand in for missing cells; None where the model has none."""
+        return self.mean if self.centered else self.column_means
+
+    @property
     def variance(self) -> VarianceTable:
         return VarianceTable.of(self.eigenvalues, self.total_variance)
 
@@ -251,6 +262,12 @@ class Model:
         """The same model with more said about it."""
         return replace(self, meta={**self.meta, **more})
 
+    def with_means(self, X: Array) -> Array:
+        """The rows X (n, d) with the column means in their holes."""
+        assert self.stand_in is not None
+        values = row_means(X)[:, None] + self.stand_in if self.rows_centered else self.stand_in
+        return np.where(np.isnan(X), values, X)
+
     def standard_rows(self, X: Array) -> Array:
         """Rows in the units of the fit, (X - mu) / sigma, (n, d): centred first, since X B - mu B loses digits."""
         Y = (center_rows(X) if self.rows_centered else X) - self.mean
@@ -260,10 +277,12 @@ class Model:
         """Scores (n, k) of rows (n, d); (n, d) with ZCA."""
         Y = self.standard_rows(X)
         with threads(1):  # more would give other bits
-            Z = self._without_noise(Y, Y @ self.basis)
-            if self.whitening != "none":
-                Z = Z / self._spread()
+            Z = self.whitened(self._without_noise(Y, Y @ self.basis))
             return Z @ self.basis.T if self.whitening == "zca" else Z
+
+    def whitened(self, Z: Array) -> Array:
+        """Scores (n, k) of variance 1, where the model whitens; ZCA turns them back after that."""
+        return Z if self.whitening == "none" else Z / self._spread()
 
     def reconstruct(self, Z: Array) -> Array:
         """Rows (n, d) in original units from what `project` gives; its first columns are enough, save with ZCA."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from pcatool.errors import ModelError, show
-from pcatool.model import FORMAT_VERSION, Model
+from pcatool.model import FORMAT_VERSION, OPTIONAL, Model
 from pcatool.readers.source import Input, read_file
 from pcatool.writers.sink import write_whole
 
@@ -51,8 +51,7 @@ def dumps(model: Model) -> bytes:
         "n_samples": np.array(model.n_samples, dtype=np.int64),
         "columns": np.array(model.columns, dtype=np.str_),
     }
-    if model.variances is not None:
-        arrays["variances"] = model.variances
+    arrays |= {name: getattr(model, name) for name in OPTIONAL if getattr(model, name) is not None}
     arrays |= {name: getattr(model, name) for name in model.MORE}
     meta = dict(model.meta)
     meta["arrays"] = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
@@ -91,7 +90,7 @@ def loads(data: bytes, name: str = "the model") -> Model:
         raise _unusable(name, "it is empty" if not data else f"it is no .npz archive ({error})") from None
     meta = _meta(arrays, name)
     kind = _kind(arrays)
-    _check_arrays(arrays, meta, name, {**KINDS, "variances": "f", **kind.MORE})
+    _check_arrays(arrays, meta, name, {**KINDS, **dict.fromkeys(OPTIONAL, "f"), **kind.MORE})
     more = [member for member in kind.MORE if member not in arrays]
     if more:
         raise _unusable(name, f"it has no array {show(more[0])}")
@@ -105,7 +104,7 @@ def loads(data: bytes, name: str = "the model") -> Model:
             n_samples=int(arrays["n_samples"]),
             columns=tuple(arrays["columns"].tolist()),
             meta={key: value for key, value in meta.items() if key != "arrays"},
-            variances=arrays.get("variances"),
+            **{member: arrays.get(member) for member in OPTIONAL},
             **{member: arrays[member] for member in kind.MORE},
         )
     except ModelError as error:

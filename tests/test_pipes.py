@@ -376,7 +376,8 @@ def test_two_signals_are_one_wish(work: Path, plain_environment: dict[str, str])
         wait_until_it_reads(process)
         process.send_signal(signal.SIGHUP)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(SECONDS) in (129, 143)
+        # The second may come when all is cleaned up and the signal itself ends the process.
+        assert process.wait(SECONDS) in (129, 143, -signal.SIGTERM)
         assert process.stderr.read() == b""
     assert litter(work) == []
 

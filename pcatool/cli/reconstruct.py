@@ -33,6 +33,13 @@ def run(
             rich_help_panel="Model",
         ),
     ] = False,
+    fill: Annotated[
+        bool,
+        typer.Option(
+            "--fill", help="Return the original rows with only their missing cells replaced.",
+            rich_help_panel="Output",
+        ),
+    ] = False,
     table: TableOptions,
     apply: ApplyOptions,
     output: OutputOptions,
@@ -42,12 +49,14 @@ def run(
     """Come back from scores to rows in original units.
 
     Given original rows instead, it projects them and comes back: what remains of a row is what the components keep.
+    With --fill it leaves the rows as they are, and replaces their missing cells.
 
     Examples:
       pcatool reconstruct houses.npz scores.csv > approx.csv
       pcatool reconstruct digits.npz sample_data/digits.csv -k 5 --keep digit
       pcatool transform houses.npz sample_data/houses.csv |
           pcatool reconstruct houses.npz
+      pcatool reconstruct orders.npz sample_data/orders.csv --fill -o whole.csv
     """
     if source not in (None, "scores", "rows"):
         raise UsageError(f"--from {show(source)} is neither scores nor rows")
@@ -60,7 +69,7 @@ def run(
 
     speaker = Speaker(general)
     fitted = model_of(model, inputs)
-    results = applying.reconstruct(fitted, inputs or [], table, apply, source, engine, speaker, preimage)
+    results = applying.reconstruct(fitted, inputs or [], table, apply, source, engine, speaker, preimage, fill)
     applying.write(results, output, model)
     facts = apply_facts(NAME, results.model, results.tally, results.errors.mean, output.output)
     speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.errors import RefusedError
 from pcatool.linalg.blas import threads
@@ -24,7 +25,7 @@ from pcatool.solvers.base import Problem, Solution
 from pcatool.solvers.plan import Plan, make_plan
 from pcatool.solvers.rows import Rows
 
-__all__ = ["PCA"]
+__all__ = ["EM", "PCA", "Solved", "evidence"]
 
 # Variances further apart than this let the largest column speak for all.
 UNEQUAL = 1000.0
@@ -42,6 +43,11 @@ COVERED = 1e-3
 STABLER = "svd"
 
 
+# The solver of rows with missing cells, which is taken for those and cannot be asked for, and to what part of itself an
+# eigenvalue must have settled when it ends: more digits than the missing cells leave certain.
+EM = "em"
+SETTLED = 1e-3
+
 # Which solver keeps more digits than another.
 BETTER = {"covariance": "--solver tsqr", "dual": "--solver svd", "randomized": "--solver covariance or tsqr"}
 
@@ -55,9 +61,15 @@ class Solved(NamedTuple):
     choice: Choice
 
     @property
+    def sure(self) -> NDArray[np.bool_]:
+        """For each eigenvalue whether it can be relied on."""
+        values, error = self.solution.eigenvalues, self.solution.error
+        return error <= SETTLED * values if self.name == EM else vouched(values, error)
+
+    @property
     def unsure(self) -> list[int]:
         """Kept components, from 1, whose eigenvalue cannot be told from rounding; past the rank it is known to be 0."""
-        sure = vouched(self.solution.eigenvalues, self.solution.error)
+        sure = self.sure
         return [j + 1 for j in range(min(self.choice.k, self.solution.rank)) if not sure[j]]
 
     @property
@@ -167,7 +179,7 @@ class PCA:
             "center": problem.center,
             "standardize": problem.standardize,
             "ddof": problem.ddof,
-            "missing": self.options.missing,
+            "missing": self.options.policy,
             "rank": solution.rank,
             "constant_columns": len(solution.constant),
             "solver": solved.name,
@@ -181,7 +193,7 @@ class PCA:
         if self.options.weights is not None:
             meta |= {"weights": self.options.weights, "weights_kind": problem.weights}
         rule = problem.wish if isinstance(problem.wish, str) else ""
-        if SOLVERS[solved.name].seeded or (rule and RULES[split_rule(rule)[0]].seeded):
+        if solved.name not in SOLVERS or SOLVERS[solved.name].seeded or (rule and RULES[split_rule(rule)[0]].seeded):
             meta["seed"] = problem.seed
         return Model(
             mean=solution.mean,
@@ -202,7 +214,8 @@ class PCA:
             tell_constant(self.notices, problem.columns, solution.constant, "carrying no variance")
         warn_past_rank(self.notices, solution.rank, k, ": the data have", "eigenvalues and scores there")
         better = f"; {BETTER[solved.name]} keeps more digits" if solved.name in BETTER else ""
-        warn_unsure(self.notices, solved.unsure, f" by solver {solved.name}{better}")
+        if solved.name != EM:  # which has words of its own
+            warn_unsure(self.notices, solved.unsure, f" by solver {solved.name}{better}")
         self._compare_scales(problem, solution)
 
     def _compare_scales(self, problem: Problem, solution: Solution) -> None:
@@ -226,7 +239,7 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
     mean = solution.total_variance / len(solution.mean)
     epsilon = SMOOTHING * mean if options.epsilon is None else options.epsilon
     values, error = solution.eigenvalues[:k], solution.error[:k]
-    good = vouched(values, error) | (error < COVERED * epsilon)
+    good = solved.sure[:k] | (error < COVERED * epsilon)
     if not good.all():
         j = int(np.argmin(good)) + 1
         remedies = [f"-k {j - 1}"] if j > 1 else []
@@ -240,8 +253,9 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
     return epsilon
 
 
-def evidence(solution: Solution, problem: Problem, rows: Rows) -> Evidence:
+def evidence(solution: Solution, problem: Problem, rows: Rows | None = None) -> Evidence:
     """What the rules for k may look at; rows only while they are held."""
+    held = rows if rows is not None and rows.small else None
     return Evidence(
         eigenvalues=solution.eigenvalues,
         total_variance=solution.total_variance,
@@ -252,8 +266,8 @@ def evidence(solution: Solution, problem: Problem, rows: Rows) -> Evidence:
         standardized=problem.standardize,
         ddof=problem.ddof,
         seed=problem.seed,
-        rows=(lambda: fitted_rows(rows, solution)) if rows.small else None,
-        weights=(lambda: _weights(rows)) if rows.small and problem.weights else None,
+        rows=(lambda: fitted_rows(held, solution)) if held else None,
+        weights=(lambda: _weights(held)) if held and problem.weights else None,
         constant=len(solution.constant),
         whole="variance" if problem.center else "sum of squares about 0",
     )

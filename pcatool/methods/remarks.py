@@ -9,11 +9,20 @@ from pcatool.linalg.spectral import Wish
 from pcatool.notices import Notices
 from pcatool.rules.base import SPECTRAL_RULES, split_rule
 
-__all__ = ["check_rule", "span", "tell_constant", "warn_past_rank", "warn_unsure"]
+__all__ = ["check_rule", "listed_components", "span", "tell_constant", "warn_past_rank", "warn_unsure"]
+
+# Components named one by one; more are counted.
+FEW = 5
 
 
 def span(first: int, last: int) -> str:
     return f"PC{first}" if first == last else f"PC{first} to PC{last}"
+
+
+def listed_components(indices: Sequence[int]) -> str:
+    """PC2, PC5 and 3 more, of components counted from 0."""
+    shown = ", ".join(f"PC{j + 1}" for j in indices[:FEW])
+    return shown if len(indices) <= FEW else f"{shown} and {len(indices) - FEW} more"
 
 
 def tell_constant(notices: Notices, columns: Sequence[str], constant: Iterable[int], so: str) -> None:

@@ -6,15 +6,17 @@ checked without data when it is made, so nothing past this point meets a value i
 
 from __future__ import annotations
 
-from pcatool.options.applying import ApplyOptions, OutputOptions, parse_truncation
+from pcatool.options.applying import APPLY_MISSING, ApplyOptions, OutputOptions, parse_truncation
 from pcatool.options.components import ComponentsOptions
-from pcatool.options.fitting import WHITENINGS, FitOptions, parse_components
+from pcatool.options.fitting import MISSING, WHITENINGS, FitOptions, parse_components
 from pcatool.options.flags import Flag
 from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions
 from pcatool.options.tables import BLANKS, NULLS, SelectOptions, TableOptions
 
 __all__ = [
+    "APPLY_MISSING",
     "BLANKS",
+    "MISSING",
     "NULLS",
     "WHITENINGS",
     "ApplyOptions",

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 from pcatool.errors import UsageError, show
 from pcatool.options.flags import names_of, option, require
+from pcatool.options.triples import TriplesOptions
 from pcatool.registry import WRITERS
 
-__all__ = ["ApplyOptions", "OutputOptions", "parse_truncation"]
+__all__ = ["APPLY_MISSING", "ApplyOptions", "OutputOptions", "parse_truncation"]
+
+# What a row with missing cells gets where a model is applied.
+APPLY_MISSING = ("error", "mean", "project", "em", "keep")
 
 
 def parse_truncation(text: str | int | None) -> int | None:
@@ -23,7 +27,7 @@ def parse_truncation(text: str | int | None) -> int | None:
 
 
 @dataclass(frozen=True)
-class ApplyOptions:
+class ApplyOptions(TriplesOptions):
     """How a model is applied to rows."""
 
     components: int | None = option(
@@ -39,9 +43,11 @@ class ApplyOptions:
         None,
         "--missing",
         group="model",
-        help="A row with a missing cell: an error, or kept with empty cells.",
-        choices=lambda: ("error", "keep"),
-        shown_default="error; keep when the model was fitted with --missing drop",
+        metavar="HOW",
+        help="A row with missing cells: an error; the column means stand in; its least-squares scores from the cells "
+        "that are there; what the model expects of it, its noise allowed for; or kept with empty results.",
+        choices=lambda: APPLY_MISSING,
+        shown_default="as fitted: em as project (reconstruct: em), drop as keep",
     )
     keep: tuple[str, ...] = option(
         (),
@@ -57,11 +63,18 @@ class ApplyOptions:
         group="output",
         help="Add a column squared_error: what the components leave out of the row, in the units of the fit.",
     )
+    with_coverage: bool = option(
+        False,
+        "--with-coverage",
+        group="output",
+        help="Add a column coverage: the share of the components' variance in the cells of the row that are there.",
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "components", parse_truncation(self.components))
         if self.missing is not None:
-            require(self.missing, lambda: ("error", "keep"), "--missing")
+            require(self.missing, lambda: APPLY_MISSING, "--missing")
+        self.check_triples({"--keep": bool(self.keep), "--keep-all": self.keep_all})
 
 
 @dataclass(frozen=True)

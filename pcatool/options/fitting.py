@@ -10,11 +10,15 @@ from pcatool.memory import parse_size
 from pcatool.options.flags import names_of, option, require
 from pcatool.options.kernels import KernelOptions, numbered
 from pcatool.options.labels import LabelOptions
+from pcatool.options.triples import TriplesOptions
 from pcatool.registry import METHODS, RULES, SOLVERS
 
-__all__ = ["WHITENINGS", "FitOptions", "parse_components"]
+__all__ = ["MISSING", "WHITENINGS", "FitOptions", "parse_components"]
 
 WHITENINGS = ("none", "pca", "zca")
+
+# What a fit does about rows with missing cells.
+MISSING = ("error", "drop", "mean", "em")
 
 
 def parse_components(text: str | int | float) -> int | float | str:
@@ -55,7 +59,7 @@ def _check_threshold(rule: str, text: str) -> None:
 
 
 @dataclass(frozen=True)
-class FitOptions(KernelOptions, LabelOptions):
+class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
     """What is fitted, and how."""
 
     components: int | float | str = option(
@@ -105,8 +109,9 @@ class FitOptions(KernelOptions, LabelOptions):
         "error",
         "--missing",
         group="model",
-        help="A row with a missing cell: an error, or dropped.",
-        choices=lambda: ("error", "drop"),
+        help="Rows with missing cells: an error; dropped; the column's mean stands in; or the components are fitted "
+        "to the cells that are there (probabilistic PCA by EM).",
+        choices=lambda: MISSING,
     )
     weights: str | None = option(
         None, "--weights", group="model", metavar="COL", help="Column with a weight for each row; it is no feature."
@@ -138,7 +143,7 @@ class FitOptions(KernelOptions, LabelOptions):
             raise UsageError(f"--seed {self.seed} is below 0", "give a whole number from 0")
         require(self.method, names_of(METHODS), "--method")
         require(self.solver, names_of(SOLVERS, "auto"), "--solver")
-        require(self.missing, lambda: ("error", "drop"), "--missing")
+        require(self.missing, lambda: MISSING, "--missing")
         if self.ddof not in (0, 1):
             raise UsageError(f"--ddof {self.ddof} is neither 0 nor 1", "0 divides by n, 1 by n - 1")
         require(self.whiten, lambda: WHITENINGS, "--whiten")
@@ -150,12 +155,31 @@ class FitOptions(KernelOptions, LabelOptions):
         self.check_kernel(self.method)
         self.check_labels(self.method)
         self._check_method()
+        self.check_triples(
+            {
+                f"--method {self.method}": self.method != "pca",
+                "--weights": self.weights is not None,
+                "--center-rows": self.center_rows,
+                "--solver": self.solver != "auto",
+                f"--missing {self.missing}": self.missing == "drop"
+                or (self.missing != "error" and self.absent == "zero"),
+            }
+        )
+
+    @property
+    def policy(self) -> str:
+        """What is done about missing cells: with triples some always are, unless absent cells are zeros."""
+        by_em = self.triples and self.absent != "zero" and self.missing == "error"
+        return "em" if by_em else self.missing
 
     def _check_method(self) -> None:
-        """Refuse what only linear PCA has."""
+        """Refuse what only linear PCA has, and what has a way of its own."""
+        if self.missing == "em" and self.solver != "auto":
+            raise UsageError("--solver does not go with --missing em", "leave out --solver")
         if self.method == "pca":
             return
-        linear = {"--weights": self.weights is not None, "--whiten": self.whiten != "none"}
+        linear = {f"--missing {self.missing}": self.missing in ("mean", "em")}
+        linear |= {"--weights": self.weights is not None, "--whiten": self.whiten != "none"}
         linear["--solver"] = self.solver != "auto"
         linear["--no-center"] = not self.center and self.method == "supervised"
         given = [flag for flag, used in linear.items() if used]

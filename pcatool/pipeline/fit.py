@@ -15,9 +15,10 @@ from pcatool.methods.base import Labels, Supply
 from pcatool.model import Array, Model
 from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
-from pcatool.readers.rows import Tally, complete_rows
+from pcatool.readers.rows import WITH_HOLES, rows_to_fit
 from pcatool.readers.source import read_whole
 from pcatool.readers.tables import Inputs, Wanted
+from pcatool.readers.tally import Tally
 from pcatool.registry import METHODS
 from pcatool.rules.base import Evidence
 from pcatool.solvers.plan import Plan
@@ -59,9 +60,11 @@ def fit(job: Job) -> Fitted:
 
 def _fit(job: Job, inputs: Inputs) -> Fitted:
     options, tally = job.options, Tally()
+    if options.triples:
+        return _fit_triples(job, inputs, tally)
     with Threads(job.engine.threads) as pool:
         wanted, features, labels, blocks = _blocks(job, inputs, tally, pool.map)
-        method = METHODS.load(options.method)(options, job.notices)
+        method = _method(job)
         try:
             fitted = method.fit(blocks, features, supply=_supply(job, inputs, pool, labels))
         except DataError:
@@ -69,11 +72,29 @@ def _fit(job: Job, inputs: Inputs) -> Fitted:
                 raise tally.error("no complete row is left") from None
             raise
     model = fitted.model
-    if tally.incomplete:
+    if tally.incomplete and options.missing == "drop":
         job.notices.warn(f"dropped {tally.incomplete} of {tally.rows} rows for missing cells")
     if booleans := wanted.booleans.intersection(features):
         model = model.with_meta(booleans=sorted(booleans))
     return Fitted(model, tally, fitted.evidence)
+
+
+def _fit_triples(job: Job, inputs: Inputs, tally: Tally) -> Fitted:
+    """The same of a table with one line for each cell."""
+    from pcatool.pipeline.triples import table_to_fit
+
+    with Threads(job.engine.threads) as pool:
+        method, table, items = table_to_fit(job, inputs, tally, pool.map)
+        fitted = method.fit_cells(table, items, _supply(job, inputs, pool))
+    return Fitted(fitted.model.with_meta(absent=job.options.absent or "missing"), tally, fitted.evidence)
+
+
+def _method(job: Job) -> Any:
+    if job.options.missing in WITH_HOLES:
+        from pcatool.methods.incomplete import IncompletePCA
+
+        return IncompletePCA(job.options, job.notices)
+    return METHODS.load(job.options.method)(job.options, job.notices)
 
 
 class Read(NamedTuple):
@@ -88,7 +109,10 @@ class Read(NamedTuple):
 def _blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> Read:
     o = job.options
     wanted = inputs.choose(job.select, o.weights, o.label, o.label_kernel)
-    rows = complete_rows(inputs, wanted, o.missing, tally, weighted=o.weights is not None, run=run)
+    others = ", mean and em fit with them" if o.method == "pca" else ""
+    remedy = f"--missing drop leaves such rows out{others}, -x leaves a column out"
+    weighted = o.weights is not None
+    rows = rows_to_fit(inputs, wanted, o.missing, tally, weighted=weighted, remedy=remedy, run=run)
     return Read(wanted, wanted.features, _labels(wanted), recut(rows, wanted.width))
 
 
@@ -98,7 +122,7 @@ def _labels(wanted: Wanted) -> Labels | None:
     return Labels(wanted.labels, False, len(wanted.labels), list) if wanted.labels else None
 
 
-def _supply(job: Job, inputs: Inputs, pool: Threads, labels: Labels | None) -> Supply:
+def _supply(job: Job, inputs: Inputs, pool: Threads, labels: Labels | None = None) -> Supply:
     """How much memory there is, how to read the rows again, and who works on them."""
     memory = job.options.memory
     limit = parse_size(memory) if memory is not None else max(free_bytes() // 2, SMALL_JOB)
@@ -113,8 +137,13 @@ def plan_fit(job: Job) -> Plan:
     """What a fit would do and need."""
     inputs = job.open()
     with Threads(job.engine.threads) as pool:
+        if job.options.triples:
+            from pcatool.pipeline.triples import table_to_fit
+
+            by_cells, table, items = table_to_fit(job, inputs, Tally(), pool.map)
+            return by_cells.plan_cells(table, items, _supply(job, inputs, pool))
         _, features, labels, blocks = _blocks(job, inputs, Tally(), pool.map)
-        method = METHODS.load(job.options.method)(job.options, job.notices)
+        method = _method(job)
         plan: Plan = method.plan(blocks, features, supply=_supply(job, inputs, pool, labels))
     return plan
 

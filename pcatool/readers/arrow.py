@@ -9,13 +9,29 @@ import pyarrow as pa
 import pyarrow.types as pat
 from numpy.typing import NDArray
 
+from pcatool.model import Array
 from pcatool.readers.base import Column
 
-__all__ = ["bits", "column_of", "needs_sample", "numbers_of", "numpy_type", "text_array", "valid_rows"]
+__all__ = [
+    "NULL",
+    "bits",
+    "column_of",
+    "is_null",
+    "needs_sample",
+    "numbers_of",
+    "numpy_type",
+    "text_array",
+    "valid_rows",
+]
 
 # Arrow's fixed-width numbers under their numpy names.
 FIXED = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "halffloat", "float", "double")
 NUMPY_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64"}
+
+# In place of a null, a NaN of its own, the one that is NA to R: where it was copied to, it can still be told from a NaN
+# that stood in the data.
+NULL_BITS = 0x7FF8_0000_0000_07A2
+NULL = np.uint64(NULL_BITS).view(np.float64)
 
 
 def numpy_type(kind: pa.DataType) -> np.dtype[np.generic] | None:
@@ -105,9 +121,14 @@ def numbers_of(array: pa.Array) -> NDArray[np.generic]:
     if pat.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pat.is_null(array.type) or len(array) == 0:
-        return np.full(len(array), np.nan)
+        return np.full(len(array), NULL)
     valid = valid_rows(array)
-    return _slots(array) if valid is None else np.where(valid, _slots(array).astype(np.float64), np.nan)
+    return _slots(array) if valid is None else np.where(valid, _slots(array).astype(np.float64), NULL)
+
+
+def is_null(X: Array) -> NDArray[np.bool_]:
+    """Which NaN were nulls."""
+    return np.asarray(X.view(np.uint64) == NULL_BITS)
 
 
 def _slots(array: pa.Array) -> NDArray[np.generic]:

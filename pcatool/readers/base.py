@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +24,7 @@ class Column(NamedTuple):
     example: str = ""  # the first cell that is not missing
     width: int = 0  # elements of a vector
     remedy: str = ""  # dressed: the options that read it
+    null: str = "null"  # how a cell that Arrow has as null is known to the user
 
 
 class Feature(NamedTuple):
@@ -42,6 +43,9 @@ class Batch(NamedTuple):
     kept: Sequence[Any]  # columns passed through, as the writers take them
     place: Callable[[int], str]  # row of this batch -> "file, line 7"
     finite: bool  # nothing is missing, nothing infinite
+    # How often each spelling of a missing cell stood where X had a hole when it was read; {} suits where nothing is
+    # missing. Counted when asked, in the thread that asks.
+    spellings: Callable[[], Mapping[str, int]] = dict
 
 
 def rows_at_once(d: int) -> int:

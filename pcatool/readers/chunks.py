@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from pcatool.readers.cells import fill_from_text
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.exact import check_utf8, parse, rows_of
+from pcatool.readers.spellings import in_text
 from pcatool.readers.wide import WIDE, read_wide
 
 __all__ = ["ChunkParser", "CsvPart"]
@@ -142,7 +143,12 @@ class CsvPart:
 
     def batch(self) -> Batch:
         parsed = self.parser(self.chunk)
-        return Batch(parsed.X, parsed.kept, self._place, parsed.finite)
+        return Batch(parsed.X, parsed.kept, self._place, parsed.finite, partial(self._spellings, parsed.X))
+
+    def _spellings(self, X: Array) -> Mapping[str, int]:
+        parser = self.parser
+        columns = [f.column for f in parser.features]
+        return in_text(X, columns, self.chunk, parser.dialect, parser.width, parser.name)
 
     @cached_property
     def _lines(self) -> list[int]:

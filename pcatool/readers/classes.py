@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.types as pat
 from numpy.typing import NDArray
 
 from pcatool.blocks import empty_block
 from pcatool.model import Array
 from pcatool.options import NULLS
-from pcatool.readers.arrow import numbers_of
 from pcatool.readers.base import Batch, all_finite
+from pcatool.readers.words import words_of
 
 __all__ = ["Classes"]
 
@@ -64,11 +63,7 @@ class Classes:
 
     def _texts(self, column: pa.Array) -> tuple[NDArray[np.int64], list[str]]:
         """For each row which of the distinct texts it holds, -1 for a missing one."""
-        if pat.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        encoded = column.dictionary_encode()
-        words = [str(text) for text in encoded.dictionary.cast(pa.string()).to_pylist()]
-        found = np.nan_to_num(numbers_of(encoded.indices).astype(np.float64), nan=-1.0).astype(np.int64)
+        found, words = words_of(column)
         holes = [i for i, text in enumerate(words) if text.strip().lower() in self._missing]
         found[np.isin(found, holes)] = -1
         return found, words

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +17,7 @@ from pcatool.model import Array
 from pcatool.readers.arrow import column_of
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite
 from pcatool.readers.parquet import ArrowPart
+from pcatool.readers.spellings import in_numbers
 
 __all__ = ["ArrayTable", "ArrowTable", "in_memory"]
 
@@ -25,17 +29,23 @@ def in_memory(data: Any) -> ArrayTable | ArrowTable:
     if isinstance(data, pa.RecordBatch):
         return ArrowTable(pa.Table.from_batches([data]))
     if type(data).__module__.partition(".")[0] == "pandas":
-        return ArrowTable(_from_pandas(data))
+        return _from_pandas(data)
     if hasattr(data, "__arrow_c_stream__"):
         return ArrowTable(pa.table(data))
     return ArrayTable(data)
 
 
-def _from_pandas(data: Any) -> pa.Table:
+def _from_pandas(data: Any) -> ArrowTable:
     frame = (data if hasattr(data, "columns") else data.to_frame()).rename(columns=str)
     if not frame.columns.is_unique:
         raise DataError(f"two columns of the frame are called {show(frame.columns[frame.columns.duplicated()][0])}")
-    return pa.table({name: _from_series(frame[name]) for name in frame.columns})
+    nulls = ["NaN" if _writes_nan(frame[name].dtype) else "null" for name in frame.columns]
+    return ArrowTable(pa.table({name: _from_series(frame[name]) for name in frame.columns}), nulls)
+
+
+def _writes_nan(dtype: Any) -> bool:
+    """Does pandas keep a hole as NaN, not as NA?"""
+    return isinstance(getattr(dtype, "na_value", math.nan), float)
 
 
 def _from_series(series: Any) -> Any:
@@ -113,7 +123,10 @@ class ArrayPart(NamedTuple):
     first_row: int
 
     def batch(self) -> Batch:
-        return Batch(self.X, self.kept, lambda row: f"the array, row {self.first_row + row + 1}", all_finite(self.X))
+        return Batch(self.X, self.kept, self.place, all_finite(self.X), partial(in_numbers, self.X))
+
+    def place(self, row: int) -> str:
+        return f"the array, row {self.first_row + row + 1}"
 
 
 class ArrowTable(Present):
@@ -121,11 +134,12 @@ class ArrowTable(Present):
 
     nameless = False
 
-    def __init__(self, table: pa.Table) -> None:
+    def __init__(self, table: pa.Table, nulls: Iterable[str] = repeat("null")) -> None:
         self.name = "the table"
         self._table = table
         self.columns = tuple(
-            column_of(field.name, field.type, _sample(table.column(i))) for i, field in enumerate(table.schema)
+            column_of(field.name, field.type, _sample(cells))._replace(null=null)
+            for field, cells, null in zip(table.schema, table.columns, nulls, strict=False)
         )
 
     def expected_rows(self) -> int | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from pcatool.options import TableOptions
 from pcatool.readers.arrow import column_of, needs_sample
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
 from pcatool.readers.source import Opened
+from pcatool.readers.spellings import in_numbers
 from pcatool.readers.turned import Turned, columns_at_once
 from pcatool.readers.vectors import VectorLength, features_to_block
 
@@ -200,7 +202,7 @@ class TurnedPart(NamedTuple):
 
     def batch(self) -> Batch:
         X = self.turned.block(self.start)
-        return Batch(X, (), self.place, all_finite(X))
+        return Batch(X, (), self.place, all_finite(X), partial(in_numbers, X))
 
     def place(self, row: int) -> str:
         return f"{self.name}, row {self.first_row + self.start + row + 1}"
@@ -222,7 +224,11 @@ class ArrowPart(NamedTuple):
             X = features_to_block(self.arrays, self.rows, self.features, self.columns)
         except VectorLength as error:
             raise error.at(self.place(error.row)) from None
-        return Batch(X, [self.arrays[column] for column in self.kept], self.place, all_finite(X))
+        kept = [self.arrays[column] for column in self.kept]
+        return Batch(X, kept, self.place, all_finite(X), partial(self._spellings, X))
+
+    def _spellings(self, X: Array) -> Mapping[str, int]:
+        return in_numbers(X, (self.columns[f.column].null for f in self.features))
 
     def place(self, row: int) -> str:
         return f"{self.name}, row {self.first_row + row + 1}"

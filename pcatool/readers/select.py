@@ -12,7 +12,7 @@ from pcatool.options import SelectOptions
 from pcatool.readers.base import Column, Feature
 from pcatool.readers.terms import find_columns, find_elements
 
-__all__ = ["LabelColumns", "choose_features", "find_labels", "find_weights"]
+__all__ = ["LabelColumns", "choose_features", "find_labels", "find_triples", "find_weights"]
 
 
 def choose_features(
@@ -99,6 +99,30 @@ def find_weights(term: str, columns: Sequence[Column], where: str) -> int:
     if column.kind not in ("number", "empty"):
         raise DataError(f"{where}: --weights {show(column.name)} is a {column.kind} column", "name a column of numbers")
     return found[0]
+
+
+def find_triples(terms: Sequence[str], columns: Sequence[Column], where: str) -> tuple[int, int, int]:
+    """The columns of users, items and values."""
+    found = find_columns(terms, columns, where)
+    if len(found) != 3:
+        said = f"{where}: --triples {show(','.join(terms))} names {len(found)} columns"
+        raise DataError(said, "name three: user, item, value")
+    user, item, value = found
+    for i, what in ((user, "users"), (item, "items")):
+        if columns[i].kind == "vector":
+            raise DataError(f"{where}: {show(columns[i].name)} is a vector column", f"name a column of {what}")
+    column = columns[value]
+    if column.kind == "dressed":
+        raise DataError(
+            f"{where}, column {show(column.name)}: {show(column.example)} is a number but for its marks",
+            f"read it with {column.remedy}",
+        )
+    if column.kind not in ("number", "empty", "boolean"):
+        raise DataError(
+            f"{where}: column {show(column.name)} holds no numbers (first value {show(column.example)})",
+            "name the columns as user, item, value",
+        )
+    return user, item, value
 
 
 class LabelColumns(NamedTuple):

@@ -12,7 +12,7 @@ from pcatool.readers.base import Column, Feature, Table
 from pcatool.readers.classes import Classes
 from pcatool.readers.match import match_columns, match_features
 from pcatool.readers.paths import Input, resolve
-from pcatool.readers.select import choose_features, find_labels, find_weights
+from pcatool.readers.select import choose_features, find_labels, find_triples, find_weights
 from pcatool.readers.source import MODEL, Opened
 from pcatool.readers.terms import find_columns
 from pcatool.registry import READERS
@@ -115,6 +115,20 @@ class Inputs:
         texts = tuple(columns[i].name for i in found.texts)
         classes = Classes(", ".join([*taken.labels, *texts]), self._options.null_value, len(labelled))
         return taken._replace(kept=texts, classes=classes)
+
+    def choose_triples(self, terms: Sequence[str]) -> Wanted:
+        """Users and items, kept as they are, and their values."""
+        columns = self.first.profile()
+        user, item, value = find_triples(terms, columns, self.first.name)
+        feature = Feature(columns[value].name, value, boolean=columns[value].kind == "boolean")
+        self._first_features = (feature,)
+        booleans = frozenset({feature.name} if feature.boolean else ())
+        return Wanted((feature.name,), booleans, kept=(columns[user].name, columns[item].name))
+
+    @property
+    def nulls(self) -> tuple[str, ...]:
+        """Further spellings of a missing cell."""
+        return self._options.null_value
 
     def expected_rows(self) -> int | None:
         """About how many rows all inputs have: as many to the byte as the first, where they are files of its kind."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pcatool.blocks import empty_block
 from pcatool.errors import DataError, show
 from pcatool.model import Array
-from pcatool.readers.arrow import numbers_of, valid_rows
+from pcatool.readers.arrow import NULL, numbers_of, valid_rows
 from pcatool.readers.base import Column, Feature
 
 __all__ = ["VectorLength", "features_to_block"]
@@ -43,7 +43,7 @@ def features_to_block(
             vectors.setdefault(feature.column, []).append(j)
     for i, chosen in vectors.items():
         if arrays[i].null_count == rows:
-            X[:, chosen] = np.nan
+            X[:, chosen] = NULL
             continue
         elements = _index([e for j in chosen if (e := features[j].element) is not None])
         X[:, _index(chosen)] = _rows_of(arrays[i], columns[i])[:, elements]
@@ -64,7 +64,7 @@ def _rows_of(array: pa.Array, column: Column) -> NDArray[np.generic]:
     values = numbers_of(present.flatten()).reshape(len(present), column.width)
     if valid is None:
         return values
-    every = np.full((len(array), column.width), np.nan)
+    every = np.full((len(array), column.width), NULL)
     every[valid] = values
     return every
 

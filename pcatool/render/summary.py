@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from pcatool.errors import listed, show
 from pcatool.memory import size_text
 from pcatool.model import Model
-from pcatool.readers.rows import Tally
+from pcatool.readers.tally import Tally
 from pcatool.render.tables import render_table
 from pcatool.rules.compare import Verdict, agreement
 from pcatool.solvers.plan import Plan
@@ -34,8 +35,11 @@ __all__ = [
 # What only some models have, by its name in the file.
 OF_SOME = (
     "center_rows", "whiten", "epsilon", "kernel", "landmarks",
-    "labels", "label_kernel", "label_gamma", "classes", "hsic",
+    "labels", "label_kernel", "label_gamma", "classes", "hsic", "em",
 )  # fmt: skip
+
+# Columns, spellings and patterns of missing cells that are named; the others are counted.
+SHOWN = 5
 
 
 def how_fitted(model: Model) -> str:
@@ -106,17 +110,62 @@ def model_facts(model: Model) -> dict[str, Any]:
 
 
 def fit_facts(model: Model, tally: Tally, output: str) -> dict[str, Any]:
-    facts = {"command": "fit", "output": output, "rows_read": tally.rows, "rows_dropped": tally.rows - model.n_samples}
+    facts: dict[str, Any] = {"command": "fit", "output": output, "rows_read": tally.rows}
+    if tally.table is None:
+        facts["rows_dropped"] = tally.rows - model.n_samples
+    else:
+        facts["triples"] = tally.table._asdict()
+    if tally.incomplete:
+        facts["missing"] = missing_facts(tally)
     return facts | model_facts(model) | {"settings": how_fitted(model)}
 
 
 def fit_lines(facts: Mapping[str, Any]) -> list[str]:
-    dropped = f", {facts['rows_dropped']} dropped" if facts["rows_dropped"] else ""
+    dropped = f", {facts['rows_dropped']} dropped" if facts.get("rows_dropped") else ""
+    used = triples_text(facts["triples"]) if "triples" in facts else f"{counted(len(facts['columns']), 'column')} used"
     return [
-        f"{counted(facts['rows_read'], 'row')} read{dropped}; {counted(len(facts['columns']), 'column')} used; "
-        f"{facts['settings']}",
+        f"{counted(facts['rows_read'], 'row')} read{dropped}; {used}; {facts['settings']}",
+        *missing_lines(facts.get("missing")),
         *kept_lines(facts),
         f"model written to {'standard output' if facts['output'] == '-' else facts['output']}",
+    ]
+
+
+def triples_text(table: Mapping[str, int]) -> str:
+    share = table["cells"] / (table["users"] * table["items"])
+    return f"{table['cells']} cells of {table['users']} users and {table['items']} items, {share:.3g} of all"
+
+
+def missing_facts(tally: Tally) -> dict[str, Any]:
+    """What is missing: cells by column and by spelling, and which are missing together."""
+    return {
+        "cells": tally.cells.total(),
+        "share": tally.cells.total() / (tally.rows * len(tally.names)),
+        "rows": tally.incomplete,
+        "columns": {name: {"cells": n, "share": n / tally.rows} for name, n in tally.cells.most_common()},
+        "spellings": dict(tally.spellings.most_common()),
+        "patterns": len(tally.patterns),
+        "more_patterns": tally.more_patterns,
+        "commonest_patterns": [{"columns": names, "rows": rows} for names, rows in tally.commonest(SHOWN)],
+    }
+
+
+def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
+    """The same in words."""
+    if facts is None:
+        return []
+    spelled = ", ".join(f"{n} {show(text) if text else 'empty'}" for text, n in facts["spellings"].items())
+    by_column = facts["columns"].items()
+    columns = ", ".join(f"{show(name)} {n['share']:.1%}" for name, n in list(by_column)[:SHOWN])
+    more = f", and {len(by_column) - SHOWN} more columns" if len(by_column) > SHOWN else ""
+    shared = [p for p in facts["commonest_patterns"] if p["rows"] > 1]
+    patterns = "; ".join(f"{listed(p['columns'], SHOWN)} in {p['rows']} rows" for p in shared) or "each in one row"
+    some = "more than " if facts["more_patterns"] else ""
+    cells, rows = counted(facts["cells"], "cell"), counted(facts["rows"], "row")
+    return [
+        f"{cells} missing ({facts['share']:.2%}) in {rows}: {spelled}",
+        f"missing by column: {columns}{more}",
+        f"{some}{counted(facts['patterns'], 'pattern')} of missing cells: {patterns}",
     ]
 
 
@@ -127,7 +176,19 @@ def kept_lines(facts: Mapping[str, Any]) -> list[str]:
         f"solver {facts['solver']}: {facts['reason']}; {rank_text(facts)}",
         f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the {of_what} "
         f"({facts['choice']})",
-        *certificate_lines(facts["certificate"] or {}),
+        *(em_lines(facts) if "em" in facts else []),
+        *certificate_lines(facts["certificate"] or {}, settled="em" in facts),
+    ]
+
+
+def em_lines(facts: Mapping[str, Any]) -> list[str]:
+    """How EM went."""
+    em = facts["em"]
+    how = "has converged" if em["converged"] else "has NOT converged"
+    moves = max(error or 0.0 for error in facts["certificate"]["relative_error"])
+    return [
+        f"EM {how} in {counted(em['steps'], 'step')}: log-likelihood {em['log_likelihood'][-1]:.10g}, noise variance "
+        f"{em['noise_variance']:.6g}, eigenvalues stand to {moves:.1e} of themselves"
     ]
 
 
@@ -149,13 +210,13 @@ def whole(method: str | None, centered: bool) -> str:
     return "variance" if centered else "sum of squares about 0"
 
 
-def certificate_lines(certificate: Mapping[str, Any]) -> list[str]:
-    """The certificate in words; nothing of what a model does not carry."""
+def certificate_lines(certificate: Mapping[str, Any], *, settled: bool = False) -> list[str]:
+    """The certificate in words; nothing of what a model does not carry, nor of rounding where steps decide."""
     named = {"eigen_residual": "eigen-residual", "orthonormality": "|B^T B - I|", "trace_closure": "trace closes to"}
     proofs = [f"{text} {certificate[key]:.1e}" for key, text in named.items() if certificate.get(key) is not None]
     lines = [", ".join(proofs)] if proofs else []
     sure = certificate.get("vouched")
-    if sure is not None:
+    if sure is not None and not settled:
         bounds = [e for e, good in zip(certificate["relative_error"], sure, strict=True) if good]
         unsure = [f"PC{j}" for j, good in enumerate(sure, 1) if not good]
         if bounds:
@@ -182,6 +243,7 @@ def apply_facts(command: str, model: Model, tally: Tally, error: float | None, o
         "output": output or "-",
         "rows_read": tally.rows,
         "rows_incomplete": tally.incomplete,
+        "rows_left_empty": tally.left_empty,
         "components": model.k,
         "ddof": model.ddof,
     }
@@ -191,9 +253,8 @@ def apply_facts(command: str, model: Model, tally: Tally, error: float | None, o
 
 
 def apply_lines(facts: Mapping[str, Any]) -> list[str]:
-    incomplete = (
-        f", {facts['rows_incomplete']} of them left empty for missing cells" if facts["rows_incomplete"] else ""
-    )
+    incomplete = f", {facts['rows_incomplete']} of them with missing cells" if facts["rows_incomplete"] else ""
+    incomplete += f", {facts['rows_left_empty']} left empty for it" if facts["rows_left_empty"] else ""
     lines = [f"{facts['rows_read']} rows read and written{incomplete}; {counted(facts['components'], 'component')}"]
     if "mean_squared_error" in facts:
         lines.append(f"mean squared error {facts['mean_squared_error']!r} in the units of the fit")

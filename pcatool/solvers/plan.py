@@ -11,7 +11,7 @@ from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Estimate, Problem, Solver
 from pcatool.solvers.rows import WAITING_BYTES
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["Plan", "make_plan", "plan_of"]
 
 # The program, Arrow and numpy themselves, before any data.
 PROGRAM = 100 << 20
@@ -42,7 +42,7 @@ class Plan(NamedTuple):
         other = f"--solver {fitting[0]} would fit" if fitting else "use fewer columns (-c, -x)"
         if fitting[:1] == ["randomized"]:
             other += ", with a small number for -k"
-        if _peak(self.solver, problem, self.rows, 1) <= limit:
+        if _peak(_estimate(self.solver, problem, self.rows), problem, self.rows, 1) <= limit:
             other = "--threads 1 would fit"
         size = f"{self.rows} x {self.columns}" if self.rows is not None else f"{self.columns} columns"
         raise RefusedError(
@@ -57,18 +57,21 @@ class Plan(NamedTuple):
             return False
         if name in ("svd", "dual") and self.rows is None:
             return False
-        return _peak(name, problem, self.rows, self.threads) <= limit
+        return _peak(_estimate(name, problem, self.rows), problem, self.rows, self.threads) <= limit
 
 
 def make_plan(name: str, reason: str, problem: Problem, rows: int | None, threads: int) -> Plan:
     """The plan for a solver; `rows` as known or expected."""
-    passes = _estimate(name, problem, rows).passes
-    return Plan(name, reason, rows, problem.d, passes, _peak(name, problem, rows, threads), threads)
+    return plan_of(name, reason, _estimate(name, problem, rows), problem, rows, threads)
 
 
-def _peak(name: str, problem: Problem, rows: int | None, threads: int) -> int:
+def plan_of(name: str, reason: str, need: Estimate, problem: Problem, rows: int | None, threads: int) -> Plan:
+    """The plan for what needs so much."""
+    return Plan(name, reason, rows, problem.d, need.passes, _peak(need, problem, rows, threads), threads)
+
+
+def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int) -> int:
     """The program, blocks in hand, results that wait, and the solver itself."""
-    need = _estimate(name, problem, rows)
     height = block_rows(problem.d) if rows is None else min(rows, block_rows(problem.d))
     in_hand = threads * FORMS * 8 * height * problem.d
     waiting = min((threads + 1) * need.result, max(WAITING_BYTES, need.result)) if threads > 1 else need.result

@@ -30,7 +30,7 @@ from pcatool.solvers.base import (
 from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.rows import Rows
 
-__all__ = ["Randomized"]
+__all__ = ["Randomized", "by_products", "krylov_bytes"]
 
 # Directions carried beyond those asked for: the gap to the last of them sets the speed of convergence.
 EXTRA = 10
@@ -51,11 +51,15 @@ MOST_PASSES = 60
 START = 32
 
 
+def krylov_bytes(d: int, k: int) -> int:
+    return 8 * d * (k + EXTRA) * (2 * DEEP + 4)
+
+
 class Randomized:
     """Seeded block Krylov iteration with its own stopping test."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        return Estimate("2 and a few more", 8 * d * (k + EXTRA) * (2 * DEEP + 4) + (48 << 20))
+        return Estimate("2 and a few more", krylov_bytes(d, k) + (48 << 20))
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         k = problem.wish if isinstance(problem.wish, int) else problem.d
@@ -66,29 +70,38 @@ class Randomized:
 
     def _solve(self, rows: Rows, problem: Problem) -> Solution:
         centre, squares = _column_moments(rows)
-        divisor = problem.divisor(centre)
-        safe = divisor if divisor > 0 else 1.0
-        constant = ~centre.varies
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            variances = squares / safe
-            sigma = scale_of(variances, constant, problem)
-            mean = centre.mean if problem.center else np.zeros(problem.d)
-            about = variances if problem.center else variances + centre.mean**2 * (centre.weight / safe)
-            total = float(np.sum(about / sigma**2))
-        check_solvable(problem, centre.rows, divisor, constant, variances, total)
 
-        def apply(V: Array) -> Array:
+        def product(V: Array, sigma: Array) -> Array:
             def of_block(X: Array, w: Array | None) -> Array:
                 # Through the origin, since the mean as one double has lost what a small spread far out needs.
                 Y = ((X - centre.origin) - (centre.high + centre.low) if problem.center else X) / sigma
                 return np.asarray(Y.T @ (Y @ V if w is None else w[:, None] * (Y @ V)))
 
-            return sum(rows.map(of_block, size=V.nbytes), np.zeros_like(V)) / safe
+            return sum(rows.map(of_block, size=V.nbytes), np.zeros_like(V))
 
-        most = min(centre.rows - problem.center, problem.d)
-        # To unit trace: squares of residuals must neither overflow nor underflow.
-        space = _leading(lambda V: apply(V) / total, problem, most).times(total)
-        return _solution(centre, mean, sigma, variances, total, space, problem, apply)
+        return by_products(centre, squares, product, problem)
+
+
+def by_products(centre: Centre, squares: Array, product: Callable[[Array, Array], Array], problem: Problem) -> Solution:
+    """From the columns' squares about their mean, and `product`, (V, sigma) -> Y^T Y V for the rows Y over sigma."""
+    divisor = problem.divisor(centre)
+    safe = divisor if divisor > 0 else 1.0
+    constant = ~centre.varies
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        variances = squares / safe
+        sigma = scale_of(variances, constant, problem)
+        mean = centre.mean if problem.center else np.zeros(problem.d)
+        about = variances if problem.center else variances + centre.mean**2 * (centre.weight / safe)
+        total = float(np.sum(about / sigma**2))
+    check_solvable(problem, centre.rows, divisor, constant, variances, total)
+
+    def apply(V: Array) -> Array:
+        return product(V, sigma) / safe
+
+    most = min(centre.rows - problem.center, problem.d)
+    # To unit trace: squares of residuals must neither overflow nor underflow.
+    space = _leading(lambda V: apply(V) / total, problem, most).times(total)
+    return _solution(centre, mean, sigma, variances, total, space, problem, apply)
 
 
 class Ritz(NamedTuple):

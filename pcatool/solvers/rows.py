@@ -66,7 +66,7 @@ class Rows:
         self.complete = True  # all rows are held
         for block in self._rest:
             if self._first is None:
-                self._first = self._split(block)[0][0].copy()
+                self._first = _first_cells(self._split(block)[0])
             self._store.add(block)
             self._check(self._store.bytes, self._store.rows)
             if self._store.bytes > SMALL_BYTES and self._store.rows > hold_rows:
@@ -86,10 +86,22 @@ class Rows:
 
     @property
     def origin(self) -> Array:
-        """The first row."""
+        """The first row; a hole in it takes the next cell of its column in the first block, NaN if there is none."""
         if self._first is None:
             raise nothing_to_fit()
         return self._first
+
+    def fill(self, values: Array) -> None:
+        """From now on hand out `values` (d,) in the holes of each column."""
+        before = self._prepare
+
+        def prepare(X: Array) -> Array:
+            X = X if before is None else before(X)
+            holes = np.isnan(X)
+            return np.where(holes, values, X) if holes.any() else X
+
+        self._prepare = prepare
+        self._first = np.where(np.isnan(self.origin), values, self.origin)
 
     def several_passes(self) -> None:
         """Ask, before the first pass, to be able to iterate more than once."""
@@ -156,6 +168,12 @@ class Rows:
             X[at - len(block) : at] = block
             at -= len(block)
         return self._split(X)
+
+
+def _first_cells(X: Array) -> Array:
+    if not np.isnan(X[0]).any():
+        return np.array(X[0])
+    return np.asarray(X[(~np.isnan(X)).argmax(axis=0), np.arange(X.shape[1])])
 
 
 def nothing_to_fit() -> DataError:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from pcatool.blocks import recut
 from pcatool.holes.em import Fitted, fit_em
 from pcatool.holes.projection import project_with_holes
+from pcatool.linalg.sparse import SparseRows
 from pcatool.solvers.base import Problem
 from pcatool.solvers.rows import Rows
 
-__all__ = ["Array", "Made", "angle", "filled", "fit", "made", "problem_of", "punched", "rows_of"]
+__all__ = ["Array", "Made", "angle", "cells_of", "filled", "fit", "made", "problem_of", "punched", "rows_of"]
 
 Array = NDArray[np.float64]
 
@@ -47,6 +48,13 @@ def problem_of(d: int, **settings: Any) -> Problem:
 def rows_of(X: Array, weights: Array | None = None, **supply: Any) -> Rows:
     table = X if weights is None else np.column_stack([X, weights])
     return Rows(recut([table], table.shape[1]), weighted=weights is not None, **supply)
+
+
+def cells_of(X: Array, seed: int) -> SparseRows:
+    """The cells of X that are not NaN, as they come in some order."""
+    rows, columns = np.nonzero(~np.isnan(X))
+    order = np.random.default_rng(seed).permutation(len(rows))
+    return SparseRows.of(rows[order], columns[order], X[rows, columns][order], *X.shape)
 
 
 def fit(

@@ -13,8 +13,9 @@ from holes.made import Array, angle, filled, fit, made, problem_of, punched, row
 from pcatool.blocks import recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, PcatoolError, RefusedError
-from pcatool.holes import em
-from pcatool.holes.em import Fitted, as_solution, closed_form, estimate, fit_em, fit_share, take_census
+from pcatool.holes import census, climb, em, start
+from pcatool.holes.census import take_census
+from pcatool.holes.em import Fitted, as_solution, closed_form, estimate, fit_em, fit_share
 from pcatool.linalg.certificate import certify
 from pcatool.model import Model
 from pcatool.solvers import rows as solver_rows
@@ -307,8 +308,8 @@ def test_a_weight_is_as_many_rows(holes: float, settings: dict[str, Any], full: 
 
 def test_a_start_for_wide_rows_leads_to_the_same(holed: Array, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = fit(holed, 3, gain=TIGHT)
-    monkeypatch.setattr(em, "WHOLE", 4)
-    monkeypatch.setattr(em, "EXTRA", 1)
+    monkeypatch.setattr(start, "WHOLE", 4)
+    monkeypatch.setattr(start, "EXTRA", 1)
     for seed in range(3):
         same_model(fit(holed, 3, gain=TIGHT, seed=seed), plain)
 
@@ -375,7 +376,7 @@ def test_what_is_counted(holed: Array) -> None:
 
 
 def test_patterns_are_counted_to_a_bound(holed: Array, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(em, "MOST_PATTERNS", 5)
+    monkeypatch.setattr(census, "MOST_PATTERNS", 5)
     assert fit(holed, 2).patterns == 5
 
 
@@ -543,7 +544,7 @@ def test_cells_that_determine_nothing_are_refused(holed: Array, monkeypatch: pyt
     def fails(*_: Any) -> Any:
         raise np.linalg.LinAlgError("Singular matrix")
 
-    monkeypatch.setattr(em, "_maximised", fails)
+    monkeypatch.setattr(em, "maximised", fails)
     with pytest.raises(RefusedError, match=r"the cells that are there do not determine 3 components; use a smaller -k"):
         fit(holed, 3)
 
@@ -554,7 +555,7 @@ def test_a_leap_that_cannot_be_worked_out_is_not_taken(holed: Array, monkeypatch
     def impossible(*_: Any) -> None:
         return None
 
-    monkeypatch.setattr(em, "_if_possible", impossible)
+    monkeypatch.setattr(climb, "_if_possible", impossible)
     slow = fit(holed, 3, gain=TIGHT)
     same_model(slow, plain, CONVERGED)
     assert slow.iterations > plain.iterations

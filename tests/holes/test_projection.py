@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from holes.made import Array, punched
+from holes.made import Array, cells_of, punched
 from pcatool.holes import projection as holes
-from pcatool.holes.projection import OPEN, coverage, fill, hole_keys, project_with_holes, same_holes
+from pcatool.holes.patterns import hole_keys, same_holes
+from pcatool.holes.projection import OPEN, coverage, coverage_of_cells, fill, project_cells, project_with_holes
 
 # Two ways to solve small problems whose condition is below a thousand.
 SOLVED = 1e-11
@@ -139,9 +140,9 @@ def test_same_bits_in_slabs_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_patterns_that_share_a_key_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    B, Y = basis(30, 4), rows(100, 30)
+    B, Y = basis(30, 4), np.vstack([rows(100, 30), rows(20, 30, 0.0)])
     right = project_with_holes(Y, B).tobytes()
-    monkeypatch.setattr(holes, "hole_keys", lambda observed: np.zeros(len(observed), dtype=np.uint64))
+    monkeypatch.setattr(holes, "column_keys", lambda d: np.zeros(d, dtype=np.uint64))
     assert project_with_holes(Y, B).tobytes() == right
 
 
@@ -152,6 +153,16 @@ def test_patterns_are_found(d: int) -> None:
     first, group = same_holes(observed)
     assert np.array_equal(observed[first[group]], observed)
     assert len(first) == len(np.unique(observed, axis=0)) == len(np.unique(hole_keys(observed)))
+
+
+@every_shape
+@pytest.mark.parametrize("posterior", [False, True])
+def test_same_bits_in_compressed_form(d: int, k: int, posterior: bool) -> None:
+    B, Y = basis(d, k), np.vstack([rows(60, d, 0.8), rows(30, d, 0.0), rows(30, d, 0.05)])
+    more = {"variances": np.linspace(3, 1, k), "noise": 0.3} if posterior else {}
+    cells, values = cells_of(Y, 0), np.linspace(3, 1, k)
+    assert project_cells(cells, B, **more).tobytes() == project_with_holes(Y, B, **more).tobytes()
+    assert coverage_of_cells(cells, B, values).tobytes() == coverage(np.isnan(Y), B, values).tobytes()
 
 
 # --- coverage and fills ---

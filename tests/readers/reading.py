@@ -18,8 +18,9 @@ from pcatool.errors import DataError
 from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
-from pcatool.readers.rows import Tally, checked_batches
+from pcatool.readers.rows import checked_batches
 from pcatool.readers.tables import Inputs, Wanted
+from pcatool.readers.tally import Tally
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from pcatool.errors import DataError, UsageError
 from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
-from pcatool.readers.rows import Tally, checked_batches
+from pcatool.readers.rows import checked_batches
 from pcatool.readers.tables import Inputs
+from pcatool.readers.tally import Tally
 from readers.reading import same_bits
 
 NAN = math.nan

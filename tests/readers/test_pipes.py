@@ -15,8 +15,9 @@ import pytest
 
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
-from pcatool.readers.rows import Tally, checked_batches
+from pcatool.readers.rows import checked_batches
 from pcatool.readers.tables import Inputs, Wanted
+from pcatool.readers.tally import Tally
 
 LONG_ENOUGH = 20
 

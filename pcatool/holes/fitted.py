@@ -1,0 +1,152 @@
+"""What a fit to rows with holes comes to, and how it stands as the solution of a solver."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.holes.census import Census
+from pcatool.holes.climb import Climbed
+from pcatool.holes.step import LEAST_NOISE, LOG_2_PI, Parameters
+from pcatool.holes.units import Units, fewer, variances_of
+from pcatool.linalg.signs import fix_signs
+from pcatool.linalg.spectral import backward
+from pcatool.model import Array
+from pcatool.solvers.base import Problem, Solution
+
+__all__ = ["Fitted", "as_solution", "closed_form", "in_units_of_fit"]
+
+
+class Fitted(NamedTuple):
+    """The model; variances and the log-likelihood are in the units of the fit."""
+
+    mean: Array  # (d,)
+    std: Array  # (d,)
+    basis: Array  # (d, k) orthonormal
+    eigenvalues: Array  # (d,) of W W^T + sigma^2 I: descending, sigma^2 past the components
+    noise_variance: float  # sigma^2
+    log_likelihood: tuple[float, ...]  # of the observed cells, as it rose
+    iterations: int  # EM steps, each of them a pass
+    converged: bool
+    certainty: Array  # (k,) share of each component's variance that the cells tell, the mean of all rows
+    exact: bool  # the components explain every cell: the noise is 0, or where it is kept from falling to 0
+    error: Array  # (d,) of the eigenvalues: the most that one of them moved by last
+    variances: Array  # (d,) of the observed cells, about their mean
+    census: Census
+
+    @property
+    def rows(self) -> int:
+        return self.census.rows
+
+    @property
+    def empty_rows(self) -> int:
+        return self.census.empty
+
+    @property
+    def missing(self) -> NDArray[np.int64]:
+        """Cells missing in each column, (d,), those of empty rows too."""
+        return self.census.missing
+
+    @property
+    def patterns(self) -> int:
+        """Different patterns of holes, none at all among them; counted to MOST_PATTERNS."""
+        return len(self.census.keys)
+
+    @property
+    def constant(self) -> tuple[int, ...]:
+        """Columns whose observed cells are all equal."""
+        return tuple(np.flatnonzero(~self.census.varies).tolist())
+
+    @property
+    def total_variance(self) -> float:
+        return float(self.eigenvalues.sum())
+
+
+def closed_form(solution: Solution, census: Census, k: int, problem: Problem) -> Fitted:
+    """The optimum where nothing is missing: PCA, with the mean of the discarded eigenvalues as noise."""
+    kept, lost = solution.eigenvalues[:k], solution.eigenvalues[k:]
+    noise = float(lost.sum()) / (problem.d - k) if k < problem.d else 0.0
+    model = np.concatenate([kept, np.full(problem.d - k, noise)])
+    return Fitted(
+        mean=solution.mean,
+        std=solution.std,
+        basis=fix_signs(solution.leading(k)),
+        eigenvalues=model,
+        noise_variance=noise,
+        log_likelihood=(_log_likelihood(model, census, problem),),
+        iterations=0,
+        converged=True,
+        certainty=1 - np.divide(noise, kept, out=np.ones(k), where=kept > 0),
+        exact=noise == 0,
+        error=np.append(solution.error[:k], np.full(problem.d - k, float(solution.error.max()))),
+        variances=solution.variances,
+        census=census,
+    )
+
+
+def _log_likelihood(model: Array, census: Census, problem: Problem) -> float:
+    """-n/2 (d log 2 pi + log |C| + tr C^-1 S), where C^-1 S has trace d."""
+    if model[-1] <= 0:
+        return math.inf
+    d = len(model)
+    return -0.5 * census.weight * (d * LOG_2_PI + float(np.log(model * fewer(census, problem)).sum()) + d)
+
+
+def in_units_of_fit(climbed: Climbed, units: Units, census: Census, problem: Problem, k: int) -> Fitted:
+    """The end of a climb."""
+    at = climbed.end.at
+    turn = np.linalg.svd(at.W, full_matrices=False)[2]
+    told = 1 - np.diagonal(turn @ climbed.end.doubt @ turn.T)
+    # With as many components as columns, the last of them is what noise says of the direction that W leaves out.
+    axes = np.linalg.svd(at.W, full_matrices=k > at.W.shape[1])[0]
+    values = _eigenvalues(at)
+    # One of them may happen to stand still for a moment; all of them do so at the end only.
+    moved = float(np.abs(values - _eigenvalues(climbed.before)).max()) + backward(problem.d, values[0])
+    scale = units.unit**2 / fewer(census, problem)
+    shift = float(census.weights.sum()) * math.log(units.unit)
+    return Fitted(
+        mean=units.origin + (units.shift + units.std * units.unit * at.mu),
+        std=units.std,
+        basis=fix_signs(axes[:, :k]),
+        eigenvalues=values * scale,
+        noise_variance=at.noise * scale,
+        log_likelihood=tuple(value - shift for value in climbed.log_likelihood),
+        iterations=climbed.steps,
+        converged=climbed.converged,
+        certainty=np.append(told, np.zeros(k - len(told))),
+        exact=at.noise < 2 * LEAST_NOISE,
+        error=np.full(problem.d, moved * scale),
+        variances=variances_of(census, problem),
+        census=census,
+    )
+
+
+def _eigenvalues(at: Parameters) -> Array:
+    """Of W W^T + sigma^2 I, (d,) descending."""
+    s = np.linalg.svd(at.W, compute_uv=False)
+    return np.concatenate([s * s, np.zeros(len(at.W) - len(s))]) + at.noise
+
+
+def as_solution(fitted: Fitted, problem: Problem) -> Solution:
+    """The fitted covariance, U (Lambda - sigma^2 I) U^T + sigma^2 I, as a solver gives that of the rows."""
+    U, noise = fitted.basis, fitted.noise_variance
+    signal = fitted.eigenvalues[: U.shape[1]] - noise
+    census = fitted.census
+    return Solution(
+        n=census.rows,
+        mean=fitted.mean,
+        std=fitted.std,
+        eigenvalues=fitted.eigenvalues,
+        error=fitted.error,
+        leading=lambda count: U[:, :count],
+        total_variance=fitted.total_variance,
+        rank=int(np.count_nonzero(fitted.eigenvalues > LEAST_NOISE * fitted.eigenvalues[0])),
+        route="em",
+        constant=fitted.constant,
+        variances=fitted.variances,
+        apply=lambda V: U @ (signal[:, None] * (U.T @ V)) + noise * V,
+        counted=problem.counted(census.rows, census.weight),
+    )

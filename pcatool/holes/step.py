@@ -1,0 +1,133 @@
+"""One step of EM: the posterior of z from the observed cells of each row, and the parameters that fit it best.
+
+Many small matrices are worked on together, (k, k, u) with the last index along the rows, entry by entry: of ten
+components that is five times as fast as LAPACK one by one. The sums over rows are taken by `dense` and `cells`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.holes.patterns import Index
+from pcatool.model import Array
+
+__all__ = ["LEAST_NOISE", "LOG_2_PI", "Parameters", "Posterior", "Sums", "maximised", "pairs", "square"]
+
+# The noise is kept above this part of the mean variance. Cells that W explains exactly would drive it to 0; and the
+# posterior of a row with fewer cells than components has the inverse as its condition: six digits are left.
+LEAST_NOISE = 1e-10
+
+LOG_2_PI = math.log(2 * math.pi)
+
+
+class Parameters(NamedTuple):
+    W: Array  # (d, k)
+    mu: Array  # (d,)
+    noise: float  # sigma^2
+
+
+class Sums(NamedTuple):
+    """What a step needs of all rows. m is k and one more for the mean; pairs of m stand as in the upper triangle."""
+
+    log_likelihood: float
+    squares: Array  # (d, m (m + 1) / 2) of each column the sum of E[z z^T] over the rows that have it
+    products: Array  # (d, m) sum of x E[z]
+    residual: float  # sum of squares of x - W E[z] - mu
+    doubt: Array  # (k (k + 1) / 2,) sum of Cov z
+    latent: Array  # (m (m + 1) / 2,) sum of E[z z^T] over all rows
+
+    def merge(self, other: Sums) -> Sums:
+        """Of these rows and the others."""
+        return Sums(*map(operator.add, self, other))
+
+
+class Posterior(NamedTuple):
+    """Of z, for u patterns of observed cells."""
+
+    root: Array  # (k, k, u) lower triangles R with R^T R = (W_o^T W_o + sigma^2 I)^-1
+    covariance: Array  # (k (k + 1) / 2, u)
+    log_det: Array  # (u,) log |C_o|
+
+    @classmethod
+    def of(cls, sums: Array, cells: NDArray[Any], k: int, noise: float) -> Posterior:
+        """From the sums over observed cells of the pairs of W, (u, k (k + 1) / 2), and how many these are, (u,).
+
+        R is the inverse of a Cholesky factor: where cells are fewer than components, twice as many digits are left to
+        the scores as by the inverse itself.
+        """
+        L = _cholesky(square(sums.T, k) + noise * np.eye(k)[:, :, None])
+        log_det = 2 * np.log(np.einsum("iiu->iu", L)).sum(axis=0) + (cells - k) * math.log(noise)
+        R = _inverse(L)
+        C = np.empty_like(R)
+        for i in range(k):
+            C[i, i:] = noise * np.einsum("lu,lju->ju", R[i:, i], R[i:, i:])
+        return cls(R, C[np.triu_indices(k)], log_det)
+
+    def scores(self, B: Array, group: slice | Index = slice(None)) -> Array:
+        """E[z] (k, h) of rows with B = W_o^T (x - mu) (k, h); `group` tells the pattern of each."""
+        R = self.root[:, :, group]
+        return np.asarray(np.einsum("jih,jh->ih", R, np.einsum("jih,ih->jh", R, B)))
+
+
+def _cholesky(S: Array) -> Array:
+    """L with L L^T = S, in the lower triangles; S is used up."""
+    for j in range(len(S)):
+        if not np.all(S[j, j] > 0):
+            raise np.linalg.LinAlgError("not positive definite")
+        S[j:, j] /= np.sqrt(S[j, j])
+        S[j + 1 :, j + 1 :] -= S[j + 1 :, None, j] * S[None, j + 1 :, j]
+    return S
+
+
+def _inverse(L: Array) -> Array:
+    """Of lower triangles."""
+    R = np.zeros_like(L)
+    for i in range(len(L)):
+        R[i, i] = 1.0 / L[i, i]
+        R[i, :i] = -np.einsum("ju,jcu->cu", L[i, :i], R[:i, :i]) * R[i, i]
+    return R
+
+
+def pairs(Z: Array) -> Array:
+    """The products z_i z_j with i <= j of each column of Z (m, h), (m (m + 1) / 2, h)."""
+    i, j = np.triu_indices(len(Z))
+    return np.asarray(Z[i] * Z[j])
+
+
+def square(upper: Array, m: int) -> Array:
+    """Symmetric matrices (m, m, ...) from their upper triangles (m (m + 1) / 2, ...)."""
+    i, j = np.triu_indices(m)
+    S = np.empty((m, m, *upper.shape[1:]))
+    S[i, j] = S[j, i] = upper
+    return S
+
+
+def maximised(sums: Sums, at: Parameters, cells: float, weight: float, center: bool) -> Parameters:
+    """The parameters that fit the expected sums best."""
+    d, k = at.W.shape
+    m = k + center
+    A = np.moveaxis(square(sums.squares.T, m), -1, 0)
+    old = np.hstack([at.W, np.zeros((d, 1))]) if center else at.W  # the sums are about mu
+    slope = sums.products - np.einsum("dij,dj->di", A, old)
+    move = np.linalg.solve(A, slope[:, :, None])[:, :, 0]
+    # The expected squares at the old parameters, less what the move takes off: no large sums cancel.
+    spread = at.noise * (weight * k - float(np.trace(square(sums.doubt, k))))  # sum of tr(W_o^T W_o Cov z)
+    squares = sums.residual + spread - float(np.einsum("ij,ij->", move, slope))
+    W, mu = at.W + move[:, :k], at.mu + move[:, k] if center else at.mu
+    return _folded(Parameters(W, mu, max(squares / cells, LEAST_NOISE)), square(sums.latent / weight, m), k)
+
+
+def _folded(at: Parameters, latent: Array, k: int) -> Parameters:
+    """The same model with mean 0 and covariance I of z again, after these had been let free.
+
+    The symmetric root turns W as little as can be, so that steps can be extrapolated.
+    """
+    mean = latent[:k, k] if len(latent) > k else np.zeros(k)
+    values, vectors = np.linalg.eigh(latent[:k, :k] - np.outer(mean, mean))
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return Parameters(at.W @ root, at.mu + at.W @ mean, at.noise)

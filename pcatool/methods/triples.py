@@ -1,0 +1,69 @@
+"""Linear PCA of tables of which only some cells are given, one by one; memory follows these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pcatool.blocks import block_rows
+from pcatool.errors import UsageError
+from pcatool.holes.census import take_census
+from pcatool.holes.em import estimate
+from pcatool.linalg.blas import threads
+from pcatool.linalg.sparse import SparseRows
+from pcatool.methods.base import Fit, Supply
+from pcatool.methods.incomplete import IncompletePCA
+from pcatool.methods.pca import EM, Solved, evidence
+from pcatool.model import Array
+from pcatool.rules.base import decide
+from pcatool.solvers.base import Problem
+from pcatool.solvers.plan import Plan, plan_of
+from pcatool.solvers.sparse import choose_sparse, estimate_sparse, solve_sparse
+
+__all__ = ["TriplesPCA"]
+
+
+class TriplesPCA(IncompletePCA):
+    """Cells in, model out; where every cell is given it is PCA of the table, bit for bit."""
+
+    def fit_cells(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Fit:
+        if len(table.values) == table.n * table.d:
+            again = supply._replace(reread=lambda: _blocks(table), expected=lambda: table.n)
+            return self.fit(_blocks(table), columns, supply=again)
+        problem, plan = self.problem(columns, table.n), self.plan_cells(table, columns, supply)
+        if supply.limit is not None:
+            plan.check(supply.limit, problem)
+        with threads(1):
+            if plan.solver == EM:
+                return self._fitted(table, problem, take_census(table, problem))
+            return self._solved(table, problem, plan)
+
+    def plan_cells(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Plan:
+        """What would be done."""
+        problem = self.problem(columns, table.n)
+        cells, wish = len(table.values), problem.wish
+        k = wish if isinstance(wish, int) else min(32, problem.d)
+        if self.options.policy == EM:
+            if not isinstance(wish, int):
+                what = f"with most cells missing, components are fitted to a number, not to -k {wish}"
+                raise UsageError(what, "give one, such as -k 10")
+            need = estimate(problem.d, k, cells, table.n)
+            return plan_of(EM, "cells are missing", need, problem, table.n, supply.threads)
+        name, reason = choose_sparse(problem, table.n)
+        return plan_of(name, reason, estimate_sparse(problem, table.n, cells, k), problem, table.n, supply.threads)
+
+    def _solved(self, table: SparseRows, problem: Problem, plan: Plan) -> Fit:
+        filled = self.options.policy == "mean"
+        solution = solve_sparse(table, problem, "mean" if filled else "zero")
+        solved = Solved(plan.solver, plan.reason, solution, decide(problem.wish, evidence(solution, problem)))
+        if filled:
+            about = table.about()
+            return self._with_means(problem, solved, about.origin + about.shift, about.cells / table.n)
+        self._remark(problem, solved)
+        return Fit(self._model(problem, solved), evidence(solution, problem))
+
+
+def _blocks(table: SparseRows) -> Iterator[Array]:
+    height = block_rows(table.d)
+    return (table.dense(at, min(at + height, table.n), np.nan) for at in range(0, table.n, height))

@@ -1,0 +1,71 @@
+"""Tables with one line for each cell, on their way to a fit, and to a model that is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from pcatool.blocks import Runner, block_rows
+from pcatool.errors import DataError, UsageError, listed, show
+from pcatool.linalg.sparse import SparseRows
+from pcatool.methods.triples import TriplesPCA
+from pcatool.model import Model
+from pcatool.notices import Notices
+from pcatool.options import NULLS, ApplyOptions
+from pcatool.pipeline.fit import Job
+from pcatool.readers.base import Batch
+from pcatool.readers.rows import Checked
+from pcatool.readers.tables import Inputs
+from pcatool.readers.tally import Holes, Table, Tally
+from pcatool.readers.triples import Triples, read_triples
+
+__all__ = ["rows_of_triples", "table_to_fit"]
+
+
+def table_to_fit(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> tuple[TriplesPCA, SparseRows, tuple[str, ...]]:
+    """Who fits, the rows, and the names of their columns."""
+    o = job.options
+    for flag, given in (("-c", job.select.columns), ("-x", job.select.exclude)):
+        if given:
+            raise UsageError(f"{flag} does not go with --triples", "leave out the lines of items not wanted")
+    triples = read_triples(inputs, o.triples, tally, holes=o.absent != "zero", run=run)
+    _tell_odd_names(triples, job.notices)
+    table, items = triples.sorted()
+    tally.table = Table(table.n, table.d, len(table.values))
+    return TriplesPCA(o, job.notices), table, items
+
+
+def _tell_odd_names(triples: Triples, notices: Notices) -> None:
+    """In text, what means a missing number may be a name: a word of a document, say."""
+    for what, names in (("user", triples.users), ("item", triples.items)):
+        odd = [name for name in names if name.lower() in {null.lower() for null in NULLS}]
+        if odd:
+            notices.note(f"taken as the name of a {what}, not as missing: {listed(odd)}")
+
+
+def rows_of_triples(
+    inputs: Inputs, options: ApplyOptions, model: Model, tally: Tally, notices: Notices, run: Runner
+) -> Iterator[Checked]:
+    """A row for each user, in the order in which they first appear, under the columns of the model."""
+    absent = options.absent or str(model.meta.get("absent", "missing"))
+    triples = read_triples(inputs, options.triples, Tally(), holes=absent != "zero", run=run)
+    table, unknown = triples.under(model.columns)
+    if len(unknown) == len(triples.items):
+        raise DataError(f"none of the items is known to the model: {listed(unknown)}", "name the columns as user, item")
+    if unknown:
+        notices.note(f"{len(unknown)} items that the model does not know are left out: {listed(unknown)}")
+    height = block_rows(table.d)
+    for first in range(0, table.n, height):
+        last = min(first + height, table.n)
+        X = table.dense(first, last, 0.0 if absent == "zero" else np.nan)
+        batch = Batch(X, [triples.user_names(first, last)], partial(_place, triples.users[first:last]), False)
+        holes = Holes.of(batch, report=False)
+        tally.rows += len(X)
+        tally.count(batch, holes, model.columns)
+        yield Checked(X, batch.kept, batch.place, holes.rows if holes.rows.any() else None)
+
+
+def _place(users: Sequence[str], row: int) -> str:
+    return f"user {show(users[row])}"

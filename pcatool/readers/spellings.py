@@ -1,0 +1,119 @@
+"""How the missing cells of some rows are spelled, and how often each spelling stands there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pcatool.model import Array
+from pcatool.readers.arrow import is_null
+from pcatool.readers.arrow_csv import TEXT, ArrowCsv
+from pcatool.readers.cutter import Chunk
+from pcatool.readers.dialect import Dialect
+from pcatool.readers.exact import rows_of
+from pcatool.readers.plain import plain
+
+__all__ = ["in_numbers", "in_text"]
+
+Index = NDArray[np.intp]
+
+NEWLINE = 10
+# A byte costs some ten times as much to pick out as to look at.
+FEW = 1 / 8
+
+
+def in_numbers(X: Array, nulls: Iterable[str] = repeat("null")) -> dict[str, int]:
+    """Of numbers that were no text: nulls, which each column has a word for, and what is not a number."""
+    missing, null = np.isnan(X).sum(axis=0), is_null(X).sum(axis=0)
+    counts = Counter({"NaN": int((missing - null).sum())})
+    for word, count in zip(nulls, null.tolist(), strict=False):
+        counts[word] += count
+    return dict(+counts)
+
+
+def in_text(
+    X: Array, columns: Sequence[int], chunk: Chunk, dialect: Dialect, width: int, name: str
+) -> Mapping[str, int]:
+    """Of the chunk of text that X (n, d) was read from, its columns being these of the table."""
+    # By columns, in which X and its holes lie.
+    features, rows = np.nonzero(np.isnan(X).T)
+    if not len(rows):
+        return {}
+    at = np.array(columns, dtype=np.intp)[features]
+    cells = _between_marks(chunk, dialect, width, rows, at)
+    if cells is None:
+        cells = _by_arrow(chunk, dialect, width, rows, at)
+    return _trimmed(_exactly(chunk, dialect, name, rows, at) if cells is None else _counted(cells))
+
+
+def _trimmed(cells: Mapping[str, int]) -> dict[str, int]:
+    """Blanks around a cell are no part of the spelling."""
+    counts: Counter[str] = Counter()
+    for cell, count in cells.items():
+        counts[cell.strip()] += count
+    return dict(counts)
+
+
+def _counted(cells: pa.Array) -> dict[str, int]:
+    counted = cells.value_counts()
+    return dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
+
+
+def _between_marks(chunk: Chunk, dialect: Dialect, width: int, rows: Index, columns: Index) -> pa.Array | None:
+    """Cells cut out of the bytes, a fraction of the work of parsing them; None where not every mark ends a cell."""
+    data = chunk.data if chunk.plain else plain(chunk.data, dialect)
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    if b'"' in data or b"\r" in data:
+        return None
+    text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", dtype=np.uint8)
+    row_ends = np.flatnonzero(text == NEWLINE)
+    if len(row_ends) != chunk.rows:
+        return None
+    used, within = np.unique(rows, return_inverse=True)
+    if len(used) < FEW * chunk.rows:
+        text = _joined(text, np.where(used > 0, row_ends[used - 1] + 1, 0), row_ends[used] + 1)
+        row_ends, rows = np.flatnonzero(text == NEWLINE), within
+    marks = np.flatnonzero((text == NEWLINE) | (text == ord(dialect.separator)))
+    if len(marks) != len(row_ends) * width or not np.array_equal(marks[width - 1 :: width], row_ends):
+        return None
+    cell = rows * width + columns
+    return _texts(text, np.where(cell > 0, marks[cell - 1] + 1, 0), marks[cell])
+
+
+def _texts(text: NDArray[np.uint8], starts: Index, stops: Index) -> pa.Array:
+    """From each start to its stop a text."""
+    offsets = np.concatenate([[0], np.cumsum(stops - starts)]).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(_joined(text, starts, stops))]
+    return pa.Array.from_buffers(TEXT, len(starts), buffers)
+
+
+def _joined(text: NDArray[np.uint8], starts: Index, stops: Index) -> NDArray[np.uint8]:
+    """The bytes from each start to its stop."""
+    lengths = stops - starts
+    ends = np.cumsum(lengths)
+    return text[np.repeat(stops - ends, lengths) + np.arange(ends[-1])]
+
+
+def _by_arrow(chunk: Chunk, dialect: Dialect, width: int, rows: Index, columns: Index) -> pa.Array | None:
+    """Cells of the columns with holes, `columns` being in one run for each; None where Arrow cannot read the chunk."""
+    starts = np.flatnonzero(np.diff(columns, prepend=-1))
+    arrays = ArrowCsv(dialect, width, dict.fromkeys(columns[starts].tolist(), TEXT)).read(chunk)
+    if arrays is None:
+        return None
+    runs = zip(columns[starts].tolist(), np.split(rows, starts[1:]), strict=True)
+    return pa.concat_arrays([arrays[column].take(_indices(holes)) for column, holes in runs])
+
+
+def _indices(rows: Index) -> pa.Array:
+    return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows.astype(np.int64))])
+
+
+def _exactly(chunk: Chunk, dialect: Dialect, name: str, rows: Index, columns: Index) -> Mapping[str, int]:
+    cells = [cells for _, cells in rows_of(chunk, dialect, name)]
+    return Counter(cells[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True))

@@ -1,0 +1,122 @@
+"""Tables with one line for each cell, user, item and value: read into rows of users and columns of items."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.blocks import Runner, in_turn
+from pcatool.errors import DataError, show
+from pcatool.linalg.sparse import SparseRows, first_double
+from pcatool.model import Array
+from pcatool.readers.arrow import text_array
+from pcatool.readers.rows import Checked, checked_batches
+from pcatool.readers.tables import Inputs
+from pcatool.readers.tally import Tally
+from pcatool.readers.words import words_of
+from pcatool.solvers.rows import nothing_to_fit
+
+__all__ = ["Triples", "read_triples"]
+
+Codes = NDArray[np.int32]
+
+
+class Triples(NamedTuple):
+    """The cells of a table by the names of their rows and columns, both in the order in which they first appear."""
+
+    users: list[str]
+    items: list[str]
+    user: Codes  # (cells,)
+    item: Codes  # (cells,)
+    values: Array  # (cells,)
+    user_column: tuple[str, Any]  # its name and Arrow type
+
+    def sorted(self) -> tuple[SparseRows, tuple[str, ...]]:
+        """The rows and the names of their columns, both in an order of their own: that of the lines changes no bit."""
+        users, items = _by_name(self.users), _by_name(self.items)
+        rows = _places(users)[self.user]
+        table = SparseRows.of(rows, _places(items)[self.item], self.values, len(users), len(items))
+        return table, tuple(self.items[i] for i in items)
+
+    def under(self, columns: Sequence[str]) -> tuple[SparseRows, list[str]]:
+        """The rows, in their order, as those of a table with these columns, and the items that are none of them."""
+        at = {name: j for j, name in enumerate(columns)}
+        column = np.array([at.get(name, -1) for name in self.items], dtype=np.int32)[self.item]
+        known = column >= 0
+        table = SparseRows.of(self.user[known], column[known], self.values[known], len(self.users), len(columns))
+        return table, [name for name in self.items if name not in at]
+
+    def user_names(self, first: int, last: int) -> Any:
+        """The names of some users, as the input has them."""
+        names, kind = text_array(self.users[first:last]), self.user_column[1]
+        return names if names.type == kind else names.cast(kind)
+
+
+def read_triples(inputs: Inputs, terms: Sequence[str], tally: Tally, *, holes: bool, run: Runner = in_turn) -> Triples:
+    """All lines. A line without a value says that its cell is missing; without `holes` it is refused."""
+    wanted = inputs.choose_triples(terms)
+    users, items = Names("user", inputs.nulls), Names("item", inputs.nulls)
+    parts: list[tuple[Codes, Codes, Array]] = []
+    for batch in checked_batches(inputs, wanted, tally, eager=False, report=True, run=run):
+        if batch.incomplete is not None and not holes:
+            place = batch.place(int(batch.incomplete.argmax()))
+            raise DataError(f"{place}: no value, which is not 0", "mend the line, or leave out --absent zero")
+        parts.append((users.codes(batch, 0), items.codes(batch, 1), batch.X[:, 0]))
+    if not parts:
+        raise nothing_to_fit()
+    user, item, values = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    double = first_double(user, item)
+    if double is not None:
+        raise _given_twice(users.names[user[double[0]]], items.names[item[double[0]]], double)
+    there = ~np.isnan(values)
+    if not there.all():
+        user, item, values = user[there], item[there], values[there]
+    return Triples(users.names, items.names, user, item, values, inputs.kept_types(wanted.kept)[0])
+
+
+def _given_twice(user: str, item: str, rows: tuple[int, int]) -> DataError:
+    return DataError(
+        f"user {show(user)}, item {show(item)} is given twice, in data rows {rows[0] + 1} and {rows[1] + 1}",
+        "give each cell once: take the mean, the sum or the last of such lines first",
+    )
+
+
+class Names:
+    """Names of users or items to numbers, 0, 1, ... as they first appear."""
+
+    def __init__(self, what: str, nulls: Sequence[str]) -> None:
+        self._what = what
+        self._missing = {null.strip().lower() for null in ("", *nulls)}
+        self._codes: dict[str, int] = {}
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._codes)
+
+    def codes(self, batch: Checked, column: int) -> Codes:
+        found, words = words_of(batch.kept[column])
+        missing = np.array([word.strip().lower() in self._missing for word in words] + [True])  # the last for -1
+        if missing[found].any():
+            place = batch.place(int(missing[found].argmax()))
+            raise DataError(f"{place}: the {self._what} is missing", "leave such lines out")
+        numbers = [self._codes.setdefault(word.strip(), len(self._codes)) for word in words]
+        return np.array(numbers, dtype=np.int32)[found]
+
+
+WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})", re.ASCII)
+
+
+def _by_name(names: Sequence[str]) -> list[int]:
+    """Where the names stand in their order: of numbers if they all are, else of text."""
+    whole = all(WHOLE.fullmatch(name) for name in names)
+    return sorted(range(len(names)), key=(lambda i: int(names[i])) if whole else names.__getitem__)
+
+
+def _places(order: Sequence[int]) -> Codes:
+    places = np.empty(len(order), dtype=np.int32)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    return places

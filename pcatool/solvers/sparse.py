@@ -1,0 +1,109 @@
+"""PCA of a table of which only some cells are given, all others being 0 or their column's mean.
+
+When to prefer it: counts and other tables of mostly zeros, or a table to be filled by its means, too large to be held
+whole. It gives what `covariance`, `dual` or `randomized` would give of the whole table: the d x d scatter, the n x n
+inner products, or a block Krylov space, whichever is small, from products of sparse matrices. Centring is a shift of
+every row by one vector, never carried out (`linalg.shifted`).
+Cost: sum of c^2 over rows of c cells, and 9 d^3; sum of c^2 over columns and 9 n^3; or 4 k a cell and pass.
+Memory: 40 bytes a cell, and d^2, n^2 or d k. SciPy: `scipy.sparse.linalg.svds` of a `LinearOperator` that centres.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pcatool.holes.census import check_columns
+from pcatool.linalg.blas import factorisation_threads, side_by_side, threads
+from pcatool.linalg.shifted import ShiftedRows
+from pcatool.linalg.sparse import SparseRows
+from pcatool.linalg.spectral import Spectrum, backward, middle, rank_of
+from pcatool.model import Array
+from pcatool.solvers.auto import DUAL_ROWS, FEW, SCATTER_COLUMNS
+from pcatool.solvers.base import Estimate, Problem, Solution, assembled, check_solvable, rounding, scale_of
+from pcatool.solvers.covariance import Covariance
+from pcatool.solvers.randomized import by_products, krylov_bytes
+
+__all__ = ["choose_sparse", "estimate_sparse", "solve_sparse"]
+
+# Of each cell: as given, sorted, about its mean, scaled, and one of these turned.
+CELL_BYTES = 64
+
+
+def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
+    """The solver whose way is taken, and the reason, as recorded in the model; `auto.choose` for sparse rows."""
+    d, wish = problem.d, problem.wish
+    if n <= DUAL_ROWS and (2 * n <= d or d > SCATTER_COLUMNS):
+        return "dual", f"{n} rows of {d} columns: the {n} x {n} inner products are the smaller problem"
+    if d <= SCATTER_COLUMNS:
+        return "covariance", f"a {d} x {d} scatter, from the cells that are there"
+    if isinstance(wish, float) or (isinstance(wish, int) and wish * FEW <= min(n, d)):
+        return "randomized", f"{wish} of {d} components: neither d x d nor n x n need be formed"
+    name, size = ("dual", n) if n < d else ("covariance", d)
+    return name, f"{wish} may ask for any number of components: {size} x {size} is the smaller problem"
+
+
+def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:
+    """What a fit will need, the cells included."""
+    d = problem.d
+    of_way = {
+        "dual": 8 * (6 * n * n + 4 * d * k),
+        "covariance": 8 * 9 * d * d,
+        "randomized": krylov_bytes(d, k) + 16 * n * k,
+    }
+    return Estimate("1", CELL_BYTES * cells + of_way[choose_sparse(problem, n)[0]] + (32 << 20))
+
+
+def solve_sparse(cells: SparseRows, problem: Problem, absent: str) -> Solution:
+    """With `absent` cells "zero", or "mean" for that of the others in their column."""
+    with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        table = (ShiftedRows.with_zeros if absent == "zero" else ShiftedRows.with_means)(cells)
+        if absent == "mean":
+            check_columns(np.bincount(cells.columns, minlength=cells.d), problem.columns)
+        name, _ = choose_sparse(problem, cells.n)
+        if name == "covariance":
+            return Covariance().finish(table.moments(), problem)
+        if name == "dual":
+            return _dual(table, problem)
+        return _krylov(table, problem)
+
+
+def _krylov(table: ShiftedRows, problem: Problem) -> Solution:
+    about = table if problem.center else table.about_zero()
+
+    def product(V: Array, sigma: Array) -> Array:
+        return about.product(V / sigma[:, None]) / sigma[:, None]
+
+    return by_products(table.centre, table.squares, product, problem)
+
+
+def _dual(table: ShiftedRows, problem: Problem) -> Solution:
+    centre, constant = table.centre, ~table.centre.varies
+    divisor = problem.divisor(centre)
+    safe = divisor if divisor > 0 else 1.0
+    variances = table.squares / safe
+    sigma = scale_of(variances, constant, problem)
+    about = variances if problem.center else variances + centre.mean**2 * (centre.weight / safe)
+    total = float(np.sum(about / sigma**2))
+    check_solvable(problem, table.n, divisor, constant, variances, total)
+    F = (table if problem.center else table.about_zero()).scaled(1.0 / (sigma * np.sqrt(safe)))
+    lengths = np.sqrt(about) / sigma
+    spectrum = _of_inner_products(F, lengths, rounding(centre.high, variances))
+    return assembled(problem, centre, variances, sigma, total, spectrum, F.product)
+
+
+def _of_inner_products(F: ShiftedRows, lengths: Array, noise: Array) -> Spectrum:
+    """Spectrum of F^T F, with columns of these lengths (d,), each known to `noise` (d,) of it."""
+    unit = F.scaled(1.0 / np.where(lengths > 0, lengths, 1.0))
+    with threads(factorisation_threads(F.n)):
+        scaled, (values, U) = side_by_side(lambda: np.linalg.eigvalsh(unit.inner()), lambda: np.linalg.eigh(F.inner()))
+    values, U = np.maximum(values[::-1], 0.0), U[:, ::-1]
+    rank = min(rank_of(scaled[::-1], len(lengths), middle(noise)), int(np.count_nonzero(values)))
+    values[rank:] = 0.0
+
+    def leading(k: int) -> Array:
+        with threads(factorisation_threads(F.n)):
+            Q, R = np.linalg.qr(F.back(U[:, :k]))  # lengths lose orthogonality where they are small
+        return Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)
+
+    error = np.full(F.n, 2 * float((noise * lengths) @ lengths) + backward(F.n, values[0]))
+    return Spectrum(values, leading, rank, "gram", error)
