@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pcatool.errors import DataError, ModelError, UsageError, show
 from pcatool.linalg.blas import threads
 from pcatool.linalg.centring import center_rows, row_means
-from pcatool.options import WHITENINGS
+from pcatool.options import ABSENT, MISSING, WHITENINGS
 from pcatool.registry import METHODS
 
 __all__ = ["FORMAT_VERSION", "Array", "Model", "VarianceTable", "check_orthonormal"]
@@ -31,6 +31,9 @@ ORTHONORMAL = 1e-6
 
 # Arrays that a model may lack.
 OPTIONAL = ("variances", "column_means")
+
+# What is told of how EM went.
+OF_EM = (("steps", int), ("converged", bool), ("noise_variance", float), ("log_likelihood", float))
 
 # What the certificate of every model holds as one number each.
 PROOFS = ("eigen_residual", "orthonormality", "trace_closure")
@@ -177,6 +180,7 @@ class Model:
             if not isinstance(self.meta.get(name, True), bool):
                 raise ModelError(f"{name} is {show(self.meta[name])}, neither true nor false")
         self._check_whitening()
+        self._check_missing()
         booleans = self.meta.get("booleans", [])
         if not isinstance(booleans, list) or not set(map(str, booleans)) <= set(self.columns):
             raise ModelError(f"booleans are {show(booleans)}, not a list of columns")
@@ -185,6 +189,17 @@ class Model:
             isinstance(certificate.get(name, 0.0), (int, float)) for name in PROOFS
         ):
             raise ModelError(f"certificate is {show(certificate)}, not a record of numbers")
+
+    def _check_missing(self) -> None:
+        """What the fit did about missing cells, which decides what becomes of them later."""
+        for name, known in (("missing", MISSING), ("absent", ABSENT)):
+            if self.meta.get(name, known[0]) not in known:
+                raise ModelError(f"{name} is {show(self.meta[name])}, none of {', '.join(known)}")
+        em = self.meta.get("em")
+        if "em" in self.meta and not (
+            isinstance(em, dict) and all(isinstance(em.get(name), kind) for name, kind in OF_EM)
+        ):
+            raise ModelError(f"em is {show(em)}, not a record of its steps")
 
     def _check_whitening(self) -> None:
         if self.whitening not in WHITENINGS:

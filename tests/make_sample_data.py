@@ -45,6 +45,9 @@ REMARKS = [
 EMBEDDINGS = 300
 DIMENSIONS = 16
 TOPICS = {"bread": "warm crusty whole sour", "boats": "fast slow wooden blue", "birds": "small grey loud rare"}
+READERS, BOOKS = 150, 60
+STARS = 0.3  # of all readers and books, how many have a rating
+
 SHARED = 2  # directions every text varies along, whatever its topic
 
 
@@ -131,7 +134,22 @@ def embeddings() -> pa.Table:
     )
 
 
-TEXTS = {"houses.csv": houses, "digits.csv": digits, "orders.csv": orders}
+def ratings() -> str:
+    """Stars from 1 to 5: each reader's mood and two tastes, each book's quality and what it has of these, and noise."""
+    random = Random(480189)
+    books = [(bell(random), bell(random), bell(random)) for _ in range(BOOKS)]
+    rows = []
+    for reader in range(READERS):
+        mood, romance, crime = bell(random), bell(random), bell(random)
+        for book, (quality, love, murder) in enumerate(books):
+            liking = 3.2 + 0.5 * mood + 0.4 * quality + 0.7 * romance * love + 0.6 * crime * murder
+            stars = min(5, max(1, round(2 * (liking + 0.3 * bell(random))) / 2))
+            if random.random() < STARS:
+                rows.append((random.random(), f"reader-{reader + 1}", f"book-{book + 1}", f"{stars:g}"))
+    return csv_text(("reader", "book", "stars"), (row for _, *row in sorted(rows)))
+
+
+TEXTS = {"houses.csv": houses, "digits.csv": digits, "orders.csv": orders, "ratings.csv": ratings}
 TABLES = {"embeddings.parquet": embeddings}
 
 

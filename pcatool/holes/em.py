@@ -4,13 +4,12 @@ When to prefer it: cells are missing, at random given what is seen. It neither d
 stays right when most cells are missing. Without any hole the optimum is known: PCA (`closed_form`).
 Each pass is one step of EM: the posterior of z for each row from its observed cells, rows of one pattern together, then
 each row of W with its mean from normal equations of its own. The expanded posterior of z is folded back into W (PX-EM),
-and every two steps are extrapolated (SQUAREM), which is kept only if the likelihood does not fall.
+and what the steps tell of the curvature leads to longer ones (`climb`), kept only if the likelihood does not fall.
 Passes: one for the columns, one for the start, 20 to 200 to converge. Cost a pass: n d k^2 for as many patterns as
 rows, n d k for few; k^2 a cell for rows in compressed form. Memory: d k^2 and one block, whatever n, or the cells; the
 start takes d^2 up to WHOLE columns.
 SciPy has none; `numpy.linalg.eigh(numpy.cov(X.T, bias=True))` when nothing is missing.
-Tipping and Bishop 1999, J. R. Stat. Soc. B 61(3); Ilin and Raiko 2010, JMLR 11; Liu, Rubin, Wu 1998, Biometrika 85(4);
-Varadhan and Roland 2008, Scand. J. Stat. 35(2).
+Tipping and Bishop 1999, J. R. Stat. Soc. B 61(3); Ilin and Raiko 2010, JMLR 11; Liu, Rubin, Wu 1998, Biometrika 85(4).
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from pcatool.blocks import Runner, block_rows, in_turn
 from pcatool.errors import DataError, RefusedError
 from pcatool.holes.cells import Cells, cells_at_a_time
 from pcatool.holes.census import MOST_PATTERNS, Census, take_census
-from pcatool.holes.climb import Point, climb
+from pcatool.holes.climb import MEMORY, Point, climb
 from pcatool.holes.dense import Blocks, working_bytes
 from pcatool.holes.fitted import Fitted, as_solution, closed_form, in_units_of_fit
 from pcatool.holes.start import start, start_width
-from pcatool.holes.step import Parameters, maximised, square
+from pcatool.holes.step import Parameters, Slope, square
 from pcatool.holes.units import units_of
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments, gather
@@ -39,7 +38,7 @@ from pcatool.solvers.rows import Rows
 
 __all__ = ["Fitted", "as_solution", "closed_form", "estimate", "fit_em", "fit_share", "most_components"]
 
-# The likelihood has converged when two steps and a leap gain less than this per observed cell, twice in a row. It is
+# The likelihood has converged when three steps gain less than this per observed cell, twice in a row. It is
 # judged per cell since the log-likelihood itself changes with the units and may be 0. At 1e-10 eigenvalues are within
 # 1e-5 of the optimum, 1e-3 where a component is as weak as the noise; a tenth of it takes a twentieth more steps.
 GAIN = 1e-10
@@ -60,7 +59,7 @@ def estimate(d: int, k: int, cells: int | None = None, n: int = 0) -> Estimate:
         # The cells as given and in EM's units, and a slab with what is gathered for it.
         at_once = min(cells_at_a_time(d, k), cells)
         working = 48 * cells + 32 * n + 24 * at_once * (k + 2) + 32 * min(at_once, n) * (k + 1) ** 2 + (16 << 20)
-    need = 4 * sums + 32 * d * start_width(d, k) + working
+    need = 4 * sums + 16 * (MEMORY + 4) * d * (k + 1) + 32 * d * start_width(d, k) + working
     return Estimate("2 and as many as it takes, mostly 20 to 200", need, sums)
 
 
@@ -189,8 +188,9 @@ def _iterated(
         sums = table.sums(at, problem.center)
         if not math.isfinite(sums.log_likelihood):
             raise np.linalg.LinAlgError("the likelihood is not finite")
-        after = maximised(sums, at, cells, census.weight, problem.center)
-        return Point(at, sums.log_likelihood, square(sums.doubt / census.weight, inner), after)
+        slope = Slope.of(sums, at, cells, census.weight)
+        doubt, after = square(sums.doubt / census.weight, inner), slope.maximum(sums.latent / census.weight)
+        return Point(at, sums.log_likelihood, doubt, slope, after)
 
     first = start(table.product, census, units.variances, inner, problem.seed)
     return in_units_of_fit(climb(step, first, most_steps, gain * cells), units, census, problem, k)

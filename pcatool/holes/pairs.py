@@ -100,31 +100,33 @@ def of_block(X: Array, origin: Array, w: Array | None) -> Moments | Pairs:
 
     `origin` is a cell of each column, NaN for a column that had none to give.
     """
-    missing = np.isnan(X)
-    holed = missing.any(axis=0)
+    missing = np.isnan(X).T  # columns lie in one piece each
+    holed = missing.any(axis=1)
     if not holed.any() and not np.isnan(origin).any():
         return Moments.of_block(X, origin, w)
     origin = np.where(np.isnan(origin), 0.0, origin)
-    w = np.ones(len(X)) if w is None else w
-    there = (~missing[:, holed]).astype(np.float64)
+    there = (~missing[holed]).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        seen = np.where(holed, 0.0, w.sum())
-        seen[holed] = w @ there
-        Y = np.where(missing, 0.0, X - origin)
-        mean = (w @ Y) / np.where(seen > 0, seen, 1.0)
-        Y = np.where(missing, 0.0, Y - mean)
+        weight = float(len(X)) if w is None else float(w.sum())
+        seen = np.full(len(origin), weight)
+        seen[holed] = there.sum(axis=1) if w is None else there @ w
+        Y = X.T - origin[:, None]
+        np.copyto(Y, 0.0, where=missing)
+        first = np.where(seen > 0, X[missing.argmin(axis=1), np.arange(len(origin))], np.nan)
+        varies = (((first - origin)[:, None] != Y) & ~missing).any(axis=1)
+        mean = (Y.sum(axis=1) if w is None else Y @ w) / np.where(seen > 0, seen, 1.0)
+        Y -= mean[:, None]
+        np.copyto(Y, 0.0, where=missing)
+        weighted = Y if w is None else Y * w
         both = np.minimum.outer(seen, seen)  # where one of two columns is whole
-        both[np.ix_(holed, holed)] = there.T @ (w[:, None] * there)
+        both[np.ix_(holed, holed)] = (there if w is None else there * w) @ there.T
         cross = np.zeros_like(both)
-        cross[holed] = there.T @ (w[:, None] * Y)
-        first = np.where(seen > 0, X[missing.argmin(axis=0), np.arange(X.shape[1])], np.nan)
-        varies = ((first != X) & ~missing).any(axis=0)
-        weighted = Y * np.sqrt(w)[:, None]
-        part = Pairs(
-            len(X), float(w.sum()), 2 * float(w[1:] @ np.cumsum(w)[:-1]), origin, mean, np.zeros_like(mean),
-            first, varies, both, cross, weighted.T @ weighted,
-        )  # fmt: skip
-        return _settled(part, w @ Y)
+        cross[holed] = there @ weighted.T
+        pairs = weight * (weight - 1) if w is None else 2 * float(w[1:] @ np.cumsum(w)[:-1])
+        low = np.zeros_like(mean)
+        scatter = Y @ weighted.T
+        part = Pairs(len(X), weight, pairs, origin, mean, low, first, varies, both, cross, scatter)
+        return _settled(part, weighted.sum(axis=1))
 
 
 def _settled(part: Pairs, rest: Array) -> Pairs:

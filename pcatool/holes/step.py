@@ -16,19 +16,31 @@ from numpy.typing import NDArray
 from pcatool.holes.patterns import Index
 from pcatool.model import Array
 
-__all__ = ["LEAST_NOISE", "LOG_2_PI", "Parameters", "Posterior", "Sums", "maximised", "pairs", "square"]
+__all__ = ["LEAST_NOISE", "LOG_2_PI", "Parameters", "Posterior", "Slope", "Sums", "pairs", "square"]
 
 # The noise is kept above this part of the mean variance. Cells that W explains exactly would drive it to 0; and the
 # posterior of a row with fewer cells than components has the inverse as its condition: six digits are left.
 LEAST_NOISE = 1e-10
 
 LOG_2_PI = math.log(2 * math.pi)
+LARGEST_LOG = 700.0  # of what a double holds
 
 
 class Parameters(NamedTuple):
     W: Array  # (d, k)
     mu: Array  # (d,)
     noise: float  # sigma^2
+
+    @property
+    def vector(self) -> Array:
+        """(d k + d + 1,). The noise goes by its logarithm, which keeps it above 0."""
+        return np.concatenate([self.W.ravel(), self.mu, [math.log(self.noise)]])
+
+    def moved(self, by: Array) -> Parameters:
+        d, k = self.W.shape
+        vector = self.vector + by
+        noise = max(math.exp(min(float(vector[-1]), LARGEST_LOG)), LEAST_NOISE)
+        return Parameters(vector[: d * k].reshape(d, k), vector[d * k : -1], noise)
 
 
 class Sums(NamedTuple):
@@ -107,25 +119,59 @@ def square(upper: Array, m: int) -> Array:
     return S
 
 
-def maximised(sums: Sums, at: Parameters, cells: float, weight: float, center: bool) -> Parameters:
-    """The parameters that fit the expected sums best."""
-    d, k = at.W.shape
-    m = k + center
-    A = np.moveaxis(square(sums.squares.T, m), -1, 0)
-    old = np.hstack([at.W, np.zeros((d, 1))]) if center else at.W  # the sums are about mu
-    slope = sums.products - np.einsum("dij,dj->di", A, old)
-    move = np.linalg.solve(A, slope[:, :, None])[:, :, 0]
-    # The expected squares at the old parameters, less what the move takes off: no large sums cancel.
-    spread = at.noise * (weight * k - float(np.trace(square(sums.doubt, k))))  # sum of tr(W_o^T W_o Cov z)
-    squares = sums.residual + spread - float(np.einsum("ij,ij->", move, slope))
-    W, mu = at.W + move[:, :k], at.mu + move[:, k] if center else at.mu
-    return _folded(Parameters(W, mu, max(squares / cells, LEAST_NOISE)), square(sums.latent / weight, m), k)
+class Slope(NamedTuple):
+    """What the sums tell of the parameters they were taken at: the normal equations of each row of W with its mean."""
+
+    at: Parameters
+    A: Array  # (d, m, m)
+    rest: Array  # (d, m) what the equations leave at these parameters
+    squares: float  # expected, of x - W z - mu
+    cells: float
+
+    @classmethod
+    def of(cls, sums: Sums, at: Parameters, cells: float, weight: float) -> Slope:
+        d, k = at.W.shape
+        m = sums.products.shape[1]
+        A = np.ascontiguousarray(np.moveaxis(square(sums.squares.T, m), -1, 0))
+        old = np.hstack([at.W, np.zeros((d, m - k))])  # the sums are about mu
+        rest = sums.products - np.einsum("dij,dj->di", A, old)
+        spread = at.noise * (weight * k - float(np.trace(square(sums.doubt, k))))  # sum of tr(W_o^T W_o Cov z)
+        return cls(at, A, rest, sums.residual + spread, cells)
+
+    @property
+    def gradient(self) -> Array:
+        """Of the log-likelihood, as `Parameters.vector` has them (Fisher's identity)."""
+        return self._vector(self.rest / self.at.noise, (self.squares / self.at.noise - self.cells) / 2)
+
+    def scaled(self, gradient: Array) -> Array:
+        """A gradient over the curvature that EM takes the log-likelihood to have."""
+        d, k = self.at.W.shape
+        rest = np.column_stack([gradient[: d * k].reshape(d, k), gradient[d * k : -1]])[:, : self.rest.shape[1]]
+        return self._vector(self.at.noise * self._solved(rest), 2 * float(gradient[-1]) / self.cells)
+
+    def maximum(self, latent: Array) -> Parameters:
+        """The parameters that fit the expected sums best; `latent` is the mean of E[z z^T]."""
+        k = self.at.W.shape[1]
+        move = self._solved(self.rest)
+        # The expected squares at the old parameters, less what the move takes off: no large sums cancel.
+        squares = self.squares - float(np.einsum("ij,ij->", move, self.rest))
+        mu = self.at.mu + move[:, k] if move.shape[1] > k else self.at.mu
+        best = Parameters(self.at.W + move[:, :k], mu, max(squares / self.cells, LEAST_NOISE))
+        return _folded(best, square(latent, move.shape[1]), k)
+
+    def _solved(self, rest: Array) -> Array:
+        return np.asarray(np.linalg.solve(self.A, rest[:, :, None])[:, :, 0])
+
+    def _vector(self, rows: Array, noise: float) -> Array:
+        d, k = self.at.W.shape
+        mu = rows[:, k] if rows.shape[1] > k else np.zeros(d)
+        return np.concatenate([rows[:, :k].ravel(), mu, [noise]])
 
 
 def _folded(at: Parameters, latent: Array, k: int) -> Parameters:
     """The same model with mean 0 and covariance I of z again, after these had been let free.
 
-    The symmetric root turns W as little as can be, so that steps can be extrapolated.
+    The symmetric root turns W as little as can be, so that what earlier moves told of the curvature stays true.
     """
     mean = latent[:k, k] if len(latent) > k else np.zeros(k)
     values, vectors = np.linalg.eigh(latent[:k, :k] - np.outer(mean, mean))

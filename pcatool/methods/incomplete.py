@@ -18,7 +18,7 @@ from pcatool.methods.pca import EM, PCA, Solved, evidence
 from pcatool.methods.remarks import check_rule, listed_components
 from pcatool.model import Array
 from pcatool.rules.base import Choice, decide
-from pcatool.solvers.base import Problem, Solution
+from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.plan import Plan, plan_of
 from pcatool.solvers.rows import Rows
@@ -42,9 +42,19 @@ class IncompletePCA(PCA):
         with threads(1):
             if self.options.policy == EM:
                 return self._by_em(rows, problem, plan)
-            if plan.solver == "covariance" and not rows.complete:
+            if self._by_pairs(rows, plan):
                 return self._in_one_pass(rows, problem, plan)
             return self._filled(rows, problem, plan)
+
+    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
+        plan = super().plan(blocks, columns, supply=supply)
+        if self.options.policy != EM:
+            return plan
+        return plan._replace(solver=EM, reason=f"where cells are missing; else {plan.solver}: {plan.reason}")
+
+    def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> Rows:
+        """EM passes over the rows so often that text is better parsed once, and numbers kept in a temporary file."""
+        return super().rows(blocks, columns, supply._replace(reread=None) if self.options.policy == EM else supply)
 
     def _prepared(
         self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply
@@ -53,8 +63,11 @@ class IncompletePCA(PCA):
         if self.options.policy == EM:
             check_rule(problem.wish, "pca --missing em")
             need = estimate(problem.d, problem.wish if isinstance(problem.wish, int) else FEW)
-            by_em = plan_of(EM, "where cells are missing", need, problem, plan.rows, plan.threads)
-            plan = max(plan, by_em, key=lambda p: p.peak_bytes)._replace(solver=plan.solver, reason=plan.reason)
+        else:
+            need = Estimate(plan.passes, 8 * 12 * problem.d**2, pair_bytes(problem.d))
+        if self.options.policy == EM or self._by_pairs(rows, plan):
+            holed = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads)
+            plan = plan._replace(passes=need.passes, peak_bytes=max(plan.peak_bytes, holed.peak_bytes))
         return rows, problem, plan
 
     # --- column means stand in ---
@@ -68,6 +81,11 @@ class IncompletePCA(PCA):
         solved = self._solve(rows, problem, plan)
         there = 1 - census.missing / (census.rows + census.empty)
         return self._with_means(problem, solved, census.mean, there, rows)
+
+    @staticmethod
+    def _by_pairs(rows: Rows, plan: Plan) -> bool:
+        """Is one pass enough, and are there more rows than are held?"""
+        return plan.solver == "covariance" and not rows.complete
 
     def _in_one_pass(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
         origin = rows.origin
@@ -160,5 +178,6 @@ def _record(fitted: Fitted) -> dict[str, Any]:
         "steps": fitted.iterations,
         "converged": fitted.converged,
         "noise_variance": fitted.noise_variance,
-        "log_likelihood": list(fitted.log_likelihood),
+        "log_likelihood": fitted.log_likelihood[-1],
+        "climb": list(fitted.log_likelihood),
     }

@@ -12,8 +12,10 @@ from pcatool.options.fitting import MISSING, WHITENINGS, FitOptions, parse_compo
 from pcatool.options.flags import Flag
 from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions
 from pcatool.options.tables import BLANKS, NULLS, SelectOptions, TableOptions
+from pcatool.options.triples import ABSENT
 
 __all__ = [
+    "ABSENT",
     "APPLY_MISSING",
     "BLANKS",
     "MISSING",

@@ -39,10 +39,10 @@ def table_to_fit(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> tuple[T
 
 def _tell_odd_names(triples: Triples, notices: Notices) -> None:
     """In text, what means a missing number may be a name: a word of a document, say."""
-    for what, names in (("user", triples.users), ("item", triples.items)):
+    for what, names in (("a user", triples.users), ("an item", triples.items)):
         odd = [name for name in names if name.lower() in {null.lower() for null in NULLS}]
         if odd:
-            notices.note(f"taken as the name of a {what}, not as missing: {listed(odd)}")
+            notices.note(f"taken as the name of {what}, not as missing: {listed(odd)}")
 
 
 def rows_of_triples(
@@ -55,7 +55,7 @@ def rows_of_triples(
     if len(unknown) == len(triples.items):
         raise DataError(f"none of the items is known to the model: {listed(unknown)}", "name the columns as user, item")
     if unknown:
-        notices.note(f"{len(unknown)} items that the model does not know are left out: {listed(unknown)}")
+        notices.note(f"items that the model does not know are left out: {listed(unknown)}")
     height = block_rows(table.d)
     for first in range(0, table.n, height):
         last = min(first + height, table.n)

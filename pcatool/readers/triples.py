@@ -107,13 +107,20 @@ class Names:
         return np.array(numbers, dtype=np.int32)[found]
 
 
-WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})", re.ASCII)
+WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+DIGITS = re.compile(r"([0-9]+)", re.ASCII)
 
 
 def _by_name(names: Sequence[str]) -> list[int]:
-    """Where the names stand in their order: of numbers if they all are, else of text."""
-    whole = all(WHOLE.fullmatch(name) for name in names)
-    return sorted(range(len(names)), key=(lambda i: int(names[i])) if whole else names.__getitem__)
+    """Where the names stand in their order: of numbers if they all are, else of text in which numbers count as such."""
+    if all(WHOLE.fullmatch(name) for name in names):
+        return sorted(range(len(names)), key=lambda i: (int(names[i]), names[i]))
+    return sorted(range(len(names)), key=lambda i: (_parts(names[i]), names[i]))
+
+
+def _parts(name: str) -> list[str | int]:
+    """Text and digits in turn: no more of these than int() takes."""
+    return [int(part[:18]) if i % 2 else part for i, part in enumerate(DIGITS.split(name))]
 
 
 def _places(order: Sequence[int]) -> Codes:

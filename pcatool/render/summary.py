@@ -158,8 +158,10 @@ def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
     by_column = facts["columns"].items()
     columns = ", ".join(f"{show(name)} {n['share']:.1%}" for name, n in list(by_column)[:SHOWN])
     more = f", and {len(by_column) - SHOWN} more columns" if len(by_column) > SHOWN else ""
-    shared = [p for p in facts["commonest_patterns"] if p["rows"] > 1]
-    patterns = "; ".join(f"{listed(p['columns'], SHOWN)} in {p['rows']} rows" for p in shared) or "each in one row"
+    few = facts["patterns"] <= SHOWN
+    shared = [p for p in facts["commonest_patterns"] if few or p["rows"] > 1]
+    patterns = "; ".join(f"{listed(p['columns'], SHOWN)} in {counted(p['rows'], 'row')}" for p in shared)
+    patterns = patterns or "each in one row"
     some = "more than " if facts["more_patterns"] else ""
     cells, rows = counted(facts["cells"], "cell"), counted(facts["rows"], "row")
     return [
@@ -187,7 +189,7 @@ def em_lines(facts: Mapping[str, Any]) -> list[str]:
     how = "has converged" if em["converged"] else "has NOT converged"
     moves = max(error or 0.0 for error in facts["certificate"]["relative_error"])
     return [
-        f"EM {how} in {counted(em['steps'], 'step')}: log-likelihood {em['log_likelihood'][-1]:.10g}, noise variance "
+        f"EM {how} in {counted(em['steps'], 'step')}: log-likelihood {em['log_likelihood']:.10g}, noise variance "
         f"{em['noise_variance']:.6g}, eigenvalues stand to {moves:.1e} of themselves"
     ]
 

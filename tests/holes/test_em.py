@@ -202,7 +202,7 @@ def test_few_holes_hardly_turn_the_space(seed: int) -> None:
     X = made(2000, 30, [30, 20, 10, 5], 0.3, seed).X
     fitted = fit(punched(X, 0.05, seed), 4)
     assert angle(fitted.basis, fit(X, 4).basis) < 1
-    assert fitted.iterations < 20
+    assert fitted.iterations < 40
 
 
 def test_holes_that_depend_on_what_is_seen_do_not_shift_the_mean() -> None:
@@ -544,12 +544,12 @@ def test_cells_that_determine_nothing_are_refused(holed: Array, monkeypatch: pyt
     def fails(*_: Any) -> Any:
         raise np.linalg.LinAlgError("Singular matrix")
 
-    monkeypatch.setattr(em, "maximised", fails)
+    monkeypatch.setattr(em.Slope, "of", fails)
     with pytest.raises(RefusedError, match=r"the cells that are there do not determine 3 components; use a smaller -k"):
         fit(holed, 3)
 
 
-def test_a_leap_that_cannot_be_worked_out_is_not_taken(holed: Array, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_cannot_be_worked_out_is_not_taken(holed: Array, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = fit(holed, 3, gain=TIGHT)
 
     def impossible(*_: Any) -> None:

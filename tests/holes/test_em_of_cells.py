@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from holes.made import Array, cells_of, filled, made, problem_of, punched, rows_of
+from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
 from pcatool.holes import cells as of_cells
 from pcatool.holes import start
@@ -66,6 +67,14 @@ def test_same_bits_in_any_order_of_the_cells(holed: Array) -> None:
     one, other = (fit_em(cells_of(holed, seed), problem_of(20), 3, gain=EARLY) for seed in (0, 1))
     assert one.basis.tobytes() == other.basis.tobytes()
     assert one.eigenvalues.tobytes() == other.eigenvalues.tobytes()
+
+
+def test_same_bits_whatever_the_threads(ratings: tuple[SparseRows, Array, Array]) -> None:
+    found = set()
+    for count in (1, 2):
+        with Threads(count) as pool:
+            found.add(fit_em(ratings[0], problem_of(400), 20, most_steps=4, run=pool.map).basis.tobytes())
+    assert len(found) == 1
 
 
 def test_without_holes_in_the_closed_form() -> None:
