@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pcatool.blocks import Runner
-from pcatool.holes.step import LOG_2_PI, Parameters, Posterior, Sums, pairs
+from pcatool.holes.posterior import Posterior, pairs
+from pcatool.holes.step import LOG_2_PI, Parameters, Sums
 from pcatool.holes.units import Units
 from pcatool.linalg.sparse import SparseRows
 from pcatool.model import Array

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import DataError, listed
+from pcatool.holes.links import Groups, joined, links, links_of_cells
 from pcatool.holes.patterns import Keys, Mask, column_keys, hole_keys
 from pcatool.linalg.sparse import SparseRows
 from pcatool.model import Array
@@ -37,6 +38,7 @@ class Census(NamedTuple):
     scatter: Array  # (d,) sum of w (x - mean)^2
     varies: Mask  # (d,) two cells differ
     keys: Keys  # of the patterns, not more than MOST_PATTERNS
+    groups: Groups  # (d,) which columns rows link
 
     @property
     def complete(self) -> bool:
@@ -72,16 +74,18 @@ class Census(NamedTuple):
             self.scatter + other.scatter + apart * apart * self.weights * share,
             self.varies | other.varies | (both & (self.origin != other.origin)),
             np.union1d(self.keys, other.keys)[:MOST_PATTERNS],
+            joined(self.groups, other.groups),
         )
 
 
 def take_census(rows: Rows | SparseRows, problem: Problem) -> Census:
     """One pass over the columns; refuses one that holds nothing, and what no model can be fitted to."""
-    parts = rows.map(_of_block, size=64 * problem.d) if isinstance(rows, Rows) else iter([_of_cells(rows)])
-    first = next(parts, None)
-    if first is None:
-        raise nothing_to_fit()
-    census = reduce(Census.merge, parts, first)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # units_of refuses in words
+        parts = rows.map(_of_block, size=64 * problem.d) if isinstance(rows, Rows) else iter([_of_cells(rows)])
+        first = next(parts, None)
+        if first is None:
+            raise nothing_to_fit()
+        census = reduce(Census.merge, parts, first)
     check_columns(census.weights, problem.columns)
     return census
 
@@ -121,6 +125,7 @@ def _of_block(X: Array, w: Array | None) -> Census:
         np.einsum("i,ij,ij->j", w, Y, Y) - rest * rest / _or_one(weights),
         varies,
         np.unique(hole_keys(observed))[:MOST_PATTERNS],
+        links(observed),
     )
 
 
@@ -141,6 +146,7 @@ def _of_cells(table: SparseRows) -> Census:
         about.scatter,
         about.varies,
         np.unique(_keys_of_cells(table))[:MOST_PATTERNS],
+        links_of_cells(table),
     )
 
 

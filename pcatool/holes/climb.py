@@ -99,10 +99,10 @@ class _Secants(deque[tuple[Array, Array]]):
         q = slope.gradient
         taken = []
         for s, y in reversed(self):
-            taken.append((s @ q) / (s @ y))
+            taken.append(float(s @ q) / float(s @ y))
             q = q - taken[-1] * y
         s, y = self[-1]
-        move = slope.scaled(q) * min((s @ y) / (y @ slope.scaled(y)), LONGEST)
+        move = slope.scaled(q) * min(float(s @ y) / float(y @ slope.scaled(y)), LONGEST)
         for (s, y), a in zip(self, reversed(taken), strict=True):
-            move = move + (a - (y @ move) / (s @ y)) * s
+            move = move + (a - float(y @ move) / float(s @ y)) * s
         return move

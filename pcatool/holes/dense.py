@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.holes.patterns import Index, same_holes
-from pcatool.holes.step import LOG_2_PI, Parameters, Posterior, Sums, pairs
+from pcatool.holes.posterior import Posterior, pairs
+from pcatool.holes.step import LOG_2_PI, Parameters, Sums
 from pcatool.holes.units import Units
 from pcatool.model import Array
 from pcatool.solvers.rows import Rows

@@ -25,8 +25,9 @@ from pcatool.holes.census import MOST_PATTERNS, Census, take_census
 from pcatool.holes.climb import MEMORY, Point, climb
 from pcatool.holes.dense import Blocks, working_bytes
 from pcatool.holes.fitted import Fitted, as_solution, closed_form, in_units_of_fit
+from pcatool.holes.posterior import square
 from pcatool.holes.start import start, start_width
-from pcatool.holes.step import Parameters, Slope, square
+from pcatool.holes.step import Parameters, Slope
 from pcatool.holes.units import units_of
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments, gather
@@ -38,9 +39,9 @@ from pcatool.solvers.rows import Rows
 
 __all__ = ["Fitted", "as_solution", "closed_form", "estimate", "fit_em", "fit_share", "most_components"]
 
-# The likelihood has converged when three steps gain less than this per observed cell, twice in a row. It is
-# judged per cell since the log-likelihood itself changes with the units and may be 0. At 1e-10 eigenvalues are within
-# 1e-5 of the optimum, 1e-3 where a component is as weak as the noise; a tenth of it takes a twentieth more steps.
+# The likelihood has converged when three steps gain less than this per observed cell, twice in a row. It is judged per
+# cell since the log-likelihood itself changes with the units and may be 0. At 1e-10 eigenvalues are within 1e-6 of the
+# optimum, 1e-4 where a component is as weak as the noise; a tenth of it takes a tenth more steps, or twice as many.
 GAIN = 1e-10
 
 # EM steps at most: with holes at random 20 to 200 are enough.

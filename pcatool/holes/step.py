@@ -1,22 +1,17 @@
-"""One step of EM: the posterior of z from the observed cells of each row, and the parameters that fit it best.
-
-Many small matrices are worked on together, (k, k, u) with the last index along the rows, entry by entry: of ten
-components that is five times as fast as LAPACK one by one. The sums over rows are taken by `dense` and `cells`.
-"""
+"""One step of EM: from sums over all rows, which `dense` and `cells` take, to the parameters that fit them best."""
 
 from __future__ import annotations
 
 import math
 import operator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pcatool.holes.patterns import Index
+from pcatool.holes.posterior import square
 from pcatool.model import Array
 
-__all__ = ["LEAST_NOISE", "LOG_2_PI", "Parameters", "Posterior", "Slope", "Sums", "pairs", "square"]
+__all__ = ["LEAST_NOISE", "LOG_2_PI", "Parameters", "Slope", "Sums"]
 
 # The noise is kept above this part of the mean variance. Cells that W explains exactly would drive it to 0; and the
 # posterior of a row with fewer cells than components has the inverse as its condition: six digits are left.
@@ -56,67 +51,6 @@ class Sums(NamedTuple):
     def merge(self, other: Sums) -> Sums:
         """Of these rows and the others."""
         return Sums(*map(operator.add, self, other))
-
-
-class Posterior(NamedTuple):
-    """Of z, for u patterns of observed cells."""
-
-    root: Array  # (k, k, u) lower triangles R with R^T R = (W_o^T W_o + sigma^2 I)^-1
-    covariance: Array  # (k (k + 1) / 2, u)
-    log_det: Array  # (u,) log |C_o|
-
-    @classmethod
-    def of(cls, sums: Array, cells: NDArray[Any], k: int, noise: float) -> Posterior:
-        """From the sums over observed cells of the pairs of W, (u, k (k + 1) / 2), and how many these are, (u,).
-
-        R is the inverse of a Cholesky factor: where cells are fewer than components, twice as many digits are left to
-        the scores as by the inverse itself.
-        """
-        L = _cholesky(square(sums.T, k) + noise * np.eye(k)[:, :, None])
-        log_det = 2 * np.log(np.einsum("iiu->iu", L)).sum(axis=0) + (cells - k) * math.log(noise)
-        R = _inverse(L)
-        C = np.empty_like(R)
-        for i in range(k):
-            C[i, i:] = noise * np.einsum("lu,lju->ju", R[i:, i], R[i:, i:])
-        return cls(R, C[np.triu_indices(k)], log_det)
-
-    def scores(self, B: Array, group: slice | Index = slice(None)) -> Array:
-        """E[z] (k, h) of rows with B = W_o^T (x - mu) (k, h); `group` tells the pattern of each."""
-        R = self.root[:, :, group]
-        return np.asarray(np.einsum("jih,jh->ih", R, np.einsum("jih,ih->jh", R, B)))
-
-
-def _cholesky(S: Array) -> Array:
-    """L with L L^T = S, in the lower triangles; S is used up."""
-    for j in range(len(S)):
-        if not np.all(S[j, j] > 0):
-            raise np.linalg.LinAlgError("not positive definite")
-        S[j:, j] /= np.sqrt(S[j, j])
-        S[j + 1 :, j + 1 :] -= S[j + 1 :, None, j] * S[None, j + 1 :, j]
-    return S
-
-
-def _inverse(L: Array) -> Array:
-    """Of lower triangles."""
-    R = np.zeros_like(L)
-    for i in range(len(L)):
-        R[i, i] = 1.0 / L[i, i]
-        R[i, :i] = -np.einsum("ju,jcu->cu", L[i, :i], R[:i, :i]) * R[i, i]
-    return R
-
-
-def pairs(Z: Array) -> Array:
-    """The products z_i z_j with i <= j of each column of Z (m, h), (m (m + 1) / 2, h)."""
-    i, j = np.triu_indices(len(Z))
-    return np.asarray(Z[i] * Z[j])
-
-
-def square(upper: Array, m: int) -> Array:
-    """Symmetric matrices (m, m, ...) from their upper triangles (m (m + 1) / 2, ...)."""
-    i, j = np.triu_indices(m)
-    S = np.empty((m, m, *upper.shape[1:]))
-    S[i, j] = S[j, i] = upper
-    return S
 
 
 class Slope(NamedTuple):

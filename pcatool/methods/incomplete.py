@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pcatool.errors import listed
 from pcatool.holes.census import Census, take_census
 from pcatool.holes.em import Fitted, as_solution, estimate, fit_em, most_components
+from pcatool.holes.links import Groups, groups_of, links
 from pcatool.holes.pairs import Pairs, gather_pairs, of_block, pair_bytes
 from pcatool.linalg.blas import threads
 from pcatool.linalg.sparse import SparseRows
@@ -30,6 +32,9 @@ FEW = 4
 
 # A component less than half of which comes from cells that are there says more of what stands in for the others.
 HALF = 0.5
+
+# Names in one warning.
+MOST_NAMED = 3
 
 
 class IncompletePCA(PCA):
@@ -80,6 +85,7 @@ class IncompletePCA(PCA):
             rows.fill(census.mean)
         solved = self._solve(rows, problem, plan)
         there = 1 - census.missing / (census.rows + census.empty)
+        self._tell_apart(census.groups, problem.columns)
         return self._with_means(problem, solved, census.mean, there, rows)
 
     @staticmethod
@@ -93,6 +99,7 @@ class IncompletePCA(PCA):
         there = np.ones(problem.d)
         if isinstance(moments, Pairs):
             moments.check(problem.columns)
+            self._tell_apart(links(moments.both > 0), problem.columns)
             there, moments = moments.seen / moments.weight, moments.filled()
         solution = Covariance().finish(moments, problem)
         solved = Solved(plan.solver, plan.reason, solution, decide(problem.wish, evidence(solution, problem, rows)))
@@ -126,6 +133,7 @@ class IncompletePCA(PCA):
         solved = Solved(EM, _how(fitted), solution, choice)
         self._remark(problem, solved)
         self._remark_em(fitted, solved)
+        self._tell_apart(census.groups, problem.columns)
         model = self._model(problem, solved).with_meta(em=_record(fitted))
         return Fit(model, evidence(solution, problem))
 
@@ -138,6 +146,17 @@ class IncompletePCA(PCA):
         if fitted.exact:
             self.notices.warn("the components explain every cell that is there, noise included; use a smaller -k")
         self._tell_made_up(fitted.certainty[: solved.choice.k], "variance is told by the cells that are there")
+
+    def _tell_apart(self, groups: Groups, columns: Sequence[str]) -> None:
+        """Columns that no row has together, not by way of others either."""
+        apart = groups_of(groups)
+        if len(apart) > 1:
+            some = "; ".join(listed((columns[j] for j in group), MOST_NAMED) for group in apart[:MOST_NAMED])
+            more = f"; and {len(apart) - MOST_NAMED} more" if len(apart) > MOST_NAMED else ""
+            self.notices.warn(
+                f"{len(apart)} groups of columns that no row links: {some}{more}; "
+                "what components say of several groups at once is not in the data"
+            )
 
     def _tell_made_up(self, shares: Array, what: str) -> None:
         """Components that missing cells make meaningless."""

@@ -10,6 +10,7 @@ from pcatool.blocks import block_rows
 from pcatool.errors import UsageError
 from pcatool.holes.census import take_census
 from pcatool.holes.em import estimate
+from pcatool.holes.links import links_of_cells
 from pcatool.linalg.blas import threads
 from pcatool.linalg.sparse import SparseRows
 from pcatool.methods.base import Fit, Supply
@@ -59,6 +60,7 @@ class TriplesPCA(IncompletePCA):
         solved = Solved(plan.solver, plan.reason, solution, decide(problem.wish, evidence(solution, problem)))
         if filled:
             about = table.about()
+            self._tell_apart(links_of_cells(table), problem.columns)
             return self._with_means(problem, solved, about.origin + about.shift, about.cells / table.n)
         self._remark(problem, solved)
         return Fit(self._model(problem, solved), evidence(solution, problem))

@@ -5,7 +5,7 @@ whole. It gives what `covariance`, `dual` or `randomized` would give of the whol
 inner products, or a block Krylov space, whichever is small, from products of sparse matrices. Centring is a shift of
 every row by one vector, never carried out (`linalg.shifted`).
 Cost: sum of c^2 over rows of c cells, and 9 d^3; sum of c^2 over columns and 9 n^3; or 4 k a cell and pass.
-Memory: 40 bytes a cell, and d^2, n^2 or d k. SciPy: `scipy.sparse.linalg.svds` of a `LinearOperator` that centres.
+Memory: up to CELL_BYTES a cell, and d^2, n^2 or d k. SciPy: `scipy.sparse.linalg.svds`, of an operator that centres.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from pcatool.solvers.randomized import by_products, krylov_bytes
 
 __all__ = ["choose_sparse", "estimate_sparse", "solve_sparse"]
 
-# Of each cell: as given, sorted, about its mean, scaled, and one of these turned.
-CELL_BYTES = 64
+# Of each cell, as given and about its mean, and either scaled and turned, or sorted once more among the zeros that a
+# column more than half full is given.
+CELL_BYTES = 128
 
 
 def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
@@ -94,8 +95,9 @@ def _dual(table: ShiftedRows, problem: Problem) -> Solution:
 def _of_inner_products(F: ShiftedRows, lengths: Array, noise: Array) -> Spectrum:
     """Spectrum of F^T F, with columns of these lengths (d,), each known to `noise` (d,) of it."""
     unit = F.scaled(1.0 / np.where(lengths > 0, lengths, 1.0))
+    R, K = unit.inner(), F.inner()
     with threads(factorisation_threads(F.n)):
-        scaled, (values, U) = side_by_side(lambda: np.linalg.eigvalsh(unit.inner()), lambda: np.linalg.eigh(F.inner()))
+        scaled, (values, U) = side_by_side(lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(K))
     values, U = np.maximum(values[::-1], 0.0), U[:, ::-1]
     rank = min(rank_of(scaled[::-1], len(lengths), middle(noise)), int(np.count_nonzero(values)))
     values[rank:] = 0.0

@@ -88,3 +88,22 @@ def test_weights_are_no_part_of_the_mean(images: Array) -> None:
     model = pcatool.fit(frame, weights="c8", center_rows=True, components=2)
     repeated = pcatool.fit(np.repeat(images, weights.astype(int), axis=0), center_rows=True, components=2)
     np.testing.assert_allclose(model.eigenvalues, repeated.eigenvalues, atol=1e-10)
+
+
+def test_of_a_row_with_holes_the_mean_is_that_of_its_cells() -> None:
+    X = np.random.default_rng(4).normal(size=(50, 6)) + 1e6
+    holes = np.random.default_rng(5).random(X.shape) < 0.4
+    holes[:2] = [[True] * 6, [True, False, False, False, False, False]]
+    X[holes] = np.nan
+    means = np.array([row[~np.isnan(row)].mean() if not np.isnan(row).all() else np.nan for row in X])
+    np.testing.assert_allclose(row_means(X), means, rtol=1e-15)
+    np.testing.assert_allclose(center_rows(X), X - means[:, None], atol=1e-9)  # of the plain way, at this offset
+    assert np.array_equal(np.isnan(center_rows(X)), holes)
+
+
+def test_holes_in_other_rows_change_no_bit_of_a_row() -> None:
+    X = np.random.default_rng(4).normal(size=(50, 7))
+    holed = X.copy()
+    holed[1::2, ::3] = np.nan
+    assert np.array_equal(center_rows(holed)[::2], center_rows(X)[::2])
+    assert np.array_equal(row_means(holed)[::2], row_means(X)[::2])
