@@ -33,7 +33,7 @@ ORTHONORMAL = 1e-6
 OPTIONAL = ("variances", "column_means")
 
 # What is told of how EM went.
-OF_EM = (("steps", int), ("converged", bool), ("noise_variance", float), ("log_likelihood", float))
+OF_EM = (("steps", int), ("converged", bool), ("noise_variance", float), ("log_likelihood", float | None))
 
 # What the certificate of every model holds as one number each.
 PROOFS = ("eigen_residual", "orthonormality", "trace_closure")
@@ -197,7 +197,9 @@ class Model:
                 raise ModelError(f"{name} is {show(self.meta[name])}, none of {', '.join(known)}")
         em = self.meta.get("em")
         if "em" in self.meta and not (
-            isinstance(em, dict) and all(isinstance(em.get(name), kind) for name, kind in OF_EM)
+            isinstance(em, dict)
+            and all(isinstance(em.get(name), kind) for name, kind in OF_EM)
+            and np.isfinite([em["noise_variance"], em["log_likelihood"] or 0.0]).all()
         ):
             raise ModelError(f"em is {show(em)}, not a record of its steps")
 
@@ -276,12 +278,6 @@ class Model:
     def with_meta(self, **more: Any) -> Model:
         """The same model with more said about it."""
         return replace(self, meta={**self.meta, **more})
-
-    def with_means(self, X: Array) -> Array:
-        """The rows X (n, d) with the column means in their holes."""
-        assert self.stand_in is not None
-        values = row_means(X)[:, None] + self.stand_in if self.rows_centered else self.stand_in
-        return np.where(np.isnan(X), values, X)
 
     def standard_rows(self, X: Array) -> Array:
         """Rows in the units of the fit, (X - mu) / sigma, (n, d): centred first, since X B - mu B loses digits."""

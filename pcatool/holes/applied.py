@@ -23,25 +23,25 @@ class OfHoles(NamedTuple):
     """Rows X (n, d) with NaN in the holes, under a model."""
 
     model: Model
-    expected: bool  # what the model expects, its noise allowed for; else least squares
+    how: str  # mean: the columns' stand in; em: what the model expects, its noise allowed for; project: least squares
 
     def scores(self, X: Array) -> Array:
         """What `Model.project` gives, NaN where nothing can be told."""
-        Z = self.model.whitened(self._scores(self.model.standard_rows(X)))
+        Z = self.model.whitened(self._scores(self._standard_rows(X)))
         return _turned_back(Z, self.model.basis) if self.model.whitening == "zca" else Z
 
     def rows(self, X: Array) -> Array:
         """What `Model.there_and_back` gives, with something in every cell."""
         model = self.model
-        back = model.std * _turned_back(self._scores(model.standard_rows(X)), model.basis) + model.mean
+        back = model.std * _turned_back(self._scores(self._standard_rows(X)), model.basis) + model.mean
         if not model.rows_centered:
             return back
         means = row_means(X)[:, None]
         return back + np.where(np.isnan(means), 0.0, means)
 
     def squared_error(self, X: Array) -> Array:
-        """What the components leave out of the cells that are there, (n,)."""
-        Y = self.model.standard_rows(X)
+        """What the components leave out of the cells that are there, or of what stands in for the others, (n,)."""
+        Y = self._standard_rows(X)
         R = Y - _turned_back(self._scores(Y), self.model.basis)
         R = np.where(np.isnan(R), 0.0, R)
         errors: Array = (R * R).sum(axis=1)
@@ -51,9 +51,18 @@ class OfHoles(NamedTuple):
         """The share of the components' variance in the cells that are there, (n,)."""
         return coverage(np.isnan(X), self.model.basis, self.model.eigenvalues)
 
+    def _standard_rows(self, X: Array) -> Array:
+        """In the units of the fit, with column means in the holes where they stand in."""
+        model = self.model
+        Y = model.standard_rows(X)
+        if self.how != "mean":
+            return Y
+        assert model.stand_in is not None
+        return np.where(np.isnan(Y), (model.stand_in - model.mean) / model.std, Y)
+
     def _scores(self, Y: Array) -> Array:
         model = self.model
-        if not self.expected:
+        if self.how != "em":
             return project_with_holes(Y, model.basis)
         signal = np.maximum(model.eigenvalues[: model.k] - model.noise, 0.0)
         Z = project_with_holes(Y, model.basis, variances=signal, noise=model.noise)

@@ -32,12 +32,12 @@ from pcatool.holes.units import units_of
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments, gather
 from pcatool.linalg.sparse import SparseRows
-from pcatool.model import Array, VarianceTable
+from pcatool.model import Array
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance, scatter_bytes
 from pcatool.solvers.rows import Rows
 
-__all__ = ["Fitted", "as_solution", "closed_form", "estimate", "fit_em", "fit_share", "most_components"]
+__all__ = ["Fitted", "as_solution", "closed_form", "estimate", "fit_em", "most_components"]
 
 # The likelihood has converged when three steps gain less than this per observed cell, twice in a row. It is judged per
 # cell since the log-likelihood itself changes with the units and may be 0. At 1e-10 eigenvalues are within 1e-6 of the
@@ -46,9 +46,6 @@ GAIN = 1e-10
 
 # EM steps at most: with holes at random 20 to 200 are enough.
 MOST_STEPS = 1000
-
-# A share of the variance is looked for from this many components on.
-FEW = 4
 
 
 def estimate(d: int, k: int, cells: int | None = None, n: int = 0) -> Estimate:
@@ -93,29 +90,6 @@ def fit_em(
             raise RefusedError(
                 f"the cells that are there do not determine {k} components", "use a smaller -k"
             ) from None
-
-
-def fit_share(
-    rows: Rows | SparseRows,
-    problem: Problem,
-    share: float,
-    *,
-    most_steps: int = MOST_STEPS,
-    gain: float = GAIN,
-    run: Runner = in_turn,
-) -> Fitted:
-    """Fit twice as many components until they hold the share of the variance; the fewest that do are kept."""
-    _several_passes(rows)
-    census = take_census(rows, problem)
-    most = max(most_components(census, problem), 1)
-    k = min(FEW, most)
-    while True:
-        fitted = fit_em(rows, problem, k, census=census, most_steps=most_steps, gain=gain, run=run)
-        enough = VarianceTable.of(fitted.eigenvalues, fitted.total_variance).smallest_k(share) or most
-        if enough <= k or k == most:
-            kept = min(enough, k)
-            return fitted._replace(basis=fitted.basis[:, :kept], certainty=fitted.certainty[:kept])
-        k = min(2 * k, most)
 
 
 def _several_passes(rows: Rows | SparseRows) -> None:

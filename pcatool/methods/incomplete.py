@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pcatool.blocks import Runner, in_turn
 from pcatool.errors import listed
 from pcatool.holes.census import Census, take_census
 from pcatool.holes.em import Fitted, as_solution, estimate, fit_em, most_components
@@ -128,8 +130,8 @@ class IncompletePCA(PCA):
             return Fit(self._model(problem, solved), evidence(solved.solution, problem, rows))
         return self._fitted(rows, problem, census)
 
-    def _fitted(self, rows: Rows | SparseRows, problem: Problem, census: Census) -> Fit:
-        fitted, solution, choice = _grown(rows, problem, census)
+    def _fitted(self, rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner = in_turn) -> Fit:
+        fitted, solution, choice = _grown(rows, problem, census, run)
         solved = Solved(EM, _how(fitted), solution, choice)
         self._remark(problem, solved)
         self._remark_em(fitted, solved)
@@ -145,7 +147,7 @@ class IncompletePCA(PCA):
             )
         if fitted.exact:
             self.notices.warn("the components explain every cell that is there, noise included; use a smaller -k")
-        self._tell_made_up(fitted.certainty[: solved.choice.k], "variance is told by the cells that are there")
+        self._tell_made_up(_told(fitted)[: solved.choice.k], "variance is told by the cells that are there")
 
     def _tell_apart(self, groups: Groups, columns: Sequence[str]) -> None:
         """Columns that no row has together, not by way of others either."""
@@ -171,18 +173,25 @@ class IncompletePCA(PCA):
             )
 
 
-def _grown(rows: Rows | SparseRows, problem: Problem, census: Census) -> tuple[Fitted, Solution, Choice]:
+def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner) -> tuple[Fitted, Solution, Choice]:
     """As many components as asked for; for a share or a rule twice as many until it is content with fewer."""
     wish = problem.wish
     most = max(most_components(census, problem), 1)
     k = wish if isinstance(wish, int) else min(FEW, most)
     while True:
-        fitted = fit_em(rows, problem, k, census=census)
+        fitted = fit_em(rows, problem, k, census=census, run=run)
         solution = as_solution(fitted, problem)
         choice = decide(wish, evidence(solution, problem))
         if choice.k < k or k == most or isinstance(wish, int) or (isinstance(wish, float) and choice.k == k):
             return fitted, solution, choice._replace(k=min(choice.k, k))
         k = min(2 * k, most)
+
+
+def _told(fitted: Fitted) -> Array:
+    """(k,) of what whole rows would tell of each component, what the cells that are there tell."""
+    values = fitted.eigenvalues[: len(fitted.certainty)]
+    by_whole = 1 - np.divide(fitted.noise_variance, values, out=np.ones_like(values), where=values > 0)
+    return np.asarray(np.divide(fitted.certainty, by_whole, out=np.zeros_like(values), where=by_whole > 0))
 
 
 def _how(fitted: Fitted) -> str:
@@ -192,11 +201,12 @@ def _how(fitted: Fitted) -> str:
 
 
 def _record(fitted: Fitted) -> dict[str, Any]:
-    """What the model file tells of how EM went."""
+    """What the model file tells of how EM went. Where there is no noise at all the likelihood has no bound."""
+    climb = [value if math.isfinite(value) else None for value in fitted.log_likelihood]
     return {
         "steps": fitted.iterations,
         "converged": fitted.converged,
         "noise_variance": fitted.noise_variance,
-        "log_likelihood": fitted.log_likelihood[-1],
-        "climb": list(fitted.log_likelihood),
+        "log_likelihood": climb[-1],
+        "climb": climb,
     }

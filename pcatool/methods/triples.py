@@ -37,7 +37,7 @@ class TriplesPCA(IncompletePCA):
             plan.check(supply.limit, problem)
         with threads(1):
             if plan.solver == EM:
-                return self._fitted(table, problem, take_census(table, problem))
+                return self._fitted(table, problem, take_census(table, problem), supply.run)
             return self._solved(table, problem, plan)
 
     def plan_cells(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Plan:

@@ -7,21 +7,17 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pcatool.blocks import Runner, by_block
+from pcatool.blocks import Runner
 from pcatool.engines.threads import Threads
-from pcatool.errors import DataError, RefusedError, UsageError, show
+from pcatool.errors import DataError, UsageError, show
 from pcatool.holes.applied import OfHoles
-from pcatool.holes.projection import fill as filled
 from pcatool.model import Array, Model
 from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, EngineOptions, OutputOptions, TableOptions
 from pcatool.pipeline.incomplete import policy_for_rows, policy_for_scores
-from pcatool.readers.base import all_finite
+from pcatool.pipeline.scoring import Placed, Scored, Scorer, Work
 from pcatool.readers.rows import Checked, checked_batches
 from pcatool.readers.tables import Inputs, Wanted
 from pcatool.readers.tally import Tally
@@ -31,8 +27,6 @@ from pcatool.writers.sink import open_sink
 __all__ = ["Results", "reconstruct", "transform", "write"]
 
 Result = TypeVar("Result")
-
-NONE: Array = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -63,31 +57,6 @@ class Results:
                 yield result
 
 
-class Placed(NamedTuple):
-    """A batch and the number of its first row, which says where in a block it lies."""
-
-    batch: Checked
-    first_row: int
-
-
-class Scored(NamedTuple):
-    """Results, the squared errors that were asked for, and how many rows got none."""
-
-    values: Array
-    errors: Array
-    empty: int
-
-
-class Work(NamedTuple):
-    """What becomes of rows, of those with missing cells apart, and how the columns of the results are called."""
-
-    of_whole: Callable[[Array], Array]
-    of_holes: Callable[[Array], Array] | None
-    policy: str  # one of APPLY_MISSING
-    names: list[str]
-    fill: bool = False  # the rows come back as they are, with only their holes filled
-
-
 @dataclass
 class ErrorSum:
     """Running mean of the squared errors that were asked for."""
@@ -111,7 +80,7 @@ def transform(
     inputs = Inputs(data, table, notices)
     model = model.truncated(options.components)
     policy = policy_for_rows(model, options.missing, fill=False, back=False)
-    holes = OfHoles(model, expected=policy == "em")
+    holes = OfHoles(model, policy)
     work = Work(model.project, holes.scores, policy, model.score_names())
     return _apply(model, inputs, _model_columns(model, inputs), work, options, engine, notices)
 
@@ -133,7 +102,7 @@ def reconstruct(
     names = list(model.columns)
     if (source or _sees(model, inputs)) == "rows":
         policy = policy_for_rows(model, options.missing, fill=fill, back=True)
-        holes = OfHoles(model, expected=policy == "em")
+        holes = OfHoles(model, policy)
         work = Work(model.there_and_back, holes.rows, policy, names, fill)
         return _apply(model, inputs, _model_columns(model, inputs), work, options, engine, notices)
     for flag, given in (
@@ -202,74 +171,6 @@ def _apply(
 
 def _is_linear(model: Model, work: Work) -> bool:
     return work.of_holes is not None and model.meta.get("method", "pca") == "pca"
-
-
-class Scorer(NamedTuple):
-    """Batches of rows to batches of results."""
-
-    model: Model
-    work: Work
-    with_error: bool
-    with_coverage: bool
-
-    @property
-    def names(self) -> list[str]:
-        more = [("squared_error", self.with_error), ("coverage", self.with_coverage)]
-        return [*self.work.names, *(name for name, given in more if given)]
-
-    def score(self, placed: Placed) -> Scored:
-        batch, holes = placed.batch, placed.batch.incomplete
-        X = batch.X
-        if holes is not None:
-            X = self.model.with_means(X) if self.work.policy == "mean" else _without_holes(X, holes)
-        values = by_block(self._whole, X, placed.first_row)
-        _check_overflow(values, batch)
-        if holes is not None and self.work.policy != "mean":
-            values[holes] = self._incomplete(batch.X[holes])
-        if self.with_coverage and holes is not None:
-            values[holes, -1] = self._of_holes.coverage(batch.X[holes])
-        if self.work.fill:
-            values[:, : self.model.d] = filled(batch.X, values[:, : self.model.d])
-        errors = values[:, len(self.work.names)] if self.with_error else NONE
-        empty = 0 if holes is None else int(np.isnan(values[holes, 0]).sum())
-        return Scored(values, errors[~np.isnan(errors)], empty)
-
-    def _whole(self, X: Array) -> Array:
-        """Results of rows without holes."""
-        with np.errstate(all="ignore"):
-            values = self.work.of_whole(X)
-        more = [self.model.squared_error(X)] if self.with_error else []
-        more += [np.ones(len(X))] if self.with_coverage else []
-        return np.column_stack([values, *more]) if more else values
-
-    def _incomplete(self, X: Array) -> Array:
-        """Results of rows with holes."""
-        m = len(self.names)
-        if self.work.policy == "keep" or self.work.of_holes is None:
-            return np.full((len(X), m), np.nan)
-        with np.errstate(all="ignore"):
-            values = self.work.of_holes(X)
-            more = [self._of_holes.squared_error(X)] if self.with_error else []
-        more += [np.zeros(len(X))] if self.with_coverage else []
-        return np.column_stack([values, *more])
-
-    @property
-    def _of_holes(self) -> OfHoles:
-        return OfHoles(self.model, expected=self.work.policy == "em")
-
-
-def _without_holes(X: Array, holes: NDArray[np.bool_]) -> Array:
-    """The rows with something to reckon with in place of those that are seen to apart: a row that is whole."""
-    stand_in = X[np.argmin(holes)] if not holes.all() else 0.0
-    return np.where(holes[:, None], stand_in, X)
-
-
-def _check_overflow(values: Array, batch: Checked) -> None:
-    """Finite cells give finite results, or the row is refused: an infinity would look like a missing one further on."""
-    if all_finite(values):
-        return
-    row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-    raise RefusedError(f"{batch.place(row)}: the result overflows a double", "rescale the values of this row")
 
 
 def _model_columns(model: Model, inputs: Inputs) -> Wanted:

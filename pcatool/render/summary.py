@@ -187,9 +187,10 @@ def em_lines(facts: Mapping[str, Any]) -> list[str]:
     """How EM went."""
     em = facts["em"]
     how = "has converged" if em["converged"] else "has NOT converged"
+    likelihood = "without bound" if em["log_likelihood"] is None else f"{em['log_likelihood']:.10g}"
     moves = max(error or 0.0 for error in facts["certificate"]["relative_error"])
     return [
-        f"EM {how} in {counted(em['steps'], 'step')}: log-likelihood {em['log_likelihood']:.10g}, noise variance "
+        f"EM {how} in {counted(em['steps'], 'step')}: log-likelihood {likelihood}, noise variance "
         f"{em['noise_variance']:.6g}, eigenvalues stand to {moves:.1e} of themselves"
     ]
 

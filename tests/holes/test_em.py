@@ -15,7 +15,7 @@ from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, PcatoolError, RefusedError
 from pcatool.holes import census, climb, em, start
 from pcatool.holes.census import take_census
-from pcatool.holes.em import Fitted, as_solution, closed_form, estimate, fit_em, fit_share
+from pcatool.holes.em import Fitted, as_solution, closed_form, estimate, fit_em
 from pcatool.linalg.certificate import certify
 from pcatool.model import Model
 from pcatool.solvers import rows as solver_rows
@@ -429,21 +429,6 @@ def test_rows_of_one_cell(full: Array) -> None:
     assert np.isfinite(fitted.eigenvalues).all()
 
 
-@pytest.mark.parametrize("share", [0.5, 0.95, 0.999])
-@pytest.mark.parametrize("holes", [0.0, 0.2])
-def test_a_share_of_the_variance(share: float, holes: float, full: Array) -> None:
-    X = punched(full, holes, 5)
-    fitted = fit_share(rows_of(X), problem_of(8), share)
-    k = fitted.basis.shape[1]
-    cumulative = np.cumsum(fitted.eigenvalues) / fitted.total_variance
-    assert cumulative[k - 1] >= share
-    assert k == 1 or cumulative[k - 2] < share
-    assert len(fitted.certainty) == k
-    if not holes:
-        values = np.linalg.eigvalsh(np.cov(full.T))[::-1]
-        assert k == np.argmax(np.cumsum(values) / values.sum() >= share) + 1
-
-
 @every_setting
 @pytest.mark.parametrize("holes", [0.0, 0.25])
 def test_makes_a_model(settings: dict[str, Any], holes: float, full: Array) -> None:
@@ -468,11 +453,6 @@ def test_makes_a_model(settings: dict[str, Any], holes: float, full: Array) -> N
     assert model.k == 3
     assert solution.rank == 8
     assert solution.counted == solution.n == 300
-
-
-def test_a_share_that_the_cells_do_not_reach_takes_what_they_allow() -> None:
-    X = punched(made(9, 8, [4, 2], 1, 0).X, 0.4, 0)
-    assert fit_share(rows_of(X), problem_of(8), 0.999999).basis.shape[1] <= 5
 
 
 # --- refusals ---

@@ -14,7 +14,7 @@ from pcatool.errors import DataError
 from pcatool.holes import cells as of_cells
 from pcatool.holes import start
 from pcatool.holes.census import take_census
-from pcatool.holes.em import Fitted, estimate, fit_em, fit_share
+from pcatool.holes.em import Fitted, estimate, fit_em
 from pcatool.linalg.sparse import SparseRows
 
 # Two orders of the same sums, after a few dozen steps.
@@ -81,10 +81,6 @@ def test_without_holes_in_the_closed_form() -> None:
     X = made(60, 8, [9, 4], 0.5, 0).X
     X[3] = np.nan
     same_fit(fit_em(cells_of(X, 0), problem_of(8), 2), fit_em(rows_of(X), problem_of(8), 2))
-
-
-def test_a_share_of_the_variance(holed: Array) -> None:
-    same_fit(fit_share(cells_of(holed, 0), problem_of(20), 0.9), fit_share(rows_of(holed), problem_of(20), 0.9))
 
 
 def test_census_is_that_of_blocks(holed: Array) -> None:
