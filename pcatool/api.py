@@ -204,6 +204,8 @@ def _plain(field: Field[Any], value: Any) -> Any:
     name = field.name
     if name in TUPLES:
         return _tuple(value)
+    if name == "triples" and value is not None:
+        return ",".join(_tuple(value))
     if isinstance(field.default, bool) or field.type == "bool | None":
         if not isinstance(value, (bool, np.bool_)):
             raise UsageError(f"{name} is {show(value)}", "give True or False")
@@ -219,7 +221,7 @@ def _plain(field: Field[Any], value: Any) -> Any:
     return value
 
 
-TUPLES = ("columns", "exclude", "keep", "label", "null_value", "triples")
+TUPLES = ("columns", "exclude", "keep", "label", "null_value")
 
 
 def _tuple(value: Any) -> tuple[str, ...]:
@@ -268,7 +270,7 @@ def _frame(results: applying.Results, kept: list[list[Any]], values: Any, data: 
     }
     if isinstance(data, pa.Table):
         return pa.table({**columns, **{name: values[:, j] for j, name in enumerate(results.names)}})
-    index = data.index if hasattr(data, "index") and hasattr(data, "columns") else None
+    index = data.index if hasattr(data, "index") and hasattr(data, "columns") and not results.by_users else None
     frame = pd.DataFrame(values, columns=results.names, index=index)
     for at, (name, chunks) in enumerate(columns.items()):
         series = data[name] if index is not None and name in data else chunks.to_pandas()

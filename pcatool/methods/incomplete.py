@@ -166,7 +166,7 @@ class IncompletePCA(PCA):
         if little:
             names = listed_components(little)
             mean, their = ("means", "its") if len(little) == 1 else ("mean", "their")
-            most = shares[little].max()
+            most = max(shares[little].max(), 0.0)
             self.notices.warn(
                 f"{names} {mean} little: at most {most:.0%} of {their} {what}; give fewer with -k, or "
                 "leave out columns with few cells (-x)"

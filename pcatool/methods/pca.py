@@ -270,6 +270,7 @@ def evidence(solution: Solution, problem: Problem, rows: Rows | None = None) -> 
         weights=(lambda: _weights(held)) if held and problem.weights else None,
         constant=len(solution.constant),
         whole="variance" if problem.center else "sum of squares about 0",
+        method="probabilistic" if solution.route == EM else "pca",
     )
 
 

@@ -17,8 +17,8 @@ ABSENT = ("missing", "zero")
 class TriplesOptions:
     """What the lines of the input are, and what the cells that none of them gives."""
 
-    triples: tuple[str, ...] = option(
-        (),
+    triples: str | None = option(
+        None,
         "--triples",
         group="input",
         metavar="COLS",

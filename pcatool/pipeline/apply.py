@@ -40,6 +40,7 @@ class Results:
     errors: ErrorSum
     inputs: Inputs
     engine: EngineOptions
+    by_users: bool  # a row for each user of triples, not for each that was read
     _batches: Callable[[Runner], Iterator[Placed]]
     _score: Callable[[Placed], Scored]
 
@@ -100,7 +101,11 @@ def reconstruct(
     model = (model.with_preimage() if preimage else model.reversible()).truncated(options.components)
     inputs = Inputs(data, table, notices)
     names = list(model.columns)
-    if (source or _sees(model, inputs)) == "rows":
+    if options.triples and source == "scores":
+        raise UsageError("--triples gives rows, not scores", "leave out --from scores")
+    rows = options.triples or (fill and model.whitening == "zca")  # whose scores are called like rows
+    known = source or ("rows" if rows else None)
+    if (known or _sees(model, inputs)) == "rows":
         policy = policy_for_rows(model, options.missing, fill=fill, back=True)
         holes = OfHoles(model, policy)
         work = Work(model.there_and_back, holes.rows, policy, names, fill)
@@ -141,17 +146,20 @@ def _apply(
     notices: Notices,
 ) -> Results:
     tally = Tally()
+    scorer = Scorer(model, work, options.with_error, options.with_coverage)
     read: Callable[..., Iterator[Checked]]
     if options.triples:
         from pcatool.pipeline.triples import rows_of_triples
 
         keep = inputs.choose_triples(options.triples).kept[:1]
+        if keep[0] in scorer.names:
+            what = f"the column of users and a column of the output are both called {show(keep[0])}"
+            raise UsageError(what, "rename the column of users")
         read = partial(rows_of_triples, inputs, options, model, tally, notices)
     else:
         keep = inputs.keep(options.keep, options.keep_all)
         wanted = Wanted(wanted.names, wanted.booleans, wanted.by_position, keep)
         read = partial(checked_batches, inputs, wanted, tally, eager=True)
-    scorer = Scorer(model, work, options.with_error, options.with_coverage)
 
     def batches(run: Runner) -> Iterator[Placed]:
         first_row = 0
@@ -166,7 +174,9 @@ def _apply(
             first_row += len(batch.X)
 
     kept = inputs.kept_types(keep)
-    return Results(model, scorer.names, kept, tally, ErrorSum(), inputs, engine, batches, scorer.score)
+    return Results(
+        model, scorer.names, kept, tally, ErrorSum(), inputs, engine, bool(options.triples), batches, scorer.score
+    )
 
 
 def _is_linear(model: Model, work: Work) -> bool:

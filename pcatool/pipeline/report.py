@@ -57,7 +57,7 @@ def _evidence_of(model: Model, seed: int) -> Evidence:
     meta, method = model.meta, model.meta.get("method", "pca")
     rank = int(meta.get("rank", np.count_nonzero(model.eigenvalues)))
     directions = len(getattr(model, "kernel_means", model.mean))
-    idle = {"pca": int(meta.get("constant_columns", 0)), "kernel": 0, "supervised": directions - rank}
+    idle = {"pca": int(meta.get("constant_columns", 0)), "kernel": 0, "supervised": directions - rank}[method]
     return Evidence(
         eigenvalues=model.eigenvalues,
         total_variance=model.total_variance,
@@ -68,7 +68,7 @@ def _evidence_of(model: Model, seed: int) -> Evidence:
         standardized=model.standardized,
         ddof=model.ddof,
         seed=seed,
-        constant=idle[method],
+        constant=idle,
         whole=whole(method, model.centered),
-        method=method,
+        method="probabilistic" if "em" in meta else method,
     )

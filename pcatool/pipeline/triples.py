@@ -20,6 +20,7 @@ from pcatool.readers.rows import Checked
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Holes, Table, Tally
 from pcatool.readers.triples import Triples, read_triples
+from pcatool.solvers.rows import nothing_to_fit
 
 __all__ = ["rows_of_triples", "table_to_fit"]
 
@@ -30,7 +31,9 @@ def table_to_fit(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> tuple[T
     for flag, given in (("-c", job.select.columns), ("-x", job.select.exclude)):
         if given:
             raise UsageError(f"{flag} does not go with --triples", "leave out the lines of items not wanted")
-    triples = read_triples(inputs, o.triples, tally, holes=o.absent != "zero", run=run)
+    triples = read_triples(inputs, str(o.triples), tally, holes=o.absent != "zero", run=run)
+    if not triples.users:
+        raise nothing_to_fit()
     _tell_odd_names(triples, job.notices)
     table, items = triples.sorted()
     tally.table = Table(table.n, table.d, len(table.values))
@@ -50,9 +53,9 @@ def rows_of_triples(
 ) -> Iterator[Checked]:
     """A row for each user, in the order in which they first appear, under the columns of the model."""
     absent = options.absent or str(model.meta.get("absent", "missing"))
-    triples = read_triples(inputs, options.triples, Tally(), holes=absent != "zero", run=run)
+    triples = read_triples(inputs, str(options.triples), Tally(), holes=absent != "zero", run=run)
     table, unknown = triples.under(model.columns)
-    if len(unknown) == len(triples.items):
+    if unknown and len(unknown) == len(triples.items):
         raise DataError(f"none of the items is known to the model: {listed(unknown)}", "name the columns as user, item")
     if unknown:
         notices.note(f"items that the model does not know are left out: {listed(unknown)}")
@@ -60,7 +63,8 @@ def rows_of_triples(
     for first in range(0, table.n, height):
         last = min(first + height, table.n)
         X = table.dense(first, last, 0.0 if absent == "zero" else np.nan)
-        batch = Batch(X, [triples.user_names(first, last)], partial(_place, triples.users[first:last]), False)
+        users = triples.user_values.slice(first, last - first)
+        batch = Batch(X, [users], partial(_place, triples.users[first:last]), False)
         holes = Holes.of(batch, report=False)
         tally.rows += len(X)
         tally.count(batch, holes, model.columns)

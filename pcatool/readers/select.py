@@ -101,11 +101,11 @@ def find_weights(term: str, columns: Sequence[Column], where: str) -> int:
     return found[0]
 
 
-def find_triples(terms: Sequence[str], columns: Sequence[Column], where: str) -> tuple[int, int, int]:
+def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int, int, int]:
     """The columns of users, items and values."""
-    found = find_columns(terms, columns, where)
+    found = find_columns([terms], columns, where)
     if len(found) != 3:
-        said = f"{where}: --triples {show(','.join(terms))} names {len(found)} columns"
+        said = f"{where}: --triples {show(terms)} names {len(found)} columns"
         raise DataError(said, "name three: user, item, value")
     user, item, value = found
     for i, what in ((user, "users"), (item, "items")):

@@ -116,7 +116,7 @@ class Inputs:
         classes = Classes(", ".join([*taken.labels, *texts]), self._options.null_value, len(labelled))
         return taken._replace(kept=texts, classes=classes)
 
-    def choose_triples(self, terms: Sequence[str]) -> Wanted:
+    def choose_triples(self, terms: str) -> Wanted:
         """Users and items, kept as they are, and their values."""
         columns = self.first.profile()
         user, item, value = find_triples(terms, columns, self.first.name)

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pcatool.blocks import Runner, in_turn
 from pcatool.errors import DataError, show
 from pcatool.linalg.sparse import SparseRows, first_double
 from pcatool.model import Array
-from pcatool.readers.arrow import text_array
 from pcatool.readers.rows import Checked, checked_batches
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 from pcatool.readers.words import words_of
-from pcatool.solvers.rows import nothing_to_fit
 
 __all__ = ["Triples", "read_triples"]
 
 Codes = NDArray[np.int32]
+NO_CODES: Codes = np.zeros(0, dtype=np.int32)
 
 
 class Triples(NamedTuple):
@@ -33,7 +33,7 @@ class Triples(NamedTuple):
     user: Codes  # (cells,)
     item: Codes  # (cells,)
     values: Array  # (cells,)
-    user_column: tuple[str, Any]  # its name and Arrow type
+    user_values: Any  # (users,) as the input has them
 
     def sorted(self) -> tuple[SparseRows, tuple[str, ...]]:
         """The rows and the names of their columns, both in an order of their own: that of the lines changes no bit."""
@@ -50,24 +50,18 @@ class Triples(NamedTuple):
         table = SparseRows.of(self.user[known], column[known], self.values[known], len(self.users), len(columns))
         return table, [name for name in self.items if name not in at]
 
-    def user_names(self, first: int, last: int) -> Any:
-        """The names of some users, as the input has them."""
-        names, kind = text_array(self.users[first:last]), self.user_column[1]
-        return names if names.type == kind else names.cast(kind)
 
-
-def read_triples(inputs: Inputs, terms: Sequence[str], tally: Tally, *, holes: bool, run: Runner = in_turn) -> Triples:
+def read_triples(inputs: Inputs, terms: str, tally: Tally, *, holes: bool, run: Runner = in_turn) -> Triples:
     """All lines. A line without a value says that its cell is missing; without `holes` it is refused."""
     wanted = inputs.choose_triples(terms)
-    users, items = Names("user", inputs.nulls), Names("item", inputs.nulls)
-    parts: list[tuple[Codes, Codes, Array]] = []
+    (_, user_type), (_, item_type) = inputs.kept_types(wanted.kept)
+    users, items = Names("user", inputs.nulls, user_type), Names("item", inputs.nulls, item_type)
+    parts: list[tuple[Codes, Codes, Array]] = [(NO_CODES, NO_CODES, np.zeros(0))]
     for batch in checked_batches(inputs, wanted, tally, eager=False, report=True, run=run):
         if batch.incomplete is not None and not holes:
             place = batch.place(int(batch.incomplete.argmax()))
             raise DataError(f"{place}: no value, which is not 0", "mend the line, or leave out --absent zero")
         parts.append((users.codes(batch, 0), items.codes(batch, 1), batch.X[:, 0]))
-    if not parts:
-        raise nothing_to_fit()
     user, item, values = (np.concatenate([part[i] for part in parts]) for i in range(3))
     double = first_double(user, item)
     if double is not None:
@@ -75,7 +69,7 @@ def read_triples(inputs: Inputs, terms: Sequence[str], tally: Tally, *, holes: b
     there = ~np.isnan(values)
     if not there.all():
         user, item, values = user[there], item[there], values[there]
-    return Triples(users.names, items.names, user, item, values, inputs.kept_types(wanted.kept)[0])
+    return Triples(users.names, items.names, user, item, values, users.values)
 
 
 def _given_twice(user: str, item: str, rows: tuple[int, int]) -> DataError:
@@ -88,8 +82,10 @@ def _given_twice(user: str, item: str, rows: tuple[int, int]) -> DataError:
 class Names:
     """Names of users or items to numbers, 0, 1, ... as they first appear."""
 
-    def __init__(self, what: str, nulls: Sequence[str]) -> None:
+    def __init__(self, what: str, nulls: Sequence[str], kind: pa.DataType) -> None:
         self._what = what
+        self._kind = kind
+        self._values: list[pa.Array] = []
         self._missing = {null.strip().lower() for null in ("", *nulls)}
         self._codes: dict[str, int] = {}
 
@@ -97,14 +93,29 @@ class Names:
     def names(self) -> list[str]:
         return list(self._codes)
 
+    @property
+    def values(self) -> pa.Array:
+        """The names as the input has them, in its type."""
+        return pa.chunked_array(self._values, self._kind).unify_dictionaries().combine_chunks()
+
     def codes(self, batch: Checked, column: int) -> Codes:
         found, words = words_of(batch.kept[column])
         missing = np.array([word.strip().lower() in self._missing for word in words] + [True])  # the last for -1
         if missing[found].any():
             place = batch.place(int(missing[found].argmax()))
             raise DataError(f"{place}: the {self._what} is missing", "leave such lines out")
+        self._keep([i for i, word in enumerate(words) if word.strip() not in self._codes], found, batch.kept[column])
         numbers = [self._codes.setdefault(word.strip(), len(self._codes)) for word in words]
         return np.array(numbers, dtype=np.int32)[found]
+
+    def _keep(self, words: list[int], found: NDArray[np.int64], column: pa.Array) -> None:
+        """The values of words that are new."""
+        if not words:
+            return
+        first = np.empty(found.max() + 1, dtype=np.int64)
+        first[found[::-1]] = np.arange(len(found))[::-1]  # the last to be written is the first
+        places = pa.Array.from_buffers(pa.int64(), len(words), [None, pa.py_buffer(first[words])])
+        self._values.append(column.take(places))
 
 
 WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)

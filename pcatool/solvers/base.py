@@ -154,12 +154,14 @@ def assembled(
     apply: Callable[[Array], Array],
 ) -> Solution:
     """The solution from the centre of the rows and the spectrum of their scatter."""
+    # A factor about zero has a row for the mean as well, which adds no direction.
+    m = len(spectrum.eigenvalues) if len(spectrum.eigenvalues) == problem.d else min(centre.rows, problem.d)
     return Solution(
         n=centre.rows,
         mean=centre.mean if problem.center else np.zeros(problem.d),
         std=sigma,
-        eigenvalues=spectrum.eigenvalues,
-        error=spectrum.error,
+        eigenvalues=spectrum.eigenvalues[:m],
+        error=spectrum.error[:m],
         leading=spectrum.leading,
         total_variance=total,
         rank=spectrum.rank,
