@@ -94,7 +94,8 @@ def reconstruct(
         raise UsageError(f"source {show(source)} is neither scores nor rows")
     kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
     table, apply, engine, out = _records(settings, *kinds, output=output)
-    results = applying.reconstruct(_model(model), _data(data), table, apply, source, engine, Warnings(), preimage, fill)
+    back = applying.Back(source, preimage, fill)
+    results = applying.reconstruct(_model(model), _data(data), table, apply, engine, Warnings(), back)
     return _deliver(results, data, out)
 
 

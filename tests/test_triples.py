@@ -340,14 +340,16 @@ AT = ["--triples", "user,item,rating"]
         (GOOD, ["-k", "3"], "-k 3 of 3 columns means 9 numbers to find, from 8 cells"),
         (GOOD, ["-k", "4", "--absent", "zero"], "-k 4"),
         (GOOD, ["--triples", "user,item"], "--triples 'user,item' names 2 columns; name three: user, item, value"),
-        (GOOD, ["--triples", "1,2,2"], "--triples '1,2,2' names 2 columns"),
+        (GOOD, ["--triples", "1,2,2"], "--triples '1,2,2' names 2 columns; name three: user, item, value"),
         (GOOD, ["--triples", "user,item,stars"], "'stars'"),
         (GOOD, ["--triples", "rating,item,user"], "column 'user' holds no numbers (first value 'ann')"),
     ],
 )
 def test_lines_that_are_refused(data: str, more: list[str], said: str, tmp_path: Path) -> None:
     at = [] if "--triples" in more else AT
-    done = run(tmp_path, "fit", "-", "-k", "1", *at, *more, "-o", "m.npz", data=data, code=3)
+    done = run(
+        tmp_path, "fit", "-", "-k", "1", *at, *more, "-o", "m.npz", data=data, code=2 if "; name three" in said else 3
+    )
     assert said in done.stderr
     assert not (tmp_path / "m.npz").exists()
 
@@ -497,7 +499,12 @@ def test_the_report(holed: Array, tmp_path: Path) -> None:
     table.to_csv(tmp_path / "x.csv", index=False, na_rep="n/a")
     arguments = ["fit", "x.csv", "-k", "2", *AT, "-o", "m.npz"]
     facts = json.loads(run(tmp_path, *arguments, "--json").stdout)
-    assert facts["triples"] == {"users": 239, "items": 12, "cells": len(table) - 3}
+    there = table.dropna()
+    spreads = {
+        f"cells_per_{what}": [int(count.min()), float(count.median()), int(count.max())]
+        for what, count in ((name, there.groupby(name)["rating"].size()) for name in ("user", "item"))
+    }
+    assert facts["triples"] == {"users": 239, "items": 12, "cells": len(there), **spreads}
     assert facts["rows_read"] == len(table)
     assert facts["rows"] == 239
     assert facts["missing"]["spellings"] == {"n/a": 3}

@@ -69,7 +69,8 @@ def run(
 
     speaker = Speaker(general)
     fitted = model_of(model, inputs)
-    results = applying.reconstruct(fitted, inputs or [], table, apply, source, engine, speaker, preimage, fill)
+    back = applying.Back(source, preimage, fill)
+    results = applying.reconstruct(fitted, inputs or [], table, apply, engine, speaker, back)
     applying.write(results, output, model)
     facts = apply_facts(NAME, results.model, results.tally, results.errors.mean, output.output)
     speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))

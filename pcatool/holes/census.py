@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import DataError, listed
 from pcatool.holes.links import Groups, joined, links, links_of_cells
-from pcatool.holes.patterns import Keys, Mask, column_keys, hole_keys
+from pcatool.holes.patterns import Mask
 from pcatool.linalg.sparse import SparseRows
 from pcatool.model import Array
-from pcatool.solvers.base import Problem
+from pcatool.solvers.base import Problem, check_columns
 from pcatool.solvers.rows import Rows, nothing_to_fit
 
-__all__ = ["MOST_PATTERNS", "Census", "check_columns", "take_census"]
-
-# Patterns of holes are told apart up to this many, so that memory does not grow with the rows.
-MOST_PATTERNS = 1 << 16
+__all__ = ["Census", "take_census"]
 
 
 class Census(NamedTuple):
@@ -37,7 +32,6 @@ class Census(NamedTuple):
     shift: Array  # (d,) mean about the origin
     scatter: Array  # (d,) sum of w (x - mean)^2
     varies: Mask  # (d,) two cells differ
-    keys: Keys  # of the patterns, not more than MOST_PATTERNS
     groups: Groups  # (d,) which columns rows link
 
     @property
@@ -73,7 +67,6 @@ class Census(NamedTuple):
             np.where(self.cells > 0, self.shift + apart * share, other.shift),
             self.scatter + other.scatter + apart * apart * self.weights * share,
             self.varies | other.varies | (both & (self.origin != other.origin)),
-            np.union1d(self.keys, other.keys)[:MOST_PATTERNS],
             joined(self.groups, other.groups),
         )
 
@@ -88,16 +81,6 @@ def take_census(rows: Rows | SparseRows, problem: Problem) -> Census:
         census = reduce(Census.merge, parts, first)
     check_columns(census.weights, problem.columns)
     return census
-
-
-def check_columns(weights: NDArray[Any], columns: Sequence[str]) -> None:
-    """Refuse columns without a cell: `weights` (d,) are of the cells that are there."""
-    without = [columns[j] for j in np.flatnonzero(~(weights > 0)).tolist()]
-    if len(without) == len(columns):
-        raise DataError("every cell is missing", "give rows with values")
-    if without:
-        noun = "column" if len(without) == 1 else "columns"
-        raise DataError(f"no value in {noun} {listed(without)}", f"leave the {noun} out with -x")
 
 
 def _of_block(X: Array, w: Array | None) -> Census:
@@ -124,7 +107,6 @@ def _of_block(X: Array, w: Array | None) -> Census:
         shift + rest / _or_one(weights),
         np.einsum("i,ij,ij->j", w, Y, Y) - rest * rest / _or_one(weights),
         varies,
-        np.unique(hole_keys(observed))[:MOST_PATTERNS],
         links(observed),
     )
 
@@ -145,15 +127,8 @@ def _of_cells(table: SparseRows) -> Census:
         about.shift,
         about.scatter,
         about.varies,
-        np.unique(_keys_of_cells(table))[:MOST_PATTERNS],
         links_of_cells(table),
     )
-
-
-def _keys_of_cells(table: SparseRows) -> Keys:
-    """A number for each row that says which columns it has, (n,): the sum of theirs."""
-    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(column_keys(table.d)[table.columns])])
-    return np.asarray(sums[table.starts[1:]] - sums[table.starts[:-1]])
 
 
 def _or_one(weights: Array) -> Array:

@@ -21,7 +21,7 @@ import numpy as np
 from pcatool.blocks import Runner, block_rows, in_turn
 from pcatool.errors import DataError, RefusedError
 from pcatool.holes.cells import Cells, cells_at_a_time
-from pcatool.holes.census import MOST_PATTERNS, Census, take_census
+from pcatool.holes.census import Census, take_census
 from pcatool.holes.climb import MEMORY, Point, climb
 from pcatool.holes.dense import Blocks, working_bytes
 from pcatool.holes.fitted import Fitted, as_solution, closed_form, in_units_of_fit
@@ -52,7 +52,7 @@ def estimate(d: int, k: int, cells: int | None = None, n: int = 0) -> Estimate:
     """What a fit will need: of blocks whatever their number, or of n rows in compressed form, these included."""
     sums = 8 * d * (k + 1) * (k + 4) // 2
     if cells is None:
-        working = working_bytes(d, k) + 24 * MOST_PATTERNS
+        working = working_bytes(d, k)
     else:
         # The cells as given and in EM's units, and a slab with what is gathered for it.
         at_once = min(cells_at_a_time(d, k), cells)

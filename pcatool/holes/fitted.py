@@ -42,18 +42,9 @@ class Fitted(NamedTuple):
         return self.census.rows
 
     @property
-    def empty_rows(self) -> int:
-        return self.census.empty
-
-    @property
     def missing(self) -> NDArray[np.int64]:
         """Cells missing in each column, (d,), those of empty rows too."""
         return self.census.missing
-
-    @property
-    def patterns(self) -> int:
-        """Different patterns of holes, none at all among them; counted to MOST_PATTERNS."""
-        return len(self.census.keys)
 
     @property
     def constant(self) -> tuple[int, ...]:
@@ -143,7 +134,7 @@ def as_solution(fitted: Fitted, problem: Problem) -> Solution:
         error=fitted.error,
         leading=lambda count: U[:, :count],
         total_variance=fitted.total_variance,
-        rank=int(np.count_nonzero(fitted.eigenvalues > LEAST_NOISE * fitted.eigenvalues[0])),
+        rank=U.shape[1] if fitted.exact else problem.d,  # the noise has every direction
         route="em",
         constant=fitted.constant,
         variances=fitted.variances,

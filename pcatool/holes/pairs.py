@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.holes.census import check_columns
 from pcatool.linalg.moments import Centre, Moments, two_sum
 from pcatool.model import Array
+from pcatool.solvers.base import check_columns
 
 __all__ = ["Pairs", "gather_pairs", "of_block", "pair_bytes"]
 

@@ -26,6 +26,9 @@ EXTRA, POWERS = 10, 4
 # A component of the start has at least this part of the noise: EM never leaves a column of zeros.
 LEAST_SIGNAL = 0.1
 
+# What is left to the noise at the start, of a sum of variances d: steps from too small a noise go far astray.
+LEAST_LEFT = 1e-9
+
 
 def start_width(d: int, k: int) -> int:
     """Directions that are multiplied at once."""
@@ -46,9 +49,12 @@ def start(product: Callable[[Array], Array], census: Census, variances: Array, k
     with threads(factorisation_threads(width)):
         T = V.T @ covariance(V)
         values, vectors = np.linalg.eigh((T + T.T) / 2)
-    values, vectors = np.maximum(values[::-1][:k], 0.0), (V @ vectors[:, ::-1])[:, :k]
-    noise = max(d - float(values.sum()), LEAST_SIGNAL) / (d - k)
-    return Parameters(vectors * np.sqrt(np.maximum(values - noise, LEAST_SIGNAL * noise)), np.zeros(d), noise)
+    values, vectors = values[::-1], (V @ vectors[:, ::-1])[:, :k]
+    # Of the whole scatter the smallest tell the noise, however much larger the others; holes may make some negative.
+    left = float(np.abs(values[k:]).sum()) if width == d else d - float(values[:k].sum())
+    noise = max(left, LEAST_LEFT) / (d - k)
+    W = vectors * np.sqrt(np.maximum(values[:k] - noise, LEAST_SIGNAL * noise))
+    return Parameters(W, np.zeros(d), noise)
 
 
 def _leading_space(covariance: Callable[[Array], Array], d: int, width: int, seed: int) -> Array:

@@ -15,7 +15,7 @@ __all__ = ["LEAST_NOISE", "LOG_2_PI", "Parameters", "Slope", "Sums"]
 
 # The noise is kept above this part of the mean variance. Cells that W explains exactly would drive it to 0; and the
 # posterior of a row with fewer cells than components has the inverse as its condition: six digits are left.
-LEAST_NOISE = 1e-10
+LEAST_NOISE = 1e-13
 
 LOG_2_PI = math.log(2 * math.pi)
 LARGEST_LOG = 700.0  # of what a double holds

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pcatool.blocks import Runner, in_turn
-from pcatool.errors import listed
 from pcatool.holes.census import Census, take_census
 from pcatool.holes.em import Fitted, as_solution, estimate, fit_em, most_components
-from pcatool.holes.links import Groups, groups_of, links
+from pcatool.holes.links import links
 from pcatool.holes.pairs import Pairs, gather_pairs, of_block, pair_bytes
 from pcatool.linalg.blas import threads
 from pcatool.linalg.sparse import SparseRows
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply
 from pcatool.methods.pca import EM, PCA, Solved, evidence
-from pcatool.methods.remarks import check_rule, listed_components
+from pcatool.methods.remarks import check_rule
+from pcatool.methods.untold import tell_apart, tell_em, tell_made_up
 from pcatool.model import Array
-from pcatool.rules.base import Choice, decide
+from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.plan import Plan, plan_of
@@ -29,18 +29,17 @@ from pcatool.solvers.rows import Rows
 
 __all__ = ["IncompletePCA"]
 
-# EM for a share or a rule starts with this many components and doubles.
+# EM for a share or a rule starts with this many components and doubles, as long as the weakest has this many times the
+# variance of the noise: what comes after it is noise, and costs the square of their number.
 FEW = 4
-
-# A component less than half of which comes from cells that are there says more of what stands in for the others.
-HALF = 0.5
-
-# Names in one warning.
-MOST_NAMED = 3
+WEAK = 2.0
 
 
 class IncompletePCA(PCA):
-    """Rows with holes in, model out; without any hole it is PCA, bit for bit."""
+    """Rows with holes in, model out; with EM and no hole it is PCA, bit for bit."""
+
+    # What can be done about columns or components that the cells say little of.
+    remedy = "give fewer with -k, or leave out columns with few cells (-x)"
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Fit:
         rows, problem, plan = self._prepared(blocks, columns, supply)
@@ -49,9 +48,7 @@ class IncompletePCA(PCA):
         with threads(1):
             if self.options.policy == EM:
                 return self._by_em(rows, problem, plan)
-            if self._by_pairs(rows, plan):
-                return self._in_one_pass(rows, problem, plan)
-            return self._filled(rows, problem, plan)
+            return self._by_pairs(rows, problem, plan) if _one_pass(rows, plan) else self._filled(rows, problem, plan)
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
         plan = super().plan(blocks, columns, supply=supply)
@@ -70,128 +67,99 @@ class IncompletePCA(PCA):
         if self.options.policy == EM:
             check_rule(problem.wish, "pca --missing em")
             need = estimate(problem.d, problem.wish if isinstance(problem.wish, int) else FEW)
-        else:
+        elif _one_pass(rows, plan):
             need = Estimate(plan.passes, 8 * 12 * problem.d**2, pair_bytes(problem.d))
-        if self.options.policy == EM or self._by_pairs(rows, plan):
-            holed = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads)
-            plan = plan._replace(passes=need.passes, peak_bytes=max(plan.peak_bytes, holed.peak_bytes))
+        else:
+            return rows, problem, plan
+        of_holes = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads)
+        remedy = "use fewer columns (-c, -x), or a smaller -k"
+        plan = plan._replace(passes=need.passes, peak_bytes=max(plan.peak_bytes, of_holes.peak_bytes), remedy=remedy)
         return rows, problem, plan
 
     # --- column means stand in ---
 
-    def _filled(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
-        """In two passes or more: the means first."""
-        rows.several_passes()
-        census = take_census(rows, problem)
-        if census.missing.any():
-            rows.fill(census.mean)
-        solved = self._solve(rows, problem, plan)
-        there = 1 - census.missing / (census.rows + census.empty)
-        self._tell_apart(census.groups, problem.columns)
-        return self._with_means(problem, solved, census.mean, there, rows)
-
-    @staticmethod
-    def _by_pairs(rows: Rows, plan: Plan) -> bool:
-        """Is one pass enough, and are there more rows than are held?"""
-        return plan.solver == "covariance" and not rows.complete
-
-    def _in_one_pass(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
+    def _by_pairs(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
+        """In one pass."""
         origin = rows.origin
         moments = gather_pairs(rows.map(lambda X, w: of_block(X, origin, w), size=pair_bytes(problem.d)))
         there = np.ones(problem.d)
         if isinstance(moments, Pairs):
             moments.check(problem.columns)
-            self._tell_apart(links(moments.both > 0), problem.columns)
+            tell_apart(self.notices, links(moments.both > 0), problem.columns)
             there, moments = moments.seen / moments.weight, moments.filled()
         solution = Covariance().finish(moments, problem)
-        solved = Solved(plan.solver, plan.reason, solution, decide(problem.wish, evidence(solution, problem, rows)))
-        return self._with_means(problem, solved, moments.centre.mean, there, rows)
+        known = evidence(solution, problem, rows)
+        solved = Solved(plan.solver, plan.reason, solution, decide(problem.wish, known))
+        return self._with_means(problem, solved, known, moments.centre.mean, there)
 
-    def _with_means(
-        self, problem: Problem, solved: Solved, means: Array, there: Array, rows: Rows | None = None
-    ) -> Fit:
-        self._remark(problem, solved)
-        model = self._model(problem, solved)
-        self._tell_made_up(
-            there @ (model.basis * model.basis), "weight lies on cells that are there, the rest on column means"
-        )
-        if not problem.center:
-            model = replace(model, column_means=means)
-        return Fit(model, evidence(solved.solution, problem, rows))
+    def _filled(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
+        """In two passes or more, the means first. Centred rows are filled about cells of theirs, at small numbers."""
+        rows.several_passes()
+        census = take_census(rows, problem)
+        tell_apart(self.notices, census.groups, problem.columns)
+        about, mean = (census.origin, census.shift) if problem.center else (np.zeros(problem.d), census.mean)
+        if census.missing.any():
+            rows.fill(mean, about)
+        solved = self._solve(rows, problem, plan)
+        known = evidence(solved.solution, problem, rows)
+        if census.missing.any():
+            solution = solved.solution
+            solved = solved._replace(solution=solution._replace(mean=solution.mean + about))
+        there = 1 - census.missing / (census.rows + census.empty)
+        return self._with_means(problem, solved, known, census.mean, there)
+
+    def _with_means(self, problem: Problem, solved: Solved, known: Evidence, means: Array, there: Array) -> Fit:
+        fit = self._finished(problem, solved, known)
+        shares = there @ (fit.model.basis**2)
+        what = "weight lies on cells that are there, the rest on column means"
+        tell_made_up(self.notices, shares, what, self.remedy)
+        return fit if problem.center else fit._replace(model=replace(fit.model, column_means=means))
 
     # --- EM ---
 
     def _by_em(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
         rows.several_passes()
         census = take_census(rows, problem)
-        if not census.missing.any():
-            solved = self._solve(rows, problem, plan)
-            self._remark(problem, solved)
-            return Fit(self._model(problem, solved), evidence(solved.solution, problem, rows))
-        return self._fitted(rows, problem, census)
+        if census.missing.any():
+            return self._of_cells(rows, problem, census)
+        solved = self._solve(rows, problem, plan)
+        return self._finished(problem, solved, evidence(solved.solution, problem, rows))
 
-    def _fitted(self, rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner = in_turn) -> Fit:
+    def _of_cells(self, rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner = in_turn) -> Fit:
         fitted, solution, choice = _grown(rows, problem, census, run)
         solved = Solved(EM, _how(fitted), solution, choice)
-        self._remark(problem, solved)
-        self._remark_em(fitted, solved)
-        self._tell_apart(census.groups, problem.columns)
-        model = self._model(problem, solved).with_meta(em=_record(fitted))
-        return Fit(model, evidence(solution, problem))
+        fit = self._finished(problem, solved, evidence(solution, problem))
+        if isinstance(problem.wish, float) and fit.model.variance.cumulative[choice.k - 1] < problem.wish:
+            self.notices.note(f"-k {problem.wish:g} would take components as weak as the noise; {choice.k} kept")
+        tell_apart(self.notices, census.groups, problem.columns)
+        tell_em(self.notices, fitted, problem, choice.k, self.remedy)
+        return fit._replace(model=fit.model.with_meta(em=_record(fitted)))
 
-    def _remark_em(self, fitted: Fitted, solved: Solved) -> None:
-        if not fitted.converged:
-            self.notices.warn(
-                f"EM has not converged in {fitted.iterations} steps: an eigenvalue still moves by {solved.worst:.1g} "
-                "of itself; use a smaller -k"
-            )
-        if fitted.exact:
-            self.notices.warn("the components explain every cell that is there, noise included; use a smaller -k")
-        self._tell_made_up(_told(fitted)[: solved.choice.k], "variance is told by the cells that are there")
 
-    def _tell_apart(self, groups: Groups, columns: Sequence[str]) -> None:
-        """Columns that no row has together, not by way of others either."""
-        apart = groups_of(groups)
-        if len(apart) > 1:
-            some = "; ".join(listed((columns[j] for j in group), MOST_NAMED) for group in apart[:MOST_NAMED])
-            more = f"; and {len(apart) - MOST_NAMED} more" if len(apart) > MOST_NAMED else ""
-            self.notices.warn(
-                f"{len(apart)} groups of columns that no row links: {some}{more}; "
-                "what components say of several groups at once is not in the data"
-            )
-
-    def _tell_made_up(self, shares: Array, what: str) -> None:
-        """Components that missing cells make meaningless."""
-        little = np.flatnonzero(shares < HALF).tolist()
-        if little:
-            names = listed_components(little)
-            mean, their = ("means", "its") if len(little) == 1 else ("mean", "their")
-            most = max(shares[little].max(), 0.0)
-            self.notices.warn(
-                f"{names} {mean} little: at most {most:.0%} of {their} {what}; give fewer with -k, or "
-                "leave out columns with few cells (-x)"
-            )
+def _one_pass(rows: Rows, plan: Plan) -> bool:
+    """Is one pass enough for means, and are there more rows than are held?"""
+    return plan.solver == "covariance" and not rows.complete
 
 
 def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner) -> tuple[Fitted, Solution, Choice]:
-    """As many components as asked for; for a share or a rule twice as many until it is content with fewer."""
+    """As many components as asked for; for a share or a rule as many as stand out of the noise, if that is fewer."""
     wish = problem.wish
     most = max(most_components(census, problem), 1)
-    k = wish if isinstance(wish, int) else min(FEW, most)
-    while True:
+
+    def fit(k: int) -> tuple[Fitted, Solution]:
         fitted = fit_em(rows, problem, k, census=census, run=run)
-        solution = as_solution(fitted, problem)
+        return fitted, as_solution(fitted, problem)
+
+    k = wish if isinstance(wish, int) else most if wish == "all" else min(FEW, most)
+    while True:
+        fitted, solution = fit(k)
         choice = decide(wish, evidence(solution, problem))
-        if choice.k < k or k == most or isinstance(wish, int) or (isinstance(wish, float) and choice.k == k):
+        if isinstance(wish, int) or wish == "all" or choice.k < k or (isinstance(wish, float) and choice.k == k):
             return fitted, solution, choice._replace(k=min(choice.k, k))
+        strong = max(int(np.count_nonzero(fitted.eigenvalues[:k] > WEAK * fitted.noise_variance)), 1)
+        if strong < k or k == most:
+            return *fit(strong), Choice(strong, f"as many as stand out of the noise; {wish} would take more")
         k = min(2 * k, most)
-
-
-def _told(fitted: Fitted) -> Array:
-    """(k,) of what whole rows would tell of each component, what the cells that are there tell."""
-    values = fitted.eigenvalues[: len(fitted.certainty)]
-    by_whole = 1 - np.divide(fitted.noise_variance, values, out=np.ones_like(values), where=values > 0)
-    return np.asarray(np.divide(fitted.certainty, by_whole, out=np.zeros_like(values), where=by_whole > 0))
 
 
 def _how(fitted: Fitted) -> str:

@@ -99,8 +99,11 @@ class PCA:
             plan.check(supply.limit, problem)
         with threads(1):  # each factorisation takes what its size asks for
             solved = self._solve(rows, problem, plan)
-            self._remark(problem, solved)
-            return Fit(self._model(problem, solved), evidence(solved.solution, problem, rows))
+            return self._finished(problem, solved, evidence(solved.solution, problem, rows))
+
+    def _finished(self, problem: Problem, solved: Solved, known: Evidence) -> Fit:
+        self._remark(problem, solved)
+        return Fit(self._model(problem, solved), known)
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
         """What would be done."""
@@ -171,6 +174,7 @@ class PCA:
         certificate = certify(
             solution.apply, solution.eigenvalues, solution.error, basis, solution.total_variance, all_known
         )
+        certificate["vouched"] = solved.sure[:k].tolist()
         meta: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
             "method": "pca",
@@ -219,7 +223,9 @@ class PCA:
         self._compare_scales(problem, solution)
 
     def _compare_scales(self, problem: Problem, solution: Solution) -> None:
-        varying = [j for j in range(problem.d) if j not in set(solution.constant)]
+        varies = np.ones(problem.d, dtype=np.bool_)
+        varies[list(solution.constant)] = False
+        varying = np.flatnonzero(varies)
         variances = solution.variances[varying]
         if problem.standardize or len(varying) < 2 or variances.max() / UNEQUAL <= variances.min():
             return
@@ -245,8 +251,9 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
         remedies = [f"-k {j - 1}"] if j > 1 else []
         remedies += [BETTER[solved.name]] if solved.name in BETTER and values[j - 1] > 0 else []
         remedies += [f"--epsilon {1.05 * float(error.max()) / COVERED:.1e} or more"] if error.max() > 0 else []
+        unsure = "has not settled" if solved.name == EM else "is not told from rounding"
         raise RefusedError(
-            f"--whiten {options.whiten}: the eigenvalue of PC{j}, {values[j - 1]:.3g}, is not told from rounding, and "
+            f"--whiten {options.whiten}: the eigenvalue of PC{j}, {values[j - 1]:.3g}, {unsure}, and "
             f"epsilon {epsilon:.3g} does not cover it",
             "give " + ", or ".join(remedies or ["--epsilon 1e-5"]),
         )

@@ -16,6 +16,7 @@ from pcatool.linalg.sparse import SparseRows
 from pcatool.methods.base import Fit, Supply
 from pcatool.methods.incomplete import IncompletePCA
 from pcatool.methods.pca import EM, Solved, evidence
+from pcatool.methods.untold import tell_apart
 from pcatool.model import Array
 from pcatool.rules.base import decide
 from pcatool.solvers.base import Problem
@@ -28,6 +29,8 @@ __all__ = ["TriplesPCA"]
 class TriplesPCA(IncompletePCA):
     """Cells in, model out; where every cell is given it is PCA of the table, bit for bit."""
 
+    remedy = "give fewer with -k, or leave out the lines of items with few"
+
     def fit_cells(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Fit:
         if len(table.values) == table.n * table.d:
             again = supply._replace(reread=lambda: _blocks(table), expected=lambda: table.n)
@@ -37,8 +40,8 @@ class TriplesPCA(IncompletePCA):
             plan.check(supply.limit, problem)
         with threads(1):
             if plan.solver == EM:
-                return self._fitted(table, problem, take_census(table, problem), supply.run)
-            return self._solved(table, problem, plan)
+                return self._of_cells(table, problem, take_census(table, problem), supply.run)
+            return self._of_whole(table, problem, plan)
 
     def plan_cells(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Plan:
         """What would be done."""
@@ -50,20 +53,24 @@ class TriplesPCA(IncompletePCA):
                 what = f"with most cells missing, components are fitted to a number, not to -k {wish}"
                 raise UsageError(what, "give one, such as -k 10")
             need = estimate(problem.d, k, cells, table.n)
-            return plan_of(EM, "cells are missing", need, problem, table.n, supply.threads)
-        name, reason = choose_sparse(problem, table.n)
-        return plan_of(name, reason, estimate_sparse(problem, table.n, cells, k), problem, table.n, supply.threads)
+            name, reason = EM, "cells are missing"
+        else:
+            name, reason = choose_sparse(problem, table.n)
+            need = estimate_sparse(problem, table.n, cells, k)
+        plan = plan_of(name, reason, need, problem, table.n, supply.threads)
+        return plan._replace(remedy="use a smaller -k, or leave out the lines of rare items")
 
-    def _solved(self, table: SparseRows, problem: Problem, plan: Plan) -> Fit:
+    def _of_whole(self, table: SparseRows, problem: Problem, plan: Plan) -> Fit:
+        """Of the table with zeros or means where no cell is given."""
         filled = self.options.policy == "mean"
         solution = solve_sparse(table, problem, "mean" if filled else "zero")
-        solved = Solved(plan.solver, plan.reason, solution, decide(problem.wish, evidence(solution, problem)))
-        if filled:
-            about = table.about()
-            self._tell_apart(links_of_cells(table), problem.columns)
-            return self._with_means(problem, solved, about.origin + about.shift, about.cells / table.n)
-        self._remark(problem, solved)
-        return Fit(self._model(problem, solved), evidence(solution, problem))
+        known = evidence(solution, problem)
+        solved = Solved(plan.solver, plan.reason, solution, decide(problem.wish, known))
+        if not filled:
+            return self._finished(problem, solved, known)
+        tell_apart(self.notices, links_of_cells(table), problem.columns)
+        about = table.about()
+        return self._with_means(problem, solved, known, about.origin + about.shift, about.cells / table.n)
 
 
 def _blocks(table: SparseRows) -> Iterator[Array]:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from pcatool.blocks import Runner
 from pcatool.engines.threads import Threads
@@ -24,7 +26,7 @@ from pcatool.readers.tally import Tally
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink
 
-__all__ = ["Results", "reconstruct", "transform", "write"]
+__all__ = ["Back", "Results", "reconstruct", "transform", "write"]
 
 Result = TypeVar("Result")
 
@@ -56,6 +58,14 @@ class Results:
                 self.errors.add(scored.errors)
                 self.tally.left_empty += scored.empty
                 yield result
+
+
+class Back(NamedTuple):
+    """How rows come back."""
+
+    source: str | None = None  # what the input holds, "scores" or "rows"; None goes by its columns
+    preimage: bool = False  # approximately, from a kernel model
+    fill: bool = False  # rows as they are, but for their holes
 
 
 @dataclass
@@ -91,27 +101,25 @@ def reconstruct(
     data: Any,
     table: TableOptions,
     options: ApplyOptions,
-    source: str | None,
     engine: EngineOptions,
     notices: Notices,
-    preimage: bool = False,
-    fill: bool = False,
+    back: Back = Back(),  # noqa: B008
 ) -> Results:
     """Rows in original units, from scores or by projecting original rows and coming back, or only their holes so."""
-    model = (model.with_preimage() if preimage else model.reversible()).truncated(options.components)
+    model = (model.with_preimage() if back.preimage else model.reversible()).truncated(options.components)
     inputs = Inputs(data, table, notices)
     names = list(model.columns)
-    if options.triples and source == "scores":
+    if options.triples and back.source == "scores":
         raise UsageError("--triples gives rows, not scores", "leave out --from scores")
-    rows = options.triples or (fill and model.whitening == "zca")  # whose scores are called like rows
-    known = source or ("rows" if rows else None)
+    rows = options.triples or (back.fill and model.whitening == "zca")  # whose scores are called like rows
+    known = back.source or ("rows" if rows else None)
     if (known or _sees(model, inputs)) == "rows":
-        policy = policy_for_rows(model, options.missing, fill=fill, back=True)
+        policy = policy_for_rows(model, options.missing, fill=back.fill, back=True)
         holes = OfHoles(model, policy)
-        work = Work(model.there_and_back, holes.rows, policy, names, fill)
+        work = Work(model.there_and_back, holes.rows, policy, names, back.fill)
         return _apply(model, inputs, _model_columns(model, inputs), work, options, engine, notices)
     for flag, given in (
-        ("--with-error", options.with_error), ("--with-coverage", options.with_coverage), ("--fill", fill)
+        ("--with-error", options.with_error), ("--with-coverage", options.with_coverage), ("--fill", back.fill)
     ):  # fmt: skip
         if given:
             raise UsageError(f"{flag} needs the original rows, the input holds scores", "give the original rows")
@@ -158,6 +166,8 @@ def _apply(
         read = partial(rows_of_triples, inputs, options, model, tally, notices)
     else:
         keep = inputs.keep(options.keep, options.keep_all)
+        if work.fill and options.keep_all:  # all columns, each once
+            keep = tuple(name for name in keep if name not in work.names)
         wanted = Wanted(wanted.names, wanted.booleans, wanted.by_position, keep)
         read = partial(checked_batches, inputs, wanted, tally, eager=True)
 
@@ -165,8 +175,10 @@ def _apply(
         first_row = 0
         for batch in read(run=run):
             if batch.incomplete is not None and work.policy == "error":
+                row = int(batch.incomplete.argmax())
+                column = int(np.isnan(batch.X[row]).argmax())
                 raise DataError(
-                    f"{tally.places[0]}: missing cell in column {show(next(iter(tally.cells)))}",
+                    f"{batch.place(row)}: missing cell in column {show(tally.names[column])}",
                     "--missing keep leaves such rows in, with empty cells"
                     + ("; project goes by the cells that are there" if _is_linear(model, work) else ""),
                 )

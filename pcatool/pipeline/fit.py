@@ -109,7 +109,7 @@ class Read(NamedTuple):
 def _blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> Read:
     o = job.options
     wanted = inputs.choose(job.select, o.weights, o.label, o.label_kernel)
-    others = ", mean and em fit with them" if o.method == "pca" else ""
+    others = ", mean and em fit with them" if o.method == "pca" and o.weights is None else ""
     remedy = f"--missing drop leaves such rows out{others}, -x leaves a column out"
     weighted = o.weights is not None
     rows = rows_to_fit(inputs, wanted, o.missing, tally, weighted=weighted, remedy=remedy, run=run)

@@ -63,8 +63,8 @@ class Scorer(NamedTuple):
         batch, holes = placed.batch, placed.batch.incomplete
         X = batch.X if holes is None else _without_holes(batch.X, holes)
         values = by_block(self._of_whole, X, placed.first_row)
-        if not all_finite(values):
-            raise _overflow(np.isfinite(values), batch)
+        if not all_finite(values) and not (good := _good(values, holes)).all():
+            raise _overflow(good, batch)
         if holes is not None:
             values[holes] = self._of_incomplete(batch.X[holes])
             if np.isinf(values).any():
@@ -96,6 +96,12 @@ def _without_holes(X: Array, holes: NDArray[np.bool_]) -> Array:
     """The rows with something to reckon with in place of those that are seen to apart: a row that is whole."""
     stand_in = X[np.argmin(holes)] if not holes.all() else 0.0
     return np.where(holes[:, None], stand_in, X)
+
+
+def _good(values: Array, holes: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Which results are finite; those of rows with holes are not the last word."""
+    good = np.isfinite(values)
+    return good if holes is None else good | holes[:, None]
 
 
 def _overflow(good: NDArray[np.bool_], batch: Checked) -> RefusedError:

@@ -36,7 +36,7 @@ def table_to_fit(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> tuple[T
         raise nothing_to_fit()
     _tell_odd_names(triples, job.notices)
     table, items = triples.sorted()
-    tally.table = Table(table.n, table.d, len(table.values))
+    tally.table = Table.of(table)
     return TriplesPCA(o, job.notices), table, items
 
 

@@ -56,6 +56,7 @@ def checked_batches(
             batch = wanted.classes.added(batch)
             holes = _holes(batch, names, report)
         if holes is not None:
+            tally.features = len(wanted.features)
             tally.count(batch, holes, names)
         yield Checked(batch.X, batch.kept, batch.place, None if holes is None else holes.rows)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from pcatool.errors import DataError, listed, show
+from pcatool.errors import DataError, UsageError, listed, show
 from pcatool.notices import Notices
 from pcatool.options import SelectOptions
 from pcatool.readers.base import Column, Feature
@@ -105,8 +105,8 @@ def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int
     """The columns of users, items and values."""
     found = find_columns([terms], columns, where)
     if len(found) != 3:
-        said = f"{where}: --triples {show(terms)} names {len(found)} columns"
-        raise DataError(said, "name three: user, item, value")
+        different = f"{len(found)} column{'s' * (len(found) != 1)}"
+        raise UsageError(f"--triples {show(terms)} names {different}", "name three: user, item, value")
     user, item, value = found
     for i, what in ((user, "users"), (item, "items")):
         if columns[i].kind == "vector":

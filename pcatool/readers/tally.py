@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pcatool.errors import DataError, show
 from pcatool.holes.patterns import same_holes
+from pcatool.linalg.sparse import SparseRows
 from pcatool.readers.base import Batch
 
 __all__ = ["Holes", "Table", "Tally"]
@@ -19,7 +20,7 @@ __all__ = ["Holes", "Table", "Tally"]
 # Places named in an error; more are counted.
 FIRST_PLACES = 3
 
-# Patterns of holes told apart; where nearly every row has its own, a list of them says nothing.
+# Patterns of holes told apart, those that more than about one row in a thousand has among them.
 MOST_PATTERNS = 1 << 12
 
 
@@ -52,6 +53,13 @@ class Table(NamedTuple):
     users: int
     items: int
     cells: int
+    cells_per_user: tuple[int, float, int]  # least, median, most
+    cells_per_item: tuple[int, float, int]
+
+    @classmethod
+    def of(cls, rows: SparseRows) -> Table:
+        users, items = rows.counts, np.bincount(rows.columns, minlength=rows.d)
+        return cls(rows.n, rows.d, len(rows.values), _spread(users), _spread(items))
 
 
 @dataclass
@@ -66,7 +74,8 @@ class Tally:
     patterns: Counter[bytes] = field(default_factory=Counter)  # rows that miss these columns, as packed bits
     more_patterns: bool = False  # than are told apart
     places: list[str] = field(default_factory=list)  # the first incomplete rows
-    names: Sequence[str] = ()  # of the columns
+    names: Sequence[str] = ()  # of the columns, features first
+    features: int = 0
     table: Table | None = None
 
     def count(self, batch: Batch, holes: Holes, names: Sequence[str]) -> None:
@@ -75,13 +84,17 @@ class Tally:
         for j in np.flatnonzero(holes.cells).tolist():
             self.cells[names[j]] += int(holes.cells[j])
         self.spellings.update(holes.spellings)
-        for pattern, rows in holes.patterns.items():
-            if pattern in self.patterns or len(self.patterns) < MOST_PATTERNS:
-                self.patterns[pattern] += rows
-            else:
-                self.more_patterns = True
+        self.patterns.update(holes.patterns)
+        if len(self.patterns) > MOST_PATTERNS:  # the rare ones make room, so that a common one is found however late
+            self.more_patterns = True
+            self.patterns = Counter(dict(self.patterns.most_common(MOST_PATTERNS // 2)))
         for i in np.flatnonzero(holes.rows)[: max(FIRST_PLACES - len(self.places), 0)]:
             self.places.append(batch.place(int(i)))
+
+    @property
+    def missing(self) -> int:
+        """Cells of features."""
+        return sum(self.cells[name] for name in self.names[: self.features])
 
     def commonest(self, most: int) -> list[tuple[list[str], int]]:
         """Columns that are missing together, and in how many rows, the most frequent first."""
@@ -99,6 +112,10 @@ class Tally:
             f"first: {'; '.join(self.places)}",
             remedy,
         )
+
+
+def _spread(counts: NDArray[np.int64]) -> tuple[int, float, int]:
+    return int(counts.min()), float(np.median(counts)), int(counts.max())
 
 
 def _ones(bits: bytes, d: int) -> list[int]:

@@ -86,7 +86,8 @@ class Names:
         self._what = what
         self._kind = kind
         self._values: list[pa.Array] = []
-        self._missing = {null.strip().lower() for null in ("", *nulls)}
+        also = ("nan",) if pa.types.is_floating(kind) else ()  # as a text it may be a name
+        self._missing = {null.strip().lower() for null in ("", *also, *nulls)}
         self._codes: dict[str, int] = {}
 
     @property

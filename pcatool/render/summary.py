@@ -131,16 +131,22 @@ def fit_lines(facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def triples_text(table: Mapping[str, int]) -> str:
+def triples_text(table: Mapping[str, Any]) -> str:
     share = table["cells"] / (table["users"] * table["items"])
-    return f"{table['cells']} cells of {table['users']} users and {table['items']} items, {share:.3g} of all"
+    users, items = counted(table["users"], "user"), counted(table["items"], "item")
+    spread = "; ".join(
+        f"a{'n' if what == 'item' else ''} {what} has {least} to {most}, median {median:g}"
+        for what in ("user", "item")
+        for least, median, most in [table[f"cells_per_{what}"]]
+    )
+    return f"{counted(table['cells'], 'cell')} of {users} and {items}, {share:.2%} of all ({spread})"
 
 
 def missing_facts(tally: Tally) -> dict[str, Any]:
     """What is missing: cells by column and by spelling, and which are missing together."""
     return {
-        "cells": tally.cells.total(),
-        "share": tally.cells.total() / (tally.rows * len(tally.names)),
+        "cells": tally.missing,
+        "share": tally.missing / (tally.rows * tally.features),
         "rows": tally.incomplete,
         "columns": {name: {"cells": n, "share": n / tally.rows} for name, n in tally.cells.most_common()},
         "spellings": dict(tally.spellings.most_common()),
@@ -159,10 +165,10 @@ def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
     columns = ", ".join(f"{show(name)} {n['share']:.1%}" for name, n in list(by_column)[:SHOWN])
     more = f", and {len(by_column) - SHOWN} more columns" if len(by_column) > SHOWN else ""
     few = facts["patterns"] <= SHOWN
+    some, at_least = ("more than ", "at least ") if facts["more_patterns"] else ("", "")
     shared = [p for p in facts["commonest_patterns"] if few or p["rows"] > 1]
-    patterns = "; ".join(f"{listed(p['columns'], SHOWN)} in {counted(p['rows'], 'row')}" for p in shared)
-    patterns = patterns or "each in one row"
-    some = "more than " if facts["more_patterns"] else ""
+    patterns = "; ".join(f"{listed(p['columns'], SHOWN)} in {at_least}{counted(p['rows'], 'row')}" for p in shared)
+    patterns = patterns or ("none in many rows" if at_least else "each in one row")
     cells, rows = counted(facts["cells"], "cell"), counted(facts["rows"], "row")
     return [
         f"{cells} missing ({facts['share']:.2%}) in {rows}: {spelled}",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import DataError, RefusedError, show
+from pcatool.errors import DataError, RefusedError, listed, show
 from pcatool.linalg.moments import Centre
 from pcatool.linalg.spectral import EPS, Spectrum
 from pcatool.model import Array
@@ -20,6 +20,7 @@ __all__ = [
     "Solution",
     "Solver",
     "assembled",
+    "check_columns",
     "check_solvable",
     "one_row",
     "rounding",
@@ -117,6 +118,16 @@ def rounding(shift: Array, variances: Array) -> Array:
 def one_row(other: str = "") -> DataError:
     """A refusal; `other` is what could be done beside giving more rows."""
     return DataError("a centred fit needs at least 2 rows, there is 1", f"give more rows{other}")
+
+
+def check_columns(weights: NDArray[Any], columns: Sequence[str]) -> None:
+    """Refuse columns without a cell: `weights` (d,) are of the cells that are there."""
+    without = [columns[j] for j in np.flatnonzero(~(weights > 0)).tolist()]
+    if len(without) == len(columns):
+        raise DataError("every cell is missing", "give rows with values")
+    if without:
+        noun = "column" if len(without) == 1 else "columns"
+        raise DataError(f"no value in {noun} {listed(without)}", f"leave the {noun} out with -x")
 
 
 def check_solvable(

@@ -33,23 +33,28 @@ class Plan(NamedTuple):
     passes: str
     peak_bytes: int
     threads: int
+    remedy: str | None = None  # where no other solver can be asked for
 
     def check(self, limit: int, problem: Problem) -> None:
         """Refuse what cannot fit, naming what would."""
         if self.peak_bytes <= limit:
             return
+        size = f"{self.rows} x {self.columns}" if self.rows is not None else f"{self.columns} columns"
+        message = (
+            f"{f'solver {self.solver}' if self.remedy is None else 'the fit'} needs about {size_text(self.peak_bytes)} "
+            f"for {size}, the limit is {size_text(limit)} (--memory, else half of what is free)"
+        )
+        raise RefusedError(message, self._remedy(limit, problem) if self.remedy is None else self.remedy)
+
+    def _remedy(self, limit: int, problem: Problem) -> str:
+        """What would fit."""
         fitting = [name for name in SOLVERS if name != self.solver and self._would_fit(name, limit, problem)]
         other = f"--solver {fitting[0]} would fit" if fitting else "use fewer columns (-c, -x)"
         if fitting[:1] == ["randomized"]:
             other += ", with a small number for -k"
         if _peak(_estimate(self.solver, problem, self.rows), problem, self.rows, 1) <= limit:
             other = "--threads 1 would fit"
-        size = f"{self.rows} x {self.columns}" if self.rows is not None else f"{self.columns} columns"
-        raise RefusedError(
-            f"solver {self.solver} needs about {size_text(self.peak_bytes)} for {size}, "
-            f"the limit is {size_text(limit)} (--memory, else half of what is free)",
-            other,
-        )
+        return other
 
     def _would_fit(self, name: str, limit: int, problem: Problem) -> bool:
         """Would another solver do, in form and in memory?"""

@@ -91,17 +91,18 @@ class Rows:
             raise nothing_to_fit()
         return self._first
 
-    def fill(self, values: Array) -> None:
-        """From now on hand out `values` (d,) in the holes of each column."""
+    def fill(self, values: Array, origin: Array) -> None:
+        """From now on hand out the rows less an origin (d,), with `values` (d,) in the holes of each column."""
         before = self._prepare
 
         def prepare(X: Array) -> Array:
-            X = X if before is None else before(X)
+            X = (X if before is None else before(X)) - origin
             holes = np.isnan(X)
             return np.where(holes, values, X) if holes.any() else X
 
         self._prepare = prepare
-        self._first = np.where(np.isnan(self.origin), values, self.origin)
+        first = self.origin - origin
+        self._first = np.where(np.isnan(first), values, first)
 
     def several_passes(self) -> None:
         """Ask, before the first pass, to be able to iterate more than once."""

@@ -12,14 +12,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcatool.holes.census import check_columns
 from pcatool.linalg.blas import factorisation_threads, side_by_side, threads
 from pcatool.linalg.shifted import ShiftedRows
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectral import Spectrum, backward, middle, rank_of
 from pcatool.model import Array
 from pcatool.solvers.auto import DUAL_ROWS, FEW, SCATTER_COLUMNS
-from pcatool.solvers.base import Estimate, Problem, Solution, assembled, check_solvable, rounding, scale_of
+from pcatool.solvers.base import (
+    Estimate,
+    Problem,
+    Solution,
+    assembled,
+    check_columns,
+    check_solvable,
+    rounding,
+    scale_of,
+)
 from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.randomized import by_products, krylov_bytes
 

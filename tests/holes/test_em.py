@@ -13,7 +13,7 @@ from holes.made import Array, angle, filled, fit, made, problem_of, punched, row
 from pcatool.blocks import recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, PcatoolError, RefusedError
-from pcatool.holes import census, climb, em, start
+from pcatool.holes import climb, em, start
 from pcatool.holes.census import take_census
 from pcatool.holes.em import Fitted, as_solution, closed_form, estimate, fit_em
 from pcatool.linalg.certificate import certify
@@ -164,7 +164,7 @@ def test_agrees_with_the_papers_row_by_row() -> None:
     X = punched(made(60, 6, [9, 4], 0.6, 3).X, 0.3, 4)
     W, mu, noise = maximum(X, 2, 150, 5)
     fitted = fit(X, 2, gain=TIGHT)
-    assert fitted.empty_rows == 0
+    assert fitted.census.empty == 0
     np.testing.assert_allclose(fitted.log_likelihood[-1], density(X, mu, W @ W.T + noise * np.eye(6)), rtol=1e-6)
     np.testing.assert_allclose(covariance(fitted), W @ W.T + noise * np.eye(6), atol=2e-3 * fitted.eigenvalues[0])
     np.testing.assert_allclose(fitted.mean, mu, atol=2e-3 * np.sqrt(fitted.eigenvalues[0]))
@@ -284,7 +284,7 @@ def test_empty_rows_only_count(holed: Array) -> None:
     plain, more = fit(holed, 3, gain=TIGHT), fit(X, 3, gain=TIGHT)
     same_model(more, plain)
     np.testing.assert_allclose(more.certainty, plain.certainty, atol=AT_MAXIMUM)
-    assert (more.rows, more.empty_rows) == (300, 3)
+    assert (more.rows, more.census.empty) == (300, 3)
     assert more.missing.tolist() == (plain.missing + 3).tolist()
 
 
@@ -370,14 +370,8 @@ def test_what_is_counted(holed: Array) -> None:
     fitted = fit(holed, 2)
     missing = np.isnan(holed)
     assert fitted.missing.tolist() == missing.sum(axis=0).tolist()
-    assert fitted.patterns == len(np.unique(missing, axis=0))
     assert fitted.rows == int((~missing.all(axis=1)).sum())
     assert fitted.constant == ()
-
-
-def test_patterns_are_counted_to_a_bound(holed: Array, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(census, "MOST_PATTERNS", 5)
-    assert fit(holed, 2).patterns == 5
 
 
 def test_steps_are_bounded_and_that_is_said(holed: Array) -> None:
@@ -425,7 +419,7 @@ def test_rows_of_one_cell(full: Array) -> None:
     X[np.arange(100), np.arange(100) % 8] = full[np.arange(100), np.arange(100) % 8]
     fitted = fit(X, 3)
     assert fitted.converged
-    assert fitted.empty_rows == 0
+    assert fitted.census.empty == 0
     assert np.isfinite(fitted.eigenvalues).all()
 
 
