@@ -19,6 +19,8 @@ from pcatool.readers.cells import fill_from_text
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.exact import check_utf8, parse, rows_of
+from pcatool.readers.plain import plain
+from pcatool.readers.quoting import runs_on
 from pcatool.readers.spellings import in_text
 from pcatool.readers.wide import WIDE, read_wide
 
@@ -50,6 +52,8 @@ class ChunkParser:
         clean = None if self.unclean or self._is_wide else self._cleanly(chunk)
         if clean is None or len(self.features) < self.width:  # where all are numbers, no letter is in another encoding
             check_utf8(chunk, self.name)
+        if not chunk.plain and runs_on(plain(chunk.data, self.dialect), self.dialect):
+            return self._exactly(chunk)
         return (
             clean
             or (self._folded(chunk) if self._is_wide else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -34,6 +35,9 @@ class CsvTable:
         self.nameless = options.header is False
         self._cutter = Cutter(opened.stream, self.dialect, self.name, options.skip_lines)
         self.columns = tuple(Column(name, kind="") for name in self._names(notices))
+        if len(self.columns) == 1 and not self.dialect.blanks:
+            self.dialect = replace(self.dialect, lone=True)
+            self._cutter.read_as(self.dialect)
 
     def _names(self, notices: Notices) -> list[str]:
         # Eager: the rows that follow may be a long time in coming.

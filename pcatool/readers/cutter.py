@@ -58,6 +58,11 @@ class Cutter:
         self._bytes_a_row = 0.0
         self._skip(skip_lines)
 
+    def read_as(self, dialect: Dialect) -> None:
+        """What was not handed out yet is cut as this dialect says."""
+        self._row_ends, self._ends = RowEnds(dialect, self._at), NONE
+        self._look(self._done)
+
     def _skip(self, lines: int) -> None:
         """Pass over lines, whatever is in them."""
         for _ in range(lines):

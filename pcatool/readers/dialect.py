@@ -17,6 +17,8 @@ ALIKE = {" ": " \u00a0\u2009\u202f", "'": "'\u2019"}
 # Blanks around a number, and between it and its sign of currency or per cent.
 PADDING = " \t\u00a0\u2009\u202f"
 
+WHOLE = re.compile(r"[+-]?0*([0-9]*)\.?0*", re.ASCII)
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -28,6 +30,7 @@ class Dialect:
     strip: str = ""
     comment: str | None = None
     nulls: frozenset[str] = frozenset(n.lower() for n in (*NULLS, *SIGNED_NAN))
+    lone: bool = False  # there is one column, and what is missing in it leaves a blank line
 
     @classmethod
     def of(cls, options: TableOptions, default_delimiter: str) -> Dialect:
@@ -101,6 +104,11 @@ class Dialect:
 
     def number(self, cell: str) -> float | None:
         """The cell as a number, correctly rounded, infinity included; None when it is none."""
+        text = self._in_c(cell)
+        return None if text is None else float(text)
+
+    def _in_c(self, cell: str) -> str | None:
+        """The number as it is written in C."""
         text = cell.strip()
         if self.strip:
             text = re.sub(self.after_sign, r"\1", text.strip(self.strip + PADDING))
@@ -108,4 +116,9 @@ class Dialect:
             return None
         if self.marks:
             text = re.sub(self.marks, "", text)
-        return float(text.replace(self.decimal, "."))
+        return text.replace(self.decimal, ".")
+
+    def whole(self, cell: str) -> int | None:
+        """The cell without its sign, if it is written as a whole number."""
+        found = WHOLE.fullmatch(self._in_c(cell) or "")
+        return int(found[1] or "0") if found else None

@@ -10,6 +10,7 @@ import csv
 import io
 import math
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,12 +22,15 @@ from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.dressing import dressing
 from pcatool.readers.plain import plain
+from pcatool.readers.quoting import runs_on, with_quotes
 from pcatool.readers.rowends import count_lines
 
 __all__ = ["BOOLEANS", "check_utf8", "parse", "rows_of"]
 
 # Rows are bounded by the cutter; Python's own bound on a field is lower.
 csv.field_size_limit(1 << 30)
+
+Row: TypeAlias = tuple[int, list[str]]  # line, cells
 
 BOOLEANS = {"true": 1.0, "false": 0.0}
 
@@ -42,7 +46,7 @@ def check_utf8(chunk: Chunk, name: str) -> None:
         raise DataError(f"{place}: not valid UTF-8", "name the encoding, such as --encoding latin-1") from None
 
 
-def rows_of(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[tuple[int, list[str]]]:
+def rows_of(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[Row]:
     """Line number and cells of every row."""
     check_utf8(chunk, name)
     text = io.StringIO(plain(chunk.data, dialect).decode("utf-8"), newline="")
@@ -52,6 +56,15 @@ def rows_of(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[tuple[int, li
         if cells:
             yield chunk.first_line + before, cells
         before = reader.line_num
+
+
+def _read_and_written(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[tuple[Row, Row]]:
+    """Every row as CSV has it, and with the quotes that stand within a field."""
+    data = plain(chunk.data, dialect)
+    if not runs_on(data, dialect):
+        return ((row, row) for row in rows_of(chunk, dialect, name))
+    written = Chunk(with_quotes(data, dialect), chunk.rows, chunk.first_line)
+    return zip(rows_of(chunk, dialect, name), rows_of(written, dialect, name), strict=True)
 
 
 def parse(
@@ -66,10 +79,10 @@ def parse(
     """X (n, d) with NaN where a cell is missing, and the cells of the kept columns."""
     values: list[list[float]] = []
     texts: list[list[str]] = [[] for _ in kept]
-    for line, cells in rows_of(chunk, dialect, name):
+    for (line, cells), (_, written) in _read_and_written(chunk, dialect, name):
         if len(cells) != width:
             raise _ragged(f"{name}, line {line}", cells, width, has_header)
-        values.append([_value(cells[f.column], f, dialect, name, line) for f in features])
+        values.append([_value(written[f.column], f, dialect, name, line) for f in features])
         for text, column in zip(texts, kept, strict=True):
             text.append(cells[column])
     X = empty_block(len(values), len(features))

@@ -1,4 +1,7 @@
-"""Comments and runs of blanks taken out of a text, line for line, so that what is left is CSV as everybody knows it."""
+"""Comments and runs of blanks taken out of a text, line for line, so that what is left is CSV as everybody knows it.
+
+Where there is only one column, a blank line is a row whose cell is missing, and is marked as such.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,15 @@ from pcatool.readers.dialect import Dialect
 
 __all__ = ["note_padding", "plain"]
 
+# Before what ends it: a line end is CR, LF or both.
+BLANK_LINE = re.compile(rb"(?:\A|(?<=\n)|(?<=\r)(?!\n))(?=[\r\n])")
 EDGE = rb"(?P<edge>(?:\A|(?<=[\r\n]))[ \t]+|[ \t]+(?=[\r\n]|\Z))"
 
 
 def plain(data: bytes, dialect: Dialect) -> bytes:
     """The same rows on the same lines, fields separated by `dialect.separator`."""
+    if dialect.lone and BLANK_LINE.search(data):
+        data = _quoted_or(dialect, BLANK_LINE.pattern).sub(lambda found: found[0] or b'""', data)
     if dialect.comment is not None and (mark := dialect.comment.encode()) in data:
         data = _without_notes(data, mark, dialect)
     return _one_blank(data, dialect) if dialect.blanks else data

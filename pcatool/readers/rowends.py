@@ -1,4 +1,7 @@
-"""Where rows end in a stream of bytes, without parsing: a line end inside quotes ends no row, a blank line is none."""
+"""Where rows end in a stream of bytes, without parsing: a line end inside quotes ends no row, a blank line is none.
+
+Where there is only one column, a blank line is a row, too.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +38,15 @@ class RowEnds:
     from outside; where one does not, and for comments and runs of blanks, a pattern goes row by row.
     """
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, start: int = 0) -> None:
         self._dialect = dialect
         self._mark = dialect.comment.encode() if dialect.comment else None
         self._row = _row_pattern(dialect)
         self._padding = note_padding(dialect)
-        self.start = 0  # of the first line that has not ended
-        self._seen = 0  # bytes looked at
+        self.start = start  # of the first line that has not ended
+        self._seen = start  # bytes looked at
         self._inside = False  # quotes, after them
-        self.odd = 0  # from there on every line is a row
+        self.odd = start  # from there on every line is a row
 
     def forget(self, count: int) -> None:
         """The buffer lost its first bytes."""
@@ -92,7 +95,7 @@ class RowEnds:
         if not blank.any():
             return breaks + 1
         self.odd = max(self.odd, int(breaks[blank][-1]) + 1)
-        return breaks[~blank] + 1
+        return (breaks if self._dialect.lone else breaks[~blank]) + 1
 
     def _at_field_starts(self, text: NDArray[np.uint8], opening: Positions) -> bool:
         """Does each quote that should open a field stand at a field's start, or double the one that closed it?"""
@@ -132,6 +135,8 @@ class RowEnds:
 
     def _holds_cells(self, row: re.Match[bytes]) -> bool:
         body = row["body"]
+        if self._dialect.lone and row["note"] is None:
+            return True
         return bool(body.strip(self._padding) if self._dialect.blanks or row["note"] is not None else body)
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["Rows", "states"]
+__all__ = ["Joined", "Rows", "states"]
 
 Rows = list[tuple[int, list[str]]]
 
 
-def states(text: str, separator: str = ",", comment: str = "") -> Rows | int:
+class Joined(str):
+    """A cell of which one part was quoted and another was not: no number, whatever it looks like."""
+
+
+def states(text: str, separator: str = ",", comment: str = "", lone: bool = False) -> Rows | int:
     """Line and cells of every row, letter by letter; or the line of a quote that is never closed.
 
-    `blanks` as the separator: runs of blanks.
+    `blanks` as the separator: runs of blanks. `lone`: after the first row, a blank line is a row.
     """
     blanks = separator == "blanks"
     padding = " \t" if blanks else " \t".replace(separator, "")
@@ -47,14 +51,19 @@ def states(text: str, separator: str = ",", comment: str = "") -> Rows | int:
             if letter == '"' and state == "start":
                 state, opened, quoted = "quoted", line, True
             elif letter in (" \t" if blanks else separator):
-                fields.append((cell, quoted))
+                fields.append((joined(cell, plain_from if quoted else None), quoted))
                 cell, quoted, plain_from, state = "", False, 0, "start"
             else:
                 cell += letter
                 state = "plain"
-        fields.append((cell, quoted))
+        fields.append((joined(cell, plain_from if quoted else None), quoted))
         if blanks:
             fields = [field for field in fields if field[0] or field[1]]
-        if fields and (blanks or body) and not (noted and not body.strip(padding)):
+        if fields and (blanks or body or (lone and rows)) and not (noted and not body.strip(padding)):
             rows.append((first, [cell for cell, _ in fields]))
     return rows
+
+
+def joined(cell: str, quoted_up_to: int | None) -> str:
+    """Blanks may follow a quote."""
+    return cell if quoted_up_to is None or not cell[quoted_up_to:].strip(" \t") else Joined(cell)

@@ -146,9 +146,29 @@ def test_the_first_infinite_cell_is_named_as_it_stands(tmp_path: Path) -> None:
 
 
 def test_one_column(tmp_path: Path) -> None:
-    """A blank line is no row; an empty cell in quotes is one."""
-    X = read(write(tmp_path, 'a\n1\n\n""\n2\n \n"3"\n\n')).X
-    assert same_bits(X, np.array([[1], [math.nan], [2], [math.nan], [3]]))
+    """A blank line is a row, as an empty cell in quotes is; before the names it is none."""
+    for end in ("\n", "\r\n", "\r"):
+        file = write(tmp_path, '\n\na\n1\n\n""\n2\n \n"3"\n\n'.replace("\n", end))
+        table = read(file, keep=["a"])
+        assert same_bits(table.X, np.array([[1], [math.nan], [math.nan], [2], [math.nan], [3], [math.nan]]))
+        assert table.kept == [["1", "", "", "2", " ", "3", ""]]
+        commented = write(tmp_path, '# x\na\n1\n# y\n\n"\n\n"# z\n2'.replace("\n", end))
+        assert same_bits(read(commented, comment="#").X, np.array([[1], [math.nan], [math.nan], [2]]))
+    assert read(write(tmp_path, "a\n1\n\n2\n"), delimiter="blanks").rows == [[1], [2]]
+
+
+def test_a_blank_line_of_one_column_far_into_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [str(i) for i in range(1, 30_000)]
+    rows[20_000], rows[25_000] = "", '""'
+    expected = np.array([[float(row) if row.isdigit() else math.nan] for row in rows])
+    for end in ("\n", "\r\n", "\r"):
+        file = write(tmp_path, end.join(["a", *rows, ""]))
+        assert same_bits(read(file).X, expected)
+        with monkeypatch.context() as patch:
+            patch.setattr(cutter, "READ", 100)
+            assert same_bits(read(file).X, expected)
+        with pytest.raises(BadCell, match="line 30001, column 'a': 'x' is"):
+            read(write(tmp_path, end.join(["a", *rows, "x"])))
 
 
 # --- the first row alone tells of most tables ---

@@ -106,9 +106,9 @@ def test_the_header_may_come_long_before_the_rows(pipe: Callable[..., Pipe]) -> 
 
 def test_a_comment_or_a_blank_line_keeps_no_row_back(pipe: Callable[..., Pipe]) -> None:
     p = pipe("a", comment="#")
-    p.write(b"# title\n\na\n1 # one\n\n\n")
+    p.write(b"# title\n\na,b\n1,0 # one\n\n\n")
     assert p.next() == [1]
-    p.write(b"# nothing\n2\n")
+    p.write(b"# nothing\n2,0\n")
     assert p.next() == [2]
 
 

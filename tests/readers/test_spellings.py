@@ -69,8 +69,8 @@ def test_letter_case_is_kept_and_blanks_around_are_not(end: str, tmp_path: Path)
         ('a,b\n1,""\n2," "\n3,"NA"\n4,\n5," na "\n"6",7\n', {"": 3, "NA": 1, "na": 1}),
         ('a,b\nNA,1\n"\n",2\n3,\n\n4,\n', {"NA": 1, "": 3}),
         ("a,b\r1,NA\r.,2\r", {"NA": 1, ".": 1}),
-        ("a\n1\nNA\n\n2\nnull\n", {"NA": 1, "null": 1}),
-        ("a\n1\r\n.\r2\n\n", {".": 1}),
+        ("a\n1\nNA\n\n2\nnull\n", {"NA": 1, "null": 1, "": 1}),
+        ("a\n1\r\n.\r2\n\n", {".": 1, "": 1}),
         ("a,t,b\n1,é,NA\n,ß,2\n", {"NA": 1, "": 1}),
         ("a,b\n1,2\n", {}),
         ("a,b\n", {}),
@@ -154,8 +154,8 @@ def test_many_chunks_of_anything_as_python_reads_it(tmp_path: Path, monkeypatch:
 
 
 def test_a_chunk_that_arrow_cannot_read(tmp_path: Path) -> None:
-    """Text after a closing quote, which Python joins to it."""
-    file = write(tmp_path, 'a,b\n1,"N"A\n"",2\n3,4\n')
+    """Text after a closing quote, and then a row that Arrow would not count."""
+    file = write(tmp_path, 'a,t\n1,"N"x\n"",x\n3,"x"y\nNA,x\n')
     assert counted(file) == {"NA": 1, "": 1}
 
 
@@ -226,7 +226,7 @@ def test_counting_does_not_bring_in_pandas(tmp_path: Path) -> None:
     files = [
         str(write(tmp_path, text)),
         str(write(tmp_path, text + '"1",2,3\n', "quoted.csv")),
-        str(write(tmp_path, text + '1,"N"A,3\n', "odd.csv")),
+        str(write(tmp_path, text + '1,"NA" ,3\n', "odd.csv")),
         str(save(tmp_path, TABLES["nulls and NaN"][0])),
     ]
     program = (

@@ -15,7 +15,7 @@ from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers.base import Feature
 from pcatool.readers.csv import CsvTable
-from readers.by_letter import states
+from readers.by_letter import Joined, states
 from readers.reading import Pieces, number, same_bits
 
 CELLS = st.sampled_from(
@@ -38,14 +38,14 @@ def tables(draw: st.DrawFn) -> tuple[str, int]:
 
 def expected(text: str, features: list[int], kept: list[int], width: int) -> Any:
     """Numbers, kept cells and lines of the rows; or where the first is that cannot be read."""
-    rows = states(text)
+    rows = states(text, lone=width == 1)
     if isinstance(rows, int):
         return f"line {rows}: a quote opened there is never closed"
     for line, cells in rows[1:]:
         if len(cells) != width:
             return f"line {line}: {len(cells)} field"
         for i in features:
-            if number(cells[i]) is None:
+            if isinstance(cells[i], Joined) or number(cells[i]) is None:
                 return f"line {line}, column '{'abc'[i]}'"
     numbers = [[number(cells[i]) for i in features] for _, cells in rows[1:]]
     return (
