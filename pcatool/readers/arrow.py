@@ -16,11 +16,13 @@ __all__ = [
     "NULL",
     "bits",
     "column_of",
+    "is_exact",
     "is_null",
     "needs_sample",
     "numbers_of",
     "numpy_type",
     "text_array",
+    "texts_at",
     "valid_rows",
 ]
 
@@ -45,6 +47,11 @@ def is_number(kind: pa.DataType) -> bool:
     if pat.is_dictionary(kind):
         return is_number(kind.value_type)
     return numpy_type(kind) is not None or pat.is_decimal(kind)
+
+
+def is_exact(kind: pa.DataType) -> bool:
+    """Numbers that are no doubles, and may have more digits than one."""
+    return bool(pat.is_integer(kind) or pat.is_decimal(kind))
 
 
 def is_vector(kind: pa.DataType) -> bool:
@@ -90,6 +97,12 @@ def _as_text(value: pa.Scalar) -> str:
         return str(value.as_py())
     except (pa.ArrowException, ValueError):
         return str(value.type)
+
+
+def texts_at(array: pa.Array, rows: NDArray[np.intp]) -> list[str]:
+    """Some of its values as they would be written."""
+    indices = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows.astype(np.int64))])
+    return [str(text) for text in array.take(indices).cast(pa.string()).to_pylist()]
 
 
 def bits(array: pa.Array) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pcatool.blocks import Runner, block_rows, in_turn
 from pcatool.model import Array
+from pcatool.readers.rounding import Rounded
 
 __all__ = ["MEND", "Batch", "Column", "Feature", "Part", "Table", "all_finite", "rows_at_once"]
 
@@ -23,7 +24,7 @@ class Column(NamedTuple):
     kind: str = "number"
     example: str = ""  # the first cell that is not missing
     width: int = 0  # elements of a vector
-    remedy: str = ""  # dressed: the options that read it
+    remedy: str = ""  # dressed: what reads it
     null: str = "null"  # how a cell that Arrow has as null is known to the user
 
 
@@ -46,6 +47,8 @@ class Batch(NamedTuple):
     # How often each spelling of a missing cell stood where X had a hole when it was read; {} suits where nothing is
     # missing. Counted when asked, in the thread that asks.
     spellings: Callable[[], Mapping[str, int]] = dict
+    # The first cell that says a whole number which no double holds; looked for when asked, too.
+    rounded: Callable[[], Rounded | None] = lambda: None
 
 
 def rows_at_once(d: int) -> int:
@@ -58,9 +61,10 @@ def rows_at_once(d: int) -> int:
 
 
 def all_finite(X: Array) -> bool:
+    flat = X.ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
-        # One NaN or infinity anywhere shows in the sum, and so may large numbers.
-        return bool(np.isfinite(X.sum()) or np.isfinite(X).all())
+        # One NaN or infinity anywhere shows in the sum of squares, and so may large numbers.
+        return bool(np.isfinite(flat @ flat) or np.isfinite(X).all())
 
 
 class Part(Protocol):

@@ -21,7 +21,8 @@ from pcatool.readers.dialect import Dialect
 from pcatool.readers.exact import check_utf8, parse, rows_of
 from pcatool.readers.plain import plain
 from pcatool.readers.quoting import runs_on
-from pcatool.readers.spellings import in_text
+from pcatool.readers.rounding import Rounded, first_rounded, large
+from pcatool.readers.spellings import cells_at, in_text
 from pcatool.readers.wide import WIDE, read_wide
 
 __all__ = ["ChunkParser", "CsvPart"]
@@ -147,12 +148,23 @@ class CsvPart:
 
     def batch(self) -> Batch:
         parsed = self.parser(self.chunk)
-        return Batch(parsed.X, parsed.kept, self._place, parsed.finite, partial(self._spellings, parsed.X))
+        X = parsed.X
+        found = partial(self._spellings, X), partial(self._rounded, X)
+        return Batch(X, parsed.kept, self._place, parsed.finite, *found)
 
     def _spellings(self, X: Array) -> Mapping[str, int]:
         parser = self.parser
         columns = [f.column for f in parser.features]
         return in_text(X, columns, self.chunk, parser.dialect, parser.width, parser.name)
+
+    def _rounded(self, X: Array) -> Rounded | None:
+        parser = self.parser
+        features, rows = large(X)
+        if not len(rows):
+            return None
+        columns = np.array([f.column for f in parser.features], dtype=np.intp)[features]
+        cells = cells_at(rows, columns, self.chunk, parser.dialect, parser.width, parser.name)
+        return first_rounded(X, features, rows, cells.to_pylist(), parser.dialect.whole)
 
     @cached_property
     def _lines(self) -> list[int]:

@@ -38,6 +38,7 @@ class Members:
         self._name = name
         self._member: Any = None  # none is open
         self._packed = b""
+        self._begun = False  # with the first member
         self._unpacked = io.BytesIO()
         self._left = 0  # to be read of it
 
@@ -54,6 +55,11 @@ class Members:
         return data
 
     def _unpack(self) -> None:
+        if self._member is None and self._kind == "gzip" and self._begun:
+            self._packed = self._packed.lstrip(b"\0")  # tapes and disks are padded with zeros; gzip passes over them
+            if not self._packed:
+                return
+        self._begun = True
         if self._member is None:
             self._member = bz2.BZ2Decompressor() if self._kind == "bz2" else zlib.decompressobj(zlib.MAX_WBITS | 16)
         try:

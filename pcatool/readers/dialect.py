@@ -17,7 +17,7 @@ ALIKE = {" ": " \u00a0\u2009\u202f", "'": "'\u2019"}
 # Blanks around a number, and between it and its sign of currency or per cent.
 PADDING = " \t\u00a0\u2009\u202f"
 
-WHOLE = re.compile(r"[+-]?0*([0-9]*)\.?0*", re.ASCII)
+WHOLE = re.compile(r"(?P<sign>[+-]?)0*(?P<digits>[0-9]*)(?:\.0*)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,6 @@ class Dialect:
         return text.replace(self.decimal, ".")
 
     def whole(self, cell: str) -> int | None:
-        """The cell without its sign, if it is written as a whole number."""
+        """The whole number that a cell says, however long, if it is written as one."""
         found = WHOLE.fullmatch(self._in_c(cell) or "")
-        return int(found[1] or "0") if found else None
+        return int(found["sign"] + (found["digits"] or "0")) if found else None

@@ -21,6 +21,7 @@ from pcatool.readers.base import MEND, Feature
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.dressing import dressing
+from pcatool.readers.foreign import ASCII, is_foreign
 from pcatool.readers.plain import plain
 from pcatool.readers.quoting import runs_on, with_quotes
 from pcatool.readers.rowends import count_lines
@@ -103,9 +104,19 @@ def _value(cell: str, feature: Feature, dialect: Dialect, name: str, line: int) 
         why = "is neither true nor false"
     else:
         why = "is not a number"
-        options = dressing([cell], dialect)
-        remedy = f"read it with {options}" if options else MEND
+        remedy = _remedy(cell, feature, dialect)
     raise BadCell(f"{name}, line {line}", feature.name, cell, why, remedy)
+
+
+def _remedy(cell: str, feature: Feature, dialect: Dialect) -> str:
+    options = dressing([cell], dialect)
+    if options:
+        return f"read it with {options}"
+    if is_foreign(cell, dialect):
+        return ASCII
+    if cell.strip("\ufeff").strip() == feature.name.strip():
+        return "is the line of names repeated there? give files one by one, not joined"
+    return MEND
 
 
 def _ragged(place: str, cells: list[str], width: int, has_header: bool) -> DataError:
@@ -113,4 +124,9 @@ def _ragged(place: str, cells: list[str], width: int, has_header: bool) -> DataE
     expected = f"the {'header' if has_header else 'first row'} has {width}"
     if any("\n" in cell or "\r" in cell for cell in cells):
         return DataError(f"{place}: {there}, {expected}", "is a quote left open there?")
-    return DataError(f"{place}: {there}, {expected}", "mend the row, or name another separator with -d")
+    remedy = "mend the row, or name another separator with -d"
+    if cells[0].lstrip().startswith("#"):
+        remedy = "if it is a comment, read it with --comment '#'"
+    elif width == 1 and has_header:
+        remedy = "is the header a title or a comment? pass over it with --skip-lines or --comment"
+    return DataError(f"{place}: {there}, {expected}", remedy)

@@ -11,6 +11,18 @@ from pcatool.readers.dialect import Dialect
 __all__ = ["check_names", "check_separator", "check_text"]
 
 SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
+# What other texts begin with.
+OTHERS = {
+    re.compile(r"\s*(?:\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|-?[0-9.]+$|$))"): ("JSON", "convert it to CSV or Parquet"),
+    re.compile(r"\s*<(?:!doctype|!--|html|head|body|table)\b", re.IGNORECASE): ("HTML", "is it the page of an error?"),
+    re.compile(r"\s*<(?:\?xml|svg|stata_dta)\b", re.IGNORECASE): ("XML", "convert it to CSV or Parquet"),
+    re.compile(r"\{\\rtf"): ("a document (RTF)", "save it as plain text"),
+    re.compile(r"version https://git-lfs"): ("the pointer to a file in git-lfs", "fetch the file with: git lfs pull"),
+    re.compile(r"sep=", re.IGNORECASE): (
+        "a line for spreadsheets",
+        "pass over it with --skip-lines 1, and name the -d",
+    ),
+}
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 
 
@@ -39,6 +51,14 @@ def check_names(cells: list[str], dialect: Dialect, place: str, notices: Notices
 
 
 def check_text(cells: list[str], place: str) -> None:
-    """UTF-16 without its mark reads as text with a NUL beside every letter."""
-    if any("\0" in cell for cell in cells):
-        raise DataError(f"{place}: NUL bytes", "name the encoding, such as --encoding utf-16-le")
+    """What is no table at all, by how it begins."""
+    text = "".join(cells)
+    if "\0" in text:
+        # UTF-16 without its mark reads as text with a NUL beside every letter.
+        order = "be" if text.startswith("\0") else "le"
+        sparse = 3 * text.count("\0") < len(text)
+        remedy = "is this a text table?" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
+        raise DataError(f"{place}: NUL bytes", remedy)
+    for beginning, (what, remedy) in OTHERS.items():
+        if beginning.match(cells[0]):
+            raise DataError(f"{place}: this is {what}, not a table", remedy)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
@@ -14,8 +15,10 @@ from pcatool.errors import DataError
 from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
-from pcatool.readers.arrow import column_of, needs_sample
+from pcatool.readers.arrow import column_of, is_exact, needs_sample, texts_at
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
+from pcatool.readers.dialect import Dialect
+from pcatool.readers.rounding import Rounded, first_rounded, large
 from pcatool.readers.source import Opened
 from pcatool.readers.spellings import in_numbers
 from pcatool.readers.turned import Turned, columns_at_once
@@ -225,10 +228,21 @@ class ArrowPart(NamedTuple):
         except VectorLength as error:
             raise error.at(self.place(error.row)) from None
         kept = [self.arrays[column] for column in self.kept]
-        return Batch(X, kept, self.place, all_finite(X), partial(self._spellings, X))
+        return Batch(X, kept, self.place, all_finite(X), partial(self._spellings, X), partial(self._rounded, X))
 
     def _spellings(self, X: Array) -> Mapping[str, int]:
         return in_numbers(X, (self.columns[f.column].null for f in self.features))
+
+    def _rounded(self, X: Array) -> Rounded | None:
+        features, rows = large(X)
+        for j in dict.fromkeys(features.tolist()):
+            array = self.arrays[self.features[j].column]
+            if is_exact(array.type):
+                at = rows[features == j]
+                found = first_rounded(X, np.full(len(at), j), at, texts_at(array, at), Dialect().whole)
+                if found is not None:
+                    return found
+        return None
 
     def place(self, row: int) -> str:
         return f"{self.name}, row {self.first_row + row + 1}"

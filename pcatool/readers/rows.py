@@ -12,6 +12,7 @@ from pcatool.blocks import Runner, in_turn
 from pcatool.errors import BadCell, DataError, show
 from pcatool.model import Array
 from pcatool.readers.base import MEND, Batch, Part
+from pcatool.readers.rounding import Rounded, has_large
 from pcatool.readers.tables import Inputs, Wanted
 from pcatool.readers.tally import Holes, Tally
 
@@ -45,13 +46,16 @@ def checked_batches(
         for table, features, kept in inputs.tables(wanted):
             yield from ((table.name, part) for part in table.parts(features, kept, eager=eager, run=run))
 
-    def parsed(named: tuple[str, Part]) -> tuple[Batch, Holes | None]:
+    def parsed(named: tuple[str, Part]) -> tuple[Batch, Holes | None, Rounded | None]:
         batch = named[1].batch()
         batch = batch._replace(kept=inputs.as_first(batch.kept, types, named[0]))
-        return batch, _holes(batch, names, report) if wanted.classes is None else None
+        holes = _holes(batch, names, report) if wanted.classes is None else None
+        return batch, holes, batch.rounded() if not inputs.told_rounding and has_large(batch.X) else None
 
-    for batch, holes in run(parsed, parts(), ready=inputs.ready if eager else None):
+    for batch, holes, rounded in run(parsed, parts(), ready=inputs.ready if eager else None):
         tally.rows += len(batch.X)
+        if rounded is not None:
+            inputs.tell_rounding(batch.place(rounded.row), wanted.names[rounded.feature], rounded.written)
         if wanted.classes is not None:
             batch = wanted.classes.added(batch)
             holes = _holes(batch, names, report)

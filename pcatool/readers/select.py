@@ -48,7 +48,7 @@ def _features(
     if column.kind == "dressed":
         raise DataError(
             f"{where}, column {show(column.name)}: {show(column.example)} is a number but for its marks",
-            f"read it with {column.remedy}{_or_without(i, columns)}",
+            f"{column.remedy}{_or_without(i, columns)}",
         )
     without_values = column.kind == "vector" and column.width == 0
     if column.kind == "text" or without_values or (column.kind == "boolean" and not named):
@@ -115,7 +115,7 @@ def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int
     if column.kind == "dressed":
         raise DataError(
             f"{where}, column {show(column.name)}: {show(column.example)} is a number but for its marks",
-            f"read it with {column.remedy}",
+            column.remedy,
         )
     if column.kind not in ("number", "empty", "boolean"):
         raise DataError(
@@ -142,7 +142,7 @@ def find_labels(terms: Sequence[str], kernel: str | None, columns: Sequence[Colu
         if columns[i].kind == "dressed" and kernel != "delta":
             raise DataError(
                 f"{where}, column {show(columns[i].name)}: {show(columns[i].example)} is a number but for its marks",
-                f"read it with {columns[i].remedy}, or take it as it is with --label-kernel delta",
+                f"{columns[i].remedy}, or take it as it is with --label-kernel delta",
             )
     words = [columns[i] for i in found if columns[i].kind not in ("number", "empty")]
     if words and kernel in ("linear", "rbf"):

@@ -25,6 +25,15 @@ FOREIGN = {
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old spreadsheet",
     b"\xfd7zXZ\x00": "xz-compressed",
     b"%PDF-": "a PDF",
+    b"\x89PNG\r\n": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"\x7fELF": "a program",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"PK\x05\x06": "an empty zip archive",
+    b"\x04\x22\x4d\x18": "lz4-compressed",
+    b"Obj\x01": "an Avro file",
+    b"\xff\xff\xff\xff": "an Arrow stream",
+    **{b"\x80" + bytes([protocol, opcode]): "a Python pickle" for protocol in (2, 3, 4, 5) for opcode in b"\x95](}cK"},
 }
 BEGINNINGS = (*MAGICS, *MARKS, *FOREIGN, ZIP, PARQUET)
 # A Parquet file goes on with a control character, text does not.
@@ -47,6 +56,8 @@ class Opened:
         if kind is not None:
             stream = Peekable(decompressed(stream, kind, source.name))
             head = stream.peek(HEAD, _undecided)
+            if compression_of(head) is not None:
+                raise DataError(f"{source.name} is compressed twice", "unpack it once")
         self.format = _format(source, head, input_format)
         is_text = self.format not in (MODEL, "parquet")
         self.stream: ByteStream = as_utf8(stream, encoding, head, source.name) if is_text else stream

@@ -11,14 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pcatool.model import Array
-from pcatool.readers.arrow import is_null
+from pcatool.readers.arrow import is_null, text_array
 from pcatool.readers.arrow_csv import TEXT, ArrowCsv
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.exact import rows_of
 from pcatool.readers.plain import plain
 
-__all__ = ["in_numbers", "in_text"]
+__all__ = ["cells_at", "in_numbers", "in_text"]
 
 Index = NDArray[np.intp]
 
@@ -45,10 +45,16 @@ def in_text(
     if not len(rows):
         return {}
     at = np.array(columns, dtype=np.intp)[features]
-    cells = _between_marks(chunk, dialect, width, rows, at)
-    if cells is None:
-        cells = _by_arrow(chunk, dialect, width, rows, at)
-    return _trimmed(_exactly(chunk, dialect, name, rows, at) if cells is None else _counted(cells))
+    return _trimmed(_counted(cells_at(rows, at, chunk, dialect, width, name)))
+
+
+def cells_at(rows: Index, columns: Index, chunk: Chunk, dialect: Dialect, width: int, name: str) -> pa.Array:
+    """What these cells of a chunk of text say; a column after the other."""
+    for read in (_between_marks, _by_arrow):
+        cells = read(chunk, dialect, width, rows, columns)
+        if cells is not None:
+            return cells
+    return _exactly(chunk, dialect, name, rows, columns)
 
 
 def _trimmed(cells: Mapping[str, int]) -> dict[str, int]:
@@ -114,6 +120,6 @@ def _indices(rows: Index) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows.astype(np.int64))])
 
 
-def _exactly(chunk: Chunk, dialect: Dialect, name: str, rows: Index, columns: Index) -> Mapping[str, int]:
+def _exactly(chunk: Chunk, dialect: Dialect, name: str, rows: Index, columns: Index) -> pa.Array:
     cells = [cells for _, cells in rows_of(chunk, dialect, name)]
-    return Counter(cells[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True))
+    return text_array([cells[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True)])

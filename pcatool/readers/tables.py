@@ -49,6 +49,7 @@ class Inputs:
         self._notices = notices
         self._waiting: list[Input] = []
         self._first_features: tuple[Feature, ...] | None = None
+        self.told_rounding = False
         self.paths: list[str] = []
         self._inputs: list[Input] = []
         self.model: Opened | None = None
@@ -129,6 +130,15 @@ class Inputs:
     def nulls(self) -> tuple[str, ...]:
         """Further spellings of a missing cell."""
         return self._options.null_value
+
+    def tell_rounding(self, place: str, column: str, written: int) -> None:
+        """Of the first whole number that no double holds."""
+        if not self.told_rounding:
+            self.told_rounding = True
+            self._notices.note(
+                f"{place}, column {show(column)}: {written} is taken as {int(float(written))}: whole numbers beyond "
+                "2^53 are rounded; if they are ids, leave the column out with -x"
+            )
 
     def expected_rows(self) -> int | None:
         """About how many rows all inputs have: as many to the byte as the first, where they are files of its kind."""

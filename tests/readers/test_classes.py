@@ -84,7 +84,7 @@ COLUMNS = (
     Column("species", "text", "setosa"),
     Column("grade"),
     Column("v", "vector", width=3),
-    Column("price", "dressed", "1,000", remedy="--thousands ,"),
+    Column("price", "dressed", "1,000", remedy="read it with --thousands ,"),
 )
 
 
