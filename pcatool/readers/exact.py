@@ -21,7 +21,7 @@ from pcatool.readers.base import MEND, Feature
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.dressing import dressing
-from pcatool.readers.foreign import ASCII, is_foreign
+from pcatool.readers.foreign import PLAINLY, is_foreign
 from pcatool.readers.plain import plain
 from pcatool.readers.quoting import runs_on, with_quotes
 from pcatool.readers.rowends import count_lines
@@ -113,7 +113,7 @@ def _remedy(cell: str, feature: Feature, dialect: Dialect) -> str:
     if options:
         return f"read it with {options}"
     if is_foreign(cell, dialect):
-        return ASCII
+        return PLAINLY
     if cell.strip("\ufeff").strip() == feature.name.strip():
         return "is the line of names repeated there? give files one by one, not joined"
     return MEND

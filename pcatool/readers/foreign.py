@@ -6,9 +6,9 @@ import unicodedata
 
 from pcatool.readers.dialect import Dialect
 
-__all__ = ["ASCII", "is_foreign"]
+__all__ = ["PLAINLY", "is_foreign"]
 
-ASCII = "write its numbers in plain ASCII, as in -1.5e3"
+PLAINLY = "write numbers plainly, as in -1.5e3"
 
 MINUS = "\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"
 POINT = "\u066b"

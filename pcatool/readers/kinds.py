@@ -13,7 +13,7 @@ from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.dressing import dressing
 from pcatool.readers.exact import BOOLEANS, check_utf8, parse, rows_of
-from pcatool.readers.foreign import ASCII, is_foreign
+from pcatool.readers.foreign import PLAINLY, is_foreign
 from pcatool.readers.wide import WIDE, holds_nothing, read_wide
 
 __all__ = ["all_numbers", "column_of_cells", "profile"]
@@ -68,5 +68,5 @@ def column_of_cells(name: str, cells: Sequence[str], dialect: Dialect) -> Column
         example = next(c for c in filled if dressing([c], dialect))
         return Column(name, "dressed", example, remedy=f"read it with {options}")
     if all(is_foreign(c, dialect) for c in filled):
-        return Column(name, "dressed", filled[0], remedy=ASCII)
+        return Column(name, "dressed", filled[0], remedy=PLAINLY)
     return Column(name, "text", filled[0])

@@ -71,7 +71,7 @@ class Inputs:
     def first(self) -> Table:
         """The first input; a model is none."""
         if self._table is None:
-            raise _not_a_table(self.paths[0])
+            raise _not_a_table(self._inputs[0].name)
         return self._table
 
     def _open(self) -> Opened:
