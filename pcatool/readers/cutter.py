@@ -127,7 +127,8 @@ class Cutter:
         while piece := self._stream.read(enough - there):
             pieces.append(piece)
             there += len(piece)
-            if there == enough or (eager and not self._stream.ready()):
+            # Text of another encoding is longer in UTF-8 than what was asked for.
+            if there >= enough or (eager and not self._stream.ready()):
                 break
         self._buffer = b"".join(pieces)
         self._look(last=not piece)

@@ -162,6 +162,15 @@ def test_encodings(encoding: str, tmp_path: Path) -> None:
     assert (table.names[0], table.rows) == (text.split(",")[0], [[1, 2], [3, 4]])
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-be", "cp1252"])
+def test_a_long_text_that_is_longer_in_utf8(encoding: str, tmp_path: Path) -> None:
+    """More than is read at a time: each piece is longer than what was asked for."""
+    rows = [f"{i},{i % 7},ééé" for i in range(40_000)]
+    table = read(write(tmp_path, "\n".join(["a,b,t", *rows]).encode(encoding)), encoding=encoding, keep=["t"])
+    assert table.X[:, 0].tolist() == list(range(40_000))
+    assert set(table.kept[0]) == {"ééé"}
+
+
 def test_text_in_another_encoding_is_refused_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="line 1: not valid UTF-8; name the encoding, such as --encoding latin-1"):
         read(write(tmp_path, TEXT.encode("latin-1")))
