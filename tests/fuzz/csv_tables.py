@@ -31,7 +31,7 @@ PADDED = [" 1", "2 ", "\t3", "\u00a04", "5\u2009", "\u30006", "\v7", '"8"', '" 9
 LONG = ["9007199254740993", "-12345678901234567891", "0.1" + "0" * 40 + "1", "1" * 309, "1" * 310, "0" * 5000 + "1"]
 NONE = [
     "x", "inf", "-Infinity", "1e400", "0x1A", "1_0", "1d5", "1,5", "$5", "5%", "1e", "e5", "--1", "1.2.3", "true", "?",
-    "\u22125", "\uff11", "\u0661", "\u200b5", "\ufeff5", "5\0", "\0", "#", "5#6", "nan(1)", "1 2", "-", "é", "\U0001f600",
+    "\u22125", "\uff11", "\u0661", "\u200b5", "\ufeff5", "5\0", "\0", "#", "5#6", "nan(1)", "1 2", "-", "é",
     '"2"3', '2"3', '""5', '"x""y"', '"1,5"', ' "5"', '"', '""""', "'1'", '"a\r"', '"\u2028"', "\u20285", "\x85", "-999",
 ]  # fmt: skip
 ENDS = ["\n", "\n", "\r\n", "\r"]
@@ -48,6 +48,7 @@ class Table:
     width: int
     names: list[str]
     options: dict[str, Any] = field(default_factory=dict)
+    judged_by: int = 0  # rows, the first ones
 
 
 def check(rng: random.Random, count: int) -> None:
@@ -61,10 +62,13 @@ def one(rng: random.Random, path: Path) -> None:
     path.write_bytes(packed(rng, table.text.encode(some_encoding(rng, table))))
     rows = rows_of(table)
     with small_pieces(rng):
+        table.judged_by = block_rows(table.width)
         judged = rng.random() < 0.5
         wanted = {} if judged else {"names": table.names}
         try:
-            found = read(path, keep=[str(i + 1) for i in range(table.width)], eager=rng.random() < 0.3, **wanted, **table.options)
+            found = read(
+                path, keep=[str(i + 1) for i in range(table.width)], eager=rng.random() < 0.3, **wanted, **table.options
+            )
         except DataError as error:
             assert refused(str(error), table, rows, judged), (table, error, first_wrong(table, rows))
             return
@@ -104,6 +108,7 @@ def some_table(rng: random.Random) -> Table:
         lines.append(separator.join(raw))
         table.names = next(csv.reader(io.StringIO(lines[0], newline=""), delimiter=separator))
     else:
+        lines.append(separator.join("1" * width))  # tells how many columns there are
         table.names = [f"c{i + 1}" for i in range(width)]
     odd = rng.choice([0, 0, 0, 0.02, 0.2])
     pools = [GOOD, *rng.sample([HOLES, PADDED, LONG], rng.randint(0, 3))]
@@ -126,7 +131,7 @@ def laid_out(rng: random.Random, lines: list[str]) -> str:
     pieces = []
     for line in lines:
         if rng.random() < blank:
-            pieces += [rng.choice(BLANK), rng.choice(ends)]
+            pieces += [rng.choice(BLANK) if pieces else "", rng.choice(ends)]  # the first that is not tells the names
         pieces += [line, rng.choice(ends)]
     if pieces and rng.random() < 0.3:
         pieces.pop()
@@ -217,9 +222,16 @@ def first_wrong(table: Table, rows: Rows | int, columns: list[int] | None = None
 
 def is_text(table: Table, rows: Rows, i: int) -> bool:
     """May this column be left out: does its first block hold no number, but something?"""
-    first = [cells[i] for _, cells in rows[: block_rows(table.width)]]
-    values = [value(table, cell) for cell in first]
-    return None in values and not any(v is not None and not math.isnan(v) for v in values)
+    first = [cells[i] for _, cells in rows[: table.judged_by] if i < len(cells)]
+    values = [value(table, str(cell)) for cell in first]  # of a joined cell, as CSV readers have it
+    return None in values and not any(is_infinite(cell) for cell in first) and all(v is None or v != v for v in values)
+
+
+def is_infinite(cell: str) -> bool:
+    try:
+        return cell.isascii() and "_" not in cell and math.isinf(float(cell))
+    except ValueError:
+        return False
 
 
 def refused(error: str, table: Table, rows: Rows | int, judged: bool) -> bool:
