@@ -32,6 +32,9 @@ SPACE, SPACE_FOR_SHARE = 2, 4
 # Roundings of one value of a kernel and of its centring.
 ROUNDINGS = 4
 
+# Where the largest value is smaller, what smaller ones and products lose by underflow is no longer below its rounding.
+LEAST = np.finfo(np.float64).tiny / EPS
+
 
 class KernelSpectrum(NamedTuple):
     """Eigenvalues, descending, 0 past the rank; orthonormal eigenvectors beside them."""
@@ -68,7 +71,7 @@ def usual_space(n: int, k: int) -> int:
 
 
 def check_finite(K: Array, name: str) -> float:
-    """The largest value of a kernel matrix; one that overflows is refused."""
+    """The largest value of a kernel matrix; one that overflows, or is all but nothing, is refused."""
     with np.errstate(all="ignore"):
         most = [np.maximum(K[rows].max(), -K[rows].min()) for rows in slabs(len(K), len(K))]
         largest = float(np.max(most))  # unlike Python's, it lets no NaN go by
@@ -77,6 +80,8 @@ def check_finite(K: Array, name: str) -> float:
             f"values of kernel {name} overflow a double",
             "rescale the columns, as --standardize does, or give a smaller --gamma or --degree",
         )
+    if 0 < largest < LEAST:
+        raise RefusedError(f"values of kernel {name} underflow a double", "rescale the columns, as --standardize does")
     return largest
 
 

@@ -10,6 +10,7 @@ __all__ = ["center_rows", "row_means"]
 Array = NDArray[np.float64]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # shows in the result
 def center_rows(X: Array) -> Array:
     """X (n, d) with its own mean subtracted from each row, to the last digit however bright the row is.
 
@@ -21,6 +22,7 @@ def center_rows(X: Array) -> Array:
     return Y
 
 
+@np.errstate(over="ignore", invalid="ignore")  # shows in the result
 def row_means(X: Array) -> Array:
     """(n,) each row's own mean."""
     first = _first_cells(X)

@@ -53,7 +53,7 @@ class ChunkParser:
         clean = None if self.unclean or self._is_wide else self._cleanly(chunk)
         if clean is None or len(self.features) < self.width:  # where all are numbers, no letter is in another encoding
             check_utf8(chunk, self.name)
-        if not chunk.plain and runs_on(plain(chunk.data, self.dialect), self.dialect):
+        if self._runs_on(chunk):
             return self._exactly(chunk)
         return (
             clean
@@ -62,6 +62,11 @@ class ChunkParser:
             or self._by_arrow(chunk, self._as_text)
             or self._exactly(chunk)
         )
+
+    def _runs_on(self, chunk: Chunk) -> bool:
+        if chunk.plain or b'"' not in chunk.data:
+            return False
+        return runs_on(plain(chunk.data, self.dialect), self.dialect)
 
     def _cleanly(self, chunk: Chunk) -> Parsed | None:
         X = self._as_clean.block(chunk) if self._as_clean is not None else None

@@ -46,4 +46,4 @@ def _fields(data: bytes, dialect: Dialect) -> Iterator[re.Match[bytes]]:
 @cache
 def _pattern(separator: str) -> re.Pattern[bytes]:
     ends = re.escape(separator.encode()) + rb"\r\n"
-    return re.compile(b'"(?<![^' + ends + b']")(?P<quoted>(?:[^"]|"")*)"(?P<rest>[^' + ends + b"]*)")
+    return re.compile(b'"(?<![^' + ends + b']")(?P<quoted>[^"]*(?:""[^"]*)*)"(?P<rest>[^' + ends + b"]*)")

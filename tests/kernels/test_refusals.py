@@ -124,6 +124,12 @@ def test_overflow_is_refused(asked: dict[str, Any], scale: float) -> None:
         fit(X * scale, **asked)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "mds", "isomap"])
+def test_values_that_underflow_are_refused(kernel: str) -> None:
+    with pytest.raises(RefusedError, match=f"values of kernel {kernel} underflow a double; rescale the columns"):
+        fit(X * 1e-160, kernel=kernel)
+
+
 @pytest.mark.parametrize("kernel", ["cosine", "sigmoid", *GRAPHS])
 def test_variances_that_overflow_are_refused(kernel: str) -> None:
     with pytest.raises(RefusedError, match="squares of the values overflow a double; rescale the columns"):

@@ -25,6 +25,12 @@ def test_a_number_cut_by_quotes_is_refused(cell: str, others: list[str], rows: i
     assert f"{JOINED[cell]!r} is not a number" in str(caught.value).replace("\\\\", "\\")
 
 
+def test_among_comments_and_blank_lines_of_one_column(tmp_path: Path) -> None:
+    file = write(tmp_path, 'a\n1\n# x\n\n"2"3 # y\n# z\n')
+    with pytest.raises(BadCell, match="line 5, column 'a': '2\"3' is not a number"):
+        read(file, comment="#")
+
+
 @pytest.mark.parametrize("cell", WHOLE)
 def test_blanks_may_follow_a_quote(cell: str, tmp_path: Path) -> None:
     assert read(write(tmp_path, f"a,b\n{cell},{cell}\n1,{cell}")).rows == [[2, 2], [1, 2]]
