@@ -18,7 +18,7 @@ from pcatool.readers.chunks import ChunkParser, CsvPart
 from pcatool.readers.cutter import Cutter
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.exact import rows_of
-from pcatool.readers.header import check_names, check_separator, check_text
+from pcatool.readers.header import check_kind, check_names, check_separator, check_text
 from pcatool.readers.source import Opened
 
 __all__ = ["CsvTable"]
@@ -47,6 +47,8 @@ class CsvTable:
         line, cells = next(rows_of(first, self.dialect, self.name))
         place = f"{self.name}, line {line}"
         check_text(cells, place)
+        if not self._options.header:  # insisted on, the names may be any
+            check_kind(cells, place)
         if self._options.delimiter is None:
             check_separator(cells, self.dialect, place)
         if self.nameless:

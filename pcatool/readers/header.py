@@ -8,7 +8,7 @@ from pcatool.errors import DataError, show
 from pcatool.notices import Notices
 from pcatool.readers.dialect import Dialect
 
-__all__ = ["check_names", "check_separator", "check_text"]
+__all__ = ["check_kind", "check_names", "check_separator", "check_text"]
 
 SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 # What other texts begin with.
@@ -51,7 +51,7 @@ def check_names(cells: list[str], dialect: Dialect, place: str, notices: Notices
 
 
 def check_text(cells: list[str], place: str) -> None:
-    """What is no table at all, by how it begins."""
+    """NUL bytes stand in no text: this is another encoding, or no text."""
     text = "".join(cells)
     if "\0" in text:
         # UTF-16 without its mark reads as text with a NUL beside every letter.
@@ -59,6 +59,10 @@ def check_text(cells: list[str], place: str) -> None:
         sparse = 3 * text.count("\0") < len(text)
         remedy = "is this a text table?" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
         raise DataError(f"{place}: NUL bytes", remedy)
+
+
+def check_kind(cells: list[str], place: str) -> None:
+    """Texts that are no tables, by how they begin."""
     for beginning, (what, remedy) in OTHERS.items():
         if beginning.match(cells[0]):
             raise DataError(f"{place}: this is {what}, not a table", remedy)
