@@ -19,7 +19,7 @@ JSON = [
 ]  # fmt: skip
 OTHERS: dict[bytes, str] = {
     b"<!DOCTYPE html>\n<html>": "HTML", b"<html lang='en'>\n": "HTML", b"  <?xml version='1.0'?>\n": "XML",
-    b"<svg width='1'>\n": "XML", b"{\\rtf1 hi}\n": "a document", 
+    b"<svg width='1'>\n": "XML", b"{\\rtf1 hi}\n": "a document",
     b"version https://git-lfs.github.com/spec/v1\n": "git-lfs",
     b"sep=;\na;b\n1;2\n": "--skip-lines 1", b"\x89PNG\r\n\x1a\n": "a picture", b"\xff\xd8\xff\xe0": "a picture",
     b"\x7fELF\x02": "a program", b"7z\xbc\xaf'": "a 7z archive", b"PK\x05\x06": "an empty zip archive",
