@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.exact import check_utf8, parse, rows_of
 from pcatool.readers.plain import plain
-from pcatool.readers.quoting import runs_on
+from pcatool.readers.quoting import runs_on, with_quotes
 from pcatool.readers.rounding import Rounded, first_rounded, large
 from pcatool.readers.spellings import cells_at, in_text
 from pcatool.readers.wide import WIDE, read_wide
@@ -54,7 +54,7 @@ class ChunkParser:
         if clean is None or len(self.features) < self.width:  # where all are numbers, no letter is in another encoding
             check_utf8(chunk, self.name)
         if self._runs_on(chunk):
-            return self._exactly(chunk)
+            return self._with_quotes(chunk) or self._exactly(chunk)
         return (
             clean
             or (self._folded(chunk) if self._is_wide else None)
@@ -67,6 +67,18 @@ class ChunkParser:
         if chunk.plain or b'"' not in chunk.data:
             return False
         return runs_on(plain(chunk.data, self.dialect), self.dialect)
+
+    def _with_quotes(self, chunk: Chunk) -> Parsed | None:
+        """Fields that run on in texts only: with their quotes kept, Arrow joins nothing to a number."""
+        if self.kept:
+            return None
+        data = with_quotes(plain(chunk.data, self.dialect), self.dialect)
+        parser = self._settled
+        return parser._by_arrow(Chunk(data, chunk.rows, chunk.first_line), parser._as_text)
+
+    @cached_property
+    def _settled(self) -> ChunkParser:
+        return replace(self, dialect=self.dialect.settled)
 
     def _cleanly(self, chunk: Chunk) -> Parsed | None:
         X = self._as_clean.block(chunk) if self._as_clean is not None else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pcatool.options import BLANKS, NULLS, TableOptions
@@ -72,6 +72,11 @@ class Dialect:
     def numeric_null(self) -> bool:
         """Does a number, such as -999, mean a missing cell? Then it is the spelling that counts, not the value."""
         return any(self.number(null) is not None for null in self.nulls)
+
+    @cached_property
+    def settled(self) -> Dialect:
+        """What plain text is read with: comments, blank lines and runs of blanks are settled."""
+        return replace(self, delimiter=self.separator, comment=None, lone=False)
 
     def is_missing(self, cell: str) -> bool:
         return cell.strip().lower() in self.nulls

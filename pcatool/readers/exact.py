@@ -10,7 +10,6 @@ import csv
 import io
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -66,8 +65,7 @@ def _read_and_written(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[tup
     if not runs_on(data, dialect):
         return ((row, row) for row in rows_of(chunk, dialect, name))
     written = Chunk(with_quotes(data, dialect), chunk.rows, chunk.first_line)
-    settled = replace(dialect, delimiter=dialect.separator, comment=None, lone=False)
-    return zip(rows_of(chunk, dialect, name), rows_of(written, settled, name), strict=True)
+    return zip(rows_of(chunk, dialect, name), rows_of(written, dialect.settled, name), strict=True)
 
 
 def parse(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pcatool.errors import BadCell
+from pcatool.readers.chunks import ChunkParser
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.quoting import runs_on, with_quotes
 from readers.reading import read, write
@@ -45,3 +47,12 @@ def test_texts_are_kept_as_csv_readers_have_them(tmp_path: Path) -> None:
 def test_other_quotes_are_no_such_fields(data: str) -> None:
     assert not runs_on(data.encode(), Dialect())
     assert with_quotes(data.encode(), Dialect()) == data.encode()
+
+
+def test_texts_that_run_on_do_not_need_the_slow_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in exports that escape a quote with a backslash."""
+    file = write(tmp_path, "a,t,b\n" + '1,"x \\"y\\"",\n"2",5" z,3\n' * 20_000)
+    monkeypatch.setattr(ChunkParser, "_exactly", None)
+    table = read(file)
+    assert table.names == ("a", "b")
+    assert np.array_equal(table.X, [[1, np.nan], [2, 3]] * 20_000, equal_nan=True)
