@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from pcatool.errors import DataError, ModelError, UsageError, show
 from pcatool.linalg.blas import threads
 from pcatool.linalg.centring import center_rows, row_means
-from pcatool.options import ABSENT, MISSING, WHITENINGS
-from pcatool.registry import METHODS
+from pcatool.settings import Sizes, check_settings
 
 __all__ = ["FORMAT_VERSION", "Array", "Model", "VarianceTable", "check_orthonormal"]
 
@@ -31,12 +30,6 @@ ORTHONORMAL = 1e-6
 
 # Arrays that a model may lack.
 OPTIONAL = ("variances", "column_means")
-
-# What is told of how EM went.
-OF_EM = (("steps", int), ("converged", bool), ("noise_variance", float), ("log_likelihood", float | None))
-
-# What the certificate of every model holds as one number each.
-PROOFS = ("eigen_residual", "orthonormality", "trace_closure")
 
 
 @dataclass(frozen=True)
@@ -162,7 +155,7 @@ class Model:
         self._check_settings()
 
     def _check_basis(self) -> None:
-        if self.meta.get("method") == "kernel":
+        if self.meta.get("method") == "kernel" or "kernel" in self.meta:
             raise ModelError("a kernel model without dual vectors")
         if self.k > self.d:
             raise ModelError(f"{self.k} components of {self.d} columns")
@@ -170,47 +163,11 @@ class Model:
 
     def _check_settings(self) -> None:
         """What every number depends on must be what it says it is."""
-        method = self.meta.get("method", "pca")
-        if not isinstance(method, str) or method not in METHODS:
-            raise ModelError(f"method {show(self.meta['method'])} is none that this pcatool knows", "update pcatool")
-        ddof = self.meta.get("ddof", 0)
-        if isinstance(ddof, bool) or ddof not in (0, 1):
-            raise ModelError(f"ddof is {show(ddof)}, neither 0 nor 1")
-        for name in ("center", "standardize", "center_rows"):
-            if not isinstance(self.meta.get(name, True), bool):
-                raise ModelError(f"{name} is {show(self.meta[name])}, neither true nor false")
-        self._check_whitening()
-        self._check_missing()
-        booleans = self.meta.get("booleans", [])
-        if not isinstance(booleans, list) or not set(map(str, booleans)) <= set(self.columns):
-            raise ModelError(f"booleans are {show(booleans)}, not a list of columns")
-        certificate = self.meta.get("certificate", {})
-        if not isinstance(certificate, dict) or not all(
-            isinstance(certificate.get(name, 0.0), (int, float)) for name in PROOFS
-        ):
-            raise ModelError(f"certificate is {show(certificate)}, not a record of numbers")
-
-    def _check_missing(self) -> None:
-        """What the fit did about missing cells, which decides what becomes of them later."""
-        for name, known in (("missing", MISSING), ("absent", ABSENT)):
-            if self.meta.get(name, known[0]) not in known:
-                raise ModelError(f"{name} is {show(self.meta[name])}, none of {', '.join(known)}")
-        em = self.meta.get("em")
-        if "em" in self.meta and not (
-            isinstance(em, dict)
-            and all(isinstance(em.get(name), kind) for name, kind in OF_EM)
-            and np.isfinite([em["noise_variance"], em["log_likelihood"] or 0.0]).all()
-        ):
-            raise ModelError(f"em is {show(em)}, not a record of its steps")
-
-    def _check_whitening(self) -> None:
-        if self.whitening not in WHITENINGS:
-            raise ModelError(f"whiten is {show(self.whitening)}, none of {', '.join(WHITENINGS)}")
+        check_settings(self.meta, Sizes(self.n_samples, self.columns, self.directions))
         if self.whitening == "none":
             return
-        epsilon = self.meta.get("epsilon")
-        if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)) or not 0 <= epsilon < np.inf:
-            raise ModelError(f"epsilon is {show(epsilon)}, not a number from 0")
+        if "epsilon" not in self.meta:
+            raise ModelError("whitening without an epsilon")
         if not np.all(self._spread() > 0):
             raise ModelError("whitening would divide by an eigenvalue of 0")
 
@@ -221,6 +178,11 @@ class Model:
     @property
     def k(self) -> int:
         return int(self.basis.shape[1]) if self.basis.ndim == 2 else 0
+
+    @property
+    def directions(self) -> int:
+        """How many components there could be of rows without number."""
+        return self.d
 
     @property
     def ddof(self) -> int:

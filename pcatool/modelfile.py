@@ -15,7 +15,8 @@ from numpy.lib import format as npy
 
 from pcatool.errors import ModelError, show
 from pcatool.model import FORMAT_VERSION, OPTIONAL, Model
-from pcatool.readers.source import Input, read_file
+from pcatool.readers.source import ZIP, Input, read_file
+from pcatool.settings import check_json
 from pcatool.writers.sink import write_whole
 
 __all__ = ["dumps", "load_model", "loads", "save_model"]
@@ -76,7 +77,7 @@ def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inpu
 def load_model(path: str | Path) -> Model:
     """Read a model, trusting nothing in the file."""
     source = Input(str(path))
-    return loads(read_file(source), source.name)
+    return loads(read_file(source, ZIP), source.name)
 
 
 def loads(data: bytes, name: str = "the model") -> Model:
@@ -171,8 +172,9 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
     try:
         meta = json.loads(str(arrays["meta"]))
         version = meta["format_version"]
+        check_json(meta)
     except Exception:
-        raise _unusable(name, "its meta is no JSON object with a format_version") from None
+        raise _unusable(name, "its meta is no plain JSON object with a format_version") from None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise _unusable(name, f"its format_version is {show(version)}")
     if version > FORMAT_VERSION:

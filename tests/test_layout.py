@@ -27,7 +27,15 @@ LAYERS = (
     ("pcatool.methods", "pcatool.rules"),
     ("pcatool.holes", "pcatool.solvers"),
     ("pcatool.kernels", "pcatool.linalg", "pcatool.model", "pcatool.blocks"),
-    ("pcatool.errors", "pcatool.memory", "pcatool.notices", "pcatool.options", "pcatool.registry", "pcatool.spool"),
+    (
+        "pcatool.errors",
+        "pcatool.memory",
+        "pcatool.notices",
+        "pcatool.options",
+        "pcatool.registry",
+        "pcatool.settings",
+        "pcatool.spool",
+    ),
 )
 
 # Who may import what from outside; nobody else may.

@@ -38,6 +38,10 @@ class KernelModel(Model):
         return int(self.dual_vectors.shape[1]) if self.dual_vectors.ndim == 2 else 0
 
     @property
+    def directions(self) -> int:
+        return len(self.kernel_means)
+
+    @property
     def landmarks(self) -> bool:
         """Do the training rows stand for more rows than they are?"""
         return "landmarks" in self.meta

@@ -56,7 +56,7 @@ def judge(fitted: Fitted, names: Sequence[str] | None, seed: int) -> list[Verdic
 def _evidence_of(model: Model, seed: int) -> Evidence:
     meta, method = model.meta, model.meta.get("method", "pca")
     rank = int(meta.get("rank", np.count_nonzero(model.eigenvalues)))
-    directions = len(getattr(model, "kernel_means", model.mean))
+    directions = model.directions
     idle = {"pca": int(meta.get("constant_columns", 0)), "kernel": 0, "supervised": directions - rank}[method]
     return Evidence(
         eigenvalues=model.eigenvalues,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import partial
 
 from pcatool.errors import DataError, FileError, show
-from pcatool.readers.bytestream import ByteStream, FileBytes, Peekable, Seekable, read_whole, spooled
+from pcatool.notices import Notices
+from pcatool.readers.bytestream import ByteStream, FileBytes, Lines, Peekable, Seekable, read_whole, spooled
 from pcatool.readers.compression import MAGICS, compression_of, decompressed
 from pcatool.readers.encodings import MARKS, as_utf8
 from pcatool.readers.paths import STDIN, Input
 from pcatool.registry import READERS
 
-__all__ = ["MODEL", "Input", "Opened", "read_file", "read_whole"]
+__all__ = ["MODEL", "ZIP", "Input", "Opened", "read_file", "read_whole"]
 
 MODEL = "model"
 ZIP = b"PK\x03\x04"
@@ -44,7 +46,7 @@ TEXT_CONTROLS = b"\t\n\r"
 class Opened:
     """An input with its format found."""
 
-    def __init__(self, source: Input, input_format: str | None, encoding: str) -> None:
+    def __init__(self, source: Input, input_format: str | None, encoding: str, notices: Notices | None = None) -> None:
         self.input = source
         self.name = source.name
         self._raw = FileBytes(_descriptor(source), source.name)
@@ -61,6 +63,9 @@ class Opened:
         self.format = _format(source, head, input_format)
         is_text = self.format not in (MODEL, "parquet")
         self.stream: ByteStream = as_utf8(stream, encoding, head, source.name) if is_text else stream
+        # Whoever writes a file may leave out the last line end; a program that is cut off in a pipe does, too.
+        if is_text and notices and not self._raw.regular and not self._packed:
+            self.stream = Lines(self.stream, partial(_tell_cut, self.name, notices))
 
     @property
     def size(self) -> int | None:
@@ -82,6 +87,10 @@ class Opened:
         self._raw.close()
         if self._copy is not None:
             self._copy.close()
+
+
+def _tell_cut(name: str, notices: Notices) -> None:
+    notices.note(f"{name} ends in the middle of a line: if what writes it failed, its last row may be cut off")
 
 
 def _undecided(head: bytes) -> bool:
@@ -127,10 +136,12 @@ def _descriptor(source: Input) -> int:
     return descriptor
 
 
-def read_file(source: Input) -> bytes:
-    """All bytes of an input, as they lie there."""
+def read_file(source: Input, magic: bytes) -> bytes:
+    """All bytes of an input that begins as it should; of another, which may have no end, only the first few."""
     file = FileBytes(_descriptor(source), source.name)
     try:
-        return read_whole(file)
+        stream = Peekable(file)
+        head = stream.peek(len(magic), magic.startswith)
+        return read_whole(stream) if head == magic else head
     finally:
         file.close()

@@ -203,7 +203,7 @@ def em_lines(facts: Mapping[str, Any]) -> list[str]:
 
 def possible(model: Model) -> int:
     """How many eigenvalues there are."""
-    return min(model.n_samples, len(getattr(model, "kernel_means", model.mean)))
+    return min(model.n_samples, model.directions)
 
 
 def rank_text(facts: Mapping[str, Any]) -> str:

@@ -288,6 +288,46 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "certificate of words": (with_meta(certificate={"eigen_residual": "small"}), "certificate"),
     "booleans a number": (with_meta(booleans=5), "booleans"),
     "booleans of columns that are none": (with_meta(booleans=["zzz"]), "booleans"),
+    **{
+        f"{name} = {value!r:.20}": (with_meta(**{name: value}), name)
+        for name, values in {
+            "method": (None, [], "magic"),
+            "whiten": (None, [], "much"),
+            "missing": (None, [], "em?"),
+            "absent": (1, "none"),
+            "rank": (None, 0, -1, 1.0, True, "6", [], 7, 10**6),
+            "constant_columns": (None, -1, 6, 0.5, "none"),
+            "labels": ("kind", [1], [None]),
+            "classes": (None, -1, "two"),
+            "landmarks": (None, "5"),
+            "kernel": ({}, "rbf", {"name": "rbf"}, {"gamma": []}),
+            "hsic": (None, "1", [1]),
+            "weights": (None, 1),
+            "weights_kind": (None, []),
+            "label_kernel": (None, 7),
+            "choice": (None, 7),
+            "solver": (None, {}),
+            "reason": (None, []),
+            "em": (None, {}, {"steps": 1}, {"steps": "1", "converged": 1, "noise_variance": 0, "log_likelihood": 0}),
+        }.items()
+        for value in values
+    },
+    **{
+        f"certificate of {of!r:.60}": (with_meta(certificate={**meta_of()["certificate"], **of}), "certificate")
+        for of in (
+            {"eigen_residual": None}, {"trace_closure": True}, {"vouched": None}, {"vouched": [True]},
+            {"vouched": ["yes"] * 3}, {"relative_error": None}, {"relative_error": [None] * 3},
+            {"relative_error": ["small"] * 3}, {"relative_error": []}, {"close_pairs": None}, {"close_pairs": [1]},
+            {"close_pairs": [[1]]}, {"close_pairs": [["a", "b"]]},
+        )
+    },
+    # What no setting may be, known or not.
+    **{
+        f"more = {value!r:.20}": (with_meta(more=value), "plain JSON")
+        for value in (np.nan, np.inf, -np.inf, 1.1e308, 10**30, "\ud800", {"\ud800": 1}, [[[[[[[[[[]]]]]]]]]])
+    },
+    "a number of many digits": (changed("meta", npy_bytes('{"format_version": 1, "n": 1' + "0" * 9999 + "}")), "meta"),
+    "ddof one of one row": (with_array("n_samples", 1), ""),
 }  # fmt: skip
 
 
@@ -303,6 +343,60 @@ def test_member_twice_is_refused() -> None:
     with zipfile.ZipFile(body, "a") as archive:
         archive.writestr("mean.npy", npy_bytes(MODEL.mean + 1))
     assert "two members" in refusal(body.getvalue())
+
+
+def flagged(data: bytes, flags: int) -> bytes:
+    """The same archive whose members all claim these flags, in both places."""
+    for magic, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        parts = data.split(magic)
+        data = magic.join(
+            [parts[0], *(part[: at - 4] + struct.pack("<H", flags) + part[at - 2 :] for part in parts[1:])]
+        )
+    return data
+
+
+def sized(data: bytes, size: int) -> bytes:
+    """The same archive whose table claims another size for every member, packed and not."""
+    parts = data.split(b"PK\x01\x02")
+    claimed = struct.pack("<LL", size, size)
+    return b"PK\x01\x02".join([parts[0], *(part[:16] + claimed + part[24:] for part in parts[1:])])
+
+
+@pytest.mark.parametrize(
+    ("make", "word"),
+    [
+        (lambda: flagged(GOOD, 1), "cannot be read"),  # encrypted
+        (lambda: flagged(GOOD, 0x20), "cannot be read"),  # patches
+        (lambda: flagged(GOOD, 0x40), "cannot be read"),  # strong encryption
+        (lambda: sized(GOOD, 2**31), ""),
+        (lambda: sized(GOOD, 2**32 - 1), ""),  # zip64, without its sizes
+        (lambda: packed({**members(), "mean.npy": GOOD}), "mean"),
+        (lambda: packed({**members(), "more.npz": GOOD}), "more.npz"),
+        (lambda: packed({**members(), "more.npy": GOOD}), "more"),
+        (lambda: packed({**members(), "/etc/passwd.npy": npy_bytes(1.0)}), "/etc/passwd"),
+        (lambda: packed({**members(), "\x1b[2J.npy": npy_bytes(1.0)}), "\\x1b[2J"),
+        (lambda: packed({**members(), "\n.npy": npy_bytes(1.0)}), "\\n"),
+        (lambda: packed({**members(), "MEAN.npy": npy_bytes(1.0)}), "MEAN"),
+    ],
+)
+def test_odd_archives_are_refused(make: Callable[[], bytes], word: str) -> None:
+    data = make()
+    tracemalloc.start()
+    try:
+        assert word in refusal(data)
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_has_no_end_is_refused_by_its_beginning(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"^'/dev/zero' is not a usable model: it is no \.npz"):
+        load_model("/dev/zero")
+    huge = tmp_path / "huge.csv"
+    with huge.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ModelError, match=r"it is no \.npz archive"):
+        load_model(huge)
 
 
 def test_cut_off_anywhere_is_refused() -> None:

@@ -154,7 +154,7 @@ def test_an_empty_file(tmp_path: Path) -> None:
 
 def test_a_folder_or_a_secret_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="it is a folder"):
-        read_file(Input(str(tmp_path)))
+        read_file(Input(str(tmp_path)), b"PK")
     if os.geteuid() != 0:
         file = write(tmp_path, TEXT)
         file.chmod(0)
