@@ -26,6 +26,8 @@ LONGEST_STEM = 255 - 30
 class Sink:
     """Bytes to an open descriptor. The end of the `with` block is the end of the data; an exception in it is not."""
 
+    _owned = False  # until there is something to own
+
     def __init__(self, label: str, descriptor: int, compressor: Compressor | None, owned: bool) -> None:
         self.label = label
         self._descriptor = descriptor
@@ -96,23 +98,38 @@ class AtomicFile(Sink):
         self._target = target.path
         stem = os.fsdecode(os.fsencode(target.path.name)[:LONGEST_STEM])
         self._temporary = target.path.with_name(f".{stem}.{os.urandom(8).hex()}.pcatool-tmp")
+        self._settled = False
         self._no_clobber = no_clobber
         # The mode given here is cut down by the umask; that of an old file is set on top, never wider in between.
         mode = 0o600 if target.there else 0o666
         try:
             descriptor = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+            super().__init__(target.label, descriptor, compressor, owned=True)
+            if target.there:
+                self._take_after(target.there)
         except OSError as error:
             raise FileError.from_os(target.label, "write", error) from error
-        super().__init__(target.label, descriptor, compressor, owned=True)
-        if target.there:
-            self._take_after(target.there)
+        except BaseException:  # a signal, which may come between any two steps
+            self._abandon()
+            raise
 
     def _take_after(self, old: os.stat_result) -> None:
-        """Owner and mode of the file to be replaced, as far as we may."""
+        """Owner, mode and attributes, lists of access among them, of the file to be replaced, as far as we may."""
+        mode = stat.S_IMODE(old.st_mode) & 0o777
+        attributes: tuple[str, ...] = ("user.", "system.")
+        try:
+            os.fchown(self._descriptor, -1, old.st_gid)
+        except OSError:  # another group may do no more than anybody
+            mode &= 0o707 | (mode & 0o007) << 3
+            attributes = ("user.",)
         with suppress(OSError):
-            os.fchown(self._descriptor, old.st_uid, old.st_gid)
+            os.fchown(self._descriptor, old.st_uid, -1)
         with suppress(OSError):
-            os.fchmod(self._descriptor, stat.S_IMODE(old.st_mode) & 0o777)
+            os.fchmod(self._descriptor, mode)
+        with suppress(OSError, AttributeError):  # not every file system has attributes, nor every system
+            for name in os.listxattr(self._target):
+                if name.startswith(attributes):
+                    os.setxattr(self._descriptor, name, os.getxattr(self._target, name))
 
     def _finish(self) -> None:
         os.fsync(self._descriptor)
@@ -121,6 +138,7 @@ class AtomicFile(Sink):
             self._link()
         else:
             self._temporary.replace(self._target)
+        self._settled = True
         self._sync_folder()
 
     def _link(self) -> None:
@@ -131,7 +149,11 @@ class AtomicFile(Sink):
             raise exists(self.label) from None
         except OSError:  # no hard links on this file system
             self._reserve()
-            self._temporary.replace(self._target)
+            try:
+                self._temporary.replace(self._target)
+            except BaseException:
+                self._target.unlink()  # ours, and empty
+                raise
         else:
             self._temporary.unlink()
 
@@ -155,6 +177,12 @@ class AtomicFile(Sink):
         super()._abandon()
         with suppress(OSError):
             self._temporary.unlink()
+        self._settled = True
+
+    def __del__(self) -> None:
+        """A signal may come when the file is made and its `with` block has not begun."""
+        if not self._settled:
+            self._abandon()
 
 
 def open_sink(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = (), compress: bool = True) -> Sink:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -148,6 +150,75 @@ def test_replaced_file_keeps_its_owner(tmp_path: Path) -> None:
     os.chown(path, 12345, 23456)
     write_whole(str(path), b"new", no_clobber=False)
     assert (path.stat().st_uid, path.stat().st_gid) == (12345, 23456)
+
+
+AS_ANOTHER = """
+import os, sys
+from pcatool.writers.sink import write_whole
+os.setgroups([int(group) for group in sys.argv[2:]])
+os.setgid(99)
+os.setuid(99)
+write_whole(sys.argv[1], b"new", no_clobber=False)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another")
+@pytest.mark.parametrize(("groups", "group", "mode"), [(["23456"], 23456, 0o676), ([], 99, 0o666)])
+def test_another_s_file_keeps_its_group_or_opens_to_no_other(groups: list[str], group: int, mode: int) -> None:
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        path = Path(folder, "x")
+        path.write_bytes(b"old")
+        os.chown(path, 12345, 23456)
+        path.chmod(0o676)
+        subprocess.run([sys.executable, "-c", AS_ANOTHER, str(path), *groups], check=True, timeout=60)
+        there = path.stat()
+    assert (there.st_uid, there.st_gid, stat.S_IMODE(there.st_mode)) == (99, group, mode)
+
+
+def test_replaced_file_keeps_its_attributes(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"old")
+    entries = [(1, 6, -1), (2, 4, 1234), (4, 4, -1), (16, 4, -1), (32, 0, -1)]  # user 1234 may read
+    access = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    try:
+        os.setxattr(path, "user.note", b"kept")
+        os.setxattr(path, "system.posix_acl_access", access)
+    except OSError:
+        pytest.skip("no attributes on this file system")
+    write_whole(str(path), b"new", no_clobber=False)
+    assert os.getxattr(path, "user.note") == b"kept"
+    assert os.getxattr(path, "system.posix_acl_access") == access
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert path.read_bytes() == b"new"
+
+
+def test_a_signal_while_the_file_is_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(os, "fchmod", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        open_sink(str(path), no_clobber=False)
+    assert names(tmp_path) == ["x"]
+
+
+def test_a_sink_that_never_began_leaves_nothing(tmp_path: Path) -> None:
+    sink = open_sink(str(tmp_path / "x"), no_clobber=False)
+    assert len(names(tmp_path)) == 1
+    del sink
+    assert names(tmp_path) == []
+
+
+def test_a_signal_between_taking_a_name_and_filling_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "link", no_link)
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(str(tmp_path / "x"), b"mine", no_clobber=True)
+    assert names(tmp_path) == []
+
+
+def interrupted(*args: object, **more: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
