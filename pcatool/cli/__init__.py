@@ -11,11 +11,12 @@ def main() -> None:
     import sys
     import warnings
 
-    from pcatool.cli.process import hold_standard_streams, leave, stoppable, tune
+    from pcatool.cli.process import hold_standard_streams, leave, stand_by, stoppable, tune
 
     gc.set_threshold(100_000)  # what imports make stays: looking for garbage in it takes a tenth of the start
     tune()
     hold_standard_streams()
+    stand_by()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # those of libraries name paths and lines; ours are notices, not Python's
     with stoppable():  # before anything that takes time is imported

@@ -7,12 +7,15 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pcatool.cli.process import occupy, stop_in
+from pcatool.cli.process import SHORT, occupy, stop_in
 from pcatool.errors import FileError, PcatoolError, show
 from pcatool.notices import Notices
 from pcatool.options import GeneralOptions
 
 __all__ = ["Speaker", "guarded", "print_result", "say", "tell"]
+
+# How Python and the loader of libraries say that there is no more memory.
+SIGNS_OF_SHORTAGE = ("failed to map segment", "annot allocate memory", "can't start new thread")
 
 
 def guarded(run: Callable[[], int], *, debug: bool) -> int:
@@ -41,7 +44,9 @@ def _code_of(error: BaseException, debug: bool) -> int:
         case KeyboardInterrupt():
             return 130
         case MemoryError():
-            return _failed("out of memory; use fewer columns, or a machine with more", 6)
+            return _failed(SHORT, 6)
+        case ImportError() | RuntimeError() | OSError() if any(sign in str(error) for sign in SIGNS_OF_SHORTAGE):
+            return _failed(SHORT, 6)
         case OSError():
             what = show(error.filename) if error.filename else "what is needed"
             return _failed(f"cannot read or write {what}: {error.strerror or error}", 5)

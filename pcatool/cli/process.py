@@ -12,11 +12,15 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
-__all__ = ["hold_standard_streams", "leave", "occupy", "stop_in", "stoppable", "tune"]
+__all__ = ["SHORT", "hold_standard_streams", "leave", "occupy", "stand_by", "stop_in", "stoppable", "tune"]
 
 NUMBERS = [getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM") if hasattr(signal, name)]
 
+PR_SET_PDEATHSIG = 1  # of Linux
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of the GNU C library
+
+SHORT = "out of memory; use fewer columns or threads, or a machine with more"
+ENDINGS = {0, 2, 3, 4, 5, 6, *(128 + number for number in NUMBERS)}
 
 PATIENCE = 0.05  # seconds until a signal that the main thread did not notice is sent to it again
 SWITCH = 1e-4  # seconds
@@ -52,6 +56,40 @@ def _keep_memory() -> None:
         return
     mallopt(M_MMAP_THRESHOLD, 32 << 20)
     mallopt(M_TRIM_THRESHOLD, 256 << 20)
+
+
+def stand_by() -> None:
+    """Where a limit on memory is set, leave the run to a child, and say what it cannot: a library that gets no more
+    memory may end the process at once, each in its own way."""
+    from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_DATA, getrlimit
+
+    if all(getrlimit(limit)[0] == RLIM_INFINITY for limit in (RLIMIT_AS, RLIMIT_DATA)):
+        return
+    parent, child = os.getpid(), os.fork()
+    if child == 0:
+        _end_with(parent)
+        return
+    for number in NUMBERS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: os.kill(child, number))
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if -code in NUMBERS:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    if code not in ENDINGS:
+        with suppress(OSError):
+            os.write(2, f"pcatool: error: {SHORT}\n".encode())
+    os._exit(code if code in ENDINGS else 6)
+
+
+def _end_with(parent: int) -> None:
+    """The child must not outlive its parent, even if that is killed."""
+    from ctypes import CDLL
+
+    with suppress(AttributeError, OSError):  # Linux alone has it
+        CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
+    if os.getppid() != parent:
+        os._exit(128 + signal.SIGTERM)
 
 
 def stop_in(error: BaseException | None) -> Stopped | None:
@@ -101,7 +139,8 @@ class Wish:
         noticed, wakeup = os.pipe()
         os.set_blocking(wakeup, False)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
-        threading.Thread(target=self._nudge, args=(noticed, threading.get_ident()), daemon=True).start()
+        with suppress(RuntimeError):  # no memory for a thread: one signal has to do
+            threading.Thread(target=self._nudge, args=(noticed, threading.get_ident()), daemon=True).start()
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if time.monotonic() > self.since + SAME:
