@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from pcatool.errors import FileError
 from pcatool.spool import cannot_spool
 
-__all__ = ["ByteStream", "FileBytes", "Peekable", "Readable", "Seekable", "read_whole", "spooled"]
+__all__ = ["ByteStream", "FileBytes", "Lines", "Peekable", "Readable", "Seekable", "read_whole", "spooled"]
 
 READ = 1 << 20
 
@@ -97,6 +97,25 @@ class Peekable:
 
     def ready(self) -> bool:
         return bool(self._pushed) or self._stream.ready()
+
+
+class Lines:
+    """A stream of lines, which calls back when it ends in the middle of one."""
+
+    def __init__(self, stream: ByteStream, cut: Callable[[], None]) -> None:
+        self._stream = stream
+        self._cut = cut
+        self._last = b"\n"
+
+    def read(self, size: int, /) -> bytes:
+        data = self._stream.read(size)
+        if not data and self._last not in b"\r\n":
+            self._cut()
+        self._last = data[-1:] or b"\n"
+        return data
+
+    def ready(self) -> bool:
+        return self._stream.ready()
 
 
 class Readable(RawIOBase):

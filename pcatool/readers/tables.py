@@ -75,7 +75,8 @@ class Inputs:
         return self._table
 
     def _open(self) -> Opened:
-        self._opened = Opened(self._waiting.pop(0), self._options.input_format, self._options.encoding)
+        o = self._options
+        self._opened = Opened(self._waiting.pop(0), o.input_format, o.encoding, self._notices)
         return self._opened
 
     def _read(self, opened: Opened) -> Table:
