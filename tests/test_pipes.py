@@ -198,6 +198,72 @@ def test_a_producer_that_fails_leaves_no_model(shell: Shell, work: Path) -> None
     assert litter(work) == []
 
 
+CUT = "pcatool: note: {} ends in the middle of a line: if what writes it failed, its last row may be cut off\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "name"),
+    [
+        ("head -200 big.csv | head -c -3 | pcatool transform big.npz", "standard input"),
+        ("head -200 big.csv | head -c -3 | pcatool fit -o m.npz", "standard input"),
+        ("head -200 big.csv | head -c -3 | iconv -t utf-16 | pcatool scree --encoding utf-16", "standard input"),
+        ("mkfifo p; head -200 big.csv | head -c -3 > p & pcatool transform big.npz p", "p"),
+        ("head -200 big.csv | head -c -3 > cut.csv; pcatool transform big.npz cut.csv", None),
+        ("head -200 big.csv | head -c -3 > cut.csv; pcatool transform big.npz < cut.csv", None),
+        ("head -200 big.csv | head -c -3 | gzip | pcatool transform big.npz", None),
+        ("head -n 200 big.csv | pcatool transform big.npz", None),
+        ("head -n 200 big.csv | pcatool transform big.npz -q", None),
+    ],
+)
+def test_a_pipe_that_ends_within_a_line_is_mentioned(script: str, name: str | None, shell: Shell) -> None:
+    done = shell(script)
+    assert (done.returncode, done.stderr) == (0, CUT.format(name) if name else "")
+
+
+def test_a_producer_that_is_cut_off_in_gzip_leaves_no_model(shell: Shell, work: Path) -> None:
+    done = shell("gzip -c big.csv | head -c 20000 | pcatool fit -o m.npz")
+    assert done.returncode == 3
+    assert "the gzip data are damaged or cut off" in done.stderr
+    assert litter(work) == []
+
+
+def test_two_that_write_one_model_leave_one_whole(shell: Shell, work: Path) -> None:
+    done = shell(
+        "pcatool fit big.csv -k 1 -o one.npz && pcatool fit big.csv -k 4 -o four.npz &&"
+        "for i in 1 2 3; do for k in 1 4; do pcatool fit big.csv -k $k -o m.npz & done; done; wait"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (work / "m.npz").read_bytes() in ((work / "one.npz").read_bytes(), (work / "four.npz").read_bytes())
+    assert litter(work) == ["four.npz", "m.npz", "one.npz"]
+
+
+def test_an_output_name_of_any_sort(shell: Shell, work: Path) -> None:
+    done = shell(
+        'mkdir out; cd out; name=$\'a\\nb\\033[1m.npz\'; pcatool fit ../big.csv -v -o "$name" && pcatool scree "$name"'
+    )
+    assert done.returncode == 0
+    assert "model written to a\\nb\\x1b[1m.npz" in done.stderr
+    assert litter(work / "out") == ["a\nb\x1b[1m.npz"]
+    done = shell("cd out; pcatool fit ../big.csv -o " + "n" * 251 + ".npz; ls | grep -c npz")
+    assert (done.stdout, done.stderr) == ("2\n", "")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+def test_a_full_disk_and_one_that_is_read_only_leave_what_was_there(shell: Shell, work: Path) -> None:
+    done = shell(
+        "unshare -m bash -c 'mkdir d; mount -t tmpfs -o size=64k tmpfs d || exit 99; echo old > d/out.csv;"
+        "pcatool transform big.npz big.csv -o d/out.csv; echo $?; mount -o remount,ro d;"
+        "pcatool transform big.npz big.csv -o d/new.csv; echo $?; ls -A d; cat d/out.csv'"
+    )
+    if done.returncode == 99:
+        pytest.skip("nothing can be mounted here")
+    assert done.stdout == "5\n5\nout.csv\nold\n"
+    assert done.stderr.splitlines() == [
+        "pcatool: error: cannot write 'd/out.csv': No space left on device",
+        "pcatool: error: cannot write 'd/new.csv': its folder takes no new files; give a name in another folder",
+    ]
+
+
 def test_many_at_once_do_not_meet(shell: Shell, work: Path) -> None:
     done = shell(
         "mkdir out; for i in 1 2 3 4; do head -$((i * 100)) big.csv > $i.in; done;"

@@ -70,7 +70,9 @@ class ParquetTable:
             page_checksum_verification=True,
         )
 
-    def _damaged(self, error: Exception) -> DataError:
+    def _damaged(self, error: Exception) -> Exception:
+        if isinstance(error, MemoryError):  # Arrow's is an error of its own, too
+            return error
         reason = str(error).split("\n", 1)[0].rstrip(".")
         return DataError(f"{self.name}: the Parquet data are damaged or cut off ({reason})", "make the file again")
 
@@ -125,14 +127,13 @@ class ParquetTable:
             first_row += batch.num_rows
 
     def _open_bytes(self, columns: Sequence[int]) -> int:
-        """Memory for a page and a dictionary of every column, packed and unpacked, which reading by rows needs."""
+        """Memory for a page and a dictionary of every column, packed and unpacked, which reading by rows needs.
+
+        At most so much: the size of each column is not asked for, since Arrow ends the process where that is damaged.
+        """
         metadata = self._file.metadata
-        if not metadata.num_row_groups:
-            return 0
-        groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
-        largest = max(groups, key=lambda group: group.num_rows)
-        leaves = (leaf for column in columns for leaf in self._leaves[column])
-        return sum(min(2 * largest.column(leaf).total_uncompressed_size, OPEN_COLUMN) for leaf in leaves)
+        sizes = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+        return min(2 * max(sizes, default=0), OPEN_COLUMN * sum(len(self._leaves[column]) for column in columns))
 
     def _turned(self, features: tuple[Feature, ...], run: Runner) -> Iterator[Part]:
         """Each row group read by columns, and handed out by rows."""

@@ -48,7 +48,7 @@ def kept_to(outcome: Outcome, codes: Sequence[int] | frozenset[int] = CODES) -> 
     """An exit code of the table, and nothing that a person could not read."""
     assert outcome.code in codes, outcome
     assert "Traceback" not in outcome.said, outcome
-    assert "unexpected" not in outcome.said, outcome
+    assert "error: unexpected" not in outcome.said, outcome
     assert all(c.isprintable() or c == "\n" for c in outcome.said), outcome
     assert not outcome.code or outcome.said.startswith("pcatool: "), outcome
 

@@ -176,6 +176,22 @@ def test_a_changed_byte_is_noticed_where_the_file_has_checksums(tmp_path: Path) 
         read(file)
 
 
+def test_damaged_sizes_of_columns_do_not_end_the_process() -> None:
+    """Arrow ends it when Python asks for them."""
+    with pytest.raises(DataError, match=r"the Parquet data are damaged or cut off"):
+        read(Path(__file__).parents[1] / "data" / "damaged_sizes.parquet")
+
+
+def test_too_little_memory_is_not_taken_for_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def short(*args: object, **more: object) -> None:
+        raise pa.lib.ArrowMemoryError("malloc of size 5000 failed")
+
+    file = save(tmp_path, {"a": np.arange(5.0)})
+    monkeypatch.setattr(parquet, "ParquetFile", short)
+    with pytest.raises(MemoryError):
+        read(file)
+
+
 VECTORS: dict[str, pa.DataType] = {
     "list": pa.list_(pa.float32()),
     "large list": pa.large_list(pa.float64()),

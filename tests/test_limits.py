@@ -1,0 +1,104 @@
+"""Under a limit on memory, as `ulimit -v` or a batch system sets it: the program works, or says that it cannot."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+SECONDS = 60
+SHORT = "pcatool: error: out of memory; use fewer columns or threads, or a machine with more"
+
+JOBS = (
+    "fit tall.csv -k 3 -o o.npz",
+    "fit tall.parquet -k 3 -o o.npz",
+    "transform m.npz tall.csv -o o.csv",
+    "transform m.npz tall.parquet -o o.parquet",
+    "fit tall.csv --method kernel -k 2 -o o.npz",
+    "fit wide.csv -k 3 -o o.npz",
+    "fit holes.csv --missing em -k 2 -q -o o.npz",
+    "fit cells.csv --triples user,item,value -k 2 -q -o o.npz",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, plain_environment: dict[str, str]) -> Path:
+    home = tmp_path_factory.mktemp("limits")
+    rng = np.random.default_rng(0)
+    X, W = rng.normal(size=(1500, 40)), rng.normal(size=(100, 2000))
+    save(home / "tall.csv", X)
+    parquet.write_table(pa.table({f"c{j}": X[:, j] for j in range(40)}), home / "tall.parquet")
+    save(home / "wide.csv", W)
+    save(home / "holes.csv", np.where(rng.random((1500, 8)) < 0.05, np.nan, X[:, :8]))
+    cells = [f"u{i},i{j},{rng.integers(1, 6)}" for i in range(300) for j in range(20) if (i + j) % 3]
+    (home / "cells.csv").write_text("\n".join(["user,item,value", *cells, ""]))
+    command = ["pcatool", "fit", "tall.csv", "-k", "3", "-o", "m.npz"]
+    subprocess.run(command, cwd=home, env=plain_environment, check=True, timeout=SECONDS)
+    return home
+
+
+def save(path: Path, X: np.ndarray) -> None:
+    np.savetxt(path, X, "%.4f", ",", header=",".join(f"c{j}" for j in range(X.shape[1])), comments="")
+
+
+def limited(arguments: str, megabytes: int, home: Path, environment: dict[str, str]) -> tuple[int, list[str]]:
+    """Exit code and the lines on standard error, under a limit on the address space."""
+    script = f"ulimit -v {megabytes * 1024} && exec pcatool {arguments}"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=home, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True, timeout=SECONDS,
+    )  # fmt: skip
+    return done.returncode, done.stderr.splitlines()
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_it_works_or_says_that_memory_is_short(job: str, home: Path, plain_environment: dict[str, str]) -> None:
+    limits = (80, 200, 330, 450, 4000)
+    call = partial(limited, job, home=home, environment=plain_environment)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = dict(zip(limits, pool.map(call, limits), strict=True))
+    assert found[4000] == (0, [])
+    for code, said in found.values():
+        # A library may have had its own word before.
+        assert (code, said[-1:]) in ((0, []), (6, [SHORT])), found
+        assert not any("Traceback" in line for line in said), found
+
+
+@pytest.mark.parametrize(("name", "code"), [("TERM", 143), ("INT", 130), ("HUP", 129)])
+def test_signals_reach_the_run(name: str, code: int, home: Path, plain_environment: dict[str, str]) -> None:
+    script = "ulimit -v 4000000 && exec pcatool transform m.npz -o signalled.csv"
+    with subprocess.Popen(
+        ["bash", "-c", script], cwd=home, env=plain_environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        bufsize=0,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write((home / "tall.csv").read_bytes()[:400_000])  # more than a pipe holds: it is being read
+        process.send_signal(getattr(signal, f"SIG{name}"))
+        assert process.wait(SECONDS) == code
+        assert process.stderr.read() == b""
+    assert not [path.name for path in home.iterdir() if "signalled" in path.name]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="Linux alone tells children, and ends them")
+def test_the_run_ends_with_its_parent(home: Path, plain_environment: dict[str, str]) -> None:
+    script = "ulimit -v 4000000 && exec pcatool transform m.npz"
+    with subprocess.Popen(
+        ["bash", "-c", script], cwd=home, env=plain_environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        bufsize=0,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write((home / "tall.csv").read_bytes()[:400_000])
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(process.pid, signal.SIGKILL)
+        process.stdout.read()  # to its end: nobody holds it any more
+    assert len(children) == 1
