@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pcatool.cli.process import SHORT, occupy, stop_in
+from pcatool.cli.process import SHORT, is_limited, occupy, stop_in
 from pcatool.errors import FileError, PcatoolError, show
 from pcatool.notices import Notices
 from pcatool.options import GeneralOptions
 
 __all__ = ["Speaker", "guarded", "print_result", "say", "tell"]
-
-# How Python and the loader of libraries say that there is no more memory.
-SIGNS_OF_SHORTAGE = ("failed to map segment", "annot allocate memory", "can't start new thread")
 
 
 def guarded(run: Callable[[], int], *, debug: bool) -> int:
@@ -43,13 +41,13 @@ def _code_of(error: BaseException, debug: bool) -> int:
             return _failed(str(error), error.exit_code)
         case KeyboardInterrupt():
             return 130
-        case MemoryError():
-            return _failed(SHORT, 6)
-        case ImportError() | RuntimeError() | OSError() if any(sign in str(error) for sign in SIGNS_OF_SHORTAGE):
+        case MemoryError() | OSError(errno=errno.ENOMEM):
             return _failed(SHORT, 6)
         case OSError():
             what = show(error.filename) if error.filename else "what is needed"
             return _failed(f"cannot read or write {what}: {error.strerror or error}", 5)
+        case Exception() if is_limited():
+            return _failed(SHORT, 6)  # which libraries, and the loader of libraries, tell in many ways
         case Exception():
             return _failed(f"unexpected {type(error).__name__}: {error}; --debug shows where, please report it", 6)
     raise error

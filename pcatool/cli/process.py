@@ -12,7 +12,17 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
-__all__ = ["SHORT", "hold_standard_streams", "leave", "occupy", "stand_by", "stop_in", "stoppable", "tune"]
+__all__ = [
+    "SHORT",
+    "hold_standard_streams",
+    "is_limited",
+    "leave",
+    "occupy",
+    "stand_by",
+    "stop_in",
+    "stoppable",
+    "tune",
+]
 
 NUMBERS = [getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM") if hasattr(signal, name)]
 
@@ -58,12 +68,17 @@ def _keep_memory() -> None:
     mallopt(M_TRIM_THRESHOLD, 256 << 20)
 
 
+def is_limited() -> bool:
+    """Is there a limit on the memory of this process, as `ulimit -v` sets it?"""
+    from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_DATA, getrlimit
+
+    return any(getrlimit(limit)[0] != RLIM_INFINITY for limit in (RLIMIT_AS, RLIMIT_DATA))
+
+
 def stand_by() -> None:
     """Where a limit on memory is set, leave the run to a child, and say what it cannot: a library that gets no more
     memory may end the process at once, each in its own way."""
-    from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_DATA, getrlimit
-
-    if all(getrlimit(limit)[0] == RLIM_INFINITY for limit in (RLIMIT_AS, RLIMIT_DATA)):
+    if not is_limited():
         return
     parent, child = os.getpid(), os.fork()
     if child == 0:
