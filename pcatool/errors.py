@@ -15,6 +15,7 @@ __all__ = [
     "RefusedError",
     "UsageError",
     "nearest",
+    "printable",
     "show",
 ]
 
@@ -27,7 +28,14 @@ def show(value: object) -> str:
     text = str(value)
     if len(text) > SHOWN:
         text = text[: SHOWN - 3] + "..."
-    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "'"
+    return f"'{printable(text)}'"
+
+
+def printable(text: str) -> str:
+    """Text from outside with its control characters escaped: a name must not steer the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:

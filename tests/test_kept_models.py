@@ -10,7 +10,7 @@ import pytest
 
 import pcatool
 from fuzz.calls import called, kept_to
-from fuzz.models import MODELS, commands, table_of
+from fuzz.models import MODELS, Parts, commands, table_of
 
 DATA = Path(__file__).resolve().parent / "data"
 
@@ -45,3 +45,17 @@ def test_every_kind_of_model_is_kept() -> None:
     assert kernels == set(pcatool.registry.KERNELS)
     for key in ("center_rows", "whiten", "weights", "em", "absent", "booleans", "landmarks", "labels", "seed"):
         assert any(key in model.meta for model in models), key
+
+
+def test_words_in_a_model_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    parts = Parts((DATA / "format_2" / "supervised.npz").read_bytes())
+    parts.meta |= dict.fromkeys(("choice", "solver", "reason", "label_kernel"), "\x1b[31m\n")
+    parts.meta |= {"labels": ["\x1b[31m\n"], "weights": "\x1b[31m"}
+    parts.arrays["columns"] = np.array(["\x1b[31m\n", *parts.arrays["columns"][1:]])
+    model = tmp_path / "m.npz"
+    model.write_bytes(parts.packed())
+    table = ("explain-variance", model, "--format", "table", "-v")
+    for call in (("scree", model, "-v"), table, ("components", model, "--format", "table", "-v")):
+        done = called(*call)
+        kept_to(done, {0})
+        assert "\x1b" not in done.out

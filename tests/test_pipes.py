@@ -220,6 +220,19 @@ def test_a_pipe_that_ends_within_a_line_is_mentioned(script: str, name: str | No
     assert (done.returncode, done.stderr) == (0, CUT.format(name) if name else "")
 
 
+@pytest.mark.parametrize(
+    "locale", ["LC_ALL=C", "LC_ALL=C PYTHONCOERCECLOCALE=0 PYTHONUTF8=0", "PYTHONIOENCODING=ascii"]
+)
+def test_names_in_any_locale(locale: str, shell: Shell) -> None:
+    done = shell(
+        f"printf 'größe,b\\n1,2\\n3,5\\n2,2\\n' > g.csv; export {locale}; pcatool fit g.csv -k 1 -o g.npz &&"
+        "pcatool components g.npz | cut -d, -f1; pcatool transform g.npz g.csv --keep-all | head -1;"
+        "pcatool scree g.npz >&2"
+    )
+    assert done.stdout == "column\ngröße\nb\ngröße,b,PC1\n"
+    assert "error" not in done.stderr
+
+
 def test_a_producer_that_is_cut_off_in_gzip_leaves_no_model(shell: Shell, work: Path) -> None:
     done = shell("gzip -c big.csv | head -c 20000 | pcatool fit -o m.npz")
     assert done.returncode == 3

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pcatool.cli.process import SHORT, is_limited, occupy, stop_in
-from pcatool.errors import FileError, PcatoolError, show
+from pcatool.errors import FileError, PcatoolError, printable, show
 from pcatool.notices import Notices
 from pcatool.options import GeneralOptions
 
@@ -70,9 +70,8 @@ def _let_go_of_stdout() -> None:
 
 
 def tell(text: str) -> None:
-    """One line about the run. Names of files and columns are others' words: they must not steer a terminal."""
-    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    say(f"pcatool: {line}")
+    """One line about the run, which may hold names of files and columns."""
+    say(f"pcatool: {printable(text)}")
 
 
 def say(text: str) -> None:
@@ -90,8 +89,12 @@ def print_result(text: str) -> None:
     """A result on standard output, written through at once so that a full disk is noticed here."""
     if sys.stdout is None:
         raise FileError("cannot write 'standard output': it is closed")
+    text = text if text.endswith("\n") else text + "\n"
     try:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        try:
+            sys.stdout.write(text)
+        except UnicodeEncodeError:  # a locale without the letters of a name: in UTF-8, as all tables are written
+            sys.stdout.buffer.write(text.encode())
         sys.stdout.flush()
     except BrokenPipeError:
         raise

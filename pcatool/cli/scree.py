@@ -8,7 +8,7 @@ import typer
 
 from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import NoClobber, Screen, Subject, lacks_input, variance_report
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError, printable, show
 from pcatool.options import EngineOptions, FitOptions, GeneralOptions, SelectOptions, TableOptions, parse_components
 
 if TYPE_CHECKING:
@@ -118,4 +118,4 @@ def _chart(model: Model) -> str:
         unicode=screen.unicode,
         total_components=model.d,
     )
-    return chart if is_usual(model) else chart + f"\n{how_fitted(model)}\n"
+    return chart if is_usual(model) else chart + f"\n{printable(how_fitted(model))}\n"

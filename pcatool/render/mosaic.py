@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError, printable, show
 from pcatool.model import Array
 from pcatool.render.pictures import KEPT, MARK, PICTURES, plain_matplotlib
-from pcatool.render.tables import fold, printable
+from pcatool.render.tables import fold
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError, printable, show
 from pcatool.linalg.drop import largest_drop
 from pcatool.model import Array, VarianceTable
 from pcatool.render.chart import drop_text, kept_text
-from pcatool.render.tables import fold, printable
+from pcatool.render.tables import fold
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError, printable, show
 
-__all__ = ["FORMS", "display_width", "fold", "format_numbers", "printable", "render_table"]
+__all__ = ["FORMS", "display_width", "fold", "format_numbers", "render_table"]
 
 FORMS = ("table", "csv", "json", "markdown")
 
@@ -223,13 +223,6 @@ def without_zeros(texts: Mapping[int, str]) -> dict[int, str]:
     split = {i: text.partition("e") for i, text in texts.items()}
     spare = min((len(m) - len(m.rstrip("0")) for m, _, _ in split.values() if "." in m), default=0)
     return {i: m[: len(m) - spare].rstrip(".") + e + power for i, (m, e, power) in split.items()}
-
-
-def printable(text: str) -> str:
-    """Text from outside with its control characters escaped: a name must not steer the terminal."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def display_width(text: str) -> int:

@@ -11,6 +11,7 @@ import random
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def change_setting(parts: Parts, rng: random.Random) -> None:
     if isinstance(where, dict) and rng.random() < 0.1:
         del where[key]
     else:
-        where[key] = rng.choice(VALUES)
+        where[key] = deepcopy(rng.choice(VALUES))
 
 
 def add_setting(parts: Parts, rng: random.Random) -> None:
@@ -83,7 +84,7 @@ def add_setting(parts: Parts, rng: random.Random) -> None:
     key = rng.choice([key for key in other if key != "arrays"])
     parts.meta[key] = other[key]
     if rng.random() < 0.5:
-        parts.meta[key] = rng.choice(VALUES)
+        parts.meta[key] = deepcopy(rng.choice(VALUES))
 
 
 def change_number(parts: Parts, rng: random.Random) -> None:
@@ -246,7 +247,7 @@ def settings(rng: random.Random, count: int) -> int:
         for kept, at, value in (every[start:] + every[:start])[:count]:
             parts = Parts(kept.read_bytes())
             where, key = list(places(parts.meta))[at]
-            where[key] = VALUES[value]
+            where[key] = deepcopy(VALUES[value])
             with reproducible(f"{kept.name}, {key} = {VALUES[value]!r:.60}", model=(data := parts.packed())):
                 check_model(kept.stem, data, folder)
     return min(count, len(every))
