@@ -8,8 +8,8 @@ from fuzz import parquet, program
 
 
 def test_the_program_over_damaged_inputs() -> None:
-    assert program.runs(random.Random(4), 15) == 15
+    assert program.runs(random.Random(4), 10) == 10
 
 
 def test_changed_parquet_files() -> None:
-    assert parquet.files(random.Random(5), 150) == 150
+    assert parquet.files(random.Random(5), 100) == 100
