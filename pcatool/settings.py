@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from sys import float_info
 from typing import Any, NamedTuple
 
 from pcatool.errors import ModelError, show
@@ -11,8 +12,7 @@ from pcatool.registry import METHODS
 
 __all__ = ["Sizes", "check_json", "check_settings", "is_number"]
 
-# No setting is larger, and every number up to it can be reckoned with and printed.
-LARGEST = 1e308
+# Whole numbers up to here, in either direction.
 MOST = 2**63
 
 # A certificate holds lists of lists, and nothing is nested deeper.
@@ -52,7 +52,7 @@ def check_json(value: Any, depth: int = 0) -> None:
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= float_info.max
 
 
 def _is_count(value: Any) -> bool:

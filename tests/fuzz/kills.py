@@ -14,12 +14,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
 
-from fuzz.calls import workplace
 from pcatool.modelfile import loads
 
 PROGRAM = Path(sys.executable).parent / "pcatool"
@@ -58,19 +59,22 @@ def runs(rng: random.Random, count: int) -> int:
 def killed(rng: random.Random, count: int) -> Counter[str]:
     """What came of the runs: how they ended, what was there afterwards, and what was left."""
     found: Counter[str] = Counter()
-    with workplace() as folder:
-        jobs = _prepared(folder)
-        for _ in range(count):
-            job, number = rng.choice(jobs), rng.choice(list(SIGNALS))
-            found.update(_killed(job, number, rng.uniform(0, 1.2 * job.seconds), folder))
+    home, jobs = _prepared()
+    for _ in range(count):
+        job, number = rng.choice(jobs), rng.choice(list(SIGNALS))
+        found.update(_killed(job, number, rng.uniform(0, 1.2 * job.seconds), Path(home.name)))
     return found
 
 
-def _prepared(folder: Path) -> list[Job]:
+@cache
+def _prepared() -> tuple[TemporaryDirectory[str], list[Job]]:
+    """A folder that lasts as long as this process, and the jobs to be run in it."""
+    home = TemporaryDirectory(prefix="pcatool-fuzz-", ignore_cleanup_errors=True)
+    folder = Path(home.name)
     rows = np.random.default_rng(7).normal(size=(20_000, 6))
     np.savetxt(folder / "table.csv", rows, "%.5f", ",", header="a,b,c,d,e,f", comments="")
     _run(["fit", "table.csv", "-k", "3", "-o", "model.npz"], folder)
-    return [_timed(command.split(), output, folder) for command, output in JOBS.items()]
+    return home, [_timed(command.split(), output, folder) for command, output in JOBS.items()]
 
 
 def _timed(words: list[str], output: str, folder: Path) -> Job:

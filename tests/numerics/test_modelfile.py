@@ -324,7 +324,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     # What no setting may be, known or not.
     **{
         f"more = {value!r:.20}": (with_meta(more=value), "plain JSON")
-        for value in (np.nan, np.inf, -np.inf, 1.1e308, 10**30, "\ud800", {"\ud800": 1}, [[[[[[[[[[]]]]]]]]]])
+        for value in (np.nan, np.inf, -np.inf, 10**30, "\ud800", {"\ud800": 1}, [[[[[[[[[[]]]]]]]]]])
     },
     "a number of many digits": (changed("meta", npy_bytes('{"format_version": 1, "n": 1' + "0" * 9999 + "}")), "meta"),
     "ddof one of one row": (with_array("n_samples", 1), ""),
