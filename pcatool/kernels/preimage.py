@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.errors import DataError, UsageError
+from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.base import slabs
 from pcatool.kernels.distances import squared_distances
 from pcatool.kernels.model import KernelModel
@@ -129,6 +129,8 @@ def learn(Z: Array, Y: Array) -> ScoreMap:
     center, mean = Z.mean(axis=0), Y.mean(axis=0)
     Z, Y = Z - center, Y - mean
     length = float(np.sqrt(np.einsum("ij,ij->", Z, Z) / len(Z))) or 1.0
+    if not np.isfinite(length):
+        raise RefusedError("scores of the training rows overflow a double", "fit with --standardize")
     Z = np.ascontiguousarray(Z / length)
     best = _candidate(Z, Y, 0.0)
     if best.error > EXACT * float(np.einsum("ij,ij->", Y, Y)) / len(Z):
@@ -138,7 +140,12 @@ def learn(Z: Array, Y: Array) -> ScoreMap:
 
 def _candidate(Z: Array, Y: Array, width: float) -> Candidate:
     n = len(Z)
-    values, U = np.linalg.eigh(_kernel(Z, Z, width))
+    K = _kernel(Z, Z, width)
+    if not np.all(np.isfinite(K)):
+        raise RefusedError(
+            "scores of the training rows overflow a double", "rescale the columns, as --standardize does"
+        )
+    values, U = np.linalg.eigh(K)
     values = np.maximum(values, 0.0)
     C = U.T @ Y
     strength = np.einsum("ij,ij->i", C, C)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,7 +11,7 @@ from sklearn.datasets import load_digits
 
 from kernels.helpers import Array, cloud, fit, kernel_of, roll
 from pcatool.blocks import in_turn
-from pcatool.errors import DataError, UsageError
+from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.model import KernelModel
 from pcatool.model import Model
 
@@ -99,3 +101,11 @@ def test_too_many_scores_are_refused() -> None:
     assert model.with_preimage() is model
     with pytest.raises(DataError, match="4 scores in a row, the model has 3 components"):
         model.reconstruct(np.zeros((1, 4)))
+
+
+def test_scores_that_overflow_are_refused() -> None:
+    """As a damaged file may give them: dual vectors of landmarks are of any length."""
+    model = fit(cloud(30, 3), components=2, landmarks=9)
+    wild = replace(model, dual_vectors=model.dual_vectors * 1e200).with_preimage()
+    with pytest.raises(RefusedError, match="overflow a double"):
+        wild.reconstruct(np.ones((1, 2)))
