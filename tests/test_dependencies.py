@@ -10,7 +10,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-NEEDED = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["plot"], *PROJECT["optional-dependencies"]["test"]]
+NEEDED = [
+    *PROJECT["dependencies"],
+    *PROJECT["optional-dependencies"]["plot"],
+    *PROJECT["optional-dependencies"]["test"],
+]
 DEV = PROJECT["optional-dependencies"]["dev"]
 
 Version = tuple[int, ...]

@@ -14,7 +14,15 @@ from importlib import import_module
 from pathlib import Path
 
 # Name -> function(rng, count), which makes and checks so many cases and raises at the first that fails.
-KINDS = {"csv": "fuzz.csv_tables:check"}
+KINDS = {
+    "csv": "fuzz.csv_tables:check",
+    "models": "fuzz.models:files",
+    "contents": "fuzz.models:contents",
+    "settings": "fuzz.models:settings",
+    "parquet": "fuzz.parquet:files",
+    "program": "fuzz.program:runs",
+    "kills": "fuzz.kills:runs",
+}
 
 EVERY = 5.0  # seconds between two signs of life
 

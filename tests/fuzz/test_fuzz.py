@@ -6,9 +6,13 @@ import pytest
 
 from fuzz.run import KINDS, run
 
-CASES = {"csv": 600}
+CASES = {"csv": 600, "models": 400, "contents": 200, "settings": 15, "parquet": 100, "program": 10, "kills": 10}
+
+
+def test_no_kind_is_left_out() -> None:
+    assert CASES.keys() == KINDS.keys()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_few_cases(kind: str) -> None:
-    run(kind, 0, CASES.get(kind, 100))
+    run(kind, 0, CASES[kind])
