@@ -48,7 +48,7 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def frame() -> pd.DataFrame:
-    made = pd.DataFrame(X, columns=NAMES, index=["v", "w", "x", "y", "z"])
+    made = pd.DataFrame(X.copy(), columns=NAMES, index=["v", "w", "x", "y", "z"])
     made["city"] = ["Ulm", "Bonn", "Ulm", "Kiel", "Bonn"]
     return made
 

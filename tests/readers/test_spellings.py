@@ -164,7 +164,10 @@ def test_a_chunk_that_arrow_cannot_read(tmp_path: Path) -> None:
 
 def save(folder: Path, table: pa.Table) -> Path:
     path = folder / "t.parquet"
-    parquet.write_table(table, path)
+    try:
+        parquet.write_table(table, path)
+    except pa.ArrowNotImplementedError as error:  # of missing vectors of one size, before Arrow 18
+        pytest.skip(str(error))
     return path
 
 
