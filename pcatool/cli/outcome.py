@@ -47,8 +47,7 @@ def _code_of(error: BaseException, debug: bool) -> int:
             what = show(error.filename) if error.filename else "what is needed"
             return _failed(f"cannot read or write {what}: {error.strerror or error}", 5)
         case Exception() if is_limited():
-            # Libraries, and the loader of libraries, tell in many ways that they get no more memory.
-            return _failed(f"{SHORT}; a limit on memory is set, and {type(error).__name__} came of it", 6)
+            return _failed(SHORT, 6)  # which libraries, and the loader of libraries, tell in many ways
         case Exception():
             return _failed(f"unexpected {type(error).__name__}: {error}; --debug shows where, please report it", 6)
     raise error
