@@ -137,6 +137,8 @@ class Model:
                 raise ModelError(f"{name} holds a value that is not finite")
         if np.any(self.std <= 0):
             raise ModelError("std holds a value that is not above 0")
+        if not self.centered and self.mean.any():
+            raise ModelError("mean is not 0, and the model is not centred")
         if np.any(self.eigenvalues < 0) or np.any(np.diff(self.eigenvalues) > 0):
             raise ModelError("eigenvalues are not descending from a largest one down to 0 or more")
         if self.total_variance <= 0:

@@ -19,7 +19,7 @@ from pcatool.readers.source import ZIP, Input, read_file
 from pcatool.settings import check_json
 from pcatool.writers.sink import write_whole
 
-__all__ = ["dumps", "load_model", "loads", "save_model"]
+__all__ = ["check_beginning", "dumps", "load_model", "loads", "save_model"]
 
 # A zip member carries a date; the clock must not get into the file.
 FIXED_DATE = (1980, 1, 1, 0, 0, 0)
@@ -36,6 +36,9 @@ KINDS = {
     "n_samples": "i",
     "columns": "U",
 }
+
+# What every model says of itself.
+SETTINGS = ("method", "center", "standardize", "ddof")
 
 # What tells a kernel model from a linear one.
 OF_KERNELS = "dual_vectors"
@@ -80,6 +83,14 @@ def load_model(path: str | Path) -> Model:
     return loads(read_file(source, ZIP), source.name)
 
 
+def check_beginning(path: str) -> None:
+    """Refuse a file that does not begin as models do."""
+    with Path(path).open("rb") as file:
+        head = file.read(len(ZIP))
+    if head != ZIP:
+        loads(head, path)
+
+
 def loads(data: bytes, name: str = "the model") -> Model:
     """The model in these bytes."""
     try:
@@ -95,6 +106,9 @@ def loads(data: bytes, name: str = "the model") -> Model:
     more = [member for member in kind.MORE if member not in arrays]
     if more:
         raise _unusable(name, f"it has no array {show(more[0])}")
+    missing = [key for key in SETTINGS if key not in meta]
+    if missing:
+        raise _unusable(name, f"its meta does not say {show(missing[0])}")
     try:
         return kind(
             mean=arrays["mean"],
@@ -103,13 +117,20 @@ def loads(data: bytes, name: str = "the model") -> Model:
             eigenvalues=arrays["eigenvalues"],
             total_variance=float(arrays["total_variance"]),
             n_samples=int(arrays["n_samples"]),
-            columns=tuple(arrays["columns"].tolist()),
+            columns=_names(arrays["columns"], name),
             meta={key: value for key, value in meta.items() if key != "arrays"},
             **{member: arrays.get(member) for member in OPTIONAL},
             **{member: arrays[member] for member in kind.MORE},
         )
     except ModelError as error:
         raise _unusable(name, error.message) from None
+
+
+def _names(array: np.ndarray[Any, Any], name: str) -> tuple[str, ...]:
+    try:
+        return tuple(array.tolist())
+    except (SystemError, ValueError):  # letters beyond Unicode
+        raise _unusable(name, "columns hold a name that is no text") from None
 
 
 def _kind(arrays: Mapping[str, Any]) -> type[Model]:

@@ -443,6 +443,36 @@ def test_a_signal_while_it_starts_shows_no_traceback(
         assert process.stderr.read() == b""
 
 
+def test_an_interrupt_before_ours_answer_shows_no_traceback(plain_environment: dict[str, str]) -> None:
+    code = "import os, signal, pcatool.cli.process as p; p.tune = lambda: os.kill(os.getpid(), signal.SIGINT); "
+    command = [sys.executable, "-c", code + "from pcatool.cli import main; main()"]
+    done = subprocess.run(command, env=plain_environment, capture_output=True, timeout=SECONDS)
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr == b""
+
+
+def test_a_limit_on_time_ends_a_run_like_a_wish_to_stop(work: Path, plain_environment: dict[str, str]) -> None:
+    with subprocess.Popen(
+        ["pcatool", "transform", "big.npz", "-o", "out.csv"], cwd=work, env=plain_environment, stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(b"a,b,c,d\n1,2,3,4\n")
+        process.stdin.flush()
+        wait_until_it_reads(process)
+        process.send_signal(signal.SIGXCPU)
+        assert process.wait(SECONDS) == 143
+        assert process.stderr.read() == b""
+    assert litter(work) == []
+
+
+def test_standard_input_is_one_input_by_every_name(shell: Shell) -> None:
+    done = shell("printf 'a,b\\n1,2\\n3,5\\n' > t.csv; pcatool fit - /dev/stdin -o m.npz < t.csv")
+    assert done.returncode == 2
+    assert done.stderr == "pcatool: error: standard input is named twice; name it once\n"
+
+
 def test_two_signals_are_one_wish(work: Path, plain_environment: dict[str, str]) -> None:
     with subprocess.Popen(
         ["pcatool", "transform", "big.npz", "-o", "out.csv"], cwd=work, env=plain_environment, stdin=subprocess.PIPE,

@@ -7,6 +7,10 @@ __all__ = ["main"]
 
 def main() -> None:
     """Entry point of the `pcatool` program."""
+    import _signal as signals  # type: ignore[import-not-found]
+
+    if signals.getsignal(signals.SIGINT) is signals.default_int_handler:
+        signals.signal(signals.SIGINT, signals.SIG_DFL)  # until ours answer, an interrupt just ends the process
     import gc
     import sys
     import warnings

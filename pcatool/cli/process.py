@@ -24,13 +24,15 @@ __all__ = [
     "tune",
 ]
 
-NUMBERS = [getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM") if hasattr(signal, name)]
+NAMES = ("SIGHUP", "SIGINT", "SIGTERM", "SIGXCPU")  # the last of a limit on time, which ends a run like SIGTERM
+NUMBERS = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 
 PR_SET_PDEATHSIG = 1  # of Linux
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of the GNU C library
 
 SHORT = "out of memory; use fewer columns or threads, or a machine with more"
-ENDINGS = {0, 2, 3, 4, 5, 6, *(128 + number for number in NUMBERS)}
+CODES = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+ENDINGS = {0, 2, 3, 4, 5, 6, *(128 + number for number in CODES)}
 
 PATIENCE = 0.05  # seconds until a signal that the main thread did not notice is sent to it again
 SWITCH = 1e-4  # seconds
@@ -128,7 +130,8 @@ def stoppable() -> Iterator[None]:
         stopped = stop_in(error)
         if stopped is None:
             raise
-        raise SystemExit(128 + stopped.number) from None
+        number = signal.SIGTERM if stopped.number not in CODES else stopped.number
+        raise SystemExit(128 + number) from None
     finally:
         wish.granted = True
         _answer(heeded, signal.SIG_DFL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pcatool import modelfile
@@ -24,11 +25,13 @@ from pcatool.rules.base import Evidence
 from pcatool.solvers.plan import Plan
 from pcatool.writers.sink import check_target
 
-__all__ = ["Fitted", "Job", "fit", "fit_and_save", "model_or_fit", "model_or_fit_of", "plan_fit"]
+__all__ = ["Fitted", "Job", "fit", "fit_and_save", "model_or_fit", "model_or_fit_of", "open_subject", "plan_fit"]
 
 
 # What is never refused unasked: on a small machine such a fit is better tried.
 SMALL_JOB = 256 << 20
+
+MODEL_SUFFIX = ".npz"
 
 
 class Fitted(NamedTuple):
@@ -158,8 +161,16 @@ def fit_and_save(job: Job, output: str, *, no_clobber: bool) -> Fitted:
 
 
 def model_or_fit(job: Job) -> Fitted:
-    """The model that the input is, or a fit of the table that it is; the content tells."""
-    return model_or_fit_of(job, job.open())
+    """The model that the input is, or a fit of the table that it is; the content tells, or else the name."""
+    return model_or_fit_of(job, open_subject(job))
+
+
+def open_subject(job: Job) -> Inputs:
+    """The inputs; what is called a model and begins like none is refused as one, not as a table."""
+    match job.data:
+        case [str(path)] if path.endswith(MODEL_SUFFIX) and Path(path).is_file():
+            modelfile.check_beginning(path)
+    return job.open()
 
 
 def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:

@@ -12,7 +12,7 @@ from pcatool.errors import DataError, ModelError, UsageError
 from pcatool.model import Array, Model
 from pcatool.options import FitOptions
 from pcatool.options.components import VALUES
-from pcatool.pipeline.fit import Job, model_or_fit_of
+from pcatool.pipeline.fit import Job, model_or_fit_of, open_subject
 from pcatool.render.mosaic import mosaic_picture
 from pcatool.render.summary import counted, how_fitted
 from pcatool.writers.sink import check_target, open_sink
@@ -216,7 +216,7 @@ def whose_share(model: Model) -> str:
 
 def fit_and_write(job: Job, output: str, make: Callable[[Model], str | bytes], *, no_clobber: bool) -> Model:
     """The model of a job, and what is made of it in a file; one that cannot be written is refused before the work."""
-    inputs = job.open()
+    inputs = open_subject(job)
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
     model = model_or_fit_of(job, inputs).model
     write(make(model), output, no_clobber=no_clobber, inputs=inputs.paths)

@@ -8,7 +8,7 @@ import numpy as np
 
 from pcatool.errors import RefusedError
 from pcatool.model import Model
-from pcatool.pipeline.fit import Fitted, Job, model_or_fit_of
+from pcatool.pipeline.fit import Fitted, Job, model_or_fit_of, open_subject
 from pcatool.render.pictures import picture_form, scree_picture
 from pcatool.render.summary import how_fitted, whole
 from pcatool.rules.base import Evidence
@@ -41,7 +41,7 @@ def draw_scree(model: Model, output: str, *, no_clobber: bool = False, inputs: S
 def fit_and_draw(job: Job, output: str, *, no_clobber: bool) -> Model:
     """The same for a model or data by name; what cannot be drawn or written is refused before the work."""
     picture_form(output)
-    inputs = job.open()
+    inputs = open_subject(job)
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
     model = model_or_fit_of(job, inputs).model
     draw_scree(model, output, no_clobber=no_clobber, inputs=inputs.paths)

@@ -78,6 +78,7 @@ class Table(Protocol):
 
     name: str
     nameless: bool  # its columns are only counted: c1, c2, ...
+    text: bool  # its cells are read from text, which spells what is missing
 
     @property
     def columns(self) -> tuple[Column, ...]:

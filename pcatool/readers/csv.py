@@ -33,6 +33,7 @@ class CsvTable:
         self._options = options
         self._size = opened.size
         self.nameless = options.header is False
+        self.text = True
         self._cutter = Cutter(opened.stream, self.dialect, self.name, options.skip_lines)
         self.columns = tuple(Column(name, kind="") for name in self._names(notices))
         if len(self.columns) == 1 and not self.dialect.blanks:

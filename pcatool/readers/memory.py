@@ -65,6 +65,7 @@ class Present:
     """A table that is all there."""
 
     columns: tuple[Column, ...]
+    text = False
 
     def profile(self) -> tuple[Column, ...]:
         return self.columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -45,11 +46,14 @@ class ParquetTable:
     """One Parquet file, opened."""
 
     nameless = False
+    text = False
 
     def __init__(self, opened: Opened, options: TableOptions, notices: Notices) -> None:
         self.name = opened.name
         self._opened = opened
         self._given = 0  # rows handed out
+        if ignored := _of_text(options):
+            notices.note(f"{opened.name} is Parquet: {', '.join(ignored)} change nothing there")
         try:
             self._file = self._another()
             self._schema = self._file.schema_arrow
@@ -194,6 +198,13 @@ def _count_leaves(kind: pa.DataType) -> int:
     if pa.types.is_dictionary(kind) or kind.num_fields == 0:
         return 1
     return sum(_count_leaves(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def _of_text(options: TableOptions) -> list[str]:
+    """Options given that are about text, by their flags."""
+    about = ("delimiter", "header", "encoding", "comment", "decimal", "thousands", "strip", "skip_lines")
+    given = (f for f in fields(options) if f.name in about and getattr(options, f.name) != f.default)
+    return ["--no-header" if f.name == "header" else f.metadata["flag"].names[-1] for f in given]
 
 
 class TurnedPart(NamedTuple):

@@ -15,6 +15,7 @@ from pcatool.registry import READERS
 __all__ = ["STDIN", "Input", "bare_name", "resolve"]
 
 STDIN = "-"
+STDIN_TOO = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 COMPRESSED = (".gz", ".bz2", ".zst", ".zstd")
 
 
@@ -52,8 +53,9 @@ def bare_name(name: str) -> str:
 
 def resolve(paths: Sequence[str]) -> list[Input]:
     """Inputs in order; the files of a glob or a folder are sorted by name."""
-    if list(paths).count(STDIN) > 1:
-        raise UsageError("standard input is named twice", "name - once")
+    paths = [STDIN if path in STDIN_TOO else path for path in paths]
+    if paths.count(STDIN) > 1:
+        raise UsageError("standard input is named twice", "name it once")
     return [Input(found) for path in paths or [STDIN] for found in _expand(path)]
 
 

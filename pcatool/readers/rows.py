@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pcatool.blocks import Runner, in_turn
 from pcatool.errors import BadCell, DataError, show
 from pcatool.model import Array
-from pcatool.readers.base import MEND, Batch, Part
+from pcatool.readers.base import MEND, Batch, Part, Table
+from pcatool.readers.nulled import null_numbers, nulled
 from pcatool.readers.rounding import Rounded, has_large
 from pcatool.readers.tables import Inputs, Wanted
 from pcatool.readers.tally import Holes, Tally
@@ -42,13 +43,18 @@ def checked_batches(
     types = inputs.kept_types(wanted.kept)
     names = wanted.names if wanted.classes is None else (*wanted.features, wanted.classes.name)
 
-    def parts() -> Iterator[tuple[str, Part]]:
-        for table, features, kept in inputs.tables(wanted):
-            yield from ((table.name, part) for part in table.parts(features, kept, eager=eager, run=run))
+    numbers = null_numbers(inputs.nulls)
 
-    def parsed(named: tuple[str, Part]) -> tuple[Batch, Holes | None, Rounded | None]:
-        batch = named[1].batch()
-        batch = batch._replace(kept=inputs.as_first(batch.kept, types, named[0]))
+    def parts() -> Iterator[tuple[Table, Part]]:
+        for table, features, kept in inputs.tables(wanted):
+            yield from ((table, part) for part in table.parts(features, kept, eager=eager, run=run))
+
+    def parsed(of: tuple[Table, Part]) -> tuple[Batch, Holes | None, Rounded | None]:
+        table, part = of
+        batch = part.batch()
+        batch = batch._replace(kept=inputs.as_first(batch.kept, types, table.name))
+        if numbers and not table.text:
+            batch = nulled(batch, numbers)
         holes = _holes(batch, names, report) if wanted.classes is None else None
         return batch, holes, batch.rounded() if not inputs.told_rounding and has_large(batch.X) else None
 

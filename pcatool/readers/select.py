@@ -59,6 +59,8 @@ def _features(
         hint = "; name it with -c to use it as 0 and 1" if column.kind == "boolean" else ""
         notices.note(f"left out {column.kind} column {show(column.name)} ({first}{hint})")
         return []
+    if "\0" in column.name:
+        raise DataError(f"{where}: a name with a NUL byte, {show(column.name)}", f"name it{_or_without(i, columns)}")
     if not column.name.strip():
         if column.kind == "empty" and not named:
             notices.note(f"left out column {i + 1}, which has neither a name nor a value")

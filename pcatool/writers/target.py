@@ -45,6 +45,9 @@ def look_at(output: str | None, no_clobber: bool, inputs: Sequence[str]) -> Targ
         target = Target(output, descriptor=descriptor, there=stat_of_stream(output, descriptor))
     else:
         there = stat_of_path(output)
+        folder = Path(output).parent
+        if there is None and not folder.is_dir():  # as it is named: `no/../x` names nothing where there is no `no`
+            raise unwritable(output, f"there is no folder {show(folder)}", "create it first")
         target = Target(output, Path(os.path.realpath(output)), there=there)
     refuse_input(target, inputs)
     if target.descriptor is None:

@@ -259,6 +259,9 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a body too long": (changed("mean", members()["mean.npy"] + b"\0"), "mean"),
     # Letters past the end of Unicode.
     "letters that are none": (changed("columns", npy_claiming(claim((6,), "<U2"), b"\xff" * 48)), "columns"),
+    "letters beyond Unicode": (changed("columns", npy_claiming(claim((6,), "<U1"), b"\0\0\x11\0" * 6)), "columns"),
+    "a mean that is not subtracted": (with_meta(center=False), "mean"),
+    "no word on the divisor": (with_meta(ddof=...), "ddof"),
     "half a letter": (with_array("columns", np.array(list("abcde\ud800"))), "columns"),
     "meta of letters that are none": (changed("meta", npy_claiming(claim((), "<U1"), b"\xff" * 4)), "meta"),
     # Members.

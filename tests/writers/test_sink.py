@@ -272,6 +272,18 @@ def test_checking_makes_nothing(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
+@pytest.mark.parametrize("opener", OPENERS)
+def test_no_way_leads_through_a_folder_that_is_not_there(
+    opener: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its spelling alone `no/../x.csv` would be the file itself, an input even."""
+    monkeypatch.chdir(tmp_path)
+    Path("x.csv").write_text("data")
+    error = refusal(OPENERS[opener], "no/../x.csv", no_clobber=False, inputs=["x.csv"])
+    assert str(error) == "cannot write 'no/../x.csv': there is no folder 'no/..'; create it first"
+    assert Path("x.csv").read_text() == "data"
+
+
 def test_missing_folder(tmp_path: Path, opener: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     error = refusal(opener, "no/x.csv", no_clobber=False)

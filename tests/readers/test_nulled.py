@@ -1,0 +1,56 @@
+"""Numbers that mean missing, and options of text, where a table holds no text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import pcatool
+from pcatool.notices import Notices
+from pcatool.options import TableOptions
+from pcatool.readers.tables import Inputs
+
+TABLE = pa.table({"a": [1.0, -999.0, 3.0, 4.0], "b": [3, 1, -999, 2]})
+TEXT = "a,b\n1,3\n-999,1\n3,-999\n4,2\n"
+
+
+@pytest.mark.parametrize("null", ["-999", "-999.0", "-9.99e2"])
+def test_they_are_missing_in_every_kind_of_table(null: str, tmp_path: Path) -> None:
+    parquet.write_table(TABLE, tmp_path / "t.parquet")
+    frame = TABLE.to_pandas()
+    for data in (tmp_path / "t.parquet", TABLE, frame, frame.to_numpy()):
+        model = pcatool.fit(data, missing="mean", null_value=[null], components=1)
+        np.testing.assert_allclose(model.mean, [8 / 3, 2.0], rtol=1e-15)
+    (tmp_path / "t.csv").write_text(TEXT)
+    as_text = pcatool.fit(tmp_path / "t.csv", missing="mean", null_value=["-999"], components=1)
+    assert np.array_equal(as_text.basis, pcatool.fit(TABLE, missing="mean", null_value=["-999"], components=1).basis)
+
+
+def test_an_infinity_may_mean_missing() -> None:
+    table = pa.table({"a": [1.0, np.inf, 3.0], "b": [1.0, 2.0, 4.0]})
+    assert pcatool.fit(table, null_value=["inf"], missing="mean", components=1).mean[0] == 2.0
+    with pytest.raises(pcatool.DataError, match="is not finite"):
+        pcatool.fit(table, missing="mean", components=1)
+
+
+def test_the_callers_array_is_as_it_was() -> None:
+    X = np.array([[1.0, -999.0], [2.0, 3.0], [4.0, 1.0]], order="F")
+    X.setflags(write=False)
+    pcatool.fit(X, missing="mean", null_value=["-999"], components=1)
+    assert X[0, 1] == -999
+
+
+def test_options_of_text_that_change_nothing_are_noted(tmp_path: Path) -> None:
+    parquet.write_table(TABLE, tmp_path / "t.parquet")
+    notices = Notices()
+    Inputs([str(tmp_path / "t.parquet")], TableOptions(header=False, delimiter=";"), notices)
+    assert notices.notes == [f"{tmp_path / 't.parquet'} is Parquet: --delimiter, --no-header change nothing there"]
+
+
+def test_a_name_with_a_nul_byte_is_refused() -> None:
+    with pytest.raises(pcatool.DataError, match="a name with a NUL byte"):
+        pcatool.fit(pa.table({"a\0": [1, 2, 3], "b": [1, 3, 2]}))
