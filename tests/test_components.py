@@ -199,7 +199,7 @@ def test_several_values_have_a_row_for_each_component_and_column() -> None:
 
 
 def test_names_are_taken_as_they_are() -> None:
-    names = ["PC1", "column", "a\x00", " b,"]
+    names = ["PC1", "column", "a\x07", " b,"]
     frame = ARRESTS.set_axis(names, axis=1)
     assert component_table(pcatool.fit(frame))["column"].tolist() == names
 

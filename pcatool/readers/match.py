@@ -58,5 +58,8 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
     kind, example = columns[i].kind, columns[i].example
     if kind in ("text", "vector") or (kind == "boolean" and name not in booleans):
         first = f"first: {show(example)}" if example else "none that says more"
-        raise DataError(f"{where}: column {show(name)} holds {kind} values ({first}), the model needs numbers")
+        raise DataError(
+            f"{where}: column {show(name)} holds {kind} values ({first}), the model needs numbers",
+            "store them as numbers" if kind == "text" else "",
+        )
     return Feature(name, i, boolean=name in booleans and kind in ("", "boolean"))
