@@ -18,7 +18,7 @@ from pcatool.readers.base import Batch, Feature, all_finite, rows_at_once
 from pcatool.readers.cells import fill_from_text
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
-from pcatool.readers.exact import check_utf8, parse, rows_of
+from pcatool.readers.exact import check_nul, check_utf8, parse, rows_of
 from pcatool.readers.plain import plain
 from pcatool.readers.quoting import runs_on, with_quotes
 from pcatool.readers.rounding import Rounded, first_rounded, large
@@ -51,13 +51,18 @@ class ChunkParser:
     def __call__(self, chunk: Chunk) -> Parsed:
         """By the first way that reads the chunk."""
         clean = None if self.unclean or self._is_wide else self._cleanly(chunk)
-        if clean is None or len(self.features) < self.width:  # where all are numbers, no letter is in another encoding
-            check_utf8(chunk, self.name)
+        if clean is not None and len(self.features) == self.width:
+            return clean  # all are numbers: no letter is in another encoding
+        check_utf8(chunk, self.name)
+        parsed = clean or self._parsed(chunk)
+        check_nul(chunk, self.name)  # where it stands in a number that was told by its column
+        return parsed
+
+    def _parsed(self, chunk: Chunk) -> Parsed:
         if self._runs_on(chunk):
             return self._with_quotes(chunk) or self._exactly(chunk)
         return (
-            clean
-            or (self._folded(chunk) if self._is_wide else None)
+            (self._folded(chunk) if self._is_wide else None)
             or (self._by_arrow(chunk, self._as_numbers) if self._as_numbers is not None else None)
             or self._by_arrow(chunk, self._as_text)
             or self._exactly(chunk)

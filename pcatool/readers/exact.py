@@ -26,7 +26,7 @@ from pcatool.readers.plain import plain
 from pcatool.readers.quoting import runs_on, with_quotes
 from pcatool.readers.rowends import count_lines
 
-__all__ = ["BOOLEANS", "check_utf8", "parse", "rows_of"]
+__all__ = ["BOOLEANS", "check_nul", "check_utf8", "parse", "rows_of"]
 
 # Rows are bounded by the cutter; Python's own bound on a field is lower.
 csv.field_size_limit(1 << 30)
@@ -45,6 +45,14 @@ def check_utf8(chunk: Chunk, name: str) -> None:
     except UnicodeDecodeError as error:
         place = f"{name}, line {chunk.first_line + count_lines(chunk.data[: error.start])}"
         raise DataError(f"{place}: not valid UTF-8", "name the encoding, such as --encoding latin-1") from None
+
+
+def check_nul(chunk: Chunk, name: str) -> None:
+    """Refuse bytes that no text has, in columns that are left out, too."""
+    at = chunk.data.find(b"\0")
+    if at >= 0:
+        place = f"{name}, line {chunk.first_line + count_lines(chunk.data[:at])}"
+        raise DataError(f"{place}: a NUL byte", "is the file damaged, or not written to its end?")
 
 
 def rows_of(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[Row]:
