@@ -7,6 +7,7 @@ import gzip
 import io
 import math
 import random
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -243,6 +244,9 @@ def refused(error: str, table: Table, rows: Rows | int, judged: bool) -> bool:
         return not rows and not table.options["header"]
     if "NUL bytes" in error:
         return not table.options["header"] and "\0" in "".join(rows[0][1])
+    if "a NUL byte" in error:
+        lines = (len(re.findall("\r\n|\r|\n", table.text[: nul.start()])) + 1 for nul in re.finditer("\0", table.text))
+        return any(f", line {line}:" in error for line in lines)
     texts = [i for i in range(table.width) if judged and is_text(table, rows, i)]
     if "no column" in error or "but for its marks" in error:
         return bool(texts)
