@@ -34,6 +34,7 @@ LAYERS = (
         "pcatool.options",
         "pcatool.registry",
         "pcatool.settings",
+        "pcatool.variance",
         "pcatool.spool",
     ),
 )

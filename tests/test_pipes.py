@@ -11,8 +11,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -451,18 +451,25 @@ def test_an_interrupt_before_ours_answer_shows_no_traceback(plain_environment: d
     assert done.stderr == b""
 
 
-def test_a_limit_on_time_ends_a_run_like_a_wish_to_stop(work: Path, plain_environment: dict[str, str]) -> None:
+@contextmanager
+def in_the_middle(work: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A run that has read a row, and waits for more."""
     with subprocess.Popen(
-        ["pcatool", "transform", "big.npz", "-o", "out.csv"], cwd=work, env=plain_environment, stdin=subprocess.PIPE,
+        ["pcatool", "transform", "big.npz", "-o", "out.csv"], cwd=work, env=environment, stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         assert process.stdin is not None
-        assert process.stderr is not None
         process.stdin.write(b"a,b,c,d\n1,2,3,4\n")
         process.stdin.flush()
         wait_until_it_reads(process)
+        yield process
+
+
+def test_a_limit_on_time_ends_a_run_like_a_wish_to_stop(work: Path, plain_environment: dict[str, str]) -> None:
+    with in_the_middle(work, plain_environment) as process:
         process.send_signal(signal.SIGXCPU)
         assert process.wait(SECONDS) == 143
+        assert process.stderr is not None
         assert process.stderr.read() == b""
     assert litter(work) == []
 
@@ -474,19 +481,12 @@ def test_standard_input_is_one_input_by_every_name(shell: Shell) -> None:
 
 
 def test_two_signals_are_one_wish(work: Path, plain_environment: dict[str, str]) -> None:
-    with subprocess.Popen(
-        ["pcatool", "transform", "big.npz", "-o", "out.csv"], cwd=work, env=plain_environment, stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
-        assert process.stdin is not None
-        assert process.stderr is not None
-        process.stdin.write(b"a,b,c,d\n1,2,3,4\n")
-        process.stdin.flush()
-        wait_until_it_reads(process)
+    with in_the_middle(work, plain_environment) as process:
         process.send_signal(signal.SIGHUP)
         process.send_signal(signal.SIGTERM)
         # The second may come when all is cleaned up and the signal itself ends the process.
         assert process.wait(SECONDS) in (129, 143, -signal.SIGTERM)
+        assert process.stderr is not None
         assert process.stderr.read() == b""
     assert litter(work) == []
 

@@ -83,7 +83,6 @@ def take_census(rows: Rows | SparseRows, problem: Problem) -> Census:
     return census
 
 
-@np.errstate(over="ignore", invalid="ignore")  # squares that overflow are refused by those who use them
 def _of_block(X: Array, w: Array | None) -> Census:
     observed = ~np.isnan(X)
     w = np.ones(len(X)) if w is None else w

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from pcatool.blocks import Runner, in_turn
 from pcatool.model import Array, Model
 from pcatool.rules.base import Evidence
+from pcatool.solvers.base import Solution
 
-__all__ = ["NOTHING_MORE", "Fit", "Labels", "Supply"]
+__all__ = ["NOTHING_MORE", "Fit", "Labels", "Supply", "linear_model"]
 
 
 class Labels(NamedTuple):
@@ -40,3 +41,18 @@ class Fit(NamedTuple):
 
     model: Model
     evidence: Evidence
+
+
+def linear_model(solution: Solution, basis: Array, columns: tuple[str, ...], meta: Mapping[str, Any]) -> Model:
+    """The model of what a solver found."""
+    return Model(
+        mean=solution.mean,
+        std=solution.std,
+        basis=basis,
+        eigenvalues=solution.eigenvalues,
+        total_variance=solution.total_variance,
+        n_samples=solution.n,
+        columns=columns,
+        meta=meta,
+        variances=solution.variances,
+    )

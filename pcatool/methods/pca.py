@@ -13,7 +13,7 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.centring import center_rows
 from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
-from pcatool.methods.base import NOTHING_MORE, Fit, Supply
+from pcatool.methods.base import NOTHING_MORE, Fit, Supply, linear_model
 from pcatool.methods.remarks import tell_constant, warn_past_rank, warn_unsure
 from pcatool.model import FORMAT_VERSION, Array, Model
 from pcatool.notices import Notices
@@ -199,17 +199,7 @@ class PCA:
         rule = problem.wish if isinstance(problem.wish, str) else ""
         if solved.name not in SOLVERS or SOLVERS[solved.name].seeded or (rule and RULES[split_rule(rule)[0]].seeded):
             meta["seed"] = problem.seed
-        return Model(
-            mean=solution.mean,
-            std=solution.std,
-            basis=basis,
-            eigenvalues=solution.eigenvalues,
-            total_variance=solution.total_variance,
-            n_samples=solution.n,
-            columns=problem.columns,
-            meta=meta,
-            variances=solution.variances,
-        )
+        return linear_model(solution, basis, problem.columns, meta)
 
     def _remark(self, problem: Problem, solved: Solved) -> None:
         """Say what the user should know before trusting the components."""

@@ -28,7 +28,7 @@ from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
-from pcatool.methods.base import NOTHING_MORE, Fit, Supply
+from pcatool.methods.base import NOTHING_MORE, Fit, Supply, linear_model
 from pcatool.methods.dependence import (
     COPIES,
     HELD_COPIES,
@@ -128,17 +128,7 @@ class SupervisedPCA(PCA):
             "certificate": certificate,
             "hsic": solution.total_variance / (solution.n - 1) ** 2,
         }
-        return Model(
-            mean=solution.mean,
-            std=solution.std,
-            basis=basis,
-            eigenvalues=solution.eigenvalues,
-            total_variance=solution.total_variance,
-            n_samples=solution.n,
-            columns=problem.columns,
-            meta=meta,
-            variances=solution.variances,
-        )
+        return linear_model(solution, basis, problem.columns, meta)
 
     def _in_features(self, task: Task) -> Fit:
         """The kernel form."""

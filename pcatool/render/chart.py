@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.linalg.drop import largest_drop
-from pcatool.model import VarianceTable
 from pcatool.render.tables import BOLD, DIM, fold, format_numbers, paint
+from pcatool.variance import VarianceTable
 
 __all__ = ["drop_text", "kept_text", "percent", "scree_chart"]
 

@@ -15,9 +15,10 @@ import numpy as np
 
 from pcatool.errors import UsageError, printable, show
 from pcatool.linalg.drop import largest_drop
-from pcatool.model import Array, VarianceTable
+from pcatool.model import Array
 from pcatool.render.chart import drop_text, kept_text
 from pcatool.render.tables import fold
+from pcatool.variance import VarianceTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import DataError, RefusedError, show
-from pcatool.model import Array, VarianceTable
+from pcatool.model import Array
 from pcatool.registry import RULES
+from pcatool.variance import VarianceTable
 
 __all__ = ["SPECTRAL_RULES", "Choice", "Evidence", "Rule", "above", "decide", "first", "split_rule"]
 

@@ -7,8 +7,8 @@ import pytest
 from rich.cells import cell_len
 
 from pcatool.linalg.drop import largest_drop
-from pcatool.model import VarianceTable
 from pcatool.render.chart import percent, scree_chart
+from pcatool.variance import VarianceTable
 
 IRIS = [4.228, 0.243, 0.078, 0.024]
 
