@@ -23,6 +23,7 @@ _HOMES = {
     "components": "pcatool.api",
     "explain_variance": "pcatool.api",
     "fit": "pcatool.api",
+    "inspect": "pcatool.api",
     "load_model": "pcatool.api",
     "plan": "pcatool.api",
     "reconstruct": "pcatool.api",

@@ -33,6 +33,7 @@ __all__ = [
     "components",
     "explain_variance",
     "fit",
+    "inspect",
     "load_model",
     "plan",
     "reconstruct",
@@ -157,6 +158,13 @@ def components(
         return pd.DataFrame(loadings.component_table(fitted, names, first))
     loadings.write(loadings.components_picture(fitted, shape, form, first), str(output))
     return None
+
+
+def inspect(model: Model | str | Path) -> dict[str, Any]:
+    """What is in a model, or in a file of one: what `pcatool inspect --json` prints."""
+    from pcatool.pipeline.inspection import inspect
+
+    return inspect(model)
 
 
 def plan(data: Any, **settings: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import math
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
@@ -19,7 +19,7 @@ from pcatool.readers.source import ZIP, Input, read_file
 from pcatool.settings import check_json
 from pcatool.writers.sink import write_whole
 
-__all__ = ["check_beginning", "dumps", "load_model", "loads", "save_model"]
+__all__ = ["Stored", "check_beginning", "contents", "dumps", "load_model", "loads", "read_model", "save_model"]
 
 # A zip member carries a date; the clock must not get into the file.
 FIXED_DATE = (1980, 1, 1, 0, 0, 0)
@@ -79,8 +79,33 @@ def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inpu
 
 def load_model(path: str | Path) -> Model:
     """Read a model, trusting nothing in the file."""
+    return read_model(path)[0]
+
+
+def read_model(path: str | Path) -> tuple[Model, bytes]:
+    """The same, and the bytes of the file."""
     source = Input(str(path))
-    return loads(read_file(source, ZIP), source.name)
+    data = read_file(source, ZIP)
+    return loads(data, source.name), data
+
+
+class Stored(NamedTuple):
+    """One array as it lies in a file."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    bytes: int
+
+
+def contents(data: bytes) -> list[Stored]:
+    """The arrays in the bytes of a model, in their order."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        arrays = [(name, _member(archive, name, "the model")) for name in _members(archive, "the model")]
+    return [
+        Stored(name, "text" if array.dtype.kind == "U" else array.dtype.name, array.shape, array.nbytes)
+        for name, array in arrays
+    ]
 
 
 def check_beginning(path: str) -> None:

@@ -18,6 +18,7 @@ PUBLIC = {
     "__version__",
     "explain_variance",
     "fit",
+    "inspect",
     "load_model",
     "reconstruct",
     "save_model",

@@ -86,7 +86,13 @@ def test_a_transform_of_clean_numbers_loads_little(more: str, houses: Path) -> N
 
 @pytest.mark.parametrize(
     "arguments",
-    ["explain-variance houses.npz", "scree houses.npz", "components houses.npz", "reconstruct houses.npz s.csv"],
+    [
+        "explain-variance houses.npz",
+        "scree houses.npz",
+        "components houses.npz",
+        "inspect houses.npz",
+        "reconstruct houses.npz s.csv",
+    ],
 )
 def test_reports_load_little(arguments: str, houses: Path) -> None:
     (houses / "s.csv").write_text("PC1\n1\n")
@@ -95,7 +101,7 @@ def test_reports_load_little(arguments: str, houses: Path) -> None:
 
 # --- only the subcommand named is built ---
 
-COMMANDS = ["fit", "transform", "reconstruct", "explain-variance", "scree", "components"]
+COMMANDS = ["fit", "transform", "reconstruct", "explain-variance", "scree", "components", "inspect"]
 
 
 @pytest.fixture

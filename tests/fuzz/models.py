@@ -207,6 +207,9 @@ def commands(name: str, model: Path, folder: Path) -> Iterator[tuple[object, ...
     yield "scree", model, "-v"
     yield "scree", model, "--format", "markdown"
     yield "scree", model, "--rules", "all"
+    yield "inspect", model
+    yield "inspect", model, "-v"
+    yield "inspect", model, "--json"
     yield "components", model, "-v"
     yield "components", model, "--json"
     yield "components", model, "--values", "loadings,correlations,contributions,cos2", "--format", "table"

@@ -32,6 +32,7 @@ COMMANDS = (
     "explain-variance {table} --format json",
     "scree {model}",
     "scree {table} --rules all",
+    "inspect {model} -v",
     "components {model} --format markdown",
     "components {table} -c a-d --json",
 )  # fmt: skip

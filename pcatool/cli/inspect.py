@@ -1,0 +1,39 @@
+"""`pcatool inspect`."""
+
+from __future__ import annotations
+
+from pcatool.cli.outcome import Speaker, print_result
+from pcatool.cli.shared import ModelPath, Screen, lacks_input
+from pcatool.options import GeneralOptions
+
+NAME = "inspect"
+USAGE = "MODEL [OPTIONS]"
+
+
+def run(*, model: ModelPath, general: GeneralOptions) -> int:
+    """Tell in plain words what is in a model file.
+
+    Method and settings, columns, components and how right they are, what can be done with the model and what not, and
+    the arrays in the file. With -v every column and every component.
+
+    Examples:
+      pcatool inspect houses.npz
+      pcatool inspect digits.npz --json > facts.json
+      cat orders.npz | pcatool inspect - -v
+    """
+    if lacks_input([model], NAME, USAGE):
+        return 2
+    from pcatool.pipeline.inspection import inspect
+    from pcatool.render.inspection import inspection_text
+
+    facts = inspect(model)
+    if not general.json:
+        screen = Screen.now()
+        width = screen.width if screen.terminal else None
+        text = inspection_text(
+            facts, everything=general.verbose, width=width, color=screen.color, unicode=screen.unicode
+        )
+        print_result(text)
+    else:
+        Speaker(general).close({"command": NAME, **facts}, [], stdout_free=True)
+    return 0

@@ -1,0 +1,62 @@
+"""What can be done with a model, and what cannot, and why not."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pcatool.errors import UsageError
+from pcatool.model import Model
+
+__all__ = ["Abilities", "abilities"]
+
+PRECOMPUTED = "of tables that hold kernel values with the training rows, under their names"
+TRIPLES = "of --triples, or of a table with a column for each item"
+
+
+class Abilities(NamedTuple):
+    """Commands, each with what is to be known of it, or with the reason against it."""
+
+    can: dict[str, str]
+    cannot: dict[str, str]
+
+
+def abilities(model: Model) -> Abilities:
+    found = Abilities({"transform": _transform(model)}, {})
+    _add_reconstruct(model, found)
+    found.can.update({"explain-variance": "", "scree": ""})
+    _add_components(model, found)
+    return found
+
+
+def _transform(model: Model) -> str:
+    if _is_precomputed(model):
+        return PRECOMPUTED
+    return TRIPLES if "absent" in model.meta else ""
+
+
+def _is_precomputed(model: Model) -> bool:
+    kernel = model.meta.get("kernel", {})
+    return bool(kernel.get("name") == "precomputed")
+
+
+def _add_reconstruct(model: Model, found: Abilities) -> None:
+    """From scores, and where it has them from rows."""
+    if "kernel" not in model.meta:
+        found.can["reconstruct"] = "from scores without the rows' own means" if model.rows_centered else ""
+        return
+    if _is_precomputed(model):
+        try:
+            model.with_preimage()
+        except UsageError as error:
+            found.cannot["reconstruct"] = error.message.partition(": ")[2]
+        return
+    found.can["reconstruct"] = "only approximately, with --preimage"
+
+
+def _add_components(model: Model, found: Abilities) -> None:
+    if "kernel" in model.meta:
+        found.cannot["components"] = "the directions lie in the space of the kernel, they are not made of columns"
+    elif model.meta.get("method") == "supervised":
+        found.can["components"] = "loadings and contributions"
+    else:
+        found.can["components"] = ""

@@ -1,0 +1,210 @@
+"""What is in a model file, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pcatool.errors import listed, printable, show
+from pcatool.memory import size_text
+from pcatool.render.missing import counted
+from pcatool.render.summary import certificate_lines, em_lines, rank_text, whole
+from pcatool.render.tables import fold, paint, render_table
+
+__all__ = ["inspection_text"]
+
+# Columns named, and components shown, unless all are asked for.
+NAMED = 8
+SHOWN = 10
+
+LABEL = 13  # where the words begin
+BOLD = "\x1b[1m"
+
+# What becomes of missing cells, by the words of --missing.
+IN_FIT = {
+    "error": "none in the rows of the fit",
+    "drop": "rows with some were left out of the fit",
+    "mean": "column means stood in for them in the fit",
+    "em": "the fit went by the cells that are there",
+}
+IN_TRANSFORM = {
+    "error": "refuses rows with some",
+    "keep": "leaves rows with some empty",
+    "mean": "puts column means in their place",
+    "project": "goes by the cells that are there",
+}
+
+# What each array is.
+HOLDS = {
+    "mean": "what is subtracted from each column",
+    "std": "what each column is divided by",
+    "basis": "the directions, one in each column",
+    "eigenvalues": "every eigenvalue known",
+    "total_variance": "sum of all eigenvalues",
+    "n_samples": "rows of the fit",
+    "columns": "names, in the order of the basis",
+    "variances": "of the columns as read",
+    "column_means": "what stands in for missing cells",
+    "training_rows": "the rows of the fit themselves, as read",
+    "dual_vectors": "a weight of each training row in each component",
+    "kernel_means": "means of the kernel matrix",
+    "meta": "settings, solver and certificate as JSON",
+}
+
+WEIGHTS = {"frequency": "how often each row occurs", "reliability": "how reliable each row is"}
+ABSENT = {"missing": "missing", "zero": "zeros"}
+
+Line = tuple[str, str]  # a label, and what is said under it
+
+
+def inspection_text(
+    facts: Mapping[str, Any], *, everything: bool, width: int | None, color: bool = False, unicode: bool = True
+) -> str:
+    """The facts as lines and tables; folded to the width of a terminal, if there is one."""
+
+    def table(columns: dict[str, Any]) -> str:
+        arrays = {name: np.asarray(values) for name, values in columns.items()}
+        return render_table(arrays, "table", width=width, color=color, unicode=unicode)
+
+    parts = [
+        _laid(_lines(facts), width, color),
+        table(_components(facts, everything)),
+        _laid([*_left_out(facts, everything), *_proofs(facts)], width, color),
+        _laid(_abilities(facts), width, color),
+        table(_arrays(facts)),
+    ]
+    if everything:
+        parts.insert(-1, table(_columns(facts)))
+    return "\n".join(part for part in parts if part)
+
+
+def _laid(lines: Sequence[Line], width: int | None, color: bool) -> str:
+    """Labels in a column of their own; in a pipe every line has its label, so that it can be found by it."""
+    if width is None:
+        return "".join(f"{label}: {printable(text)}\n" for label, text in lines)
+    made = []
+    last = ""
+    for label, text in lines:
+        head = paint(label, BOLD, color) + " " * (LABEL - len(label)) if label != last else " " * LABEL
+        first, *others = fold(printable(text), max(width - LABEL, 20))
+        made += [head + first, *(" " * LABEL + other for other in others)]
+        last = label
+    return "".join(f"{line}\n" for line in made)
+
+
+def _lines(facts: Mapping[str, Any]) -> list[Line]:
+    what = whole(facts["method"], facts["centered"])
+    kept = f"{facts['components']} of {facts['eigenvalues_possible']} kept, {facts['cumulative']:.4%} of the {what}"
+    missing = facts["missing"]
+    size = f"{size_text(facts['bytes'])}, format {facts['format_version']}"
+    return [
+        ("file", size if facts["model"] in (None, "-") else f"{facts['model']}, {size}"),
+        ("method", facts["meaning"]),
+        ("settings", facts["settings"]),
+        ("missing", f"{IN_FIT[missing['fit']]}; transform {IN_TRANSFORM[missing['transform']]}"),
+        *_further(facts["fitted_with"]),
+        ("rows", str(facts["rows"])),
+        ("columns", f"{len(facts['columns'])}: {listed(facts['columns'], NAMED)}"),
+        ("components", f"{kept} ({facts['choice']})"),
+        ("rank", rank_text(facts).removeprefix("rank ")),
+        ("solver", f"{facts['solver']}: {facts['reason']}"),
+    ]
+
+
+def _further(given: Mapping[str, Any]) -> list[Line]:
+    """Settings that few models have."""
+    lines = []
+    if "weights" in given:
+        lines.append(("weights", f"column {show(given['weights'])}: {WEIGHTS[given.get('weights_kind', 'frequency')]}"))
+    if "booleans" in given:
+        lines.append(("booleans", f"{listed(given['booleans'], NAMED)}: true is 1, false is 0"))
+    if "absent" in given:
+        lines.append(("triples", f"one line for each cell; cells that no line gave are {ABSENT[given['absent']]}"))
+    if "seed" in given:
+        lines.append(("seed", str(given["seed"])))
+    return lines
+
+
+def _components(facts: Mapping[str, Any], everything: bool) -> dict[str, Any]:
+    rows = [row for row in facts["variance"] if row["kept"]]
+    rows = rows if everything else rows[:SHOWN]
+    table = {
+        "component": [f"PC{row['component']}" for row in rows],
+        **{name: [row[name] for row in rows] for name in ("eigenvalue", "share", "cumulative")},
+    }
+    if all("digits" in row for row in rows):
+        table["digits"] = [row["digits"] for row in rows]
+    return table
+
+
+def _left_out(facts: Mapping[str, Any], everything: bool) -> list[Line]:
+    """What is not shown, and how to see it."""
+    more = facts["components"] - SHOWN
+    return [] if everything or more <= 0 else [("shown", f"the first {SHOWN}; {more} more with -v")]
+
+
+def _proofs(facts: Mapping[str, Any]) -> list[Line]:
+    """How far each eigenvalue can be relied on, and what else is proved."""
+    certificate = facts["certificate"] or {}
+    settled = "em" in facts
+    rows = [row for row in facts["variance"] if row["kept"] and "vouched" in row]
+    said = []
+    by_digits: dict[int, list[int]] = {}
+    for row in rows:
+        if row["vouched"] or (settled and row["digits"]):
+            by_digits.setdefault(row["digits"], []).append(row["component"])
+    if by_digits:
+        verb = "have settled" if settled else "are vouched for"
+        spans = "; ".join(f"{_spans(found)} to {counted(n, 'digit')}" for n, found in sorted(by_digits.items())[::-1])
+        said.append(f"eigenvalues {verb}: {spans}")
+    if not rows:
+        said.append("none: nothing tells how right the eigenvalues are")
+    empty = [row["component"] for row in rows if row["eigenvalue"] == 0]
+    if empty:
+        said.append(f"past the rank, with nothing in them: {_spans(empty)}")
+    unsure = [row["component"] for row in rows if not row["vouched"] and row["eigenvalue"] > 0]
+    if unsure and not settled:
+        said.append(f"not told from rounding: {_spans(unsure)}")
+    said += em_lines(facts) if settled else []
+    plain = {name: value for name, value in certificate.items() if name != "vouched"}
+    return [("certificate", text) for text in [*said, *certificate_lines(plain)]]
+
+
+def _spans(components: Sequence[int]) -> str:
+    """PC1-PC4, PC7."""
+    runs: list[list[int]] = []
+    for j in components:
+        if runs and runs[-1][-1] == j - 1:
+            runs[-1].append(j)
+        else:
+            runs.append([j])
+    return ", ".join(f"PC{run[0]}" if len(run) == 1 else f"PC{run[0]}-PC{run[-1]}" for run in runs)
+
+
+def _abilities(facts: Mapping[str, Any]) -> list[Line]:
+    """Those of which there is nothing to say together, those of one reason too."""
+    plain = [name for name, note in facts["can"].items() if not note]
+    noted = [("can", f"{name} ({note})") for name, note in facts["can"].items() if note]
+    reasons: dict[str, list[str]] = {}
+    for name, reason in facts["cannot"].items():
+        reasons.setdefault(reason, []).append(name)
+    cannot = [("cannot", f"{', '.join(names)}: {reason}") for reason, names in reasons.items()]
+    return [("can", ", ".join(plain)), *noted, *cannot]
+
+
+def _columns(facts: Mapping[str, Any]) -> dict[str, Any]:
+    rows = facts["column_statistics"]
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _arrays(facts: Mapping[str, Any]) -> dict[str, Any]:
+    arrays = facts["arrays"]
+    return {
+        "array": [array["name"] for array in arrays],
+        "type": [array["type"] for array in arrays],
+        "shape": [" x ".join(map(str, array["shape"])) or "one" for array in arrays],
+        "bytes": [array["bytes"] for array in arrays],
+        "holds": [HOLDS.get(array["name"], "") for array in arrays],
+    }
