@@ -19,7 +19,7 @@ from pcatool.linalg.centring import center_rows, row_means
 from pcatool.settings import Sizes, check_settings
 from pcatool.variance import VarianceTable
 
-__all__ = ["FORMAT_VERSION", "Array", "Model", "check_orthonormal"]
+__all__ = ["FORMAT_VERSION", "NEAR_EQUAL", "Array", "Model", "check_orthonormal"]
 
 Array = NDArray[np.float64]
 
@@ -28,6 +28,12 @@ FORMAT_VERSION = 2
 
 # B^T B differs from I by a few d * eps when it was computed; past this a file was edited or damaged.
 ORTHONORMAL = 1e-6
+
+# Components may trade places to stand where they did in an older model if their eigenvalues differ by no more than this
+# part of the one whose place it is.
+NEAR_EQUAL = 0.1
+
+UNSORTED = "eigenvalues are not descending from a largest one down to 0 or more"
 
 # Arrays that a model may lack.
 OPTIONAL = ("variances", "column_means")
@@ -50,7 +56,7 @@ class Model:
     mean: Array  # (d,) zeros when not centred
     std: Array  # (d,) ones when not standardised
     basis: Array  # (d, k) orthonormal columns, leading first
-    eigenvalues: Array  # (m,) every eigenvalue known, m >= k, descending, >= 0
+    eigenvalues: Array  # (m,) every eigenvalue known, m >= k, descending but for meta["aligned"], >= 0
     total_variance: float  # tr S, from the data
     n_samples: int  # rows used
     columns: tuple[str, ...]  # feature names, in basis order
@@ -93,8 +99,8 @@ class Model:
             raise ModelError("std holds a value that is not above 0")
         if not self.centered and self.mean.any():
             raise ModelError("mean is not 0, and the model is not centred")
-        if np.any(self.eigenvalues < 0) or np.any(np.diff(self.eigenvalues) > 0):
-            raise ModelError("eigenvalues are not descending from a largest one down to 0 or more")
+        if np.any(self.eigenvalues < 0) or ("aligned" not in self.meta and np.any(np.diff(self.eigenvalues) > 0)):
+            raise ModelError(UNSORTED)
         if self.total_variance <= 0:
             raise ModelError(f"total_variance is {self.total_variance}, not above 0")
         if not float(np.sum(self.eigenvalues)) <= self.total_variance * (1 + 1e-6):
@@ -109,6 +115,7 @@ class Model:
             raise ModelError("variances hold a value below 0")
         self._check_basis()
         self._check_settings()
+        self._check_places()
 
     def _check_basis(self) -> None:
         if self.meta.get("method") == "kernel" or "kernel" in self.meta:
@@ -126,6 +133,22 @@ class Model:
             raise ModelError("whitening without an epsilon")
         if not np.all(self._spread() > 0):
             raise ModelError("whitening would divide by an eigenvalue of 0")
+
+    def _check_places(self) -> None:
+        """Eigenvalues descend, but for nearly equal ones that stay beside components in the order of an older model."""
+        places = np.array(self.meta.get("aligned", []), dtype=np.intp) - 1
+        if not len(places):
+            return
+        if "kernel" in self.meta or not self.k <= len(places) <= len(self.eigenvalues):
+            raise ModelError(f"aligned gives places to {len(places)} of {self.k} components")
+        values, by_size = self.eigenvalues, self.eigenvalues.copy()
+        by_size[places] = values[: len(places)]
+        if np.any(np.diff(by_size) > 0):
+            raise ModelError(UNSORTED)
+        moved = np.flatnonzero(places != np.arange(len(places)))
+        apart = np.abs(values[moved] - by_size[moved]) > NEAR_EQUAL * by_size[moved]
+        if np.any(apart) or np.any(values[moved] == 0):
+            raise ModelError("aligned moves an eigenvalue to the place of one that is not nearly equal")
 
     @property
     def d(self) -> int:
@@ -264,7 +287,7 @@ class Model:
         if not null.any():
             return Z
         size = np.sqrt(self.d) * (np.abs(Y).max(axis=1) + float(np.abs(self.mean / self.std).max()))
-        lean = np.abs(Z[:, ~null]) @ (values[0] / values[~null])
+        lean = np.abs(Z[:, ~null]) @ (values.max() / values[~null])
         bound = 8 * self.d * np.finfo(float).eps * (size + lean)
         return np.where(null & (np.abs(Z) <= bound[:, None]), 0.0, Z)
 

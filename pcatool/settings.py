@@ -67,6 +67,11 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _is_order(value: Any) -> bool:
+    """1, 2, ... each once, in any order."""
+    return bool(_are(_is_count)(value) and value and sorted(value) == list(range(1, len(value) + 1)))
+
+
 def _are(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(test, value))
 
@@ -86,6 +91,7 @@ KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "epsilon": (lambda value: is_number(value) and value >= 0, "not a number from 0"),
     "missing": (lambda value: value in MISSING, f"none of {', '.join(MISSING)}"),
     "absent": (lambda value: value in ABSENT, f"none of {', '.join(ABSENT)}"),
+    "aligned": (_is_order, "not an order of components"),
     "booleans": (_are(_is_text), "not a list of columns"),
     "labels": (_are(_is_text), "not a list of names"),
     "choice": TEXT,

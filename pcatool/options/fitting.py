@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from pcatool.errors import UsageError, show
 from pcatool.memory import parse_size
@@ -134,6 +135,15 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         shown_default="half of what is free",
     )
 
+    align_to: Any = option(  # noqa: RUF009  (a path, or from Python a model)
+        None,
+        "--align-to",
+        group="model",
+        metavar="OLD",
+        help="Give components the signs that they have in this older model, and nearly equal ones its order, so that "
+        "nightly fits can be compared.",
+    )
+
     def __post_init__(self) -> None:
         parse_components(self.components)
         require(self.weights_kind, lambda: ("frequency", "reliability"), "--weights-kind")
@@ -153,6 +163,10 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         if self.epsilon is not None and self.whiten == "none":
             raise UsageError("--epsilon would change nothing here", "it belongs to --whiten pca or zca")
         self.check_kernel(self.method)
+        if self.align_to is not None and self.kernel is not None:
+            raise UsageError(
+                "--align-to does not go with kernels: two fits share no directions", "leave out --align-to"
+            )
         self.check_labels(self.method)
         self._check_method()
         self.check_triples(

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 from pcatool import modelfile
 from pcatool.blocks import Runner, recut
 from pcatool.engines.threads import Threads
-from pcatool.errors import DataError, UsageError
+from pcatool.errors import DataError, FileError, UsageError
 from pcatool.memory import free_bytes, parse_size
+from pcatool.methods.alignment import aligned_to, check_older
 from pcatool.methods.base import Labels, Supply
 from pcatool.model import Array, Model
 from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
+from pcatool.readers.paths import STDIN
 from pcatool.readers.rows import WITH_HOLES, rows_to_fit
 from pcatool.readers.source import read_whole
 from pcatool.readers.tables import Inputs, Wanted
@@ -58,10 +60,16 @@ class Job(NamedTuple):
 
 def fit(job: Job) -> Fitted:
     """A model of the data."""
-    return _fit(job, job.open())
+    old = older_model(job)
+    return _fit(job, job.open(), old)
 
 
-def _fit(job: Job, inputs: Inputs) -> Fitted:
+def _fit(job: Job, inputs: Inputs, old: Model | None) -> Fitted:
+    fitted = _fit_rows(job, inputs)
+    return fitted if old is None else fitted._replace(model=aligned_to(fitted.model, old, job.notices))
+
+
+def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
     options, tally = job.options, Tally()
     if options.triples:
         return _fit_triples(job, inputs, tally)
@@ -90,6 +98,27 @@ def _fit_triples(job: Job, inputs: Inputs, tally: Tally) -> Fitted:
         method, table, items = table_to_fit(job, inputs, tally, pool.map)
         fitted = method.fit_cells(table, items, _supply(job, inputs, pool))
     return Fitted(fitted.model.with_meta(absent=job.options.absent or "missing"), tally, fitted.evidence)
+
+
+def older_model(job: Job) -> Model | None:
+    """The model to align to, read before the data are, whose place it may be about to take."""
+    o = job.options
+    if o.align_to is None:
+        return None
+    old = o.align_to if isinstance(o.align_to, Model) else _read_older(str(o.align_to), job.data)
+    check_older(old, method=o.method, in_kernel=o.kernel is not None, standardized=o.standardize)
+    return old
+
+
+def _read_older(path: str, data: Any) -> Model:
+    if path == STDIN and isinstance(data, list) and (not data or STDIN in data):
+        raise UsageError("standard input cannot be both the older model and the data", "name a file for one of them")
+    try:
+        return modelfile.load_model(path)
+    except FileError as error:
+        if path == STDIN or Path(path).exists():
+            raise
+        raise FileError(error.message, "a first fit has nothing to align to: leave out --align-to") from None
 
 
 def _method(job: Job) -> Any:
@@ -138,6 +167,7 @@ def _supply(job: Job, inputs: Inputs, pool: Threads, labels: Labels | None = Non
 
 def plan_fit(job: Job) -> Plan:
     """What a fit would do and need."""
+    older_model(job)  # which may be refused
     inputs = job.open()
     with Threads(job.engine.threads) as pool:
         if job.options.triples:
@@ -153,9 +183,10 @@ def plan_fit(job: Job) -> Plan:
 
 def fit_and_save(job: Job, output: str, *, no_clobber: bool) -> Fitted:
     """Fit and write the model; a place that cannot be written is refused before the work."""
+    old = older_model(job)
     inputs = job.open()
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
-    fitted = _fit(job, inputs)
+    fitted = _fit(job, inputs, old)
     modelfile.save_model(fitted.model, output, no_clobber=no_clobber, inputs=inputs.paths)
     return fitted
 
@@ -176,7 +207,7 @@ def open_subject(job: Job) -> Inputs:
 def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
     """The same of inputs that are open already."""
     if inputs.model is None:
-        return _fit(job, inputs)
+        return _fit(job, inputs, older_model(job))
     _refuse_settings(inputs.model.name, job.select, job.options)
     return Fitted(modelfile.loads(read_whole(inputs.model.stream), inputs.model.name), Tally())
 

@@ -19,7 +19,7 @@ __all__ = ["inspect"]
 MOST_DIGITS = 15
 
 # Told elsewhere, under names of their own.
-NO_SETTINGS = ("format_version", "method", "choice", "solver", "reason", "rank", "certificate", "em", "hsic")
+NO_SETTINGS = ("format_version", "method", "choice", "solver", "reason", "rank", "certificate", "em", "hsic", "aligned")
 
 
 def inspect(model: Model | str | Path) -> dict[str, Any]:

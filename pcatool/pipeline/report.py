@@ -59,7 +59,7 @@ def _evidence_of(model: Model, seed: int) -> Evidence:
     directions = model.directions
     idle = {"pca": int(meta.get("constant_columns", 0)), "kernel": 0, "supervised": directions - rank}[method]
     return Evidence(
-        eigenvalues=model.eigenvalues,
+        eigenvalues=np.sort(model.eigenvalues)[::-1],  # those of an aligned model may have traded places
         total_variance=model.total_variance,
         n=model.n_samples,
         d=directions,

@@ -57,10 +57,11 @@ def scree_chart(
     room = width - len(heading) - 1
     lines = [paint(heading.rstrip(), BOLD, color)]
     before = 0
+    longest = float(table.eigenvalue.max())
     for j, text in zip(shown, numbers, strict=True):
         if j > before + 1:
             lines += fold(f"{glyphs.hidden} {hidden_text(table, before + 1, j - 1)}", width)
-        ratio = float(table.eigenvalue[j - 1] / table.eigenvalue[0]) if table.eigenvalue[0] > 0 else 0.0
+        ratio = float(table.eigenvalue[j - 1]) / longest if longest > 0 else 0.0
         lines.append(f"{text} {paint(bar(ratio, room, glyphs), CYAN if j <= kept else DIM, color)}".rstrip())
         lines += markers(table, j, kept, drop, width, color, glyphs)
         before = j

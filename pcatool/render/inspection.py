@@ -10,7 +10,7 @@ import numpy as np
 from pcatool.errors import listed, printable, show
 from pcatool.memory import size_text
 from pcatool.render.missing import counted
-from pcatool.render.summary import certificate_lines, em_lines, rank_text, whole
+from pcatool.render.summary import aligned_lines, certificate_lines, em_lines, rank_text, whole
 from pcatool.render.tables import fold, paint, render_table
 
 __all__ = ["inspection_text"]
@@ -108,6 +108,7 @@ def _lines(facts: Mapping[str, Any]) -> list[Line]:
         ("rows", str(facts["rows"])),
         ("columns", f"{len(facts['columns'])}: {listed(facts['columns'], NAMED)}"),
         ("components", f"{kept} ({facts['choice']})"),
+        *(("aligned", line.removeprefix("aligned ")) for line in aligned_lines(facts)),
         ("rank", rank_text(facts).removeprefix("rank ")),
         ("solver", f"{facts['solver']}: {facts['reason']}"),
     ]

@@ -114,7 +114,7 @@ def draw_eigenvalues(axes: Axes, table: VarianceTable, kept: int) -> None:
         axes.stairs(values[kept:], edges[kept:], fill=True, color=LEFT)
         axes.stairs(values, edges, color="black", linewidth=0.8)
         axes.set_xscale("log")
-    top = float(values[0]) or 1.0
+    top = float(values.max()) or 1.0
     axes.set_xlim(0.5 if len(values) <= BARS else 0.75, len(values) + 0.5)
     axes.set_ylim(0, 1.3 * top)
     axes.set_ylabel(f"eigenvalue{unit}")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pcatool.linalg.signs import fix_signs
 from pcatool.memory import size_text
 from pcatool.model import Model
 from pcatool.readers.tally import Tally
@@ -31,6 +32,9 @@ __all__ = [
     "whole",
 ]
 
+
+# Components that are named one by one; of more the others are counted.
+SHOWN = 10
 
 # What only some models have, by its name in the file.
 OF_SOME = (
@@ -85,25 +89,38 @@ def _of_method(meta: Mapping[str, Any]) -> list[str]:
 
 def model_facts(model: Model) -> dict[str, Any]:
     table = model.variance
-    return {
-        "method": model.meta.get("method"),
-        "rows": model.n_samples,
-        "columns": list(model.columns),
-        "components": model.k,
-        "choice": model.meta.get("choice", "asked for"),
-        "rank": model.meta.get("rank"),
-        "eigenvalues_known": len(model.eigenvalues),
-        "eigenvalues_possible": possible(model),
-        "centered": model.centered,
-        "standardized": model.standardized,
-        "ddof": model.ddof,
-        "solver": model.meta.get("solver"),
-        "reason": model.meta.get("reason"),
-        "total_variance": model.total_variance,
-        "cumulative": float(table.cumulative[model.k - 1]),
-        "lost": float(table.lost[model.k - 1]),
-        "certificate": model.meta.get("certificate"),
-    } | {name: model.meta[name] for name in OF_SOME if name in model.meta}
+    return (
+        {
+            "method": model.meta.get("method"),
+            "rows": model.n_samples,
+            "columns": list(model.columns),
+            "components": model.k,
+            "choice": model.meta.get("choice", "asked for"),
+            "rank": model.meta.get("rank"),
+            "eigenvalues_known": len(model.eigenvalues),
+            "eigenvalues_possible": possible(model),
+            "centered": model.centered,
+            "standardized": model.standardized,
+            "ddof": model.ddof,
+            "solver": model.meta.get("solver"),
+            "reason": model.meta.get("reason"),
+            "total_variance": model.total_variance,
+            "cumulative": float(table.cumulative[model.k - 1]),
+            "lost": float(table.lost[model.k - 1]),
+            "certificate": model.meta.get("certificate"),
+        }
+        | {name: model.meta[name] for name in OF_SOME if name in model.meta}
+        | _aligned_facts(model)
+    )
+
+
+def _aligned_facts(model: Model) -> dict[str, Any]:
+    """Of a model aligned to an older one the place by size of each component, and which are turned to be like its."""
+    if "aligned" not in model.meta:
+        return {}
+    turned = np.any(fix_signs(model.basis) != model.basis, axis=0)
+    places = model.meta["aligned"][: model.k]
+    return {"aligned": places, "flipped": [int(j) + 1 for j in np.flatnonzero(turned)]}
 
 
 def fit_facts(model: Model, tally: Tally, output: str) -> dict[str, Any]:
@@ -135,9 +152,23 @@ def kept_lines(facts: Mapping[str, Any]) -> list[str]:
         f"solver {facts['solver']}: {facts['reason']}; {rank_text(facts)}",
         f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the {of_what} "
         f"({facts['choice']})",
+        *aligned_lines(facts),
         *(em_lines(facts) if "em" in facts else []),
         *certificate_lines(facts["certificate"] or {}, settled="em" in facts),
     ]
+
+
+def aligned_lines(facts: Mapping[str, Any]) -> list[str]:
+    """What was done to be like an older model."""
+    if "aligned" not in facts:
+        return []
+    moved = [f"PC{i} (by size PC{place})" for i, place in enumerate(facts["aligned"], 1) if i != place]
+    done = [
+        f"{what} {', '.join(names[:SHOWN])}{f' and {len(names) - SHOWN} more' if len(names) > SHOWN else ''}"
+        for what, names in (("flipped", [f"PC{j}" for j in facts["flipped"]]), ("in its order", moved))
+        if names
+    ]
+    return [f"aligned to an older model: {'; '.join(done) or 'nothing to change'}"]
 
 
 def em_lines(facts: Mapping[str, Any]) -> list[str]:
