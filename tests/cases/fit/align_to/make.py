@@ -1,7 +1,9 @@
 """Two nights of three sensors; the larger of two that vary nearly alike is another one on the second night."""
 
+from pathlib import Path
+
 for night, sizes in enumerate(((60, 41, 40), (60, 40, 41)), 1):
-    with open(f"night{night}.csv", "w") as file:
+    with Path(f"night{night}.csv").open("w") as file:
         print("a,b,c", file=file)
         for j, size in enumerate(sizes):
             for sign in (1, -1):
