@@ -46,9 +46,9 @@ __all__ = [
 class Warnings(Notices):
     """Warnings go through Python's own machinery; notes are for people at a terminal."""
 
-    def show(self, kind: str, text: str) -> None:
+    def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
         if kind == "warning":
-            warnings.warn(text, PcatoolWarning, stacklevel=_levels_to_the_caller())
+            warnings.warn("\n  ".join([text, *items]), PcatoolWarning, stacklevel=_levels_to_the_caller())
 
 
 def _levels_to_the_caller() -> int:

@@ -62,11 +62,17 @@ class PcatoolError(Exception):
     """Base of all refusals. The message says what is wrong and where; the remedy says what to do."""
 
     exit_code = 3
+    of_input = False  # met while an input was read: another input may do
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(f"{message}; {remedy}" if remedy else message)
         self.message = message
         self.remedy = remedy
+
+    def add_remedy(self, another: str) -> None:
+        """One more way out."""
+        self.remedy = f"{self.remedy}; {another}" if self.remedy else another
+        self.args = (f"{self.message}; {self.remedy}",)
 
 
 class UsageError(PcatoolError):

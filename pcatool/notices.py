@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = ["Notices"]
 
 
@@ -11,16 +13,52 @@ class Notices:
     def __init__(self) -> None:
         self.notes: list[str] = []
         self.warnings: list[str] = []
+        self.files_read = 0
+        self.skipped: list[tuple[str, str]] = []  # files that were left out, and why
 
     def note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
             self.show("note", text)
 
-    def warn(self, text: str) -> None:
-        if text not in self.warnings:
-            self.warnings.append(text)
-            self.show("warning", text)
+    def warn(self, text: str, items: Sequence[str] = ()) -> None:
+        """With items, a list of them."""
+        whole = "\n  ".join([text, *items])
+        if whole not in self.warnings:
+            self.warnings.append(whole)
+            self.show("warning", text, items)
 
-    def show(self, kind: str, text: str) -> None:
+    def at_file(self, number: int, of: int) -> None:
+        """Called when an input is opened, the `number`-th from 1."""
+
+    def at_rows(self, count: int) -> None:
+        """Called when so many more rows were read."""
+
+    def all_read(self, files: int, skipped: Sequence[tuple[str, str]]) -> None:
+        """Called when no more is read."""
+        self.files_read += files
+        self.skipped.extend(skipped)
+
+    def silent(self) -> Notices:
+        """For inputs that are read once more: how far the run is may be shown, what there is to say was said."""
+        return Silent(self)
+
+    def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
         """Called for each new notice; the command line prints it, the Python API turns it into a warning."""
+
+
+class Silent(Notices):
+    """Says nothing, but lets on how far a run is."""
+
+    def __init__(self, outer: Notices) -> None:
+        super().__init__()
+        self._outer = outer
+
+    def at_file(self, number: int, of: int) -> None:
+        self._outer.at_file(number, of)
+
+    def at_rows(self, count: int) -> None:
+        self._outer.at_rows(count)
+
+    def all_read(self, files: int, skipped: Sequence[tuple[str, str]]) -> None:
+        self._outer.all_read(0, ())

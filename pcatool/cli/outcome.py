@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pcatool.cli.process import SHORT, is_limited, occupy, stop_in
@@ -109,16 +109,20 @@ class Speaker(Notices):
         super().__init__()
         self.general = general
 
-    def show(self, kind: str, text: str) -> None:
+    def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
         if not self.general.quiet:
             tell(f"{kind}: {text}")
+            for item in items:
+                tell(f"  {item}")
 
     def close(self, facts: Mapping[str, Any], lines: list[str], *, stdout_free: bool) -> None:
         """The closing summary: an object with `--json`, lines on a terminal or with `-v`."""
         if self.general.json:
             import json
 
-            text = json.dumps({**facts, "notes": self.notes, "warnings": self.warnings}, allow_nan=False)
+            text = json.dumps(
+                {**facts, **self._files(), "notes": self.notes, "warnings": self.warnings}, allow_nan=False
+            )
             if stdout_free:
                 print_result(text)
             else:
@@ -127,3 +131,14 @@ class Speaker(Notices):
         if not self.general.quiet and (self.general.verbose or (on_terminal and not self.general.json)):
             for line in lines:
                 tell(line)
+            if self.files_read > 1 or self.skipped:
+                tell(f"{self.files_read} files read" + (f", {len(self.skipped)} left out" if self.skipped else ""))
+
+    def _files(self) -> dict[str, Any]:
+        """Of several inputs, how many were read, and which were left out."""
+        if self.files_read < 2 and not self.skipped:
+            return {}
+        return {
+            "files_read": self.files_read,
+            "skipped": [{"file": file, "reason": reason} for file, reason in self.skipped],
+        }

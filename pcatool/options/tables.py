@@ -69,6 +69,13 @@ class TableOptions:
         help="Characters to take off numbers, such as '$' or '%'; the number itself is not rescaled.",
     )
     skip_lines: int = option(0, "--skip-lines", group="input", metavar="N", help="Lines to pass over at the start.")
+    skip_bad: bool = option(
+        False,
+        "--skip-bad",
+        group="input",
+        help="Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, "
+        "with a warning that lists such files. Not for pipes.",
+    )
 
     def __post_init__(self) -> None:
         if self.input_format is not None:

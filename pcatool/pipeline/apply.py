@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from pcatool.blocks import Runner
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, UsageError, show
@@ -20,7 +18,7 @@ from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, EngineOptions, OutputOptions, TableOptions
 from pcatool.pipeline.incomplete import policy_for_rows, policy_for_scores
 from pcatool.pipeline.scoring import Placed, Scored, Scorer, Work
-from pcatool.readers.rows import Checked, checked_batches
+from pcatool.readers.rows import Checked, checked_batches, refuse_incomplete
 from pcatool.readers.tables import Inputs, Wanted
 from pcatool.readers.tally import Tally
 from pcatool.writers.base import open_writer
@@ -59,6 +57,12 @@ class Results:
                 self.tally.left_empty += scored.empty
                 yield result
 
+    def read_through(self) -> None:
+        """Read all rows, to see that they can be read."""
+        with Threads(self.engine.threads) as pool:
+            for _ in self._batches(pool.map):
+                pass
+
 
 class Back(NamedTuple):
     """How rows come back."""
@@ -88,8 +92,18 @@ def transform(
     model: Model, data: Any, table: TableOptions, options: ApplyOptions, engine: EngineOptions, notices: Notices
 ) -> Results:
     """Scores of the rows of the data."""
-    inputs = Inputs(data, table, notices)
     model = model.truncated(options.components)
+    inputs = Inputs(data, table, notices)
+    return _settled(inputs, lambda one: _transform(model, one, options, engine, notices))
+
+
+def _settled(inputs: Inputs, make: Callable[[Inputs], Results]) -> Results:
+    """Results of all inputs; where bad files are left out, the first of those named is good."""
+    inputs.settle(lambda one: make(one).read_through())
+    return make(inputs)
+
+
+def _transform(model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Notices) -> Results:
     policy = policy_for_rows(model, options.missing, fill=False, back=False)
     holes = OfHoles(model, policy)
     work = Work(model.project, holes.scores, policy, model.score_names())
@@ -108,6 +122,12 @@ def reconstruct(
     """Rows in original units, from scores or by projecting original rows and coming back, or only their holes so."""
     model = (model.with_preimage() if back.preimage else model.reversible()).truncated(options.components)
     inputs = Inputs(data, table, notices)
+    return _settled(inputs, lambda one: _reconstruct(model, one, options, engine, notices, back))
+
+
+def _reconstruct(
+    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Notices, back: Back
+) -> Results:
     names = list(model.columns)
     if options.triples and back.source == "scores":
         raise UsageError("--triples gives rows, not scores", "leave out --from scores")
@@ -169,19 +189,12 @@ def _apply(
         if work.fill and options.keep_all:  # all columns, each once
             keep = tuple(name for name in keep if name not in work.names)
         wanted = Wanted(wanted.names, wanted.booleans, wanted.by_position, keep)
-        read = partial(checked_batches, inputs, wanted, tally, eager=True)
+        read = partial(checked_batches, inputs, wanted, tally, eager=True, check=partial(_check, work, wanted, model))
 
     def batches(run: Runner) -> Iterator[Placed]:
         first_row = 0
         for batch in read(run=run):
-            if batch.incomplete is not None and work.policy == "error":
-                row = int(batch.incomplete.argmax())
-                column = int(np.isnan(batch.X[row]).argmax())
-                raise DataError(
-                    f"{batch.place(row)}: missing cell in column {show(tally.names[column])}",
-                    "--missing keep leaves such rows in, with empty cells"
-                    + ("; project goes by the cells that are there" if _is_linear(model, work) else ""),
-                )
+            _check(work, wanted, model, batch)
             yield Placed(batch, first_row)
             first_row += len(batch.X)
 
@@ -191,13 +204,20 @@ def _apply(
     )
 
 
+def _check(work: Work, wanted: Wanted, model: Model, batch: Checked) -> None:
+    """Refuse missing cells where that is the policy."""
+    if work.policy == "error":
+        more = "; project goes by the cells that are there" if _is_linear(model, work) else ""
+        refuse_incomplete(batch, wanted, "--missing keep leaves such rows in, with empty cells" + more)
+
+
 def _is_linear(model: Model, work: Work) -> bool:
     return work.of_holes is not None and model.meta.get("method", "pca") == "pca"
 
 
 def _model_columns(model: Model, inputs: Inputs) -> Wanted:
     """The model's columns by name; without a header, by position when the names are not the made-up ones."""
-    present = {c.name for c in inputs.columns}
+    present = {c.name for c in inputs.own_columns}
     by_position = inputs.headerless and not present.issuperset(model.columns)
     return Wanted(model.columns, frozenset(model.meta.get("booleans", ())), by_position)
 
@@ -206,7 +226,7 @@ def _sees(model: Model, inputs: Inputs) -> str:
     """What the input holds, by its columns; the scores of ZCA are called like the rows."""
     if model.whitening == "zca":
         return "scores"
-    names = [c.name for c in inputs.columns]
+    names = [c.name for c in inputs.own_columns]
     has_scores = "PC1" in names
     if has_scores and "PC1" in model.columns:
         raise UsageError(
@@ -225,7 +245,7 @@ def _sees(model: Model, inputs: Inputs) -> str:
 
 def _score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
     """PC1, PC2, ... as far as they go; a gap, or more than the model has, is an error."""
-    names = [c.name for c in inputs.columns]
+    names = [c.name for c in inputs.own_columns]
     where = inputs.first.name
     if inputs.headerless:
         if len(names) > model.k:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -140,6 +141,7 @@ class Read(NamedTuple):
 
 def _blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> Read:
     o = job.options
+    inputs.settle(lambda one: deque(_blocks(job, one, Tally(), run).blocks, maxlen=0).clear())
     wanted = inputs.choose(job.select, o.weights, o.label, o.label_kernel)
     others = ", mean and em fit with them" if o.method == "pca" and o.weights is None else ""
     remedy = f"--missing drop leaves such rows out{others}, -x leaves a column out"

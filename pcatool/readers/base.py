@@ -26,6 +26,7 @@ class Column(NamedTuple):
     width: int = 0  # elements of a vector
     remedy: str = ""  # dressed: what reads it
     null: str = "null"  # how a cell that Arrow has as null is known to the user
+    partition: bool = False  # told by the folders of the file, one value for all its rows
 
 
 class Feature(NamedTuple):
@@ -57,7 +58,7 @@ def rows_at_once(d: int) -> int:
     For a column Arrow does as much as for some hundred cells, so wide tables take more rows, up to 32 MB of numbers.
     """
     height = block_rows(d)
-    return height * max(1, min((1 << 8) // height, (1 << 22) // (height * d)))
+    return height * max(1, min((1 << 8) // height, (1 << 22) // (height * max(d, 1))))
 
 
 def all_finite(X: Array) -> bool:

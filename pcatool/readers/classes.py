@@ -45,6 +45,14 @@ class Classes:
         X[:, -1] = self._classes([*labels, *(self._texts(column) for column in batch.kept)], len(X))
         return batch._replace(X=X, kept=(), finite=all_finite(X))
 
+    def missing(self, batch: Batch) -> NDArray[np.bool_]:
+        """Which rows lack a label; nothing is counted."""
+        d = batch.X.shape[1] - self.numbers
+        lacking = np.isnan(batch.X[:, d:]).any(axis=1)
+        for column in batch.kept:
+            lacking |= self._texts(column)[0] < 0
+        return np.asarray(lacking)
+
     def _classes(self, labels: Sequence[tuple[NDArray[np.int64], list[str]]], rows: int) -> Array:
         """Each combination of labels is a class."""
         which = np.zeros(rows, dtype=np.int64)

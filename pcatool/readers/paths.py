@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Sequence
 from glob import glob, has_magic
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ class Input(NamedTuple):
     """One input by name, not yet opened."""
 
     path: str
+    root: str = ""  # the folder below which it was found, through a folder or a glob; nothing when named itself
 
     @property
     def name(self) -> str:
@@ -36,6 +38,16 @@ class Input(NamedTuple):
         except OSError:
             return None  # opening it says why
         return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else None
+
+    @property
+    def flows(self) -> bool:
+        """Is it read as it comes, and only once: a pipe, or a device?"""
+        if self.path == STDIN:
+            return True
+        try:
+            return not stat.S_ISREG(Path(self.path).stat().st_mode)
+        except (OSError, ValueError):
+            return False  # there is none: opening it says why
 
     @property
     def format(self) -> str | None:
@@ -56,29 +68,48 @@ def resolve(paths: Sequence[str]) -> list[Input]:
     paths = [STDIN if path in STDIN_TOO else path for path in paths]
     if paths.count(STDIN) > 1:
         raise UsageError("standard input is named twice", "name it once")
-    return [Input(found) for path in paths or [STDIN] for found in _expand(path)]
+    return [found for path in paths or [STDIN] for found in _expand(path)]
 
 
-def _expand(path: str) -> list[str]:
+def _expand(path: str) -> list[Input]:
     if path == STDIN:
-        return [path]
+        return [Input(path)]
     if path == "":
         raise UsageError("an input has an empty name", "give a path, or - for standard input")
     if Path(path).is_dir():
-        files = sorted(str(p) for p in Path(path).rglob("*") if _is_data(p, Path(path)))
+        files = _files_in(path)
         if not files:
             raise FileError(f"no data files in folder {show(path)}", "files in a folder are recognised by their ending")
-        return files
+        return [Input(file, path) for file in sorted(files)]
     if not os.path.lexists(path) and has_magic(path):
-        files = sorted(p for p in glob(path, recursive=True) if Path(p).is_file())
+        files = _matching(path)
         if not files:
             raise FileError(f"no file matches {show(path)}", "check the pattern")
-        return files
-    return [path]
+        return [Input(file, _plain_part(path)) for file in sorted(files)]
+    return [Input(path)]
 
 
-def _is_data(path: Path, folder: Path) -> bool:
-    """Files of a folder that are tables: a known ending, and not hidden or marked as not data (`_SUCCESS`)."""
-    if any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
-        return False
-    return Input(path.name).format is not None and path.is_file()
+def _matching(pattern: str) -> list[str]:
+    """The files that match; where only folders do, as those of partitions, the files in them."""
+    found = glob(pattern, recursive=True)
+    return [p for p in found if Path(p).is_file()] or [file for p in found if Path(p).is_dir() for file in _files_in(p)]
+
+
+def _plain_part(pattern: str) -> str:
+    """The folders of a pattern before the first that is none by name."""
+    parts = Path(pattern).parts
+    return str(Path(*takewhile(lambda part: not has_magic(part), parts)))
+
+
+def _files_in(folder: str) -> list[str]:
+    """Files that are tables: a known ending, and not hidden or marked as not data (`_SUCCESS`)."""
+    files = []
+    for inner, folders, names in os.walk(Path(folder), onerror=_unreadable):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        known = [n for n in names if not n.startswith((".", "_")) and Input(n).format is not None]
+        files += [path for path in (os.path.join(inner, n) for n in known) if os.path.isfile(path)]  # noqa: PTH113, PTH118
+    return [path.removeprefix("./") for path in files]
+
+
+def _unreadable(error: OSError) -> None:
+    raise FileError.from_os(error.filename, "read", error)

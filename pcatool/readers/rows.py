@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.blocks import Runner, in_turn
-from pcatool.errors import BadCell, DataError, show
+from pcatool.errors import BadCell, DataError, PcatoolError, show
 from pcatool.model import Array
 from pcatool.readers.base import MEND, Batch, Part, Table
+from pcatool.readers.classes import Classes
 from pcatool.readers.nulled import null_numbers, nulled
-from pcatool.readers.rounding import Rounded, has_large
-from pcatool.readers.tables import Inputs, Wanted
+from pcatool.readers.rounding import has_large
+from pcatool.readers.tables import Inputs, Piece, Wanted
 from pcatool.readers.tally import Holes, Tally
+from pcatool.readers.whole import Read, whole_files
 
-__all__ = ["WITH_HOLES", "Checked", "checked_batches", "rows_to_fit"]
+__all__ = ["WITH_HOLES", "Checked", "checked_batches", "refuse_incomplete", "rows_to_fit"]
 
 # Fits that take rows with holes as they are.
 WITH_HOLES = ("mean", "em")
@@ -32,43 +34,94 @@ class Checked(NamedTuple):
     incomplete: NDArray[np.bool_] | None  # rows with a missing cell; None when there is none
 
 
+class Reading(NamedTuple):
+    """How pieces are read; threads do it."""
+
+    inputs: Inputs
+    wanted: Wanted
+    types: Sequence[tuple[str, Any]]
+    numbers: Mapping[float, str]
+    report: bool
+    check: Callable[[Checked], None] | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        wanted = self.wanted
+        return wanted.names if wanted.classes is None else (*wanted.features, wanted.classes.name)
+
+    def read(self, piece: Piece) -> Read:
+        if piece.part is None or piece.table is None:
+            return Read(piece.at, error=piece.error)
+        try:
+            return self._read(piece.at, piece.table, piece.part)
+        except PcatoolError as error:
+            if self.inputs.may_skip(piece.at, error):
+                return Read(piece.at, error=error)
+            raise self.inputs.named(error) from None
+
+    def _read(self, at: int, table: Table, part: Part) -> Read:
+        batch = part.batch()
+        batch = batch._replace(kept=self.inputs.as_first(batch.kept, self.types, table.name))
+        if self.numbers and not table.text:
+            batch = nulled(batch, self.numbers)
+        classes = self.wanted.classes
+        holes = _holes(batch, self.names, self.report) if classes is None else None
+        rounded = batch.rounded() if not self.inputs.told_rounding and has_large(batch.X) else None
+        if self.check is not None:
+            self.check(checked(batch, holes) if classes is None else self._labelled(batch, classes))
+        return Read(at, batch, holes, rounded)
+
+    def _labelled(self, batch: Batch, classes: Classes) -> Checked:
+        """As it will be when the classes are counted: rows are counted in order, which threads do not keep."""
+        label = np.where(classes.missing(batch), np.nan, 0.0)
+        X = np.column_stack([batch.X[:, : len(self.wanted.features)], label])
+        return Checked(X, (), batch.place, np.isnan(X).any(axis=1))
+
+
+def checked(batch: Batch, holes: Holes | None) -> Checked:
+    return Checked(batch.X, batch.kept, batch.place, None if holes is None else holes.rows)
+
+
 def checked_batches(
-    inputs: Inputs, wanted: Wanted, tally: Tally, *, eager: bool, report: bool = False, run: Runner = in_turn
+    inputs: Inputs,
+    wanted: Wanted,
+    tally: Tally,
+    *,
+    eager: bool,
+    report: bool = False,
+    check: Callable[[Checked], None] | None = None,
+    run: Runner = in_turn,
 ) -> Iterator[Checked]:
     """All rows of all inputs, in order. An infinite cell is refused; missing ones are counted and marked.
 
     Cutting the inputs into parts is done here, parsing them wherever `run` does it. With a `report`, the tally tells
-    how missing cells are spelled, and which are missing together.
+    how missing cells are spelled, and which are missing together. What `check` refuses makes an input bad where an
+    input counts only as a whole; elsewhere it is up to the caller.
     """
-    types = inputs.kept_types(wanted.kept)
-    names = wanted.names if wanted.classes is None else (*wanted.features, wanted.classes.name)
+    types, check = inputs.kept_types(wanted.kept), check if inputs.by_file else None
+    reading = Reading(inputs, wanted, types, null_numbers(inputs.nulls), report, check)
 
-    numbers = null_numbers(inputs.nulls)
+    def read(of: Inputs) -> Iterator[Read]:
+        return run(
+            reading._replace(inputs=of).read, of.pieces(wanted, eager=eager, run=run), ready=of.ready if eager else None
+        )
 
-    def parts() -> Iterator[tuple[Table, Part]]:
-        for table, features, kept in inputs.tables(wanted):
-            yield from ((table, part) for part in table.parts(features, kept, eager=eager, run=run))
-
-    def parsed(of: tuple[Table, Part]) -> tuple[Batch, Holes | None, Rounded | None]:
-        table, part = of
-        batch = part.batch()
-        batch = batch._replace(kept=inputs.as_first(batch.kept, types, table.name))
-        if numbers and not table.text:
-            batch = nulled(batch, numbers)
-        holes = _holes(batch, names, report) if wanted.classes is None else None
-        return batch, holes, batch.rounded() if not inputs.told_rounding and has_large(batch.X) else None
-
-    for batch, holes, rounded in run(parsed, parts(), ready=inputs.ready if eager else None):
+    for found in whole_files(read, inputs) if inputs.skips else read(inputs):
+        batch, holes = found.batch, found.holes
+        assert batch is not None
         tally.rows += len(batch.X)
-        if rounded is not None:
-            inputs.tell_rounding(batch.place(rounded.row), wanted.names[rounded.feature], rounded.written)
+        inputs.at_rows(len(batch.X))
+        if found.rounded is not None:
+            place = batch.place(found.rounded.row)
+            inputs.tell_rounding(place, wanted.names[found.rounded.feature], found.rounded.written)
         if wanted.classes is not None:
             batch = wanted.classes.added(batch)
-            holes = _holes(batch, names, report)
+            holes = _holes(batch, reading.names, report)
         if holes is not None:
             tally.features = len(wanted.features)
-            tally.count(batch, holes, names)
-        yield Checked(batch.X, batch.kept, batch.place, None if holes is None else holes.rows)
+            tally.count(batch, holes, reading.names)
+        yield checked(batch, holes)
+    inputs.finish()
 
 
 def _holes(batch: Batch, names: Sequence[str], report: bool) -> Holes | None:
@@ -88,7 +141,15 @@ def rows_to_fit(
 
     With weights in the last column, rows of weight 0 stand for nothing and are left out.
     """
-    for batch in checked_batches(inputs, wanted, tally, eager=False, report=policy != "error", run=run):
+
+    def check(batch: Checked) -> None:
+        if policy == "error":
+            refuse_incomplete(batch, wanted, remedy)
+        if weighted:
+            _check_weights(batch, wanted.names[-1], missing=policy in WITH_HOLES or batch.incomplete is None)
+
+    report = policy != "error"
+    for batch in checked_batches(inputs, wanted, tally, eager=False, report=report, check=check, run=run):
         if policy == "error" and tally.incomplete:
             continue
         dropped = None if policy in WITH_HOLES else batch.incomplete
@@ -98,6 +159,15 @@ def rows_to_fit(
         yield X[X[:, -1] > 0] if weighted and not np.all(X[:, -1] > 0) else X
     if policy == "error" and tally.incomplete:
         raise tally.error(remedy)
+
+
+def refuse_incomplete(batch: Checked, wanted: Wanted, remedy: str) -> None:
+    """Name the first missing cell."""
+    if batch.incomplete is not None and batch.incomplete.any():
+        row = int(batch.incomplete.argmax())
+        column = int(np.isnan(batch.X[row]).argmax())
+        name = wanted.classes.name if wanted.classes and column >= len(wanted.features) else wanted.names[column]
+        raise DataError(f"{batch.place(row)}: missing cell in column {show(name)}", remedy)
 
 
 def _check_weights(batch: Checked, name: str, *, missing: bool) -> None:

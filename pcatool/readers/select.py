@@ -23,6 +23,7 @@ def choose_features(
     chosen = find_elements(options.columns, columns, where) if named else [(i, None) for i in range(len(columns))]
     excluded = set(find_elements(options.exclude, columns, where))
     chosen = [(i, element) for i, element in chosen if (i, None) not in excluded and i not in without]
+    chosen = _without_partitions(chosen, columns, options.columns, notices)
     _check_doubles(dict.fromkeys(i for i, _ in chosen), columns, where)
     features = {
         (f.column, f.element): f
@@ -39,6 +40,20 @@ def choose_features(
     if doubled:
         raise DataError(f"{where}: two features are called {show(doubled[0])}", "leave one out with -x")
     return tuple(features.values())
+
+
+def _without_partitions(
+    chosen: Sequence[tuple[int, int | None]], columns: Sequence[Column], terms: Sequence[str], notices: Notices
+) -> list[tuple[int, int | None]]:
+    """What folders tell is a feature only by its full name, so that moving a file into one changes no model."""
+    named = {term.strip() for text in terms for term in (text, *text.split(","))}
+    for i, _ in chosen:
+        column = columns[i]
+        if column.partition and not terms:
+            first = f"first value {show(column.example)}" if column.example else "no value in it"
+            hint = "; name it with -c to use it" if column.kind == "number" else ""
+            notices.note(f"left out partition column {show(column.name)} ({first}{hint})")
+    return [(i, element) for i, element in chosen if not columns[i].partition or columns[i].name in named]
 
 
 def _features(

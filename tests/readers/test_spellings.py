@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from pcatool.blocks import in_turn
 from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import NULLS, SelectOptions, TableOptions
@@ -32,13 +33,14 @@ def counted(data: Any, columns: Sequence[str] = (), labels: Sequence[str] = (), 
     inputs = Inputs([str(data)] if isinstance(data, Path) else data, TableOptions(**options), Notices())
     wanted = inputs.choose(SelectOptions(tuple(columns)), labels=labels)
     total: Counter[str] = Counter()
-    for table, features, kept in inputs.tables(wanted):
-        for batch in (part.batch() for part in table.parts(features, kept)):
-            added = batch if wanted.classes is None else wanted.classes.added(batch)
-            assert dict(added.spellings()) == dict(batch.spellings())
-            assert sum(added.spellings().values()) == np.isnan(batch.X).sum()
-            assert all(added.spellings().values())
-            total.update(batch.spellings())
+    for piece in inputs.pieces(wanted, eager=False, run=in_turn):
+        assert piece.part is not None
+        batch = piece.part.batch()
+        added = batch if wanted.classes is None else wanted.classes.added(batch)
+        assert dict(added.spellings()) == dict(batch.spellings())
+        assert sum(added.spellings().values()) == np.isnan(batch.X).sum()
+        assert all(added.spellings().values())
+        total.update(batch.spellings())
     return dict(total)
 
 
@@ -234,12 +236,12 @@ def test_counting_does_not_bring_in_pandas(tmp_path: Path) -> None:
     ]
     program = (
         "import sys\nfrom pcatool.readers.tables import Inputs\nfrom pcatool.options import *\n"
-        "from pcatool.notices import Notices\n"
+        "from pcatool.blocks import in_turn\nfrom pcatool.notices import Notices\n"
         "for path in sys.argv[1:]:\n"
         "    inputs = Inputs([path], TableOptions(), Notices())\n"
         "    wanted = inputs.choose(SelectOptions())\n"
-        "    for table, features, kept in inputs.tables(wanted):\n"
-        "        assert all([part.batch().spellings() for part in table.parts(features, kept)])\n"
+        "    for piece in inputs.pieces(wanted, eager=False, run=in_turn):\n"
+        "        assert piece.part.batch().spellings()\n"
         "sys.exit('pandas' in sys.modules)"
     )
     done = subprocess.run(

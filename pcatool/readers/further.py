@@ -1,0 +1,54 @@
+"""Columns of numbers that later inputs have and the first does not: they are left out, which must not go unsaid."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Collection, Sequence
+
+from pcatool.errors import listed
+from pcatool.readers.base import Table
+
+__all__ = ["Further"]
+
+
+class Further:
+    """What the inputs after the first have more of."""
+
+    def __init__(self, first: Table, excluded: Sequence[str]) -> None:
+        self._first = first.name
+        self._known = {column.name for column in first.columns}
+        self._excluded = {term.strip() for text in excluded for term in (text, *text.split(","))}
+        self._no_numbers = {column.name for column in first.profile() if column.kind in ("text", "boolean")}
+        self._looked = False
+        self._found: dict[int, tuple[str, list[str]]] = {}  # by the number of the input
+
+    def look(self, at: int, table: Table) -> None:
+        names = [c.name for c in table.columns if not c.partition and c.name.strip() and self._is_new(c.name)]
+        if not self._looked:  # what is no number in the first should be none in the second: all would cost time
+            names += [c.name for c in table.columns if c.name in self._no_numbers]
+        self._looked = True
+        if names and (numbers := _numbers(table, names)):
+            self._found[at] = (table.name, numbers)
+
+    def _is_new(self, name: str) -> bool:
+        return name not in self._known and not any(fnmatch.fnmatchcase(name, term) for term in self._excluded)
+
+    def warning(self, without: Collection[int]) -> str | None:
+        """What to say when all was read, of the inputs that were not left out."""
+        found = [more for at, more in self._found.items() if at not in without]
+        if not found:
+            return None
+        name, columns = found[0]
+        noun = "a column" if len(columns) == 1 else "columns"
+        others = f", and so have {len(found) - 1} more files" if len(found) > 2 else ""
+        others = ", and so has one more file" if len(found) == 2 else others
+        return (
+            f"{name} has {noun} of numbers that {self._first} does not have, or not as numbers, left out: "
+            f"{listed(columns)}{others}; "
+            "name the columns with -c, or give that file first"
+        )
+
+
+def _numbers(table: Table, names: Sequence[str]) -> list[str]:
+    kinds = {column.name: column.kind for column in table.profile()}
+    return [name for name in names if kinds[name] in ("number", "vector", "dressed")]

@@ -1,0 +1,198 @@
+"""Columns that the folders of a file tell, `year=2024/region=eu/part.parquet`: one value for all its rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from pcatool.blocks import Runner, empty_block, in_turn
+from pcatool.readers.arrow import NULL, text_array
+from pcatool.readers.arrow_csv import TEXT
+from pcatool.readers.base import Batch, Column, Feature, Part, Table
+from pcatool.readers.dialect import Dialect
+from pcatool.readers.rounding import Rounded
+
+__all__ = ["MISSING", "Partitions", "partitions_of"]
+
+# How the name of a folder says that the value is missing.
+MISSING = "__HIVE_DEFAULT_PARTITION__"
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}", re.ASCII)
+
+
+def partitions_of(path: str) -> dict[str, str | None]:
+    """The values that the folders of a path name; of two by one name the inner one counts."""
+    if "=" not in path:
+        return {}
+    found: dict[str, str | None] = {}
+    for part in path.split("?")[0].split("/")[:-1] if "://" in path else path.split("/")[:-1]:
+        name, equals, value = part.partition("=")
+        if equals and name:
+            found[_decoded(name)] = None if value == MISSING else _decoded(value)
+    return found
+
+
+def _decoded(text: str) -> str:
+    if "%" not in text:
+        return text
+    from urllib.parse import unquote
+
+    return unquote(text)
+
+
+class Kind(NamedTuple):
+    """What the values of one partition column are, over all inputs."""
+
+    column: Column
+    type: pa.DataType
+
+
+class Partitions:
+    """The partition columns of all inputs of a run."""
+
+    def __init__(self, paths: Iterable[str], dialect: Dialect) -> None:
+        self._dialect = dialect
+        values: dict[str, dict[str | None, None]] = {}
+        for folder in dict.fromkeys(path.rpartition("/")[0] for path in paths):
+            for name, value in partitions_of(f"{folder}/").items():
+                values.setdefault(name, {})[value] = None
+        self._kinds = {name: self._kind(name, [v for v in found if v is not None]) for name, found in values.items()}
+
+    def _kind(self, name: str, values: Sequence[str]) -> Kind:
+        filled = [value for value in values if not self._dialect.is_missing(value)]
+        numbers = all(self._dialect.number(value) is not None for value in filled)
+        kind = "empty" if not filled else "number" if numbers else "text"
+        whole = bool(values) and all(WHOLE.fullmatch(value) for value in values)
+        column = Column(name, kind, filled[0] if filled else "", null=MISSING, partition=True)
+        return Kind(column, pa.int64() if whole else TEXT)
+
+    def of(self, table: Table, path: str) -> Table:
+        """The table with the columns that its path tells; its own of the same name are the ones that count."""
+        own = {column.name for column in table.columns}
+        told = {name: value for name, value in partitions_of(path).items() if name not in own}
+        if not told:
+            return table
+        constants = [Constant(self._kinds[name], value, self._number(value)) for name, value in told.items()]
+        return PartitionedTable(table, constants)
+
+    def _number(self, value: str | None) -> float:
+        number = None if value is None or self._dialect.is_missing(value) else self._dialect.number(value)
+        return float(NULL) if number is None else number
+
+
+class Constant(NamedTuple):
+    """One value for all rows."""
+
+    kind: Kind
+    value: str | None
+    number: float
+
+    def array(self, rows: int) -> pa.Array:
+        """The value as it is passed through."""
+        if self.value is None:
+            return pa.nulls(rows, self.kind.type)
+        one = text_array([self.value]).cast(self.kind.type)
+        return one.take(pa.Array.from_buffers(pa.int64(), rows, [None, pa.py_buffer(np.zeros(rows, np.int64))]))
+
+
+class PartitionedTable:
+    """A table and, behind its own columns, those that its path tells."""
+
+    def __init__(self, table: Table, constants: Sequence[Constant]) -> None:
+        self.name = table.name
+        self.nameless = table.nameless
+        self.text = table.text
+        self._table = table
+        self._own = len(table.columns)
+        self._constants = constants
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self._table.columns, *(constant.kind.column for constant in self._constants))
+
+    def profile(self) -> tuple[Column, ...]:
+        return (*self._table.profile(), *(constant.kind.column for constant in self._constants))
+
+    def expected_rows(self) -> int | None:
+        return self._table.expected_rows()
+
+    def kept_type(self, column: int) -> Any:
+        return self._table.kept_type(column) if column < self._own else self._constants[column - self._own].kind.type
+
+    def ready(self) -> bool:
+        return self._table.ready()
+
+    def ended(self) -> bool:
+        return self._table.ended()
+
+    def parts(
+        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
+    ) -> Iterator[Part]:
+        own = [feature for feature in features if feature.column < self._own]
+        inner = [column for column in kept if column < self._own]
+        if len(own) == len(features) and len(inner) == len(kept):
+            yield from self._table.parts(features, kept, eager=eager, run=run)
+            return
+        # Where nothing of the file itself is wanted, a column of it is read all the same: it tells how many rows.
+        taken = inner if own or inner or not self._own else [0]
+        added = Added(tuple(features), tuple(kept), self._own, self._constants)
+        for part in self._table.parts(own, taken, eager=eager, run=run):
+            yield PartitionedPart(part, added)
+
+
+class Added(NamedTuple):
+    """What was asked for of a table, and the columns of it that are constant."""
+
+    features: tuple[Feature, ...]
+    kept: tuple[int, ...]
+    own: int
+    constants: Sequence[Constant]
+
+    def of(self, column: int) -> Constant:
+        return self.constants[column - self.own]
+
+    @property
+    def places(self) -> list[int]:
+        """Where the features of the file itself stand among all."""
+        return [j for j, feature in enumerate(self.features) if feature.column < self.own]
+
+
+class PartitionedPart(NamedTuple):
+    """Some rows, and what is added to them."""
+
+    part: Part
+    added: Added
+
+    def batch(self) -> Batch:
+        added, inner = self.added, self.part.batch()
+        rows, finite, spelled = len(inner.X), inner.finite, dict[str, int]()
+        X = empty_block(rows, len(added.features))
+        X[:, added.places] = inner.X
+        for j, feature in enumerate(added.features):
+            if feature.column >= added.own:
+                constant = added.of(feature.column)
+                X[:, j] = constant.number
+                if not np.isfinite(constant.number):
+                    finite = False
+                    name = MISSING if constant.value is None else constant.value
+                    spelled[name] = spelled.get(name, 0) + rows
+        own = iter(inner.kept)
+        kept = [next(own) if column < added.own else added.of(column).array(rows) for column in added.kept]
+        rounded = partial(_placed, inner, added.places)
+        return Batch(X, kept, inner.place, finite, partial(_with, inner, spelled), rounded)
+
+
+def _placed(inner: Batch, places: Sequence[int]) -> Rounded | None:
+    found = inner.rounded()
+    return None if found is None else found._replace(feature=places[found.feature])
+
+
+def _with(inner: Batch, more: Mapping[str, int]) -> dict[str, int]:
+    spelled = dict(inner.spellings())
+    for text, count in more.items():
+        spelled[text] = spelled.get(text, 0) + count
+    return spelled
