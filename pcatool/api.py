@@ -25,6 +25,7 @@ from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, EngineOptions, FitOptions, OutputOptions, SelectOptions, TableOptions
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import fit as fitting
+from pcatool.pipeline import folder
 from pcatool.pipeline import report as reporting
 from pcatool.readers.tally import Tally
 
@@ -69,11 +70,18 @@ def fit(data: Any, **settings: Any) -> Model:
 
 
 def transform(model: Model | str | Path, data: Any, *, output: str | Path | None = None, **settings: Any) -> Any:
-    """Scores of the rows of `data`: as an array or a DataFrame, or written to the file `output`."""
+    """Scores of the rows of `data`: as an array or a DataFrame, or written to the file `output`.
+
+    Where `output` is a folder, or ends with /, each of the files that `data` names gets an output of its own there.
+    """
     kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
     table, apply, engine, out = _records(settings, *kinds, output=output)
-    results = applying.transform(_model(model), _data(data), table, apply, engine, Warnings())
-    return _deliver(results, data, out)
+    fitted = _model(model)
+
+    def make(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
+        return applying.transform(fitted, data, table, apply, engine, notices)
+
+    return _deliver(make, data, table, out, model)
 
 
 def reconstruct(
@@ -96,8 +104,12 @@ def reconstruct(
     kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
     table, apply, engine, out = _records(settings, *kinds, output=output)
     back = applying.Back(source, preimage, fill)
-    results = applying.reconstruct(_model(model), _data(data), table, apply, engine, Warnings(), back)
-    return _deliver(results, data, out)
+    fitted = _model(model)
+
+    def make(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
+        return applying.reconstruct(fitted, data, table, apply, engine, notices, back)
+
+    return _deliver(make, data, table, out, model)
 
 
 def explain_variance(model: Any, *, threshold: float | None = None, **settings: Any) -> Any:
@@ -252,8 +264,17 @@ def _data(data: Any) -> Any:
     return data
 
 
-def _deliver(results: applying.Results, data: Any, output: OutputOptions) -> Any:
-    """Written to a file, or gathered in the form the data came in."""
+def _deliver(
+    make: folder.Make, data: Any, table: TableOptions, output: OutputOptions, model: Model | str | Path
+) -> Any:
+    """Written to a file or a folder, or gathered in the form the data came in."""
+    if folder.goes_to_folder(output):
+        if not _is_path(data):
+            raise UsageError("a folder gets an output for each file, and the data are none", "name a file as output")
+        path = None if isinstance(model, Model) else str(model)
+        folder.write_each(make, _data(data), table, output, path, Warnings())
+        return None
+    results = make(_data(data), table, Warnings())
     if output.output is not None:
         applying.write(results, output, None)
         return None

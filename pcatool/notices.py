@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["Notices"]
+__all__ = ["Notices", "Within"]
 
 
 class Notices:
@@ -62,3 +62,19 @@ class Silent(Notices):
 
     def all_read(self, files: int, skipped: Sequence[tuple[str, str]]) -> None:
         self._outer.all_read(0, ())
+
+
+class Within(Silent):
+    """For one of many runs within a run: what it has to say is said, how far it is is told by the number of rows."""
+
+    def note(self, text: str) -> None:
+        self._outer.note(text)
+
+    def warn(self, text: str, items: Sequence[str] = ()) -> None:
+        self._outer.warn(text, items)
+
+    def at_file(self, number: int, of: int) -> None:
+        """It is the outer run that counts them."""
+
+    def all_read(self, files: int, skipped: Sequence[tuple[str, str]]) -> None:
+        """As above."""

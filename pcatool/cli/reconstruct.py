@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pcatool.cli.applied import deliver
 from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import Inputs, ModelPath, lacks_input, model_of, refuse_binary
 from pcatool.errors import UsageError, show
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions
+
+if TYPE_CHECKING:
+    from pcatool.notices import Notices
+    from pcatool.pipeline import apply as applying
 
 NAME = "reconstruct"
 USAGE = "MODEL [INPUT...] [-o OUT] [OPTIONS]"
@@ -65,13 +70,13 @@ def run(
     if output.output_format == "parquet":
         refuse_binary(output.output, "Parquet")
     from pcatool.pipeline import apply as applying
-    from pcatool.render.summary import apply_facts, apply_lines
 
-    speaker = Speaker(general)
     fitted = model_of(model, inputs)
     back = applying.Back(source, preimage, fill)
-    results = applying.reconstruct(fitted, inputs or [], table, apply, engine, speaker, back)
-    applying.write(results, output, model)
-    facts = apply_facts(NAME, results.model, results.tally, results.errors.mean, output.output)
-    speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))
-    return 0
+
+    def results(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
+        return applying.reconstruct(fitted, data, table, apply, engine, notices, back)
+
+    return deliver(
+        NAME, fitted.truncated(apply.components), results, inputs or [], table, output, model, Speaker(general)
+    )

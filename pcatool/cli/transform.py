@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from pcatool.cli.applied import deliver
 from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import Inputs, ModelPath, lacks_input, model_of, refuse_binary
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions
+
+if TYPE_CHECKING:
+    from pcatool.notices import Notices
+    from pcatool.pipeline import apply as applying
 
 NAME = "transform"
 USAGE = "MODEL [INPUT...] [-o OUT] [OPTIONS]"
@@ -36,11 +43,12 @@ def run(
     if output.output_format == "parquet":
         refuse_binary(output.output, "Parquet")
     from pcatool.pipeline import apply as applying
-    from pcatool.render.summary import apply_facts, apply_lines
 
-    speaker = Speaker(general)
-    results = applying.transform(model_of(model, inputs), inputs or [], table, apply, engine, speaker)
-    applying.write(results, output, model)
-    facts = apply_facts(NAME, results.model, results.tally, results.errors.mean, output.output)
-    speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))
-    return 0
+    fitted = model_of(model, inputs)
+
+    def results(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
+        return applying.transform(fitted, data, table, apply, engine, notices)
+
+    return deliver(
+        NAME, fitted.truncated(apply.components), results, inputs or [], table, output, model, Speaker(general)
+    )

@@ -86,8 +86,9 @@ class OutputOptions:
         "-o",
         "--output",
         group="output",
-        metavar="FILE",
-        help="Write here, replacing the file in one step; - is standard output.",
+        metavar="FILE|DIR/",
+        help="Write here, replacing the file in one step; - is standard output. A folder, or a name that ends with "
+        "/, gets one output for each input, under the same name.",
     )
     output_format: str | None = option(
         None,
@@ -109,6 +110,12 @@ class OutputOptions:
         shown_default="the shortest that reads back the same",
     )
     no_clobber: bool = option(False, "--no-clobber", group="output", help="Refuse to replace a file that exists.")
+    resume: bool = option(
+        False,
+        "--resume",
+        group="output",
+        help="With -o DIR/: pass over the inputs whose output is there, not older than the input and the model.",
+    )
 
     def __post_init__(self) -> None:
         if self.output_format is not None:

@@ -83,6 +83,10 @@ class ErrorSum:
         self.rows += len(errors)
         self.total += float(errors.sum())
 
+    def join(self, other: ErrorSum) -> None:
+        self.rows += other.rows
+        self.total += other.total
+
     @property
     def mean(self) -> float | None:
         return self.total / self.rows if self.rows else None

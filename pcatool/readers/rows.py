@@ -167,7 +167,9 @@ def refuse_incomplete(batch: Checked, wanted: Wanted, remedy: str) -> None:
         row = int(batch.incomplete.argmax())
         column = int(np.isnan(batch.X[row]).argmax())
         name = wanted.classes.name if wanted.classes and column >= len(wanted.features) else wanted.names[column]
-        raise DataError(f"{batch.place(row)}: missing cell in column {show(name)}", remedy)
+        error = DataError(f"{batch.place(row)}: missing cell in column {show(name)}", remedy)
+        error.of_input = True
+        raise error
 
 
 def _check_weights(batch: Checked, name: str, *, missing: bool) -> None:

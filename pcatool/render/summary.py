@@ -22,6 +22,8 @@ __all__ = [
     "apply_lines",
     "fit_facts",
     "fit_lines",
+    "folder_facts",
+    "folder_lines",
     "how_fitted",
     "is_usual",
     "model_facts",
@@ -246,6 +248,24 @@ def apply_lines(facts: Mapping[str, Any]) -> list[str]:
     if "mean_squared_error" in facts:
         lines.append(f"mean squared error {facts['mean_squared_error']!r} in the units of the fit")
     return lines
+
+
+def folder_facts(
+    written: Sequence[tuple[str, str, int]], skipped: Sequence[tuple[str, str]], resumed: int
+) -> dict[str, Any]:
+    """Which input went where, which were left out, and how many were done before."""
+    return {
+        "files_read": len(written),
+        "files_written": len(written),
+        "files_resumed": resumed,
+        "outputs": [{"file": file, "output": output, "rows": rows} for file, output, rows in written],
+        "skipped": [{"file": file, "reason": reason} for file, reason in skipped],
+    }
+
+
+def folder_lines(facts: Mapping[str, Any]) -> list[str]:
+    resumed = f", {facts['files_resumed']} were done already" if facts["files_resumed"] else ""
+    return [f"{counted(facts['files_written'], 'file')} written to {facts['output']}{resumed}"]
 
 
 def report_lines(model: Model) -> list[str]:

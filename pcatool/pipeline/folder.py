@@ -1,0 +1,227 @@
+"""One output for each of many inputs, in a folder: each is there whole or not at all, and a rerun can go on."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pcatool.errors import FileError, PcatoolError, UsageError, show
+from pcatool.notices import Notices, Within
+from pcatool.options import OutputOptions, TableOptions
+from pcatool.pipeline.apply import ErrorSum, Results, write
+from pcatool.pipeline.naming import name_below, renamed
+from pcatool.readers.paths import STDIN, Input
+from pcatool.readers.skipping import Skip, is_bad_file, none_left, reasons
+from pcatool.readers.tables import Found
+from pcatool.readers.tally import Tally
+from pcatool.writers.base import format_name
+from pcatool.writers.target import exists
+
+__all__ = ["Outputs", "Task", "goes_to_folder", "write_each"]
+
+# The results of one input, given how it is read and where to say what there is to say.
+Make = Callable[[Any, TableOptions, Notices], Results]
+
+
+class Task(NamedTuple):
+    """An input, and where its results go."""
+
+    input: Input
+    output: str
+
+    @property
+    def there(self) -> os.stat_result | None:
+        """The output, if there is one."""
+        try:
+            return Path(self.output).stat()
+        except OSError:
+            return None
+
+
+@dataclass
+class Outputs:
+    """What came of all inputs."""
+
+    tally: Tally = field(default_factory=Tally)
+    errors: ErrorSum = field(default_factory=ErrorSum)
+    written: list[tuple[str, str, int]] = field(default_factory=list)  # input, output, rows
+    resumed: int = 0  # inputs that were passed over, being done
+    skipped: list[Skip] = field(default_factory=list)
+
+    def add(self, task: Task, results: Results) -> None:
+        self.written.append((task.input.path, task.output, results.tally.rows))
+        self.tally.rows += results.tally.rows
+        self.tally.incomplete += results.tally.incomplete
+        self.tally.left_empty += results.tally.left_empty
+        self.errors.join(results.errors)
+
+
+def goes_to_folder(output: OutputOptions) -> bool:
+    """Is the output a folder, by its name or because there is one?"""
+    name = output.output
+    into = name is not None and name != "-" and (name.endswith("/") or Path(name).is_dir())
+    if output.resume and not into:
+        raise UsageError("--resume goes on with the outputs in a folder", "name it with -o, as in -o scores/")
+    return into
+
+
+def write_each(
+    make: Make, paths: Sequence[str], table: TableOptions, output: OutputOptions, model: str | None, notices: Notices
+) -> Outputs:
+    """Results of every input, each in its own file; what can be refused is refused before the first is written."""
+    found = Found.of(paths, table)
+    tasks = _tasks(found.inputs, output)
+    _refuse_inputs(tasks, model)
+    outputs = Outputs()
+    todo = [task for task in tasks if not _is_done(task, model)] if output.resume else tasks
+    if output.no_clobber:
+        for task in todo:
+            if task.there is not None:
+                raise exists(task.output)
+    outputs.resumed = len(tasks) - len(todo)
+    if outputs.resumed:
+        notices.note(f"{outputs.resumed} of {len(tasks)} files were done already")
+    each = _Each(make, found, replace(table, skip_bad=False), output, model, Within(notices))
+    for number, task in enumerate(todo, 1):
+        notices.at_file(number, len(todo))
+        try:
+            outputs.add(task, each.run(task))
+        except PcatoolError as error:
+            if not (error.of_input and is_bad_file(error)):
+                raise
+            if not table.skip_bad:
+                if len(tasks) > 1:
+                    error.add_remedy("--skip-bad leaves such files out")
+                raise
+            outputs.skipped.append(Skip(task.input.name, error.message))
+    notices.all_read(len(outputs.written), outputs.skipped)
+    if len(outputs.skipped) == len(tasks):
+        raise none_left(outputs.skipped)
+    if outputs.skipped:
+        notices.warn(f"left out {len(outputs.skipped)} of {len(tasks)} files:", reasons(outputs.skipped))
+    return outputs
+
+
+class _Each(NamedTuple):
+    """How one input after the other is seen to."""
+
+    make: Make
+    found: Found
+    table: TableOptions
+    output: OutputOptions
+    model: str | None
+    notices: Notices
+
+    def run(self, task: Task) -> Results:
+        try:
+            results = self.make(self.found.some([task.input]), self.table, self.notices)
+        except PcatoolError as error:  # nothing was written yet, so that it came of reading
+            error.of_input = True
+            raise
+        try:
+            _make_folders(task.output)
+            write(results, replace(self.output, output=task.output), self.model)
+        finally:
+            results.inputs.close()
+        return results
+
+
+def _make_folders(output: str) -> None:
+    if "://" in output:
+        return  # an object store has names only
+    folder = Path(output).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError.from_os(folder, "make the folder", error) from None
+
+
+def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[Task]:
+    """What goes where. Results of an earlier run, found in a folder or by a glob that holds theirs, are no inputs."""
+    folder = str(output.output).rstrip("/") or "/"
+    if any(item.path == STDIN for item in inputs):
+        raise UsageError(
+            f"standard input has no name for a file in {show(output.output)}", "name files, or a file with -o"
+        )
+    results = _Results(folder)
+    tasks = [
+        Task(item, f"{folder.removesuffix('/')}/{renamed(name_below(item), output.output_format)}")
+        for item in inputs
+        if item not in results
+    ]
+    if not tasks:
+        raise FileError(f"all inputs lie in {show(output.output)}, where their results would go", "name another folder")
+    taken: dict[str, str] = {}
+    for task in tasks:
+        format_name(replace(output, output=task.output))
+        if task.output in taken:
+            raise UsageError(
+                f"the results of {show(taken[task.output])} and {show(task.input.path)} would both be "
+                f"{show(task.output)}",
+                "give a folder or a glob above both, or take them one by one",
+            )
+        taken[task.output] = task.input.path
+    return tasks
+
+
+class _Results:
+    """What lies in the output's folder, where that is within the one that was searched."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = None if "://" in folder else Path(os.path.realpath(folder))
+
+    def __contains__(self, item: Input) -> bool:
+        if not item.root or self._folder is None or "://" in item.path:
+            return False
+        if not _within(self._folder, os.path.realpath(item.root)):
+            return False
+        return Path(os.path.realpath(item.path)).is_relative_to(self._folder)
+
+
+@cache
+def _within(inner: Path, outer: str) -> bool:
+    return inner != Path(outer) and inner.is_relative_to(outer)
+
+
+def _refuse_inputs(tasks: Sequence[Task], model: str | None) -> None:
+    """No output may be one of the inputs, or the model, under whatever name."""
+    used: dict[tuple[int, int] | str, str] = {}
+    for name in [*(task.input.path for task in tasks), *([model] if model else [])]:
+        for key in _keys(name):
+            used[key] = name
+    for task in tasks:
+        for key in _keys(task.output):
+            if key in used:
+                raise UsageError(
+                    f"the output {show(task.output)} is the same file as the input {show(used[key])}",
+                    "write to another folder",
+                )
+
+
+def _keys(name: str) -> list[tuple[int, int] | str]:
+    """What a file is known by."""
+    if "://" in name:
+        return [name]
+    try:
+        there = Path(name).stat()
+    except (OSError, ValueError):
+        return []
+    return [(there.st_dev, there.st_ino)] if stat.S_ISREG(there.st_mode) else []
+
+
+def _is_done(task: Task, model: str | None) -> bool:
+    """Is the output there, and not older than what it was made from?"""
+    if model is None or model == "-":
+        raise UsageError("--resume compares times, and a model from a pipe or from memory has none", "name its file")
+    there = task.there
+    if there is None or not stat.S_ISREG(there.st_mode):
+        return False
+    try:
+        return there.st_mtime_ns >= max(Path(name).stat().st_mtime_ns for name in (task.input.path, model))
+    except OSError:  # reading it says why
+        return False

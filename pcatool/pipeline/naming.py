@@ -1,0 +1,35 @@
+"""What the outputs in a folder are called: as their inputs are, below the folder that those were found in."""
+
+from __future__ import annotations
+
+import os
+from itertools import takewhile
+
+from pcatool.readers.partitions import partitions_of
+from pcatool.readers.paths import COMPRESSED, Input
+from pcatool.registry import READERS, WRITERS
+
+__all__ = ["name_below", "renamed"]
+
+# The ending under which a compression is written, where it has two.
+WRITTEN = {".zstd": ".zst"}
+
+
+def name_below(item: Input) -> str:
+    """The name relative to where the input was found, or its last alone; folders of partitions above stay, too."""
+    inner = os.path.relpath(item.path, item.root) if item.root else item.path.rpartition("/")[2]
+    folders = (os.path.normpath(item.root) if item.root else item.path.rpartition("/")[0]).split("/")
+    kept = [*reversed(list(takewhile(lambda folder: partitions_of(f"{folder}/"), reversed(folders)))), inner]
+    return "/".join(kept)
+
+
+def renamed(name: str, form: str | None) -> str:
+    """The name with the ending of an output format; without one it says what it said, compression included."""
+    packed = next((name[-len(ending) :] for ending in COMPRESSED if name.lower().endswith(ending)), "")
+    stem = name.removesuffix(packed)
+    written = WRITTEN.get(packed.lower(), packed)
+    if form is None or WRITERS.by_suffix(stem) == form:
+        return stem + written
+    known = (ending for table in (READERS, WRITERS) for entry in table.entries.values() for ending in entry.suffixes)
+    ending = next((stem[-len(e) :] for e in known if stem.lower().endswith(e)), "")
+    return stem.removesuffix(ending) + WRITERS[form].suffixes[0] + ("" if form == "parquet" else written)
