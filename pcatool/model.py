@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.centring import center_rows, row_means
 from pcatool.settings import Sizes, check_settings
 from pcatool.variance import VarianceTable
+
+if TYPE_CHECKING:
+    from pcatool.linalg.statistic import Statistic
 
 __all__ = ["FORMAT_VERSION", "NEAR_EQUAL", "Array", "Model", "check_orthonormal"]
 
@@ -63,6 +66,7 @@ class Model:
     meta: Mapping[str, Any] = field(default_factory=dict)
     variances: Array | None = None  # (d,) of the columns as read, about their mean; files of format 1 have none
     column_means: Array | None = None  # (d,) what stood in for missing cells, where the mean was not subtracted
+    statistic: Statistic | None = None  # the sums over rows, so that more can be added later
 
     def __post_init__(self) -> None:
         for name in ("mean", "std", "basis", "eigenvalues", *OPTIONAL, *self.MORE):
@@ -116,6 +120,17 @@ class Model:
         self._check_basis()
         self._check_settings()
         self._check_places()
+        self._check_statistic()
+
+    def _check_statistic(self) -> None:
+        if self.statistic is None:
+            return
+        if self.variances is None:
+            raise ModelError("sums over rows without the variances of columns")
+        centre = self.statistic.centre
+        divisor = centre.divisor(self.ddof, reliability=self.meta.get("weights_kind") == "reliability")
+        about_zero = not self.centered or self.meta.get("method") == "supervised"
+        self.statistic.check(centre.mean if about_zero else self.mean, self.variances, divisor)
 
     def _check_basis(self) -> None:
         if self.meta.get("method") == "kernel" or "kernel" in self.meta:

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.lib import format as npy
 
 from pcatool.errors import ModelError, show
+from pcatool.linalg.statistic import KINDS as SUMS
+from pcatool.linalg.statistic import Statistic
 from pcatool.model import FORMAT_VERSION, OPTIONAL, Model
 from pcatool.readers.source import ZIP, Input, read_file
 from pcatool.settings import check_json
@@ -57,6 +59,7 @@ def dumps(model: Model) -> bytes:
     }
     arrays |= {name: getattr(model, name) for name in OPTIONAL if getattr(model, name) is not None}
     arrays |= {name: getattr(model, name) for name in model.MORE}
+    arrays |= {} if model.statistic is None else model.statistic.arrays()
     meta = dict(model.meta)
     meta["arrays"] = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
     text = json.dumps(meta, sort_keys=True, ensure_ascii=False, allow_nan=False)
@@ -127,7 +130,7 @@ def loads(data: bytes, name: str = "the model") -> Model:
         raise _unusable(name, "it is empty" if not data else f"it is no .npz archive ({error})") from None
     meta = _meta(arrays, name)
     kind = _kind(arrays)
-    _check_arrays(arrays, meta, name, {**KINDS, **dict.fromkeys(OPTIONAL, "f"), **kind.MORE})
+    _check_arrays(arrays, meta, name, {**KINDS, **dict.fromkeys(OPTIONAL, "f"), **SUMS, **kind.MORE})
     more = [member for member in kind.MORE if member not in arrays]
     if more:
         raise _unusable(name, f"it has no array {show(more[0])}")
@@ -144,6 +147,7 @@ def loads(data: bytes, name: str = "the model") -> Model:
             n_samples=int(arrays["n_samples"]),
             columns=_names(arrays["columns"], name),
             meta={key: value for key, value in meta.items() if key != "arrays"},
+            statistic=Statistic.of(arrays, int(arrays["n_samples"])) if kind is Model else None,
             **{member: arrays.get(member) for member in OPTIONAL},
             **{member: arrays[member] for member in kind.MORE},
         )

@@ -70,9 +70,14 @@ class CrossMoments(NamedTuple):
         return cls(centre, _squares(Xc, rest), label, counts * (1.0 - shares), cross, slots)
 
     @property
+    def size(self) -> int:
+        """How many products there are."""
+        return int(self.cross.size)
+
+    @property
     def t(self) -> int:
         """How many columns Y has as far as these rows know."""
-        return int(self.slots[-1]) + 1
+        return int(self.slots.max()) + 1
 
     def merge(self, other: CrossMoments) -> CrossMoments:
         """Cross-moments of these rows followed by the others; self's cross is used up."""
@@ -88,9 +93,36 @@ class CrossMoments(NamedTuple):
             label_squares = left.label_squares + right.label_squares + gap * (gap * weight)
         return CrossMoments(centre, squares, label, label_squares, cross, left.slots)
 
+    def less(self, other: CrossMoments) -> CrossMoments:
+        """Cross-moments of these rows without the others, which are among them."""
+        t = max(self.t, other.t)
+        left, right = self._spread(t), other._spread(t)
+        centre, delta, weight = left.centre.less(right.centre)
+        label, gap, _ = left.label.less(right.label)
+        with np.errstate(over="ignore", invalid="ignore"):
+            cross = left.cross - right.cross - np.outer(gap * weight, delta)
+            squares = left.squares - right.squares - delta * (delta * weight)
+            label_squares = left.label_squares - right.label_squares - gap * (gap * weight)
+        return CrossMoments(centre, squares, label, label_squares, cross, left.slots)
+
+    def take(self, columns: NDArray[np.intp]) -> CrossMoments:
+        """Of some features only."""
+        return self._replace(
+            centre=self.centre.take(columns), squares=self.squares[columns], cross=self.cross[:, columns]
+        )
+
+    def of_labels(self, places: NDArray[np.intp]) -> CrossMoments:
+        """Of some columns of Y only."""
+        return self._replace(
+            label=self.label.take(places),
+            label_squares=self.label_squares[places],
+            cross=self.cross[places],
+            slots=np.arange(len(places)),
+        )
+
     def _spread(self, t: int) -> CrossMoments:
         """The same with t columns of Y, zeros where these rows have nothing."""
-        if len(self.slots) == t:
+        if np.array_equal(self.slots, np.arange(t)):
             return self
 
         def spread(values: NDArray[Any]) -> NDArray[Any]:

@@ -59,6 +59,32 @@ class Centre(NamedTuple):
         merged = Centre(self.rows + other.rows, weight, pairs, self.origin, high, low, varies)
         return merged, delta, self.weight * (other.weight / weight)
 
+    def about_zero(self) -> Centre:
+        """The same rows about 0, which is no row of anybody's; a column that is constant still does not vary."""
+        high, low = two_sum(self.origin, self.high)
+        high, low = two_sum(high, low + self.low)
+        return self._replace(origin=np.zeros(len(high)), high=high, low=low)
+
+    def less(self, other: Centre) -> tuple[Centre, Array, float]:
+        """What `merge` undoes: the centre of the rows that are left without the others, and the same two beside it."""
+        weight = self.weight - other.weight
+        gap = (other.high - self.high) + (other.low - self.low)
+        high, low = two_sum(self.high, gap * (-other.weight / weight))
+        high, low = two_sum(high, low + self.low)
+        pairs = max(self.pairs - other.pairs - 2 * weight * other.weight, 0.0)
+        left = self._replace(rows=self.rows - other.rows, weight=weight, pairs=pairs, high=high, low=low)
+        delta = (other.high - high) + (other.low - low)
+        return left, delta, weight * (other.weight / self.weight)
+
+    def divisor(self, ddof: int, *, reliability: bool) -> float:
+        """n - ddof; with weights the number of rows is their sum W, and reliability takes W - sum w^2 / W."""
+        return self.pairs / self.weight if reliability and ddof == 1 else self.weight - ddof
+
+    def take(self, columns: NDArray[np.intp]) -> Centre:
+        """Of some columns only."""
+        fields = ("origin", "high", "low", "varies")
+        return self._replace(**{name: getattr(self, name)[columns] for name in fields})
+
 
 def _varying(Y: Array) -> NDArray[np.bool_]:
     """Which columns hold something but 0; the first rows tell of most."""
@@ -117,6 +143,28 @@ class Moments(NamedTuple):
             scatter += other.scatter
             scatter += np.outer(delta, delta * weight)
         return Moments(centre, scatter)
+
+    def less(self, other: Moments) -> Moments:
+        """Moments of these rows without the others, which are among them."""
+        centre, delta, weight = self.centre.less(other.centre)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scatter = self.scatter - other.scatter
+            scatter -= np.outer(delta, delta * weight)
+        return Moments(centre, scatter)
+
+    def take(self, columns: NDArray[np.intp]) -> Moments:
+        """Of some columns only."""
+        return Moments(self.centre.take(columns), self.scatter[np.ix_(columns, columns)])
+
+    @property
+    def size(self) -> int:
+        """How many products there are."""
+        return int(self.scatter.size)
+
+    @property
+    def squares(self) -> Array:
+        """(d,) sum of w (x - mu)^2 of each column."""
+        return np.diagonal(self.scatter)
 
     def scatter_about_zero(self) -> Array:
         """Sum of w x x^T: both parts are positive, so nothing cancels."""

@@ -55,4 +55,5 @@ def linear_model(solution: Solution, basis: Array, columns: tuple[str, ...], met
         columns=columns,
         meta=meta,
         variances=solution.variances,
+        statistic=solution.statistic,
     )

@@ -13,6 +13,7 @@ from pcatool.linalg.centring import center_rows
 from pcatool.linalg.cross import CrossMoments, Uncertain, class_sums, of_cross, of_quadratic
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectral import Spectrum
+from pcatool.linalg.statistic import Statistic
 from pcatool.memory import size_text
 from pcatool.methods.base import Labels, Supply
 from pcatool.methods.labels import (
@@ -42,8 +43,11 @@ __all__ = [
     "centred",
     "check_targets",
     "check_total",
+    "cross_moments_of",
     "held",
     "independent",
+    "noise_of",
+    "of_cross_moments",
     "refuse_above",
 ]
 
@@ -118,6 +122,11 @@ class Columns(NamedTuple):
 
 def by_cross_moments(task: Task) -> Dependence:
     """Ky = Y Y^T: M = X^T H Y in one pass."""
+    return of_cross_moments(cross_moments_of(task), task.problem, task.labels)
+
+
+def cross_moments_of(task: Task) -> CrossMoments:
+    """The cross-moments of all rows."""
     labels, d = task.labels, task.problem.d
     x_origin, y_origin = task.origin
 
@@ -128,24 +137,38 @@ def by_cross_moments(task: Task) -> Dependence:
         return CrossMoments.of_numbers(X, Y, x_origin, y_origin)
 
     size = 8 * d * (block_rows(d) if labels.classes else labels.width)
-    moments = _merged(task, task.rows.map(of_block, size=size))
-    columns = Columns.of(moments.centre, moments.squares, task.problem)
+    return _merged(task, task.rows.map(of_block, size=size))
+
+
+def noise_of(moments: CrossMoments, classes: bool) -> Array:
+    """(d,) relative rounding of the products of each column with the labels, just added up."""
+    n = moments.centre.rows
+    noise = rounding(moments.centre.high, moments.squares / n)
+    return noise if classes else noise + float(rounding(moments.label.high, moments.label_squares / n).max())
+
+
+def of_cross_moments(moments: CrossMoments, problem: Problem, labels: Labels, noise: Array | None = None) -> Dependence:
+    """From cross-moments alone, and what is known of their digits if they were added up before."""
+    d = problem.d
+    columns = Columns.of(moments.centre, moments.squares, problem)
     n, t = moments.centre.rows, moments.t
-    noise = columns.noise
     if labels.classes and t < 2:
         raise constant_label(labels.names, labels.levels()[0])
     if not labels.classes:
-        check_numbers(labels, y_origin, moments.label.varies, moments.label_squares)
-        noise = noise + float(rounding(moments.label.high, moments.label_squares / n).max())
+        check_numbers(labels, moments.label.origin, moments.label.varies, moments.label_squares)
+    noise = noise_of(moments, labels.classes) if noise is None else noise
     with np.errstate(all="ignore"):
         M = (moments.cross / columns.sigma).T
     possible = min(n - 1, columns.varying, t - 1 if labels.classes else int(moments.label.varies.sum()))
     uncertain = Uncertain(M, columns.length, np.sqrt(moments.label_squares), noise, n, possible)
     classes = t if labels.classes else None
     what = f"{t} classes" if labels.classes else "1 label" if t == 1 else f"{t} labels"
-    return _from_product(
-        task, columns, uncertain, "cross-moment", f"one pass for the products of {d} columns and {what}", classes
-    )
+    reason = f"one pass for the products of {d} columns and {what}"
+    found = _from_product(problem, labels, columns, uncertain, "cross-moment", reason, classes)
+    if not problem.keeps:
+        return found
+    names = tuple(labels.levels()) if labels.classes else ()
+    return found._replace(solution=found.solution._replace(statistic=Statistic.summed(moments, noise, names)))
 
 
 def _merged(task: Task, parts: Iterator[CrossMoments]) -> CrossMoments:
@@ -184,11 +207,12 @@ def by_label_kernel(task: Task) -> Dependence:
         G = whole(kernel, values, run)
     if G is not None:
         reason = f"{what} of rank {len(G)}" + (f": fewer rows than the {d} columns" if d > n else "")
-        return _from_product(task, columns, uncertain._replace(values=(G @ sums).T), name, reason)
+        return _from_product(problem, task.labels, columns, uncertain._replace(values=(G @ sums).T), name, reason)
     Q, norm = product_with(kernel, values, sums, counts, run)
     check_total(float(np.trace(Q)), Q)
     spectrum = of_quadratic(uncertain._replace(values=Q, norm=np.sqrt(norm)))
-    return _found(task, columns, spectrum, float(np.trace(Q)), lambda V: Q @ V, possible, name, f"{what}, in parts")
+    total, reason = float(np.trace(Q)), f"{what}, in parts"
+    return _found(problem, task.labels, columns, spectrum, total, lambda V: Q @ V, possible, name, reason)
 
 
 def held(task: Task, need: Callable[[int], int]) -> tuple[Array, Array]:
@@ -251,15 +275,21 @@ def independent(labels: Labels) -> DataError:
 
 
 def _from_product(
-    task: Task, columns: Columns, M: Uncertain, solver: str, reason: str, classes: int | None = None
+    problem: Problem,
+    labels: Labels,
+    columns: Columns,
+    M: Uncertain,
+    solver: str,
+    reason: str,
+    classes: int | None = None,
 ) -> Dependence:
     """From M with Q = M M^T."""
     A = M.values
     with np.errstate(all="ignore"):
         total = float(np.einsum("ij,ij->", A, A))
     check_total(total, A)
-    spectrum = of_cross(M, task.problem.wish)
-    return _found(task, columns, spectrum, total, lambda V: A @ (A.T @ V), M.most, solver, reason, classes)
+    spectrum = of_cross(M, problem.wish)
+    return _found(problem, labels, columns, spectrum, total, lambda V: A @ (A.T @ V), M.most, solver, reason, classes)
 
 
 def check_total(total: float, A: Array) -> None:
@@ -272,7 +302,8 @@ def check_total(total: float, A: Array) -> None:
 
 
 def _found(
-    task: Task,
+    problem: Problem,
+    labels: Labels,
     columns: Columns,
     spectrum: Spectrum,
     total: float,
@@ -282,10 +313,9 @@ def _found(
     reason: str,
     classes: int | None = None,
 ) -> Dependence:
-    problem, n = task.problem, columns.centre.rows
     if spectrum.rank == 0:
-        raise independent(task.labels)
-    most = min(n, problem.d)
+        raise independent(labels)
+    most = min(columns.centre.rows, problem.d)
     spectrum = spectrum._replace(eigenvalues=spectrum.eigenvalues[:most], error=spectrum.error[:most]).padded(most)
     solution = assembled(problem, columns.centre, columns.variances, columns.sigma, total, spectrum, apply)
     return Dependence(solution._replace(mean=np.zeros(problem.d)), possible, solver, reason, classes)

@@ -109,7 +109,7 @@ class IncompletePCA(PCA):
         return self._with_means(problem, solved, known, census.mean, there)
 
     def _with_means(self, problem: Problem, solved: Solved, known: Evidence, means: Array, there: Array) -> Fit:
-        fit = self._finished(problem, solved, known)
+        fit = self.finished(problem, solved, known)
         shares = there @ (fit.model.basis**2)
         what = "weight lies on cells that are there, the rest on column means"
         tell_made_up(self.notices, shares, what, self.remedy)
@@ -123,12 +123,12 @@ class IncompletePCA(PCA):
         if census.missing.any():
             return self._of_cells(rows, problem, census)
         solved = self._solve(rows, problem, plan)
-        return self._finished(problem, solved, evidence(solved.solution, problem, rows))
+        return self.finished(problem, solved, evidence(solved.solution, problem, rows))
 
     def _of_cells(self, rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner = in_turn) -> Fit:
         fitted, solution, choice = _grown(rows, problem, census, run)
         solved = Solved(EM, _how(fitted), solution, choice)
-        fit = self._finished(problem, solved, evidence(solution, problem))
+        fit = self.finished(problem, solved, evidence(solution, problem))
         if isinstance(problem.wish, float) and fit.model.variance.cumulative[choice.k - 1] < problem.wish:
             self.notices.note(f"-k {problem.wish:g} would take components as weak as the noise; {choice.k} kept")
         tell_apart(self.notices, census.groups, problem.columns)

@@ -99,9 +99,10 @@ class PCA:
             plan.check(supply.limit, problem)
         with threads(1):  # each factorisation takes what its size asks for
             solved = self._solve(rows, problem, plan)
-            return self._finished(problem, solved, evidence(solved.solution, problem, rows))
+            return self.finished(problem, solved, evidence(solved.solution, problem, rows))
 
-    def _finished(self, problem: Problem, solved: Solved, known: Evidence) -> Fit:
+    def finished(self, problem: Problem, solved: Solved, known: Evidence) -> Fit:
+        """The model of a solution, once it is said what should be known of it."""
         self._remark(problem, solved)
         return Fit(self._model(problem, solved), known)
 
@@ -139,7 +140,8 @@ class PCA:
         kind = o.weights_kind if o.weights is not None else None
         # With the default epsilon nothing is divided by less than a hundred-thousandth of the mean eigenvalue.
         sharp = o.whiten != "none" and o.epsilon is not None
-        return Problem(columns, n, wish, o.center, o.standardize, o.ddof, kind, o.seed, sharp)
+        keeps = o.keeps(len(columns) ** 2)
+        return Problem(columns, n, wish, o.center, o.standardize, o.ddof, kind, o.seed, sharp, keeps)
 
     def choose(self, problem: Problem) -> tuple[str, str]:
         return choose(problem) if self.options.solver == "auto" else (self.options.solver, "asked for")

@@ -28,7 +28,7 @@ from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
-from pcatool.methods.base import NOTHING_MORE, Fit, Supply, linear_model
+from pcatool.methods.base import NOTHING_MORE, Fit, Labels, Supply, linear_model
 from pcatool.methods.dependence import (
     COPIES,
     HELD_COPIES,
@@ -66,7 +66,7 @@ class SupervisedPCA(PCA):
         check_rule(parse_components(options.components), "supervised")
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Fit:
-        task, plan = self._task(blocks, columns, supply)
+        task, plan = self.task(blocks, columns, supply)
         refuse_above(
             supply.limit,
             plan.peak_bytes,
@@ -77,17 +77,25 @@ class SupervisedPCA(PCA):
             if self.options.kernel is not None:
                 return self._in_features(task)
             found = (by_cross_moments if task.kernel.streams else by_label_kernel)(task)
-            looked_at = evidence(found, task.problem)
-            solved = Solved(found.solver, found.reason, found.solution, decide(task.problem.wish, looked_at))
-            self._remark(task.problem, solved)
-            self._tell_all_differ(found.classes, found.solution.n)
-            return Fit(self._linear_model(task, found, solved), looked_at)
+            return self.finished_with(found, task.problem, task.labels, task.kernel)
+
+    def finished_with(self, found: Dependence, problem: Problem, labels: Labels, kernel: LabelKernel) -> Fit:
+        """The model of what was found, once it is said what should be known of it."""
+        looked_at = evidence(found, problem)
+        solved = Solved(found.solver, found.reason, found.solution, decide(problem.wish, looked_at))
+        self._remark(problem, solved)
+        self._tell_all_differ(found.classes, found.solution.n)
+        kept = found.solution.statistic
+        if kept is not None and not self.options.keeps(kept.sums.size):
+            solved = solved._replace(solution=found.solution._replace(statistic=None))
+        known = settings(problem, labels, kernel, self.options, found.classes)
+        return Fit(self._linear_model(problem, known, solved), looked_at)
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
         """What would be done."""
-        return self._task(blocks, columns, supply)[1]
+        return self.task(blocks, columns, supply)[1]
 
-    def _task(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> tuple[Task, Plan]:
+    def task(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> tuple[Task, Plan]:
         labels = supply.labels
         if labels is None:
             raise UsageError("--method supervised needs a label", "name its column with --label")
@@ -112,14 +120,14 @@ class SupervisedPCA(PCA):
         peak = PROGRAM + task.supply.threads * FORMS * 8 * height * width + need
         return Plan(name, reason, n, d, "1", peak, task.supply.threads)
 
-    def _linear_model(self, task: Task, found: Dependence, solved: Solved) -> Model:
-        solution, problem = solved.solution, task.problem
+    def _linear_model(self, problem: Problem, known: dict[str, Any], solved: Solved) -> Model:
+        solution = solved.solution
         basis = fix_signs(solution.leading(solved.choice.k))
         certificate = certify(
             solution.apply, solution.eigenvalues, solution.error, basis, solution.total_variance, True
         )
         meta = {
-            **settings(task, self.options, found.classes),
+            **known,
             "choice": solved.choice.reason,
             "rank": solution.rank,
             "constant_columns": len(solution.constant),
@@ -156,7 +164,7 @@ class SupervisedPCA(PCA):
         certificate["relative_error"] += [None] * (k - kept)
         certificate["vouched"] += [False] * (k - kept)
         meta = {
-            **settings(task, self.options, found.classes),
+            **settings(problem, task.labels, task.kernel, self.options, found.classes),
             "kernel": found.kernel.settings.used(),
             "choice": choice.reason,
             "rank": found.rank,
@@ -230,23 +238,25 @@ def evidence(found: Dependence, problem: Problem) -> Evidence:
     )
 
 
-def settings(task: Task, options: FitOptions, classes: int | None) -> dict[str, Any]:
+def settings(
+    problem: Problem, labels: Labels, kernel: LabelKernel, options: FitOptions, classes: int | None
+) -> dict[str, Any]:
     """What of the meta data is known before the fit."""
     meta: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "method": "supervised",
-        "components": task.problem.wish,
+        "components": problem.wish,
         "center": True,
-        "standardize": task.problem.standardize,
-        "ddof": task.problem.ddof,
+        "standardize": problem.standardize,
+        "ddof": problem.ddof,
         "missing": options.missing,
-        "labels": list(task.labels.names),
-        "label_kernel": task.kernel.name,
+        "labels": list(labels.names),
+        "label_kernel": kernel.name,
     }
-    if task.kernel.gamma is not None:
-        meta["label_gamma"] = task.kernel.gamma
+    if kernel.gamma is not None:
+        meta["label_gamma"] = kernel.gamma
     if classes is not None:
         meta["classes"] = classes
-    if task.center_rows:
+    if options.center_rows:
         meta["center_rows"] = True
     return meta

@@ -67,7 +67,7 @@ class TriplesPCA(IncompletePCA):
         known = evidence(solution, problem)
         solved = Solved(plan.solver, plan.reason, solution, decide(problem.wish, known))
         if not filled:
-            return self._finished(problem, solved, known)
+            return self.finished(problem, solved, known)
         tell_apart(self.notices, links_of_cells(table), problem.columns)
         about = table.about()
         return self._with_means(problem, solved, known, about.origin + about.shift, about.cells / table.n)

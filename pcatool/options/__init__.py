@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pcatool.options.applying import APPLY_MISSING, ApplyOptions, OutputOptions, parse_truncation
 from pcatool.options.components import ComponentsOptions
-from pcatool.options.fitting import MISSING, WHITENINGS, FitOptions, parse_components
+from pcatool.options.fitting import MISSING, MOST_KEPT, WHITENINGS, FitOptions, parse_components
 from pcatool.options.flags import Flag
 from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions
 from pcatool.options.tables import BLANKS, NULLS, SelectOptions, TableOptions
@@ -19,6 +19,7 @@ __all__ = [
     "APPLY_MISSING",
     "BLANKS",
     "MISSING",
+    "MOST_KEPT",
     "NULLS",
     "WHITENINGS",
     "ApplyOptions",

@@ -14,9 +14,12 @@ from pcatool.options.labels import LabelOptions
 from pcatool.options.triples import TriplesOptions
 from pcatool.registry import METHODS, RULES, SOLVERS
 
-__all__ = ["MISSING", "WHITENINGS", "FitOptions", "parse_components"]
+__all__ = ["MISSING", "MOST_KEPT", "WHITENINGS", "FitOptions", "parse_components"]
 
 WHITENINGS = ("none", "pca", "zca")
+
+# Sums over the rows of so many columns take 8 MB, and are kept unless told otherwise.
+MOST_KEPT = 1024
 
 # What a fit does about rows with missing cells.
 MISSING = ("error", "drop", "mean", "em")
@@ -125,6 +128,13 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "sum w - 1, or sum w - sum w^2 / sum w.",
         choices=lambda: ("frequency", "reliability"),
     )
+    updatable: bool | None = option(
+        None,
+        "--updatable/--no-updatable",
+        group="output",
+        help="Keep the sums over rows in the model, d x d numbers, for update, merge, subtract and refit; or do not.",
+        shown_default=f"kept up to {MOST_KEPT} columns",
+    )
     seed: int = option(0, "--seed", group="model", metavar="N", help="Start of everything random.")
     memory: str | None = option(
         None,
@@ -169,6 +179,9 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
             )
         self.check_labels(self.method)
         self._check_method()
+        if self.updatable is not None and self.why_not_updatable is not None:
+            flag = "--updatable" if self.updatable else "--no-updatable"
+            raise UsageError(f"{flag} would change nothing here: {self.why_not_updatable}", f"leave out {flag}")
         self.check_triples(
             {
                 f"--method {self.method}": self.method != "pca",
@@ -185,6 +198,25 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         """What is done about missing cells: with triples some always are, unless absent cells are zeros."""
         by_em = self.triples and self.absent != "zero" and self.missing == "error"
         return "em" if by_em else self.missing
+
+    @property
+    def why_not_updatable(self) -> str | None:
+        """Why the sums over rows of such a fit are not enough to add rows to it; None where they are."""
+        reasons = {
+            "kernel PCA keeps rows, not sums over them": self.method == "kernel",
+            "with --kernel the labels are compared with all rows at once": self.kernel is not None,
+            "the label kernel rbf compares all rows with all": self.label_kernel == "rbf",
+            "single cells were fitted, not whole rows": self.triples is not None,
+            "what stands in for missing cells depends on all rows": self.missing in ("mean", "em"),
+            "solver randomized forms no sums that add up": self.solver == "randomized",
+        }
+        return next((reason for reason, true in reasons.items() if true), None)
+
+    def keeps(self, numbers: int) -> bool:
+        """Are sums of so many numbers kept?"""
+        if self.updatable is None:
+            return self.why_not_updatable is None and numbers <= MOST_KEPT**2
+        return self.updatable
 
     def _check_method(self) -> None:
         """Refuse what only linear PCA has, and what has a way of its own."""

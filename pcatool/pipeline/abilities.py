@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pcatool.errors import UsageError
+from pcatool.methods.kept import reason_against
 from pcatool.model import Model
 
 __all__ = ["Abilities", "abilities"]
 
 PRECOMPUTED = "of tables that hold kernel values with the training rows, under their names"
+# What needs no rows but the sums over them.
+FROM_SUMS = ("update", "merge", "subtract", "refit")
+
 TRIPLES = "of --triples, or of a table with a column for each item"
 
 
@@ -25,6 +29,8 @@ def abilities(model: Model) -> Abilities:
     _add_reconstruct(model, found)
     found.can.update({"explain-variance": "", "scree": ""})
     _add_components(model, found)
+    against = reason_against(model)
+    (found.can if against is None else found.cannot).update(dict.fromkeys(FROM_SUMS, against or ""))
     return found
 
 

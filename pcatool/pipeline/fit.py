@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,7 +76,7 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
         return _fit_triples(job, inputs, tally)
     with Threads(job.engine.threads) as pool:
         wanted, features, labels, blocks = _blocks(job, inputs, tally, pool.map)
-        method = _method(job)
+        method = _method(job, wanted)
         try:
             fitted = method.fit(blocks, features, supply=_supply(job, inputs, pool, labels))
         except DataError:
@@ -122,12 +122,15 @@ def _read_older(path: str, data: Any) -> Model:
         raise FileError(error.message, "a first fit has nothing to align to: leave out --align-to") from None
 
 
-def _method(job: Job) -> Any:
-    if job.options.missing in WITH_HOLES:
+def _method(job: Job, wanted: Wanted) -> Any:
+    options = job.options
+    if wanted.weighted:  # by its name, so that it is found in other tables, too
+        options = replace(options, weights=wanted.names[-1])
+    if options.missing in WITH_HOLES:
         from pcatool.methods.incomplete import IncompletePCA
 
-        return IncompletePCA(job.options, job.notices)
-    return METHODS.load(job.options.method)(job.options, job.notices)
+        return IncompletePCA(options, job.notices)
+    return METHODS.load(options.method)(options, job.notices)
 
 
 class Read(NamedTuple):
@@ -177,8 +180,8 @@ def plan_fit(job: Job) -> Plan:
 
             by_cells, table, items = table_to_fit(job, inputs, Tally(), pool.map)
             return by_cells.plan_cells(table, items, _supply(job, inputs, pool))
-        _, features, labels, blocks = _blocks(job, inputs, Tally(), pool.map)
-        method = _method(job)
+        wanted, features, labels, blocks = _blocks(job, inputs, Tally(), pool.map)
+        method = _method(job, wanted)
         plan: Plan = method.plan(blocks, features, supply=_supply(job, inputs, pool, labels))
     return plan
 

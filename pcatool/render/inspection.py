@@ -50,6 +50,16 @@ HOLDS = {
     "training_rows": "the rows of the fit themselves, as read",
     "dual_vectors": "a weight of each training row in each component",
     "kernel_means": "means of the kernel matrix",
+    "means": "of the columns, as a sum of two doubles",
+    "rounding": "how well the sums of each column are known",
+    "weights": "sums of the weights, and of their products",
+    "scatter": "products of the columns about their mean, summed",
+    "factor": "a triangle whose square is the scatter",
+    "cross": "products of labels and columns about their means, summed",
+    "squares": "squares of the columns about their mean, summed",
+    "label_means": "of the labels, as a sum of two doubles",
+    "label_squares": "squares of the labels about their mean, summed",
+    "class_names": "as they first appear",
     "meta": "settings, solver and certificate as JSON",
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from pcatool.linalg.signs import fix_signs
 from pcatool.memory import size_text
+from pcatool.methods.kept import reason_against
 from pcatool.model import Model
 from pcatool.readers.tally import Tally
 from pcatool.render.missing import counted, missing_facts, missing_lines, triples_text
@@ -31,6 +32,8 @@ __all__ = [
     "plan_lines",
     "report_lines",
     "rules_report",
+    "sums_facts",
+    "sums_line",
     "whole",
 ]
 
@@ -133,7 +136,21 @@ def fit_facts(model: Model, tally: Tally, output: str) -> dict[str, Any]:
         facts["triples"] = tally.table._asdict()
     if tally.incomplete:
         facts["missing"] = missing_facts(tally)
-    return facts | model_facts(model) | {"settings": how_fitted(model)}
+    return facts | model_facts(model) | {"settings": how_fitted(model), "sums": sums_facts(model)}
+
+
+def sums_facts(model: Model) -> dict[str, Any]:
+    """Whether rows can be added to a model and taken from it, and if not, why."""
+    kept = model.statistic
+    if kept is None:
+        return {"kept": False, "reason": reason_against(model)}
+    return {"kept": True, "bytes": kept.nbytes}
+
+
+def sums_line(sums: Mapping[str, Any]) -> str:
+    if not sums["kept"]:
+        return f"no update, merge, subtract or refit: {sums['reason']}"
+    return f"sums kept for update, merge, subtract and refit: {size_text(sums['bytes'])}"
 
 
 def fit_lines(facts: Mapping[str, Any]) -> list[str]:
@@ -143,6 +160,7 @@ def fit_lines(facts: Mapping[str, Any]) -> list[str]:
         f"{counted(facts['rows_read'], 'row')} read{dropped}; {used}; {facts['settings']}",
         *missing_lines(facts.get("missing")),
         *kept_lines(facts),
+        sums_line(facts["sums"]),
         f"model written to {'standard output' if facts['output'] == '-' else facts['output']}",
     ]
 

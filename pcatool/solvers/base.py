@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pcatool.errors import DataError, RefusedError, listed, show
 from pcatool.linalg.moments import Centre
 from pcatool.linalg.spectral import EPS, Spectrum
+from pcatool.linalg.statistic import Statistic
 from pcatool.model import Array
 from pcatool.solvers.rows import Rows
 
@@ -49,6 +50,7 @@ class Problem(NamedTuple):
     weights: str | None = None  # "frequency" or "reliability"
     seed: int = 0
     sharp: bool = False  # small eigenvalues will be divided by
+    keeps: bool = False  # the sums over rows, so that more can be added later
 
     @property
     def d(self) -> int:
@@ -59,10 +61,8 @@ class Problem(NamedTuple):
         return max(min(round(weight), MOST_COUNTED), rows) if self.weights == "frequency" else rows
 
     def divisor(self, centre: Centre) -> float:
-        """n - ddof; with weights the number of rows is their sum W, and reliability takes W - sum w^2 / W."""
-        if self.weights == "reliability" and self.ddof == 1:
-            return centre.pairs / centre.weight
-        return centre.weight - self.ddof
+        """What sums of squares are divided by."""
+        return centre.divisor(self.ddof, reliability=self.weights == "reliability")
 
 
 class Solution(NamedTuple):
@@ -81,6 +81,7 @@ class Solution(NamedTuple):
     variances: Array  # (d,) of the columns as read, about their mean
     apply: Callable[[Array], Array]  # V -> S V, for the certificate
     counted: int  # rows as the rules for k count them: with frequency weights, what they add up to
+    statistic: Statistic | None = None  # the sums over rows, where they are kept
 
 
 class Estimate(NamedTuple):

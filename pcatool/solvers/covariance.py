@@ -12,6 +12,8 @@ import numpy as np
 
 from pcatool.linalg.moments import Moments, gather
 from pcatool.linalg.spectral import of_scatter
+from pcatool.linalg.statistic import Statistic
+from pcatool.model import Array
 from pcatool.solvers.base import (
     Estimate,
     Problem,
@@ -23,7 +25,7 @@ from pcatool.solvers.base import (
 )
 from pcatool.solvers.rows import Rows
 
-__all__ = ["Covariance"]
+__all__ = ["Covariance", "moments_of"]
 
 
 def scatter_bytes(d: int) -> int:
@@ -38,12 +40,10 @@ class Covariance:
         return Estimate("1", 8 * (9 * d * d) + (32 << 20), scatter_bytes(d))
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
-        origin = rows.origin
-        moments = gather(rows.map(lambda X, w: Moments.of_block(X, origin, w), size=scatter_bytes(problem.d)))
-        return self.finish(moments, problem)
+        return self.finish(moments_of(rows, problem.d), problem)
 
-    def finish(self, moments: Moments, problem: Problem) -> Solution:
-        """The solution from the moments alone."""
+    def finish(self, moments: Moments, problem: Problem, noise: Array | None = None) -> Solution:
+        """The solution from the moments alone, and what is known of their digits if they were added up before."""
         centre = moments.centre
         n, constant = centre.rows, ~centre.varies
         divisor = problem.divisor(centre)
@@ -55,5 +55,13 @@ class Covariance:
             S = S / safe / sigma[:, None] / sigma
         total = float(np.trace(S))
         check_solvable(problem, n, divisor, constant, variances, total)
-        spectrum = of_scatter(S, rounding(centre.high, variances), problem.wish)
-        return assembled(problem, centre, variances, sigma, total, spectrum, lambda V: S @ V)
+        noise = rounding(centre.high, variances) if noise is None else noise
+        spectrum = of_scatter(S, noise, problem.wish)
+        solution = assembled(problem, centre, variances, sigma, total, spectrum, lambda V: S @ V)
+        return solution._replace(statistic=Statistic.summed(moments, noise)) if problem.keeps else solution
+
+
+def moments_of(rows: Rows, d: int) -> Moments:
+    """The moments of all rows."""
+    origin = rows.origin
+    return gather(rows.map(lambda X, w: Moments.of_block(X, origin, w), size=scatter_bytes(d)))

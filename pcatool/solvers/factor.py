@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from pcatool.linalg.moments import Centre, center_block
-from pcatool.linalg.spectral import Spectrum, Wish
+from pcatool.linalg.spectral import Spectrum, Wish, triangle
+from pcatool.linalg.statistic import Statistic
+from pcatool.linalg.triangle import Triangle
 from pcatool.model import Array
 from pcatool.solvers.base import Problem, Solution, assembled, check_solvable, rounding, scale_of
 from pcatool.solvers.rows import Rows, nothing_to_fit
@@ -27,9 +29,14 @@ def centred_matrix(rows: Rows) -> tuple[Centre, Array]:
 
 
 def finish(
-    centre: Centre, Y: Array, problem: Problem, decompose: Callable[[Array, Array, int, Wish], Spectrum]
+    centre: Centre,
+    Y: Array,
+    problem: Problem,
+    decompose: Callable[[Array, Array, int, Wish], Spectrum],
+    noise: Array | None = None,
 ) -> Solution:
-    """The solution from a factor Y of the centred scatter, Y^T Y, which is used up."""
+    """The solution from a factor Y of the centred scatter, Y^T Y, which is used up; `noise` as of `covariance`."""
+    kept = Triangle(centre, triangle(Y)) if problem.keeps else None
     constant = ~centre.varies
     divisor = problem.divisor(centre)
     safe = divisor if divisor > 0 else 1.0
@@ -43,5 +50,7 @@ def finish(
         total = float(np.einsum("ij,ij->", Y, Y))
     check_solvable(problem, centre.rows, divisor, constant, variances, total)
     counted = problem.counted(centre.rows, centre.weight)
-    spectrum = decompose(Y, rounding(centre.high, variances), centre.rows, problem.wish).padded(min(counted, problem.d))
-    return assembled(problem, centre, variances, sigma, total, spectrum, lambda V: Y.T @ (Y @ V))
+    noise = rounding(centre.high, variances) if noise is None else noise
+    spectrum = decompose(Y, noise, centre.rows, problem.wish).padded(min(counted, problem.d))
+    solution = assembled(problem, centre, variances, sigma, total, spectrum, lambda V: Y.T @ (Y @ V))
+    return solution._replace(statistic=Statistic.summed(kept, noise)) if kept else solution

@@ -6,7 +6,7 @@ Cost: 2 n d min(n, d). Memory: n d. SciPy: `scipy.linalg.svd(X - X.mean(0))`, la
 
 from __future__ import annotations
 
-from pcatool.linalg.spectral import of_factor
+from pcatool.linalg.spectral import of_factor, triangle
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.factor import centred_matrix, finish
 from pcatool.solvers.rows import Rows
@@ -23,4 +23,4 @@ class SVD:
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         centre, Y = centred_matrix(rows)
-        return finish(centre, Y, problem, of_factor)
+        return finish(centre, triangle(Y) if len(Y) > problem.d else Y, problem, of_factor)

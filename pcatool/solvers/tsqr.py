@@ -12,37 +12,14 @@ Demmel, Grigori, Hoemmen, Langou 2012, SIAM J. Sci. Comput. 34(1).
 from __future__ import annotations
 
 from functools import reduce
-from typing import NamedTuple
 
-import numpy as np
-
-from pcatool.linalg.moments import Centre, center_block
-from pcatool.linalg.spectral import of_factor, triangle
-from pcatool.model import Array
+from pcatool.linalg.spectral import of_factor
+from pcatool.linalg.triangle import Triangle
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.factor import finish
 from pcatool.solvers.rows import Rows
 
-__all__ = ["TSQR", "Triangle"]
-
-
-class Triangle(NamedTuple):
-    """Centre of some rows and the R factor of the rows about it."""
-
-    centre: Centre
-    R: Array  # (min(n, d), d)
-
-    @classmethod
-    def of_block(cls, X: Array, origin: Array, w: Array | None = None) -> Triangle:
-        centre, Y, rest = center_block(X, origin, w)
-        with np.errstate(over="ignore", invalid="ignore"):
-            Y -= rest / centre.weight if w is None else np.outer(np.sqrt(w), rest / centre.weight)
-        return cls(centre, triangle(Y))
-
-    def merge(self, other: Triangle) -> Triangle:
-        """The triangle of these rows followed by the others."""
-        centre, delta, weight = self.centre.merge(other.centre)
-        return Triangle(centre, triangle(np.vstack([self.R, other.R, np.sqrt(weight) * delta])))
+__all__ = ["TSQR", "triangle_of"]
 
 
 class TSQR:
@@ -52,8 +29,13 @@ class TSQR:
         return Estimate("1", 8 * 12 * d * d + (32 << 20), 24 * d * d)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
-        origin, d = rows.origin, problem.d
-        # Blocks joined until they are so tall that reducing them outweighs merging the triangles.
-        triangles = rows.map(lambda X, w: Triangle.of_block(X, origin, w), size=24 * d * d, height=2 * d)
-        running = reduce(Triangle.merge, triangles)
+        running = triangle_of(rows, problem.d)
         return finish(running.centre, running.R, problem, of_factor)
+
+
+def triangle_of(rows: Rows, d: int) -> Triangle:
+    """The triangle of all rows."""
+    origin = rows.origin
+    # Blocks joined until they are so tall that reducing them outweighs merging the triangles.
+    triangles = rows.map(lambda X, w: Triangle.of_block(X, origin, w), size=24 * d * d, height=2 * d)
+    return reduce(Triangle.merge, triangles)

@@ -21,6 +21,7 @@ from pcatool.errors import FileError, ModelError
 from pcatool.model import FORMAT_VERSION, Model
 from pcatool.modelfile import dumps, load_model, loads, save_model
 
+SUMS = ("means", "rounding", "scatter")
 NAMES = ("mean", "std", "basis", "eigenvalues", "total_variance", "n_samples", "columns", "meta")
 
 MODEL = fit(rows_of(by_name("tall")), components=3, standardize=True, ddof=1)
@@ -137,7 +138,7 @@ def test_order_of_settings_does_not_show() -> None:
 
 def test_numpy_alone_reads_it() -> None:
     with np.load(io.BytesIO(GOOD), allow_pickle=False) as archive:
-        assert sorted(archive.files) == sorted([*NAMES, "variances"])
+        assert sorted(archive.files) == sorted([*NAMES, "variances", *SUMS])
         np.testing.assert_array_equal(archive["basis"], MODEL.basis)
         assert archive["basis"].shape == (6, 3)
         assert archive["n_samples"].dtype == np.int64

@@ -1,0 +1,228 @@
+"""What the rows of a fit add up to: enough to fit again with more rows, with fewer, or otherwise, without the rows.
+
+Kept about the mean and unscaled, so that standardising, centring and divisor can still be decided. A model file holds
+
+| array | shape | of | meaning |
+|---|---|---|---|
+| `means` | (2, d) | all | column means, each an unevaluated sum of two doubles |
+| `rounding` | (d,) | all | entry S_ij of the scatter is known to (rounding_i + rounding_j) sqrt(S_ii S_jj) |
+| `weights` | (2,) | weighted | sum of the weights w, and of w_i w_j over i != j |
+| `scatter` | (d, d) | pca | sum of w (x - mean)(x - mean)^T |
+| `factor` | (r, d) | pca | or R with R^T R the scatter, of solvers that keep twice its digits |
+| `cross` | (t, d) | supervised | sum of (y - nu)(x - mean)^T over labels y, or over columns of 0 and 1 for each class |
+| `squares` | (d,) | supervised | sum of (x - mean)^2 |
+| `label_means`, `label_squares` | (2, t), (t,) | supervised | the same of the labels; of classes, their shares |
+| `class_names` | (t,) | classes | as they first appear |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.errors import ModelError
+from pcatool.linalg.cross import CrossMoments
+from pcatool.linalg.moments import Centre, Moments
+from pcatool.linalg.spectral import EPS
+from pcatool.linalg.triangle import Triangle
+from pcatool.model import Array
+
+__all__ = ["KINDS", "Statistic"]
+
+Sums = Moments | Triangle | CrossMoments
+
+# Arrays of a model file, and their numpy kinds.
+KINDS = {
+    "means": "f",
+    "rounding": "f",
+    "weights": "f",
+    "scatter": "f",
+    "factor": "f",
+    "cross": "f",
+    "squares": "f",
+    "label_means": "f",
+    "label_squares": "f",
+    "class_names": "U",
+}
+
+# Sums agree with the columns' variances to rounding; past this a file was edited or damaged.
+AGREES = 1e-6
+
+
+class Statistic(NamedTuple):
+    """Sums over rows, and what is known of their digits. Made by `summed`, `merged`, `less`, `take` and `of`."""
+
+    sums: Sums  # about 0
+    noise: Array  # (d,) relative rounding of each column
+    classes: tuple[str, ...] = ()  # whose columns of 0 and 1 the labels are
+
+    @classmethod
+    def summed(cls, sums: Sums, noise: Array, classes: tuple[str, ...] = ()) -> Statistic:
+        """Of sums about an origin, such as the first row."""
+        if isinstance(sums, CrossMoments):
+            sums = sums._replace(label=sums.label.about_zero())
+        return cls(sums._replace(centre=sums.centre.about_zero()), noise, classes)
+
+    @property
+    def centre(self) -> Centre:
+        return self.sums.centre
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self.arrays().values())
+
+    def merged(self, other: Statistic) -> Statistic:
+        """Of these rows followed by the others."""
+        left, right, classes = self._beside(other)
+        sums = deepcopy(left).merge(right)
+        return Statistic(_varying(sums), np.maximum(self.noise, other.noise) + EPS, classes)
+
+    def less(self, other: Statistic) -> Statistic:
+        """Of these rows without the others. What cancels leaves the rest fewer digits, and `noise` tells how many."""
+        left, right, classes = self._beside(other)
+        if isinstance(left, Triangle):
+            left, right = left.moments(), right.moments()
+        sums = left.less(right)
+        with np.errstate(all="ignore"):
+            times = np.where(left.squares > 0, np.sqrt(left.squares / np.maximum(sums.squares, 0.0)), 1.0)
+            noise = (np.maximum(self.noise, other.noise) + EPS) * times * times.max()
+        if classes:
+            sums, classes = _without_empty(sums, classes)
+        return Statistic(_varying(sums), noise, classes)
+
+    def take(self, columns: NDArray[np.intp]) -> Statistic:
+        """Of some columns only."""
+        return Statistic(self.sums.take(columns), self.noise[columns], self.classes)
+
+    def _beside(self, other: Statistic) -> tuple[Any, Any, tuple[str, ...]]:
+        """The sums of both in one form, and the classes of both in the order they first appear."""
+        left, right = self.sums, other.sums
+        if isinstance(left, Triangle) and isinstance(right, Moments):
+            left = left.moments()  # a scatter holds fewer digits, and nothing brings them back
+        if isinstance(left, Moments) and isinstance(right, Triangle):
+            right = right.moments()
+        if not other.classes or not isinstance(right, CrossMoments):
+            return left, right, self.classes
+        slots = {name: slot for slot, name in enumerate(dict.fromkeys([*self.classes, *other.classes]))}
+        right = right._replace(slots=np.array([slots[name] for name in other.classes], dtype=np.intp))
+        return left, right, tuple(slots)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """As a model file holds it."""
+        centre, sums = self.centre, self.sums
+        named: dict[str, NDArray[Any]] = {"means": np.stack([centre.high, centre.low]), "rounding": self.noise}
+        if centre.weight != centre.rows or centre.pairs != _pairs(centre.rows):
+            named["weights"] = np.array([centre.weight, centre.pairs])
+        match sums:
+            case Moments():
+                return named | {"scatter": sums.scatter}
+            case Triangle():
+                return named | {"factor": sums.R}
+        named |= {
+            "cross": sums.cross,
+            "squares": sums.squares,
+            "label_means": np.stack([sums.label.high, sums.label.low]),
+            "label_squares": sums.label_squares,
+        }
+        return named | ({"class_names": np.array(self.classes, dtype=np.str_)} if self.classes else {})
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]], rows: int) -> Statistic | None:
+        """From what a model file holds; None where it holds none."""
+        kind = [name for name in ("scatter", "factor", "cross") if name in arrays]
+        if not kind:
+            return None
+        if len(kind) > 1:
+            raise ModelError(f"it has both {kind[0]} and {kind[1]}")
+        names = ["means", "rounding", *(["squares", "label_means", "label_squares"] if kind[0] == "cross" else [])]
+        missing = [name for name in names if name not in arrays]
+        if missing:
+            raise ModelError(f"it has {kind[0]} and no {missing[0]}")
+        _check_shapes(arrays, kind[0])
+        weight = arrays.get("weights", np.array([rows, _pairs(rows)]))
+        centre = _centre(rows, weight, arrays["means"])
+        sums: Sums
+        match kind[0]:
+            case "scatter":
+                sums = Moments(centre, arrays["scatter"])
+            case "factor":
+                sums = Triangle(centre, arrays["factor"])
+            case _:
+                label, t = _centre(rows, weight, arrays["label_means"]), np.arange(arrays["label_squares"].size)
+                sums = CrossMoments(centre, arrays["squares"], label, arrays["label_squares"], arrays["cross"], t)
+        classes = tuple(arrays["class_names"].tolist()) if "class_names" in arrays else ()
+        return cls(_varying(sums), arrays["rounding"], classes)
+
+    def check(self, mean: Array, variances: Array, divisor: float) -> None:
+        """Refuse sums that are not those of columns with such means and variances (d,)."""
+        d = len(variances)
+        if len(self.noise) != d:
+            raise ModelError(f"rounding has {len(self.noise)} values, there are {d} columns")
+        if not np.all(self.noise >= 0):
+            raise ModelError("rounding holds a value below 0")
+        squares = self.sums.squares
+        with np.errstate(all="ignore"):
+            if not np.all(np.abs(squares - variances * divisor) <= AGREES * squares):
+                raise ModelError("the sums of squares are not those of the column variances")
+            if not np.all(np.abs(self.centre.mean - mean) <= AGREES * (np.abs(mean) + np.sqrt(variances))):
+                raise ModelError("means are not those of the columns")
+            if isinstance(self.sums, Moments):
+                S, length = self.sums.scatter, np.sqrt(squares)
+                bound = np.outer(length, length)
+                if not np.all(np.abs(S - S.T) <= AGREES * bound):
+                    raise ModelError("scatter is not symmetric")
+                if not np.all(np.abs(S) <= (1 + AGREES) * bound):
+                    raise ModelError("scatter holds products that are larger than squares allow")
+
+
+def _pairs(rows: int) -> float:
+    return float(rows) * (rows - 1)
+
+
+def _centre(rows: int, weight: Array, means: Array) -> Centre:
+    zeros = np.zeros(means.shape[1])
+    return Centre(rows, float(weight[0]), float(weight[1]), zeros, means[0], means[1], zeros > 0)
+
+
+def _varying(sums: Any) -> Any:
+    """Which columns vary, by their squares: those of a constant column are 0 without any rounding."""
+    with np.errstate(all="ignore"):
+        sums = sums._replace(centre=sums.centre._replace(varies=sums.squares > 0))
+        if isinstance(sums, CrossMoments):
+            sums = sums._replace(label=sums.label._replace(varies=sums.label_squares > 0))
+    return sums
+
+
+def _check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
+    """Shapes that fit together, and finite values."""
+    d = arrays["rounding"].size
+    shapes = {"means": (2, d), "rounding": (d,), "weights": (2,), "scatter": (d, d), "squares": (d,)}
+    if kind == "factor":
+        shapes["factor"] = (min((*arrays["factor"].shape[:1], d)), d)
+    if kind == "cross":
+        t = arrays["label_squares"].size
+        shapes |= {"cross": (t, d), "label_means": (2, t), "label_squares": (t,), "class_names": (t,)}
+    for name, shape in shapes.items():
+        if name in arrays and arrays[name].shape != shape:
+            raise ModelError(f"{name} has shape {arrays[name].shape}, not {shape}")
+        if name in arrays and KINDS[name] == "f" and not np.all(np.isfinite(arrays[name])):
+            raise ModelError(f"{name} holds a value that is not finite")
+    if "weights" in arrays and not (arrays["weights"][0] > 0 and arrays["weights"][1] >= 0):
+        raise ModelError("weights hold a value that is not above 0")
+    if "class_names" in arrays and len(set(arrays["class_names"].tolist())) < arrays["class_names"].size:
+        raise ModelError("class_names hold a name twice")
+
+
+def _without_empty(sums: CrossMoments, classes: tuple[str, ...]) -> tuple[CrossMoments, tuple[str, ...]]:
+    """Classes of which no row is left are none; the shares of the others are counts again, over the rows."""
+    n = sums.centre.rows
+    counts = np.rint((sums.label.high + sums.label.low) * n)
+    kept = np.flatnonzero(counts > 0)
+    shares = counts / n
+    label = sums.label._replace(high=shares, low=np.zeros(len(counts)))
+    sums = sums._replace(label=label, label_squares=counts * (1.0 - shares))
+    return sums.of_labels(kept), tuple(classes[i] for i in kept.tolist())
