@@ -21,6 +21,7 @@ _HOMES = {
     "UsageError": "pcatool.errors",
     "compare_rules": "pcatool.api",
     "components": "pcatool.api",
+    "diff": "pcatool.api",
     "explain_variance": "pcatool.api",
     "fit": "pcatool.api",
     "inspect": "pcatool.api",

@@ -32,6 +32,7 @@ from pcatool.readers.tally import Tally
 __all__ = [
     "compare_rules",
     "components",
+    "diff",
     "explain_variance",
     "fit",
     "inspect",
@@ -177,6 +178,13 @@ def inspect(model: Model | str | Path) -> dict[str, Any]:
     from pcatool.pipeline.inspection import inspect
 
     return inspect(model)
+
+
+def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
+    """What has changed from model `a` to model `b`, or files of them: what `pcatool diff --json` prints."""
+    from pcatool.pipeline.comparison import diff
+
+    return diff(a, b)
 
 
 def plan(data: Any, **settings: Any) -> dict[str, Any]:

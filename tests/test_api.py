@@ -19,6 +19,7 @@ PUBLIC = {
     "explain_variance",
     "fit",
     "inspect",
+    "diff",
     "load_model",
     "reconstruct",
     "save_model",

@@ -11,7 +11,7 @@ import pytest
 
 from pcatool import options
 
-COMMANDS = ("fit", "transform", "reconstruct", "explain-variance", "scree", "components", "inspect")
+COMMANDS = ("fit", "transform", "reconstruct", "explain-variance", "scree", "components", "inspect", "diff")
 TAKES = {
     "fit": ("TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
     "transform": ("TableOptions", "ApplyOptions", "OutputOptions", "GeneralOptions"),
@@ -20,6 +20,7 @@ TAKES = {
     "scree": ("TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
     "components": ("ComponentsOptions", "TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
     "inspect": ("GeneralOptions",),
+    "diff": ("DiffOptions", "GeneralOptions"),
 }
 
 
@@ -56,7 +57,9 @@ def test_a_page_is_in_order(name: str, plain_environment: dict[str, str]) -> Non
     assert 2 <= len(examples(text)) <= 4
     headings = re.findall(r"^([A-Z][a-z]+):$", text, re.MULTILINE)
     methods = ["Kernel", "Supervised"] if "FitOptions" in TAKES[name] else []
-    of_tables = ["Model", "Output", "Input", *methods] if "TableOptions" in TAKES[name] else []
+    of_tables = (
+        ["Model", "Output", "Input", *methods] if "TableOptions" in TAKES[name] else ["Output"] * (name == "diff")
+    )
     assert headings == ["Examples", "Arguments", *of_tables, "General"]
 
 

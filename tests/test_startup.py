@@ -91,6 +91,7 @@ def test_a_transform_of_clean_numbers_loads_little(more: str, houses: Path) -> N
         "scree houses.npz",
         "components houses.npz",
         "inspect houses.npz",
+        "diff houses.npz houses.npz",
         "reconstruct houses.npz s.csv",
     ],
 )
@@ -101,7 +102,7 @@ def test_reports_load_little(arguments: str, houses: Path) -> None:
 
 # --- only the subcommand named is built ---
 
-COMMANDS = ["fit", "transform", "reconstruct", "explain-variance", "scree", "components", "inspect"]
+COMMANDS = ["fit", "transform", "reconstruct", "explain-variance", "scree", "components", "inspect", "diff"]
 
 
 @pytest.fixture

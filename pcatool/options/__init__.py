@@ -7,6 +7,7 @@ checked without data when it is made, so nothing past this point meets a value i
 from __future__ import annotations
 
 from pcatool.options.applying import APPLY_MISSING, ApplyOptions, OutputOptions, parse_truncation
+from pcatool.options.comparing import DiffOptions
 from pcatool.options.components import ComponentsOptions
 from pcatool.options.fitting import MISSING, MOST_KEPT, WHITENINGS, FitOptions, parse_components
 from pcatool.options.flags import Flag
@@ -24,6 +25,7 @@ __all__ = [
     "WHITENINGS",
     "ApplyOptions",
     "ComponentsOptions",
+    "DiffOptions",
     "EngineOptions",
     "FitOptions",
     "Flag",

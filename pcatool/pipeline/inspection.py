@@ -13,7 +13,7 @@ from pcatool.pipeline.incomplete import policy_for_rows
 from pcatool.registry import KERNELS, METHODS
 from pcatool.render.summary import how_fitted, model_facts
 
-__all__ = ["inspect"]
+__all__ = ["fitted_with", "inspect"]
 
 # What a double can hold of a number.
 MOST_DIGITS = 15
@@ -36,7 +36,7 @@ def inspect(model: Model | str | Path) -> dict[str, Any]:
         **model_facts(model),
         "meaning": _meaning(model),
         "settings": how_fitted(model),
-        "fitted_with": {name: value for name, value in meta.items() if name not in NO_SETTINGS},
+        "fitted_with": fitted_with(model),
         "missing": {
             "fit": meta.get("missing", "error"),
             "transform": policy_for_rows(model, None, fill=False, back=False),
@@ -49,6 +49,11 @@ def inspect(model: Model | str | Path) -> dict[str, Any]:
         "bytes": len(data),
         "arrays": [array._asdict() | {"shape": list(array.shape)} for array in contents(data)],
     }
+
+
+def fitted_with(model: Model) -> dict[str, Any]:
+    """Every setting that shaped the fit."""
+    return {name: value for name, value in model.meta.items() if name not in NO_SETTINGS}
 
 
 def _meaning(model: Model) -> str:

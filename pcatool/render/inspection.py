@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from pcatool.errors import listed, printable, show
+from pcatool.errors import listed, show
 from pcatool.memory import size_text
+from pcatool.render.labelled import Line, labelled
 from pcatool.render.missing import counted
 from pcatool.render.summary import aligned_lines, certificate_lines, em_lines, rank_text, whole
-from pcatool.render.tables import fold, paint, render_table
+from pcatool.render.tables import render_table
 
 __all__ = ["inspection_text"]
 
 # Columns named, and components shown, unless all are asked for.
 NAMED = 8
 SHOWN = 10
-
-LABEL = 13  # where the words begin
-BOLD = "\x1b[1m"
 
 # What becomes of missing cells, by the words of --missing.
 IN_FIT = {
@@ -66,8 +64,6 @@ HOLDS = {
 WEIGHTS = {"frequency": "how often each row occurs", "reliability": "how reliable each row is"}
 ABSENT = {"missing": "missing", "zero": "zeros"}
 
-Line = tuple[str, str]  # a label, and what is said under it
-
 
 def inspection_text(
     facts: Mapping[str, Any], *, everything: bool, width: int | None, color: bool = False, unicode: bool = True
@@ -79,29 +75,15 @@ def inspection_text(
         return render_table(arrays, "table", width=width, color=color, unicode=unicode)
 
     parts = [
-        _laid(_lines(facts), width, color),
+        labelled(_lines(facts), width, color),
         table(_components(facts, everything)),
-        _laid([*_left_out(facts, everything), *_proofs(facts)], width, color),
-        _laid(_abilities(facts), width, color),
+        labelled([*_left_out(facts, everything), *_proofs(facts)], width, color),
+        labelled(_abilities(facts), width, color),
         table(_arrays(facts)),
     ]
     if everything:
         parts.insert(-1, table(_columns(facts)))
     return "\n".join(part for part in parts if part)
-
-
-def _laid(lines: Sequence[Line], width: int | None, color: bool) -> str:
-    """Labels in a column of their own; in a pipe every line has its label, so that it can be found by it."""
-    if width is None:
-        return "".join(f"{label}: {printable(text)}\n" for label, text in lines)
-    made = []
-    last = ""
-    for label, text in lines:
-        head = paint(label, BOLD, color) + " " * (LABEL - len(label)) if label != last else " " * LABEL
-        first, *others = fold(printable(text), max(width - LABEL, 20))
-        made += [head + first, *(" " * LABEL + other for other in others)]
-        last = label
-    return "".join(f"{line}\n" for line in made)
 
 
 def _lines(facts: Mapping[str, Any]) -> list[Line]:

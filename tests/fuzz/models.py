@@ -210,6 +210,8 @@ def commands(name: str, model: Path, folder: Path) -> Iterator[tuple[object, ...
     yield "inspect", model
     yield "inspect", model, "-v"
     yield "inspect", model, "--json"
+    yield "diff", model, DATA / "format_2" / f"{name}.npz"
+    yield "diff", DATA / "format_2" / f"{name}.npz", model, "--format", "csv"
     yield "components", model, "-v"
     yield "components", model, "--json"
     yield "components", model, "--values", "loadings,correlations,contributions,cos2", "--format", "table"

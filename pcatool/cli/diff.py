@@ -1,0 +1,53 @@
+"""`pcatool diff`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pcatool.cli.outcome import Speaker, print_result
+from pcatool.cli.shared import Screen, lacks_input
+from pcatool.options import DiffOptions, GeneralOptions
+
+NAME = "diff"
+USAGE = "A B [OPTIONS]"
+
+
+def run(
+    *,
+    first: Annotated[str, typer.Argument(metavar="A", help="A model, the older; - is standard input.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="A model, the newer; - is standard input.")],
+    asked: DiffOptions,
+    general: GeneralOptions,
+) -> int:
+    """Tell what has changed from one model to another.
+
+    Settings and columns, the angles between the subspaces, each component beside the one that it is most like, and
+    the columns whose mean or standard deviation has moved most; with -v all. Exit code 0, changed or not.
+
+    Examples:
+      head -900 sample_data/digits.csv | pcatool fit -x digit -k 10 -o older.npz
+      pcatool diff older.npz digits.npz
+      pcatool diff older.npz digits.npz --format csv > changes.csv
+    """
+    if lacks_input([first, second], NAME, USAGE):
+        return 2
+    from pcatool.pipeline.comparison import diff
+
+    facts = diff(first, second)
+    if general.json:
+        Speaker(general).close({"command": NAME, **facts}, [], stdout_free=True)
+        return 0
+    from pcatool.render.comparison import comparison_table, comparison_text
+    from pcatool.render.tables import render_table
+
+    if asked.format != "text":
+        print_result(render_table(comparison_table(facts), asked.format))
+        return 0
+    screen = Screen.now()
+    width = screen.width if screen.terminal else None
+    print_result(
+        comparison_text(facts, everything=general.verbose, width=width, color=screen.color, unicode=screen.unicode)
+    )
+    return 0

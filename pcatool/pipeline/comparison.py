@@ -1,0 +1,190 @@
+"""What has changed from one model to another, as facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pcatool.errors import DataError, UsageError, listed
+from pcatool.linalg.angles import principal_angles
+from pcatool.methods.alignment import cosines, matched
+from pcatool.model import NEAR_EQUAL, Array, Model
+from pcatool.modelfile import dumps, load_model
+from pcatool.pipeline.inspection import fitted_with
+from pcatool.readers.paths import STDIN
+from pcatool.render.summary import whole
+
+__all__ = ["diff"]
+
+IN_KERNEL = "the directions of kernel models lie in spaces of their own"
+UNITS = "one model is standardised and the other is not, so that their components have different units"
+
+
+def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
+    """Everything that two models, or files of them, have in common to be compared."""
+    if str(a) == STDIN == str(b):
+        raise UsageError("standard input cannot be both models", "name a file for one of them")
+    paths = [None if isinstance(model, Model) else str(model) for model in (a, b)]
+    old, new = (model if isinstance(model, Model) else load_model(model) for model in (a, b))
+    _check(old, new)
+    columns = _columns(old, new)
+    in_kernel = "kernel" in old.meta or "kernel" in new.meta
+    reason = IN_KERNEL if in_kernel else UNITS if old.standardized != new.standardized else None
+    shifts, unknown = _shifts(old, new)
+    return {
+        "a": paths[0],
+        "b": paths[1],
+        "identical": dumps(old) == dumps(new),
+        "method": old.meta.get("method", "pca"),
+        "standardized": old.standardized,
+        "settings": _settings(old, new),
+        "columns": columns,
+        "rows": _both(old.n_samples, new.n_samples),
+        "components": _both(old.k, new.k),
+        "share_of": whole(old.meta.get("method"), old.centered),
+        "cumulative": _both(*(float(m.variance.cumulative[m.k - 1]) for m in (old, new))),
+        "total_variance": _both(old.total_variance, new.total_variance),
+        "angles": None if reason else _angles(old, new),
+        "matched": None if reason else _matched(old, new),
+        "column_shifts": shifts,
+        "not_compared": {
+            **({"angles": reason, "matched": reason} if reason else {}),
+            **({"column_shifts": unknown} if unknown else {}),
+        },
+    }
+
+
+def _both(a: float, b: float) -> dict[str, Any]:
+    return {"a": a, "b": b, "change": b - a}
+
+
+def _check(a: Model, b: Model) -> None:
+    methods = [str(m.meta.get("method", "pca")) for m in (a, b)]
+    if methods[0] != methods[1]:
+        raise UsageError(
+            f"a {methods[0]} model and a {methods[1]} model have no numbers of one meaning",
+            "compare models of one method",
+        )
+    if set(a.columns).isdisjoint(b.columns):
+        raise DataError(
+            f"no column is in both models: {listed(a.columns)} in the first, {listed(b.columns)} in the second",
+            "compare models of the same columns",
+        )
+
+
+def _columns(a: Model, b: Model) -> dict[str, Any]:
+    first, second = set(a.columns), set(b.columns)
+    shared = [name for name in a.columns if name in second]
+    return {
+        "shared": len(shared),
+        "only_a": [name for name in a.columns if name not in second],
+        "only_b": [name for name in b.columns if name not in first],
+        "in_order": shared == [name for name in b.columns if name in first],
+    }
+
+
+def _settings(a: Model, b: Model) -> list[dict[str, Any]]:
+    """Those that differ; None where a model has none of that name."""
+    one, other = fitted_with(a), fitted_with(b)
+    return [
+        {"setting": name, "a": one.get(name), "b": other.get(name)}
+        for name in dict.fromkeys([*one, *other])
+        if one.get(name) != other.get(name)
+    ]
+
+
+# --- directions ---
+
+
+def _angles(a: Model, b: Model) -> list[float]:
+    """Between the subspaces, in degrees, on the columns that both have, ascending."""
+    at = {name: j for j, name in enumerate(b.columns)}
+    shared = [(i, at[name]) for i, name in enumerate(a.columns) if name in at]
+    here, there = ([pair[which] for pair in shared] for which in (0, 1))
+    return np.degrees(principal_angles(a.basis[here], b.basis[there])).tolist()  # type: ignore[no-any-return]
+
+
+def _matched(a: Model, b: Model) -> list[dict[str, Any]]:
+    """For each component of the first model the one of the second that it is most like, as far as there are enough."""
+    C = np.clip(cosines(a, b), -1.0, 1.0)
+    shares = a.variance.share, b.variance.share
+    found = []
+    for i, j in zip(*matched(np.abs(C)), strict=True):
+        row: dict[str, Any] = {"a": int(i) + 1, "b": int(j) + 1, "cosine": float(C[i, j])}
+        row |= {"flipped": bool(C[i, j] < 0), "swapped": bool(i != j)}
+        row |= {f"eigenvalue_{name}": float(m.eigenvalues[at]) for name, m, at in (("a", a, i), ("b", b, j))}
+        row |= {"share_a": float(shares[0][i]), "share_b": float(shares[1][j])}
+        row["share_change"] = row["share_b"] - row["share_a"]
+        row |= {f"near_in_{name}": _near(m, at) for name, m, at in (("a", a, i), ("b", b, j))}
+        row |= {f"too_close_in_{name}": _too_close(m, at) for name, m, at in (("a", a, i), ("b", b, j))}
+        found.append(row)
+    return found
+
+
+def _near(model: Model, at: int) -> list[int]:
+    """Components whose eigenvalues are nearly equal to this one's, so that rows drawn anew may turn them about."""
+    values = model.eigenvalues
+    larger = np.maximum(values, values[at])
+    near = (np.abs(values - values[at]) <= NEAR_EQUAL * larger) & (larger > 0)
+    return [int(j) + 1 for j in np.flatnonzero(near) if j != at]
+
+
+def _too_close(model: Model, at: int) -> list[int]:
+    """Components that rounding alone may turn about with this one, by the certificate."""
+    pairs = model.meta.get("certificate", {}).get("close_pairs", [])
+    return sorted({j for pair in pairs if at + 1 in pair for j in pair if j != at + 1})
+
+
+# --- columns ---
+
+
+class Known(NamedTuple):
+    """What a model knows of the columns as read."""
+
+    mean: Array | None
+    std: Array | None
+
+
+def _known(model: Model) -> Known:
+    std = np.sqrt(model.variances) if model.variances is not None else model.std if model.standardized else None
+    about_means = model.meta.get("method") == "pca" or model.mean.any()
+    return Known(model.stand_in if about_means else None, std)
+
+
+def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:
+    """What has become of the mean and the standard deviation of each column, and a reason where neither is known."""
+    one, other = _known(a), _known(b)
+    means = one.mean is not None and other.mean is not None
+    stds = one.std is not None and other.std is not None
+    if not stds and not means:
+        return [], "not both models hold means or variances of their columns"
+    at = {name: j for j, name in enumerate(b.columns)}
+    rows = []
+    for i, name in enumerate(a.columns):
+        if name in at:
+            row: dict[str, Any] = {"column": name}
+            if means:
+                row |= _mean_shift(one, other, i, at[name])
+            if stds:
+                row |= _std_shift(one, other, i, at[name])
+            rows.append(row)
+    return rows, None if means and stds else f"the {'standard deviations' if means else 'means'} are not known of both"
+
+
+def _mean_shift(one: Known, other: Known, i: int, j: int) -> dict[str, Any]:
+    assert one.mean is not None
+    assert other.mean is not None
+    a, b = float(one.mean[i]), float(other.mean[j])
+    std = float(one.std[i]) if one.std is not None else 0.0
+    shift = 0.0 if a == b else (b - a) / std if std > 0 else None
+    return {"mean_a": a, "mean_b": b, "shift": shift if shift is None or np.isfinite(shift) else None}
+
+
+def _std_shift(one: Known, other: Known, i: int, j: int) -> dict[str, Any]:
+    assert one.std is not None
+    assert other.std is not None
+    a, b = float(one.std[i]), float(other.std[j])
+    ratio = 1.0 if a == b else b / a if a > 0 else None
+    return {"std_a": a, "std_b": b, "std_ratio": ratio if ratio is None or np.isfinite(ratio) else None}

@@ -1,0 +1,222 @@
+"""What has changed from one model to another: words and tables to read, or a row for each thing compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.errors import listed, show
+from pcatool.render.labelled import Line, labelled
+from pcatool.render.tables import render_table
+
+__all__ = ["comparison_table", "comparison_text"]
+
+# Columns and components shown; -v shows all.
+COLUMNS = 5
+COMPONENTS = 10
+
+# Angles below this, and changes below this part of themselves, are the rounding of two fits.
+ROUNDING = 1e-7
+
+
+def comparison_text(
+    facts: Mapping[str, Any], *, everything: bool, width: int | None, color: bool = False, unicode: bool = True
+) -> str:
+    """Lines and tables; the columns that have changed most, unless all are asked for."""
+
+    def table(columns: Mapping[str, Any]) -> str:
+        arrays = {name: np.asarray(values) for name, values in columns.items()}
+        return render_table(arrays, "table", width=width, color=color, unicode=unicode)
+
+    if facts["identical"]:
+        return labelled([("identical", f"{_names(facts)} are the same model, to the last bit")], width, color)
+    parts = [labelled(_lines(facts), width, color)]
+    if facts["matched"]:
+        shown = facts["matched"] if everything else facts["matched"][:COMPONENTS]
+        parts += [table(_components(shown)), labelled(_remarks(facts, len(shown)), width, color)]
+    columns = _most_changed(facts["column_shifts"], everything)
+    if columns:
+        parts.append(table(_column_table(columns)))
+    parts.append(labelled(_unshown(facts["column_shifts"], len(columns)), width, color))
+    return "\n".join(part for part in parts if part)
+
+
+def _names(facts: Mapping[str, Any]) -> str:
+    names = [facts[which] for which in ("a", "b")]
+    return " and ".join(show(name) for name in names) if all(names) else "both"
+
+
+def _lines(facts: Mapping[str, Any]) -> list[Line]:
+    columns = facts["columns"]
+    order = "" if columns["in_order"] else ", in another order"
+    lines = [
+        *((f"model {which.upper()}", facts[which]) for which in ("a", "b") if facts[which]),
+        *(("setting", f"{s['setting']}: {_value(s['a'])} in A, {_value(s['b'])} in B") for s in facts["settings"]),
+        *([] if facts["settings"] else [("settings", "the same")]),
+        ("columns", f"{columns['shared']} in both{order}"),
+        *(("columns", f"only in {which.upper()}: {listed(columns[f'only_{which}'])}")
+          for which in ("a", "b") if columns[f"only_{which}"]),
+        ("rows", _from_to(facts["rows"])),
+        ("components", _from_to(facts["components"])),
+        ("kept", "{a:.4%} of the {what} in A, {b:.4%} in B".format(**facts["cumulative"], what=facts["share_of"])),
+        ("total", f"{_from_to(facts['total_variance'])}{_per_cent(facts['total_variance'])}"),
+    ]  # fmt: skip
+    if facts["angles"] is not None:
+        lines.append(("subspaces", _angles(facts)))
+    reasons: dict[str, list[str]] = {}
+    for what, reason in facts["not_compared"].items():
+        reasons.setdefault(reason, []).append(what.replace("_", " "))
+    return [*lines, *(("not compared", f"{', '.join(what)}: {reason}") for reason, what in reasons.items())]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return listed(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {inner}" for name, inner in value.items())
+    return "none" if value is None else show(value) if isinstance(value, str) else str(value)
+
+
+def _from_to(change: Mapping[str, Any]) -> str:
+    a, b = (f"{value:.6g}" if isinstance(value, float) else str(value) for value in (change["a"], change["b"]))
+    return f"{a} in both" if change["a"] == change["b"] else f"{a} in A, {b} in B"
+
+
+def _per_cent(change: Mapping[str, Any]) -> str:
+    part = change["change"] / change["a"]
+    return f" ({part:+.2%})" if abs(part) > ROUNDING else ""
+
+
+def _angles(facts: Mapping[str, Any]) -> str:
+    """The principal angles, which are of all components together and do not depend on their order."""
+    angles = facts["angles"]
+    if not angles:
+        return "no direction lies on the columns of both"
+    units = "units of the fit, standardised" if facts["standardized"] else "units of the fit, not standardised"
+    columns = facts["columns"]
+    where = ", on the columns of both" if columns["only_a"] or columns["only_b"] else ""
+    k = facts["components"]
+    held = "" if k["a"] == k["b"] else f" of the smaller in the larger, {min(k['a'], k['b'])} components each"
+    many = "" if len(angles) == 1 else f", the smallest {angles[0]:.3g}"
+    return f"largest angle {angles[-1]:.3g} degrees{held}{many} (in the {units}{where})"
+
+
+def _components(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "A": [f"PC{row['a']}" for row in rows],
+        "B": [f"PC{row['b']}" for row in rows],
+        "cosine": [row["cosine"] for row in rows],
+        "share in A": [row["share_a"] for row in rows],
+        "share in B": [row["share_b"] for row in rows],
+        "remark": [_remark(row) for row in rows],
+    }
+
+
+def _remark(row: Mapping[str, Any]) -> str:
+    """What to know before the cosine is taken at its word."""
+    said = [word for word, given in (("swapped", row["swapped"]), ("flipped", row["flipped"])) if given]
+    for which in ("a", "b"):
+        model = which.upper()
+        if row[f"too_close_in_{which}"]:
+            said.append(f"means nothing: too close to {_listed(row[f'too_close_in_{which}'])} in {model}")
+        elif row[f"near_in_{which}"] and abs(row["cosine"]) < 1 - ROUNDING:
+            said.append(f"nearly equal to {_listed(row[f'near_in_{which}'])} in {model}")
+    return "; ".join(said)
+
+
+def _listed(components: Iterable[int]) -> str:
+    names = [f"PC{j}" for j in components]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _remarks(facts: Mapping[str, Any], shown: int) -> list[Line]:
+    left = len(facts["matched"]) - shown
+    lines = [("shown", f"the first {shown}; {left} more with -v")] if left else []
+    hint: list[Line] = []
+    for what in ("swapped", "flipped"):
+        found = [row["a"] for row in facts["matched"] if row[what]]
+        if found:
+            lines.append((what, f"{_listed(found)} of A"))
+            hint = [("hint", "fit --align-to A keeps signs, and the order of nearly equal components")]
+    return [*lines, *hint]
+
+
+def _most_changed(rows: Sequence[Mapping[str, Any]], everything: bool) -> list[Mapping[str, Any]]:
+    ordered = sorted(rows, key=_change, reverse=True)
+    return ordered if everything else [row for row in ordered[:COLUMNS] if _change(row) > ROUNDING]
+
+
+def _unshown(rows: Sequence[Mapping[str, Any]], shown: int) -> list[Line]:
+    """Columns that are not in the table."""
+    if not rows or shown == len(rows):
+        return []
+    if not any(_change(row) > ROUNDING for row in rows):
+        return [("shown", "no column: their means and standard deviations are the same")]
+    changed = sum(_change(row) > ROUNDING for row in rows)
+    some = "the columns that changed" if changed == shown else f"the {shown} columns that changed most"
+    return [("shown", f"{some}; {len(rows) - shown} more with -v")]
+
+
+def _change(row: Mapping[str, Any]) -> float:
+    """By how much a column has changed: standard deviations, or the logarithm of their ratio."""
+    shift, ratio = row.get("shift", 0.0), row.get("std_ratio", 1.0)
+    if shift is None or not ratio:  # a column that was constant, or is now
+        return float("inf")
+    return float(max(abs(shift), abs(np.log(ratio))))
+
+
+def _column_table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    names = {"column": "column", "mean_a": "mean in A", "mean_b": "mean in B", "shift": "shift / std"}
+    names |= {"std_a": "std in A", "std_b": "std in B", "std_ratio": "std B / A"}
+    return {
+        title: [np.nan if row[name] is None else row[name] for row in rows]
+        for name, title in names.items()
+        if name in rows[0]
+    }
+
+
+# --- one row for each thing compared ---
+
+
+def comparison_table(facts: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Every number with its change, in columns of text; an empty cell where there is none."""
+    rows = [*_rows_of_models(facts), *_rows_of_components(facts), *_rows_of_columns(facts)]
+    names = ("what", "name", "a", "b", "change")
+    return {name: np.array([_cell(row[i]) for row in rows] + [""], dtype=object)[:-1] for i, name in enumerate(names)}
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else repr(value)
+
+
+Row = tuple[Any, Any, Any, Any, Any]
+
+
+def _rows_of_models(facts: Mapping[str, Any]) -> Iterable[Row]:
+    for setting in facts["settings"]:
+        yield "setting", setting["setting"], setting["a"], setting["b"], None
+    for which in ("a", "b"):
+        for name in facts["columns"][f"only_{which}"]:
+            yield f"column only in {which}", name, None, None, None
+    for what in ("rows", "components", "cumulative", "total_variance"):
+        yield what, None, *facts[what].values()
+
+
+def _rows_of_components(facts: Mapping[str, Any]) -> Iterable[Row]:
+    for j, angle in enumerate(facts["angles"] or [], 1):
+        yield "angle in degrees", str(j), None, None, angle
+    for row in facts["matched"] or []:
+        pair = f"PC{row['a']}", f"PC{row['b']}"
+        yield "matched, cosine", pair[0], *pair, row["cosine"]
+        yield "share", pair[0], row["share_a"], row["share_b"], row["share_change"]
+
+
+def _rows_of_columns(facts: Mapping[str, Any]) -> Iterable[Row]:
+    for row in facts["column_shifts"]:
+        if "mean_a" in row:
+            yield "mean, shift in std of a", row["column"], row["mean_a"], row["mean_b"], row["shift"]
+        if "std_a" in row:
+            yield "std, ratio b / a", row["column"], row["std_a"], row["std_b"], row["std_ratio"]
