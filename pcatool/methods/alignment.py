@@ -76,6 +76,13 @@ def cosines(model: Model, old: Model) -> Array:
 
 def matched(alike: Array) -> tuple[Indices, Indices]:
     """Rows and columns of a table of likeness, paired so that the sum is largest; -inf is never chosen."""
+    if alike.shape[0] > alike.shape[1]:
+        columns, rows = matched(alike.T)
+        order = np.argsort(rows)
+        return rows[order], columns[order]
+    wished = np.argmax(alike, axis=1)
+    if len(np.unique(wished)) == len(wished):  # each can have what it is most like
+        return np.arange(len(wished)), wished
     from scipy.optimize import linear_sum_assignment  # takes a fifth of a second
 
     rows, columns = linear_sum_assignment(alike, maximize=True)
@@ -110,11 +117,8 @@ def _order(model: Model, C: Array) -> Indices:
     known = min(k, C.shape[1])
     alike[:, :known] = np.abs(C[:, :known])
     alike[stay, stay] += ROUNDING  # without a reason to move, a component stays
-    alike = np.where(near, alike, -np.inf)
-    wished = np.argmax(alike, axis=1)
-    if len(np.unique(wished)) < k:  # two want one place; else no order can do better
-        _, wished = matched(alike)
-    return np.argsort(wished)
+    _, places = matched(np.where(near, alike, -np.inf))
+    return np.argsort(places)
 
 
 def _signs(C: Array) -> Array:
