@@ -81,7 +81,7 @@ def matched(alike: Array) -> tuple[Indices, Indices]:
         order = np.argsort(rows)
         return rows[order], columns[order]
     wished = np.argmax(alike, axis=1)
-    if len(np.unique(wished)) == len(wished):  # each can have what it is most like
+    if len(set(wished.tolist())) == len(wished):  # each can have what it is most like
         return np.arange(len(wished)), wished
     from scipy.optimize import linear_sum_assignment  # takes a fifth of a second
 
