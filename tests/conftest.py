@@ -18,10 +18,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(scope="session")
-def plain_environment() -> dict[str, str]:
+def plain_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Nothing of the caller's but the way to the programs; no terminal, no colour, UTF-8, lines of 80."""
     programs = [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
-    return {"PATH": os.pathsep.join(programs), "LC_ALL": "C.UTF-8", "COLUMNS": "80", "HOME": os.devnull}
+    return {
+        "PATH": os.pathsep.join(programs), "LC_ALL": "C.UTF-8", "COLUMNS": "80", "HOME": os.devnull,
+        "MPLCONFIGDIR": str(tmp_path_factory.mktemp("matplotlib")),  # else each picture looks for all fonts anew
+    }  # fmt: skip
 
 
 @pytest.fixture

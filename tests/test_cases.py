@@ -8,11 +8,9 @@ program. After a change, `pytest --update-cases` writes what comes out now, and 
 from __future__ import annotations
 
 import difflib
-import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,21 +70,9 @@ def update(name: str, found: Outcome) -> None:
             path.unlink(missing_ok=True)
 
 
-@pytest.fixture(scope="module")
-def outcomes(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, plain_environment: dict[str, str]
-) -> Iterator[dict[str, Future[Outcome]]]:
-    """All cases that are asked for, on their way: each has a folder of its own, so they may run side by side."""
-    callspecs = [getattr(item, "callspec", None) for item in request.session.items]
-    asked = dict.fromkeys(spec.params["name"] for spec in callspecs if spec and spec.params.get("name") in NAMES)
-    home = tmp_path_factory.mktemp("cases")
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        yield {name: pool.submit(run, name, home / name, plain_environment) for name in asked}
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_case(name: str, outcomes: dict[str, Future[Outcome]], request: pytest.FixtureRequest) -> None:
-    found = outcomes[name].result()
+def test_case(name: str, tmp_path: Path, plain_environment: dict[str, str], request: pytest.FixtureRequest) -> None:
+    found = run(name, tmp_path / "case", plain_environment)
     if request.config.getoption("--update-cases"):
         update(name, found)
         return

@@ -39,7 +39,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     (place / "x.csv").write_text("\n".join([header, *rows]) + "\n")
     (place / "a.csv").write_text("\n".join([header, *rows[: n // 3]]) + "\n")
     (place / "b.csv").write_text("\r\n".join([header, *rows[n // 3 :]]) + "\r\n")
-    (place / "x.csv.gz").write_bytes(gzip.compress((place / "x.csv").read_bytes()))
+    (place / "x.csv.gz").write_bytes(gzip.compress((place / "x.csv").read_bytes(), 1))
     table = pa.table({name: X[:, j] for j, name in enumerate(names)})
     pq.write_table(table, place / "x.parquet", row_group_size=777)
     (place / "holes.csv").write_text("\n".join([header + ",word", *with_holes(rows)]) + "\n")
