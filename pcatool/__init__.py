@@ -26,11 +26,15 @@ _HOMES = {
     "fit": "pcatool.api",
     "inspect": "pcatool.api",
     "load_model": "pcatool.api",
+    "merge": "pcatool.api",
     "plan": "pcatool.api",
     "reconstruct": "pcatool.api",
+    "refit": "pcatool.api",
     "save_model": "pcatool.api",
     "scree": "pcatool.api",
+    "subtract": "pcatool.api",
     "transform": "pcatool.api",
+    "update": "pcatool.api",
 }
 
 __all__ = ["__version__", *sorted(_HOMES)]

@@ -22,11 +22,23 @@ from pcatool.errors import PcatoolWarning, UsageError, nearest, show
 from pcatool.model import Model
 from pcatool.modelfile import load_model, save_model
 from pcatool.notices import Notices
-from pcatool.options import ApplyOptions, EngineOptions, FitOptions, OutputOptions, SelectOptions, TableOptions
+from pcatool.options import (
+    AlignOptions,
+    ApplyOptions,
+    EngineOptions,
+    FitOptions,
+    OutputOptions,
+    RefitOptions,
+    SelectOptions,
+    TableOptions,
+    UpdateOptions,
+)
 from pcatool.pipeline import apply as applying
+from pcatool.pipeline import combine as combining
 from pcatool.pipeline import fit as fitting
 from pcatool.pipeline import folder
 from pcatool.pipeline import report as reporting
+from pcatool.pipeline.refit import refit as refitting
 from pcatool.readers.tally import Tally
 
 __all__ = [
@@ -37,11 +49,15 @@ __all__ = [
     "fit",
     "inspect",
     "load_model",
+    "merge",
     "plan",
     "reconstruct",
+    "refit",
     "save_model",
     "scree",
+    "subtract",
     "transform",
+    "update",
 ]
 
 
@@ -185,6 +201,47 @@ def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
     from pcatool.pipeline.comparison import diff
 
     return diff(a, b)
+
+
+def update(model: Model | str | Path, data: Any, **settings: Any) -> Model:
+    """The model of the rows it was fitted to and of those of `data`, as a fit of all together would give it.
+
+    Settings: missing="error" or "drop", align_to=older, and how a file is read.
+    """
+    table, options, engine = _records(settings, TableOptions, UpdateOptions, EngineOptions)
+    return combining.update(_named(model), _data(data), table, options, engine, Warnings()).model
+
+
+def subtract(model: Model | str | Path, data: Any, **settings: Any) -> Model:
+    """The model of its rows without those of `data`, rows that were fitted or a model of them; settings as `update`."""
+    table, options, engine = _records(settings, TableOptions, UpdateOptions, EngineOptions)
+    named, data = _named(model), data if isinstance(data, Model) else _data(data)
+    if isinstance(data, Model) or (_is_path(data) and combining.are_models(data)):
+        combining.refuse_reading(table, options, engine)
+        gone = [_named(data)] if isinstance(data, Model) else combining.models_of(data)
+        return combining.subtract_models(named, gone, options.align_to, Warnings()).model
+    return combining.subtract(named, data, table, options, engine, Warnings()).model
+
+
+def merge(*models: Model | str | Path, **settings: Any) -> Model:
+    """The model of the rows of all these models. Settings: align_to=older."""
+    if not models:
+        raise UsageError("there are no models to merge", "give one or more")
+    (options,) = _records(settings, AlignOptions)
+    return combining.merge(map(_named, models), options.align_to, Warnings()).model
+
+
+def refit(model: Model | str | Path, **settings: Any) -> Model:
+    """The model that a fit of the same rows with these settings would have given, without the rows.
+
+    Settings: components, standardize, center, ddof, whiten, epsilon, columns, exclude, align_to.
+    """
+    (options,) = _records(settings, RefitOptions)
+    return refitting(_named(model), options, Warnings())
+
+
+def _named(model: Model | str | Path) -> tuple[str, Model]:
+    return ("the model", model) if isinstance(model, Model) else (os.fspath(model), load_model(model))
 
 
 def plan(data: Any, **settings: Any) -> dict[str, Any]:

@@ -11,7 +11,20 @@ from typer.exceptions import Exit, TyperException
 from typer.main import get_command
 
 from pcatool import __version__
-from pcatool.cli import components, diff, explain_variance, fit, inspect, reconstruct, scree, transform
+from pcatool.cli import (
+    components,
+    diff,
+    explain_variance,
+    fit,
+    inspect,
+    merge,
+    reconstruct,
+    refit,
+    scree,
+    subtract,
+    transform,
+    update,
+)
 from pcatool.cli.command import Group
 from pcatool.cli.outcome import print_result, say, tell
 from pcatool.cli.records import command
@@ -33,7 +46,20 @@ HELP = """Principal component analysis of tables: fit a model, save it, apply it
     2 wrong usage, 3 bad data, 4 not a usable model, 5 cannot read or write, 6 refused.
     'pcatool COMMAND --help' tells more."""
 
-COMMANDS = (fit, transform, reconstruct, explain_variance, scree, components, inspect, diff)
+COMMANDS = (
+    fit,
+    transform,
+    reconstruct,
+    explain_variance,
+    scree,
+    components,
+    inspect,
+    diff,
+    update,
+    merge,
+    subtract,
+    refit,
+)
 
 
 def _version(wanted: bool) -> None:

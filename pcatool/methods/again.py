@@ -53,12 +53,14 @@ def options_of(model: Model, **changes: Any) -> FitOptions:
 
 def sums_of(
     blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, like: Statistic, supply: Supply
-) -> Statistic:
-    """The sums over some rows, as the fit of such a model would add them up."""
+) -> Statistic | None:
+    """The sums over some rows, as the fit of such a model would add them up; None of no rows."""
     with threads(1), np.errstate(all="ignore"):
         if supply.labels is not None:
             return _sums_with_labels(blocks, columns, options, supply, supply.labels)
         rows = PCA(options, Notices()).rows(blocks, columns, supply)
+        if rows.n == 0:
+            return None
         add_up = triangle_of if isinstance(like.sums, Triangle) else moments_of
         sums = add_up(rows, len(columns))
         return Statistic.summed(sums, rounding(sums.centre.high, sums.squares / sums.centre.weight))
@@ -66,11 +68,13 @@ def sums_of(
 
 def _sums_with_labels(
     blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, supply: Supply, labels: Labels
-) -> Statistic:
+) -> Statistic | None:
     from pcatool.methods.dependence import cross_moments_of, noise_of
     from pcatool.methods.supervised import SupervisedPCA
 
     task, _ = SupervisedPCA(options, Notices()).task(blocks, columns, supply)
+    if task.rows.n == 0:
+        return None
     sums = cross_moments_of(task)
     return Statistic.summed(sums, noise_of(sums, labels.classes), tuple(labels.levels()) if labels.classes else ())
 

@@ -7,6 +7,7 @@ checked without data when it is made, so nothing past this point meets a value i
 from __future__ import annotations
 
 from pcatool.options.applying import APPLY_MISSING, ApplyOptions, OutputOptions, parse_truncation
+from pcatool.options.combining import AlignOptions, RefitOptions, UpdateOptions
 from pcatool.options.comparing import DiffOptions
 from pcatool.options.components import ComponentsOptions
 from pcatool.options.fitting import MISSING, MOST_KEPT, WHITENINGS, FitOptions, parse_components
@@ -23,6 +24,7 @@ __all__ = [
     "MOST_KEPT",
     "NULLS",
     "WHITENINGS",
+    "AlignOptions",
     "ApplyOptions",
     "ComponentsOptions",
     "DiffOptions",
@@ -31,9 +33,11 @@ __all__ = [
     "Flag",
     "GeneralOptions",
     "OutputOptions",
+    "RefitOptions",
     "ReportOptions",
     "SelectOptions",
     "TableOptions",
+    "UpdateOptions",
     "parse_components",
     "parse_truncation",
 ]

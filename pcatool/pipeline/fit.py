@@ -28,7 +28,19 @@ from pcatool.rules.base import Evidence
 from pcatool.solvers.plan import Plan
 from pcatool.writers.sink import check_target
 
-__all__ = ["Fitted", "Job", "fit", "fit_and_save", "model_or_fit", "model_or_fit_of", "open_subject", "plan_fit"]
+__all__ = [
+    "Fitted",
+    "Job",
+    "fit",
+    "fit_and_save",
+    "model_or_fit",
+    "model_or_fit_of",
+    "older_model",
+    "open_subject",
+    "plan_fit",
+    "read_blocks",
+    "supply_of",
+]
 
 
 # What is never refused unasked: on a small machine such a fit is better tried.
@@ -54,6 +66,7 @@ class Job(NamedTuple):
     options: FitOptions
     engine: EngineOptions
     notices: Notices
+    like: Model | None = None  # whose columns are taken, instead of those selected
 
     def open(self) -> Inputs:
         return Inputs(self.data, self.table, self.notices)
@@ -75,10 +88,10 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
     if options.triples:
         return _fit_triples(job, inputs, tally)
     with Threads(job.engine.threads) as pool:
-        wanted, features, labels, blocks = _blocks(job, inputs, tally, pool.map)
+        wanted, features, labels, blocks = read_blocks(job, inputs, tally, pool.map)
         method = _method(job, wanted)
         try:
-            fitted = method.fit(blocks, features, supply=_supply(job, inputs, pool, labels))
+            fitted = method.fit(blocks, features, supply=supply_of(job, inputs, pool, labels))
         except DataError:
             if options.missing == "drop" and tally.rows and tally.incomplete == tally.rows:
                 raise tally.error("no complete row is left") from None
@@ -97,7 +110,7 @@ def _fit_triples(job: Job, inputs: Inputs, tally: Tally) -> Fitted:
 
     with Threads(job.engine.threads) as pool:
         method, table, items = table_to_fit(job, inputs, tally, pool.map)
-        fitted = method.fit_cells(table, items, _supply(job, inputs, pool))
+        fitted = method.fit_cells(table, items, supply_of(job, inputs, pool))
     return Fitted(fitted.model.with_meta(absent=job.options.absent or "missing"), tally, fitted.evidence)
 
 
@@ -142,10 +155,15 @@ class Read(NamedTuple):
     blocks: Iterator[Array]
 
 
-def _blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> Read:
+def read_blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> Read:
+    """The rows of a fit, in blocks, and what their columns are."""
     o = job.options
-    inputs.settle(lambda one: deque(_blocks(job, one, Tally(), run).blocks, maxlen=0).clear())
-    wanted = inputs.choose(job.select, o.weights, o.label, o.label_kernel)
+    inputs.settle(lambda one: deque(read_blocks(job, one, Tally(), run).blocks, maxlen=0).clear())
+    if job.like is None:
+        wanted = inputs.choose(job.select, o.weights, o.label, o.label_kernel)
+    else:
+        booleans = frozenset(job.like.meta.get("booleans", ()))
+        wanted = inputs.choose_same(job.like.columns, booleans, o.weights, o.label, o.label_kernel)
     others = ", mean and em fit with them" if o.method == "pca" and o.weights is None else ""
     remedy = f"--missing drop leaves such rows out{others}, -x leaves a column out"
     weighted = o.weights is not None
@@ -159,13 +177,13 @@ def _labels(wanted: Wanted) -> Labels | None:
     return Labels(wanted.labels, False, len(wanted.labels), list) if wanted.labels else None
 
 
-def _supply(job: Job, inputs: Inputs, pool: Threads, labels: Labels | None = None) -> Supply:
+def supply_of(job: Job, inputs: Inputs, pool: Threads, labels: Labels | None = None) -> Supply:
     """How much memory there is, how to read the rows again, and who works on them."""
     memory = job.options.memory
     limit = parse_size(memory) if memory is not None else max(free_bytes() // 2, SMALL_JOB)
 
     def reread() -> Iterator[Array]:
-        return _blocks(job, inputs.again(), Tally(), pool.map).blocks
+        return read_blocks(job, inputs.again(), Tally(), pool.map).blocks
 
     return Supply(limit, reread if inputs.can_reread() else None, inputs.expected_rows, pool.map, pool.count, labels)
 
@@ -179,10 +197,10 @@ def plan_fit(job: Job) -> Plan:
             from pcatool.pipeline.triples import table_to_fit
 
             by_cells, table, items = table_to_fit(job, inputs, Tally(), pool.map)
-            return by_cells.plan_cells(table, items, _supply(job, inputs, pool))
-        wanted, features, labels, blocks = _blocks(job, inputs, Tally(), pool.map)
+            return by_cells.plan_cells(table, items, supply_of(job, inputs, pool))
+        wanted, features, labels, blocks = read_blocks(job, inputs, Tally(), pool.map)
         method = _method(job, wanted)
-        plan: Plan = method.plan(blocks, features, supply=_supply(job, inputs, pool, labels))
+        plan: Plan = method.plan(blocks, features, supply=supply_of(job, inputs, pool, labels))
     return plan
 
 

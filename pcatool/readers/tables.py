@@ -16,7 +16,7 @@ from pcatool.readers.dialect import Dialect
 from pcatool.readers.further import Further
 from pcatool.readers.match import match_columns, match_features
 from pcatool.readers.paths import Input, resolve
-from pcatool.readers.select import choose_features, find_labels, find_triples, find_weights
+from pcatool.readers.select import LabelColumns, choose_features, find_labels, find_triples, find_weights
 from pcatool.readers.skipping import Skip, is_bad_file, none_left, reasons
 from pcatool.readers.source import MODEL, Opened
 from pcatool.readers.terms import find_columns
@@ -230,6 +230,27 @@ class Inputs:
         at = [] if weights is None else [find_weights(weights, columns, where)]
         found = find_labels(labels, label_kernel, columns, where)
         features = choose_features(columns, options, where, self._notices, without={*at, *found.numbers, *found.texts})
+        return self._taken(features, at, found)
+
+    def choose_same(
+        self,
+        names: Sequence[str],
+        booleans: frozenset[str],
+        weights: str | None = None,
+        labels: Sequence[str] = (),
+        label_kernel: str | None = None,
+    ) -> Wanted:
+        """The features of a fit of which the names are known, with its labels and weights."""
+        columns, where = self._first_profile(), self.first.name
+        if self.headerless and not {c.name for c in columns}.issuperset(names):
+            return Wanted(tuple(names), booleans, by_position=True)
+        features = match_features(names, booleans, columns, where)
+        at = [] if weights is None else [find_weights(weights, columns, where)]
+        return self._taken(features, at, find_labels(labels, label_kernel, columns, where))
+
+    def _taken(self, features: tuple[Feature, ...], at: Sequence[int], found: LabelColumns) -> Wanted:
+        """Features, labels and weights of the first input, by which those of the others are found."""
+        columns = self._first_profile()
         booleans = frozenset(f.name for f in features if f.boolean)
         labelled = tuple(Feature(columns[i].name, i, boolean=columns[i].kind == "boolean") for i in found.numbers)
         booleans |= {f.name for f in labelled if f.boolean}

@@ -21,6 +21,8 @@ from pcatool.solvers.plan import Plan
 __all__ = [
     "apply_facts",
     "apply_lines",
+    "combined_facts",
+    "combined_lines",
     "fit_facts",
     "fit_lines",
     "folder_facts",
@@ -137,6 +139,28 @@ def fit_facts(model: Model, tally: Tally, output: str) -> dict[str, Any]:
     if tally.incomplete:
         facts["missing"] = missing_facts(tally)
     return facts | model_facts(model) | {"settings": how_fitted(model), "sums": sums_facts(model)}
+
+
+def combined_facts(command: str, model: Model, before: int, tally: Tally | None, output: str) -> dict[str, Any]:
+    """What became of a model by rows that came or went, or by other settings."""
+    facts: dict[str, Any] = {"command": command, "output": output, "rows_before": before}
+    if tally is not None:
+        facts["rows_read"] = tally.rows
+    return facts | model_facts(model) | {"settings": how_fitted(model), "sums": sums_facts(model)}
+
+
+def combined_lines(facts: Mapping[str, Any]) -> list[str]:
+    change = facts["rows"] - facts["rows_before"]
+    rows = counted(facts["rows"], "row")
+    if change:
+        came = f"{counted(change, 'row')} added to" if change > 0 else f"{counted(-change, 'row')} taken out of"
+        rows = f"{came} {facts['rows_before']}: {rows}"
+    return [
+        f"{rows}; {counted(len(facts['columns']), 'column')}; {facts['settings']}",
+        *kept_lines(facts),
+        sums_line(facts["sums"]),
+        f"model written to {'standard output' if facts['output'] == '-' else facts['output']}",
+    ]
 
 
 def sums_facts(model: Model) -> dict[str, Any]:

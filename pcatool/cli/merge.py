@@ -1,0 +1,49 @@
+"""`pcatool merge`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pcatool.cli.combined import ModelOutput, produce
+from pcatool.cli.outcome import Speaker
+from pcatool.cli.shared import NoClobber
+from pcatool.options import AlignOptions, GeneralOptions
+
+NAME = "merge"
+USAGE = "MODEL... -o MODEL [OPTIONS]"
+
+
+def run(
+    *,
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL...", help="Files made by pcatool, or globs of them.", show_default=False),
+    ],
+    output: ModelOutput = None,
+    no_clobber: NoClobber = False,
+    options: AlignOptions,
+    general: GeneralOptions,
+) -> int:
+    """Make one model of the rows of several, without the rows.
+
+    The same model as a fit of all rows together, but for rounding, with a certificate of its own. Columns, centring,
+    scaling, weights and labels must agree; -k is that of the first.
+
+    Examples:
+      ls sample_data/by_month/*.csv | xargs -P8 -I{} pcatool fit {} -o {}.npz
+      pcatool merge sample_data/by_month/*.npz -o year.npz -v
+    """
+    from pcatool.pipeline import combine
+
+    speaker = Speaker(general)
+    paths = combine.expand(models)
+    return produce(
+        NAME,
+        output,
+        no_clobber,
+        paths,
+        lambda: combine.merge(combine.models_of(paths), options.align_to, speaker),
+        speaker,
+    )

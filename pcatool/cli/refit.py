@@ -1,0 +1,41 @@
+"""`pcatool refit`."""
+
+from __future__ import annotations
+
+from pcatool.cli.combined import ModelOutput, produce
+from pcatool.cli.outcome import Speaker
+from pcatool.cli.shared import ModelPath, NoClobber, lacks_input, model_of
+from pcatool.options import GeneralOptions, RefitOptions
+
+NAME = "refit"
+USAGE = "MODEL -o MODEL [OPTIONS]"
+
+
+def run(
+    *,
+    model: ModelPath,
+    output: ModelOutput = None,
+    no_clobber: NoClobber = False,
+    options: RefitOptions,
+    general: GeneralOptions,
+) -> int:
+    """Fit a model otherwise, without its rows.
+
+    Another number of components or another rule, standardised or not, centred or not, another divisor, whitening, fewer
+    columns: the same model as a fit of the rows with these settings, but for rounding. -o may name MODEL.
+
+    Examples:
+      pcatool refit digits.npz -k parallel -o fewer.npz
+      pcatool refit digits.npz --standardize --ddof 1 -x p1-p8 -o correlations.npz
+    """
+    if lacks_input([model], NAME, USAGE):
+        return 2
+    from pcatool.pipeline.combine import Combined
+    from pcatool.pipeline.refit import refit
+
+    speaker, fitted = Speaker(general), model_of(model, ["data"])
+
+    def make() -> Combined:
+        return Combined(refit((model, fitted), options, speaker), fitted.n_samples)
+
+    return produce(NAME, output, no_clobber, (), make, speaker)

@@ -1,0 +1,53 @@
+"""`pcatool subtract`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcatool.cli.combined import ModelOutput, produce
+from pcatool.cli.outcome import Speaker
+from pcatool.cli.shared import Inputs, ModelPath, NoClobber, lacks_input, model_of
+from pcatool.options import EngineOptions, GeneralOptions, TableOptions, UpdateOptions
+
+if TYPE_CHECKING:
+    from pcatool.pipeline.combine import Combined
+
+NAME = "subtract"
+USAGE = "MODEL [OLD...] -o MODEL [OPTIONS]"
+
+
+def run(
+    *,
+    model: ModelPath,
+    inputs: Inputs = None,
+    output: ModelOutput = None,
+    no_clobber: NoClobber = False,
+    table: TableOptions,
+    options: UpdateOptions,
+    engine: EngineOptions,
+    general: GeneralOptions,
+) -> int:
+    """Take rows back out of a model, as for a sliding window.
+
+    OLD are tables with rows that were fitted, or models of them. Refused where the rows cannot have been among those of
+    the model, and where what cancels would leave fewer than 8 digits. -o may name MODEL.
+
+    Examples:
+      pcatool fit sample_data/houses.csv -o houses.npz
+      pcatool update houses.npz sample_data/houses.csv -o twice.npz
+      pcatool subtract twice.npz houses.npz -o houses.npz -v
+    """
+    if lacks_input(inputs, NAME, USAGE):
+        return 2
+    from pcatool.pipeline import combine
+
+    speaker, data = Speaker(general), inputs or []
+    named = (model, model_of(model, None if inputs and "-" not in inputs else inputs))
+
+    def make() -> Combined:
+        if combine.are_models(data):
+            combine.refuse_reading(table, options, engine)
+            return combine.subtract_models(named, combine.models_of(data), options.align_to, speaker)
+        return combine.subtract(named, data, table, options, engine, speaker)
+
+    return produce(NAME, output, no_clobber, data, make, speaker)

@@ -1,0 +1,49 @@
+"""`pcatool update`."""
+
+from __future__ import annotations
+
+from pcatool.cli.combined import ModelOutput, produce
+from pcatool.cli.outcome import Speaker
+from pcatool.cli.shared import Inputs, ModelPath, NoClobber, lacks_input, model_of
+from pcatool.options import EngineOptions, GeneralOptions, TableOptions, UpdateOptions
+
+NAME = "update"
+USAGE = "MODEL [NEW...] -o MODEL [OPTIONS]"
+
+
+def run(
+    *,
+    model: ModelPath,
+    inputs: Inputs = None,
+    output: ModelOutput = None,
+    no_clobber: NoClobber = False,
+    table: TableOptions,
+    options: UpdateOptions,
+    engine: EngineOptions,
+    general: GeneralOptions,
+) -> int:
+    """Add new rows to a model, without the old ones.
+
+    The same model as a fit of all rows together, but for rounding, with a certificate of its own. It may take the
+    place of the old one: -o may name MODEL.
+
+    Examples:
+      pcatool fit sample_data/houses.csv -o houses.npz
+      pcatool update houses.npz sample_data/houses.csv -o houses.npz -v
+      tail -n +100 sample_data/digits.csv | pcatool update digits.npz --header \\
+          -o digits.npz
+    """
+    if lacks_input(inputs, NAME, USAGE):
+        return 2
+    from pcatool.pipeline import combine
+
+    speaker, data = Speaker(general), inputs or []
+    named = (model, model_of(model, inputs))
+    return produce(
+        NAME,
+        output,
+        no_clobber,
+        data,
+        lambda: combine.update(named, data, table, options, engine, speaker),
+        speaker,
+    )

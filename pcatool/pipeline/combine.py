@@ -1,0 +1,301 @@
+"""Models of more rows or of fewer, from the sums that models keep: exact, and without the rows that were fitted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields, replace
+from functools import reduce
+from glob import glob, has_magic
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pcatool.engines.threads import Threads
+from pcatool.errors import DataError, FileError, MissingColumns, ModelError, RefusedError, UsageError, listed, show
+from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.moments import Moments
+from pcatool.linalg.spectral import unit_scale
+from pcatool.linalg.statistic import Statistic
+from pcatool.methods.again import fit_again, options_of, sums_of
+from pcatool.methods.alignment import aligned_to
+from pcatool.methods.kept import reason_against
+from pcatool.model import Model
+from pcatool.modelfile import load_model
+from pcatool.notices import Notices
+from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, UpdateOptions
+from pcatool.pipeline.fit import Job, older_model, read_blocks, supply_of
+from pcatool.readers.paths import STDIN, resolve
+from pcatool.readers.source import MODEL, Opened
+from pcatool.readers.tally import Tally
+
+__all__ = ["Combined", "merge", "older_of", "statistic_of", "subtract", "subtract_models", "update"]
+
+# Sums that may be off by more than this part of themselves are worth no more than a guess at the last digits.
+DIGITS = 1e-8
+
+# What makes two models models of different things.
+SETTINGS = {
+    "method": "--method",
+    "center": "--center",
+    "standardize": "--standardize",
+    "ddof": "--ddof",
+    "center_rows": "--center-rows",
+    "weights": "--weights",
+    "weights_kind": "--weights-kind",
+    "labels": "--label",
+    "label_kernel": "--label-kernel",
+    "whiten": "--whiten",
+}
+
+# Those that another fit of the same sums can change.
+REFITTED = ("center", "standardize", "ddof", "whiten")
+
+Named = tuple[str, Model]  # as the user knows it
+
+
+def expand(paths: Sequence[str]) -> list[str]:
+    """Names of models in order; those of a glob are sorted."""
+    found: list[str] = []
+    for path in paths:
+        if path == STDIN or os.path.lexists(path) or not has_magic(path):
+            found.append(path)
+        elif matching := sorted(glob(path, recursive=True)):
+            found += matching
+        else:
+            raise FileError(f"no file matches {show(path)}", "check the pattern")
+    return found
+
+
+def models_of(paths: Sequence[str]) -> Iterator[Named]:
+    """Models as they are asked for, each with its name."""
+    return ((path, load_model(path)) for path in paths)
+
+
+def are_models(paths: Sequence[str]) -> bool:
+    """Is the first of them a model? Then the others must be models, too."""
+    if not paths or paths[0] == STDIN:
+        return False
+    first = resolve(paths[:1])[0]
+    if first.flows:
+        return False
+    opened = Opened(first, None, "utf-8")
+    opened.close()
+    return opened.format == MODEL
+
+
+def refuse_reading(*records: Any) -> None:
+    """Models are not read as tables are: what says how must not be passed over in silence."""
+    given = [
+        f.metadata["flag"].names[0]
+        for record in records
+        for f in fields(record)
+        if f.name != "align_to" and getattr(record, f.name) != f.default
+    ]
+    if given:
+        raise UsageError(f"{', '.join(given)} would change nothing where models are subtracted", "leave it out")
+
+
+class Combined(NamedTuple):
+    """A model, of how many rows it was before, and what was read for it."""
+
+    model: Model
+    before: int
+    tally: Tally | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows came or went."""
+        return abs(self.model.n_samples - self.before)
+
+
+def update(
+    named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, notices: Notices
+) -> Combined:
+    """The model of its rows and of those of the data."""
+    return _with_rows(named, data, table, options, engine, notices, Statistic.merged)
+
+
+def subtract(
+    named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, notices: Notices
+) -> Combined:
+    """The model of its rows without those of the data, which are among them."""
+    return _with_rows(named, data, table, options, engine, notices, less(named[1]))
+
+
+def _with_rows(
+    named: Named,
+    data: Any,
+    table: TableOptions,
+    options: UpdateOptions,
+    engine: EngineOptions,
+    notices: Notices,
+    join: Callable[[Statistic, Statistic], Statistic],
+) -> Combined:
+    _, model = named
+    statistic = statistic_of(named)
+    fit_options = options_of(model, missing=options.missing or model.meta.get("missing", "error"))
+    job = Job(data, table, SelectOptions(), fit_options, engine, notices, model)
+    old = older_of(model, options.align_to, data)
+    rows, tally = _rows_of(job, statistic)
+    if rows is None:
+        notices.warn("no rows are left to read: the model stays as it is")
+        return Combined(model, model.n_samples, tally)
+    return Combined(_fitted(named, join(statistic, rows), fit_options, old, notices), model.n_samples, tally)
+
+
+def _rows_of(job: Job, like: Statistic) -> tuple[Statistic | None, Tally]:
+    """The sums over the rows of the data; none of no rows."""
+    tally, inputs = Tally(), job.open()
+    if inputs.model is not None:
+        raise UsageError(f"{inputs.model.name} is a model, not a table", "pcatool merge adds models up")
+    with Threads(job.engine.threads) as pool:
+        _, columns, labels, blocks = read_blocks(job, inputs, tally, pool.map)
+        sums = sums_of(blocks, columns, job.options, like, supply_of(job, inputs, pool, labels))
+    if tally.incomplete and job.options.missing == "drop":
+        job.notices.warn(f"dropped {tally.incomplete} of {tally.rows} rows for missing cells")
+    return sums, tally
+
+
+def merge(models: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
+    """The model of the rows of all of them; one at a time is at hand."""
+    others = iter(models)
+    named = next(others)
+    name, first = named
+    old = older_of(first, align_to, None)
+    watch = Watch(named, notices)
+    statistic = statistic_of(named)
+    for other in others:
+        statistic = statistic.merged(_in_order_of(first, other, name))
+        watch.see(other)
+    watch.tell()
+    return Combined(_fitted(named, statistic, options_of(first), old, notices), first.n_samples)
+
+
+def subtract_models(named: Named, others: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
+    """The model of its rows without those of the others."""
+    name, model = named
+    old = older_of(model, align_to, None)
+    gone = reduce(Statistic.merged, (_in_order_of(model, other, name) for other in others))
+    statistic = less(model)(statistic_of(named), gone)
+    return Combined(_fitted(named, statistic, options_of(model), old, notices), model.n_samples)
+
+
+def older_of(model: Model, align_to: Any, data: Any, options: FitOptions | None = None) -> Model | None:
+    """The older model that a model fitted so is to be aligned to."""
+    options = replace(options or options_of(model), align_to=align_to)
+    return older_model(Job(data, TableOptions(), SelectOptions(), options, EngineOptions(), Notices(), model))
+
+
+def statistic_of(named: Named) -> Statistic:
+    """The sums that a model keeps; a model without them is refused with the reason."""
+    name, model = named
+    if model.statistic is None:
+        what = f"{show(name)} keeps no sums over its rows: {reason_against(model)}"
+        raise ModelError(what, "fit all rows together")
+    return model.statistic
+
+
+def _fitted(named: Named, statistic: Statistic, options: FitOptions, old: Model | None, notices: Notices) -> Model:
+    _, model = named
+    fitted = fit_again(statistic, model.columns, options, notices).model
+    if booleans := model.meta.get("booleans"):
+        fitted = fitted.with_meta(booleans=booleans)
+    return fitted if old is None else aligned_to(fitted, old, notices)
+
+
+def _in_order_of(first: Model, named: Named, name: str) -> Statistic:
+    """The sums of a model with its columns in the order of the first; what cannot be added to it is refused."""
+    other, model = named
+    statistic = statistic_of(named)
+    if model is first:
+        return statistic
+    for (here, there), lacks, has in (((other, name), model, first), ((name, other), first, model)):
+        missing = [column for column in has.columns if column not in lacks.columns]
+        if missing:
+            raise MissingColumns(missing, lacks.columns, here, f"{show(there)} has it: fit both with the same columns")
+    for setting, flag in SETTINGS.items():
+        a, b = first.meta.get(setting), model.meta.get(setting)
+        if a != b and (a or b):
+            remedy = f"pcatool refit makes one like the other ({flag})" if setting in REFITTED else "fit both alike"
+            raise ModelError(f"{show(name)} and {show(other)} differ in {flag}: {_said(a)} against {_said(b)}", remedy)
+    places = {column: i for i, column in enumerate(model.columns)}
+    return statistic.take(np.array([places[column] for column in first.columns], dtype=np.intp))
+
+
+def _said(value: Any) -> str:
+    return "not given" if value is None else show(", ".join(value) if isinstance(value, list) else value)
+
+
+class Watch:
+    """Looks for what may be a slip: rows that count twice, and another number of components."""
+
+    def __init__(self, first: Named, notices: Notices) -> None:
+        self._name, self._wish = first[0], first[1].meta.get("components")
+        self._notices = notices
+        self._otherwise: list[str] = []
+        self._seen: dict[bytes, str] = {}
+        self.see(first)
+
+    def see(self, named: Named) -> None:
+        name, model = named
+        if model.meta.get("components") != self._wish:
+            self._otherwise.append(name)
+        centre = statistic_of(named).centre
+        key = b"".join(part.tobytes() for part in (centre.high, centre.low, statistic_of(named).sums.squares))
+        if key in self._seen:
+            self._notices.warn(f"{show(self._seen[key])} and {show(name)} are of the same rows, which count twice now")
+        self._seen.setdefault(key, name)
+
+    def tell(self) -> None:
+        if self._otherwise:
+            self._notices.note(
+                f"-k {self._wish} is taken from {show(self._name)}; another one in {listed(self._otherwise)}"
+            )
+
+
+def less(model: Model) -> Callable[[Statistic, Statistic], Statistic]:
+    """Taking rows back out of the sums of a model, where they are in it and leave enough digits."""
+
+    def taken(whole: Statistic, gone: Statistic) -> Statistic:
+        left = whole.centre.rows - gone.centre.rows
+        if left < 1 or not whole.centre.weight > gone.centre.weight:
+            raise DataError(
+                f"{gone.centre.rows} rows are to be taken out of {whole.centre.rows}: none would be left",
+                "take out fewer, or fit anew",
+            )
+        if unknown := [name for name in gone.classes if name not in whole.classes]:
+            raise _not_among(f"class {listed(unknown)} is not in the model")
+        rest = whole.less(gone)
+        _check_rest(whole, gone, rest, model.columns)
+        return rest
+
+    return taken
+
+
+def _check_rest(whole: Statistic, gone: Statistic, rest: Statistic, columns: Sequence[str]) -> None:
+    """Refuse what cannot be, and what has lost its digits."""
+    squares, before = rest.sums.squares, whole.sums.squares
+    known = whole.noise * before + gone.noise * gone.sums.squares
+    wrong = np.flatnonzero(squares < -2 * known)
+    if len(wrong):
+        raise _not_among(f"column {show(columns[wrong[0]])} would have a variance below 0")
+    lost = np.flatnonzero((before > 0) & ~(2 * known <= DIGITS * squares))
+    if len(lost):
+        j = int(lost[0])
+        part = max(float(squares[j] / before[j]), 0.0)
+        raise RefusedError(
+            f"column {show(columns[j])} keeps {part:.1e} of its sum of squares: what cancels leaves fewer than 8 "
+            "digits of the rest",
+            "fit the rows that are left",
+        )
+    if isinstance(rest.sums, Moments):
+        scale = unit_scale(squares)
+        with threads(factorisation_threads(len(scale))):
+            smallest = float(np.linalg.eigvalsh(rest.sums.scatter / scale[:, None] / scale)[0])
+        if smallest < -2 * len(scale) * float(rest.noise.max()):
+            raise _not_among("some combination of columns would have a variance below 0")
+
+
+def _not_among(why: str) -> DataError:
+    return DataError(f"the rows to take out are not all among those of the model: {why}", "give rows that were fitted")

@@ -1,0 +1,48 @@
+"""A model fitted again from the sums it keeps: other components, another scale or centre, fewer columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pcatool.errors import DataError, UsageError
+from pcatool.methods.again import fit_again, options_of
+from pcatool.methods.alignment import aligned_to
+from pcatool.model import Model
+from pcatool.notices import Notices
+from pcatool.options import RefitOptions
+from pcatool.pipeline.combine import Named, older_of, statistic_of
+from pcatool.readers.base import Column
+from pcatool.readers.terms import find_columns
+
+__all__ = ["refit"]
+
+
+def refit(named: Named, options: RefitOptions, notices: Notices) -> Model:
+    """The model that a fit of the same rows with these settings would have given."""
+    name, model = named
+    if options.changes_nothing:
+        raise UsageError("nothing is asked to be otherwise", "give -k, -s, --no-center, --ddof, --whiten, -c or -x")
+    statistic = statistic_of(named)
+    settings = options_of(model, **options.changes)
+    places = _kept(name, model, options)
+    if len(places) < model.d and model.rows_centered:
+        raise UsageError(
+            "the model was fitted with --center-rows: the mean of a row is of all columns, so none can be dropped",
+            "fit the other columns anew",
+        )
+    old = None if options.align_to is None else older_of(model, options.align_to, None, settings)
+    columns = tuple(model.columns[j] for j in places)
+    fitted = fit_again(statistic.take(np.array(places, dtype=np.intp)), columns, settings, notices).model
+    if booleans := [column for column in model.meta.get("booleans", ()) if column in columns]:
+        fitted = fitted.with_meta(booleans=booleans)
+    return fitted if old is None else aligned_to(fitted, old, notices)
+
+
+def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:
+    """The places of the columns that stay, in the order of the model."""
+    columns = [Column(column) for column in model.columns]
+    chosen = set(find_columns(options.columns, columns, name) if options.columns else range(model.d))
+    left = sorted(chosen - set(find_columns(options.exclude, columns, name) if options.exclude else ()))
+    if not left:
+        raise DataError(f"{name}: no column is left", "drop fewer")
+    return left
