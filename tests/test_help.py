@@ -11,7 +11,9 @@ import pytest
 
 from pcatool import options
 
-COMMANDS = ("fit", "transform", "reconstruct", "explain-variance", "scree", "components", "inspect", "diff")
+REPORTS = ("explain-variance", "scree", "components", "inspect", "diff")
+AGAIN = ("update", "merge", "subtract", "refit")
+COMMANDS = ("fit", "transform", "reconstruct", *REPORTS, *AGAIN)
 TAKES = {
     "fit": ("TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
     "transform": ("TableOptions", "ApplyOptions", "OutputOptions", "GeneralOptions"),
@@ -21,6 +23,10 @@ TAKES = {
     "components": ("ComponentsOptions", "TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
     "inspect": ("GeneralOptions",),
     "diff": ("DiffOptions", "GeneralOptions"),
+    "update": ("TableOptions", "UpdateOptions", "GeneralOptions"),
+    "merge": ("AlignOptions", "GeneralOptions"),
+    "subtract": ("TableOptions", "UpdateOptions", "GeneralOptions"),
+    "refit": ("RefitOptions", "GeneralOptions"),
 }
 
 
@@ -57,10 +63,9 @@ def test_a_page_is_in_order(name: str, plain_environment: dict[str, str]) -> Non
     assert 2 <= len(examples(text)) <= 4
     headings = re.findall(r"^([A-Z][a-z]+):$", text, re.MULTILINE)
     methods = ["Kernel", "Supervised"] if "FitOptions" in TAKES[name] else []
-    of_tables = (
-        ["Model", "Output", "Input", *methods] if "TableOptions" in TAKES[name] else ["Output"] * (name == "diff")
-    )
-    assert headings == ["Examples", "Arguments", *of_tables, "General"]
+    of_models = {"diff": ["Output"], "merge": ["Model", "Output"], "refit": ["Model", "Output"]}
+    others = ["Model", "Output", "Input", *methods] if "TableOptions" in TAKES[name] else of_models.get(name, [])
+    assert headings == ["Examples", "Arguments", *others, "General"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -103,6 +103,7 @@ def test_reports_load_little(arguments: str, houses: Path) -> None:
 # --- only the subcommand named is built ---
 
 COMMANDS = ["fit", "transform", "reconstruct", "explain-variance", "scree", "components", "inspect", "diff"]
+COMMANDS += ["update", "merge", "subtract", "refit"]
 
 
 @pytest.fixture

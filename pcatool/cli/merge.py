@@ -32,8 +32,8 @@ def run(
     scaling, weights and labels must agree; -k is that of the first.
 
     Examples:
-      ls sample_data/by_month/*.csv | xargs -P8 -I{} pcatool fit {} -o {}.npz
-      pcatool merge sample_data/by_month/*.npz -o year.npz -v
+      head -900 sample_data/digits.csv | pcatool fit -x digit -k 10 -o first.npz
+      pcatool merge first.npz digits.npz -o both.npz -v
     """
     from pcatool.pipeline import combine
 

@@ -26,7 +26,7 @@ def run(
 
     Examples:
       pcatool refit digits.npz -k parallel -o fewer.npz
-      pcatool refit digits.npz --standardize --ddof 1 -x p1-p8 -o correlations.npz
+      pcatool refit digits.npz --standardize --ddof 1 -x p0-p7 -o correlations.npz
     """
     if lacks_input([model], NAME, USAGE):
         return 2

@@ -33,9 +33,8 @@ def run(
     the model, and where what cancels would leave fewer than 8 digits. -o may name MODEL.
 
     Examples:
-      pcatool fit sample_data/houses.csv -o houses.npz
-      pcatool update houses.npz sample_data/houses.csv -o twice.npz
-      pcatool subtract twice.npz houses.npz -o houses.npz -v
+      pcatool subtract twice.npz houses.npz -o once.npz -v
+      pcatool subtract digits.npz sample_data/digits.csv -o digits.npz
     """
     if lacks_input(inputs, NAME, USAGE):
         return 2

@@ -28,10 +28,8 @@ def run(
     place of the old one: -o may name MODEL.
 
     Examples:
-      pcatool fit sample_data/houses.csv -o houses.npz
-      pcatool update houses.npz sample_data/houses.csv -o houses.npz -v
-      tail -n +100 sample_data/digits.csv | pcatool update digits.npz --header \\
-          -o digits.npz
+      pcatool update houses.npz sample_data/houses.csv -o twice.npz -v
+      cat sample_data/digits.csv | pcatool update digits.npz -o digits.npz
     """
     if lacks_input(inputs, NAME, USAGE):
         return 2
