@@ -29,6 +29,7 @@ from pcatool.options import (
     FitOptions,
     OutputOptions,
     RefitOptions,
+    ScoreOptions,
     SelectOptions,
     TableOptions,
     UpdateOptions,
@@ -77,13 +78,27 @@ def _levels_to_the_caller() -> int:
     return level
 
 
-def fit(data: Any, **settings: Any) -> Model:
+def fit(
+    data: Any,
+    *,
+    scores: str | Path | None = None,
+    keep: str | Sequence[str] = (),
+    keep_all: bool = False,
+    **settings: Any,
+) -> Model:
     """Fit a model to `data`: a path or several, a DataFrame, an Arrow table, or a two-dimensional array.
 
     Settings: those of `pcatool fit`, such as components=0.99, standardize=True, center=False, ddof=1, solver="svd",
-    missing="drop", columns=["a", "b"], exclude=["c"], and how a file is read, such as delimiter=";".
+    missing="drop", columns=["a", "b"], exclude=["c"], and how a file is read, such as delimiter=";". With `scores`,
+    the scores of the rows are written to that file, too, with the columns named in `keep` ahead of them.
     """
-    return fitting.fit(_job(data, settings)).model
+    job = _job(data, settings)
+    asked = ScoreOptions(None if scores is None else str(scores), _tuple(keep), bool(keep_all))
+    if asked.scores is None:
+        return fitting.fit(job).model
+    from pcatool.pipeline.both import fit_and_score
+
+    return fit_and_score(job, None, asked).fitted.model
 
 
 def transform(model: Model | str | Path, data: Any, *, output: str | Path | None = None, **settings: Any) -> Any:

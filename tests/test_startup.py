@@ -145,7 +145,7 @@ def test_a_slip_in_the_name_is_compared_with_all() -> None:
 WRONG = {
     "fit --with-error": "option '--with-error' is for transform, reconstruct, not for fit",
     "transform m.npz --standardize": "option '--standardize' is for ",
-    "scree -s --keep a": "option '--keep' is for transform, reconstruct, not for scree",
+    "scree -s --keep a": "option '--keep' is for fit, transform, reconstruct, not for scree",
     "reconstruct m.npz -s": "option '-s' is for ",
     "fit --n-components 3": "no option '--n-components'; did you mean --components?",
     "transform --n-components 3": "no option '--n-components'",

@@ -9,7 +9,7 @@ import typer
 from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import Inputs, NoClobber, lacks_input, refuse_binary
 from pcatool.errors import UsageError
-from pcatool.options import EngineOptions, FitOptions, GeneralOptions, SelectOptions, TableOptions
+from pcatool.options import EngineOptions, FitOptions, GeneralOptions, ScoreOptions, SelectOptions, TableOptions
 
 if TYPE_CHECKING:
     from pcatool.pipeline.fit import Job
@@ -36,6 +36,7 @@ def run(
             rich_help_panel="Output",
         ),
     ] = False,
+    scoring: ScoreOptions,
     select: SelectOptions,
     table: TableOptions,
     options: FitOptions,
@@ -48,7 +49,8 @@ def run(
 
     Examples:
       pcatool fit sample_data/houses.csv -o houses.npz
-      cat sample_data/digits.csv | pcatool fit -x digit -k 10 -o digits.npz
+      cat sample_data/digits.csv | pcatool fit -x digit -k 10 -o digits.npz \\
+          --scores scores.parquet --keep digit
       pcatool fit sample_data/orders.csv -c items-days_to_deliver -s \\
           --missing drop -v -o orders.npz
       pcatool fit sample_data/digits.csv --method supervised --label digit \\
@@ -63,13 +65,30 @@ def run(
     speaker = Speaker(general)
     job = fitting.Job(inputs or [], table, select, options, engine, speaker)
     if plan:
+        if scoring.scores is not None:
+            raise UsageError("--plan writes no scores", "leave out --scores")
         return _plan(job, general)
     refuse_binary(output, "a model")
+    if scoring.scores is not None:
+        return _fit_and_score(job, str(output), scoring, no_clobber)
     from pcatool.render.summary import fit_facts, fit_lines
 
     fitted = fitting.fit_and_save(job, str(output), no_clobber=no_clobber)
     facts = fit_facts(fitted.model, fitted.tally, str(output))
     speaker.close(facts, fit_lines(facts), stdout_free=output != "-")
+    return 0
+
+
+def _fit_and_score(job: Job, output: str, scoring: ScoreOptions, no_clobber: bool) -> int:
+    """The model, and the scores of its rows."""
+    from pcatool.pipeline.both import fit_and_score
+    from pcatool.render.summary import both_facts, both_lines
+
+    fitted, results = fit_and_score(job, output, scoring, no_clobber=no_clobber)
+    facts = both_facts(fitted.model, fitted.tally, output, results.tally, str(scoring.scores))
+    speaker = job.notices
+    assert isinstance(speaker, Speaker)
+    speaker.close(facts, both_lines(facts), stdout_free="-" not in (output, scoring.scores))
     return 0
 
 

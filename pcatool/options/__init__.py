@@ -13,6 +13,7 @@ from pcatool.options.components import ComponentsOptions
 from pcatool.options.fitting import MISSING, MOST_KEPT, WHITENINGS, FitOptions, parse_components
 from pcatool.options.flags import Flag
 from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions
+from pcatool.options.scoring import ScoreOptions
 from pcatool.options.tables import BLANKS, NULLS, SelectOptions, TableOptions
 from pcatool.options.triples import ABSENT
 
@@ -35,6 +36,7 @@ __all__ = [
     "OutputOptions",
     "RefitOptions",
     "ReportOptions",
+    "ScoreOptions",
     "SelectOptions",
     "TableOptions",
     "UpdateOptions",

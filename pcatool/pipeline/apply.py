@@ -157,8 +157,10 @@ def _reconstruct(
     return _apply(model, inputs, wanted, work, options, engine, notices)
 
 
-def write(results: Results, output: OutputOptions, model_path: str | None) -> None:
-    """Write the results as they come."""
+def write(
+    results: Results, output: OutputOptions, model_path: str | None, before_end: Callable[[], None] = lambda: None
+) -> None:
+    """Write the results as they come; what is done `before_end` fails before they are in their place."""
     inputs = [*results.inputs.paths, *([model_path] if model_path else [])]
     with open_sink(output.output, no_clobber=output.no_clobber, inputs=inputs) as sink:
         writer = open_writer(output, sink, results.kept, results.names)
@@ -166,6 +168,7 @@ def write(results: Results, output: OutputOptions, model_path: str | None) -> No
             for formatted in rows:
                 writer.put(formatted)
         writer.close()
+        before_end()
 
 
 def _apply(

@@ -33,6 +33,7 @@ __all__ = [
     "Job",
     "fit",
     "fit_and_save",
+    "fit_opened",
     "model_or_fit",
     "model_or_fit_of",
     "older_model",
@@ -75,10 +76,11 @@ class Job(NamedTuple):
 def fit(job: Job) -> Fitted:
     """A model of the data."""
     old = older_model(job)
-    return _fit(job, job.open(), old)
+    return fit_opened(job, job.open(), old)
 
 
-def _fit(job: Job, inputs: Inputs, old: Model | None) -> Fitted:
+def fit_opened(job: Job, inputs: Inputs, old: Model | None) -> Fitted:
+    """The same of inputs that are open already, and an older model that was read."""
     fitted = _fit_rows(job, inputs)
     return fitted if old is None else fitted._replace(model=aligned_to(fitted.model, old, job.notices))
 
@@ -209,7 +211,7 @@ def fit_and_save(job: Job, output: str, *, no_clobber: bool) -> Fitted:
     old = older_model(job)
     inputs = job.open()
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
-    fitted = _fit(job, inputs, old)
+    fitted = fit_opened(job, inputs, old)
     modelfile.save_model(fitted.model, output, no_clobber=no_clobber, inputs=inputs.paths)
     return fitted
 
@@ -230,7 +232,7 @@ def open_subject(job: Job) -> Inputs:
 def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
     """The same of inputs that are open already."""
     if inputs.model is None:
-        return _fit(job, inputs, older_model(job))
+        return fit_opened(job, inputs, older_model(job))
     _refuse_settings(inputs.model.name, job.select, job.options)
     return Fitted(modelfile.loads(read_whole(inputs.model.stream), inputs.model.name), Tally())
 

@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from glob import glob, has_magic
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pcatool.errors import FileError, UsageError, show
 from pcatool.registry import READERS
+
+if TYPE_CHECKING:
+    from pcatool.readers.copies import Copy
 
 __all__ = ["STDIN", "Input", "bare_name", "resolve"]
 
@@ -25,6 +28,7 @@ class Input(NamedTuple):
 
     path: str
     root: str = ""  # the folder below which it was found, through a folder or a glob; nothing when named itself
+    copy: Copy | None = None  # where what can be read only once is kept to be read again
 
     @property
     def name(self) -> str:

@@ -49,7 +49,7 @@ class Opened:
     def __init__(self, source: Input, input_format: str | None, encoding: str, notices: Notices | None = None) -> None:
         self.input = source
         self.name = source.name
-        self._raw = FileBytes(_descriptor(source), source.name)
+        self._raw = _raw(source)
         self._copy: FileBytes | None = None
         stream = Peekable(self._raw)
         head = stream.peek(HEAD, _undecided)
@@ -117,6 +117,12 @@ def _format(source: Input, head: bytes, input_format: str | None) -> str:
     if input_format == "parquet":
         raise DataError(f"{source.name} is not Parquet: it does not begin with PAR1", "check the file")
     return "csv" if by_name == "parquet" else by_name
+
+
+def _raw(source: Input) -> FileBytes:
+    if source.copy is not None:
+        return source.copy.open(partial(_descriptor, source), source.name)
+    return FileBytes(_descriptor(source), source.name)
 
 
 def _descriptor(source: Input) -> int:

@@ -21,6 +21,8 @@ from pcatool.solvers.plan import Plan
 __all__ = [
     "apply_facts",
     "apply_lines",
+    "both_facts",
+    "both_lines",
     "combined_facts",
     "combined_lines",
     "fit_facts",
@@ -161,6 +163,21 @@ def combined_lines(facts: Mapping[str, Any]) -> list[str]:
         sums_line(facts["sums"]),
         f"model written to {'standard output' if facts['output'] == '-' else facts['output']}",
     ]
+
+
+def both_facts(model: Model, tally: Tally, output: str, scored: Tally, scores: str) -> dict[str, Any]:
+    """Of a fit that also scored its rows."""
+    return fit_facts(model, tally, output) | {
+        "scores": scores,
+        "rows_scored": scored.rows,
+        "rows_left_empty": scored.left_empty,
+    }
+
+
+def both_lines(facts: Mapping[str, Any]) -> list[str]:
+    empty = f", {facts['rows_left_empty']} left empty for missing cells" if facts["rows_left_empty"] else ""
+    where = "standard output" if facts["scores"] == "-" else facts["scores"]
+    return [*fit_lines(facts), f"scores of {counted(facts['rows_scored'], 'row')}{empty} written to {where}"]
 
 
 def sums_facts(model: Model) -> dict[str, Any]:

@@ -1,0 +1,86 @@
+"""A model and the scores of the rows that it was fitted to, in one run: both are written, or neither."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from pcatool import modelfile
+from pcatool.errors import UsageError, show
+from pcatool.options import ApplyOptions, OutputOptions, ScoreOptions, TableOptions
+from pcatool.pipeline.apply import Results, transform, write
+from pcatool.pipeline.fit import Fitted, Job, fit_opened, older_model
+from pcatool.readers.copies import Copy
+from pcatool.readers.tables import Found
+from pcatool.registry import WRITERS
+from pcatool.writers.base import format_name
+from pcatool.writers.sink import check_target
+from pcatool.writers.target import descriptor_of, look_at
+
+__all__ = ["Both", "fit_and_score"]
+
+
+class Both(NamedTuple):
+    """What was fitted, and what was scored."""
+
+    fitted: Fitted
+    results: Results
+
+
+def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobber: bool = False) -> Both:
+    """Fit, score what was read again, and save the model, if it has a place, just before the scores appear."""
+    o = job.options
+    old = older_model(job)
+    apply = ApplyOptions(triples=o.triples, keep=asked.keep, keep_all=asked.keep_all)
+    scores = OutputOptions(output=str(asked.scores), no_clobber=no_clobber)
+    _check_ending(scores)
+    job = job._replace(data=_with_copies(job.data, job.table))
+    inputs = job.open()
+    older = o.align_to if isinstance(o.align_to, str) else None
+    check_target(scores.output, no_clobber=no_clobber, inputs=[*inputs.paths, *([older] if older else [])])
+    if output is not None:
+        check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
+        _refuse_one_place(output, str(asked.scores))
+    if not o.triples:
+        inputs.keep(asked.keep, asked.keep_all)  # what is not there is told before the work
+    paths = inputs.paths
+    fitted = fit_opened(job, inputs, old)
+
+    def save() -> None:
+        if output is not None:
+            modelfile.save_model(fitted.model, output, no_clobber=no_clobber, inputs=paths)
+
+    results = transform(fitted.model, job.data, job.table, apply, job.engine, job.notices)
+    try:
+        write(results, scores, older, before_end=save)
+    except BrokenPipeError:
+        if descriptor_of(scores.output) is not None:  # whoever read the scores has what they wanted
+            save()
+        raise
+    return Both(fitted, results)
+
+
+def _check_ending(scores: OutputOptions) -> None:
+    try:
+        format_name(scores)
+    except UsageError as error:
+        raise UsageError(error.message, f"name it .{', .'.join(WRITERS)}") from None
+
+
+def _with_copies(data: Any, table: TableOptions) -> Any:
+    """The inputs, those that can be read only once with a place for a copy of them."""
+    if not (isinstance(data, list) and all(isinstance(item, str) for item in data)):
+        return data
+    found = Found.of(data, table)
+    return found.some(item._replace(copy=Copy()) if item.flows else item for item in found.inputs)
+
+
+def _refuse_one_place(output: str, scores: str) -> None:
+    """Model and scores in one stream or one file would be neither."""
+    stream = descriptor_of(output)
+    if stream != descriptor_of(scores):
+        return
+    if stream is not None:
+        raise UsageError("the model and the scores cannot both go to standard output", "name a file for one of them")
+    one, other = (look_at(name, False, ()) for name in (output, scores))
+    if one.path == other.path and not one.straight:
+        raise UsageError(f"-o and --scores both name {show(scores)}", "name two files")
