@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pcatool.cli.process import SHORT, is_limited, occupy, stop_in
+from pcatool.cli.progress import LINE, Progress
 from pcatool.errors import FileError, PcatoolError, printable, show
 from pcatool.notices import Notices
 from pcatool.options import GeneralOptions
@@ -21,7 +22,10 @@ def guarded(run: Callable[[], int], *, debug: bool) -> int:
     try:
         return run()
     except BaseException as error:
+        LINE.erase()
         return _code_of(error, debug)
+    finally:
+        LINE.erase()
 
 
 def _code_of(error: BaseException, debug: bool) -> int:
@@ -76,6 +80,7 @@ def tell(text: str) -> None:
 
 def say(text: str) -> None:
     """Text on standard error, if there is one."""
+    LINE.erase()
     try:
         sys.stderr.write(text.rstrip("\n") + "\n")
         sys.stderr.flush()
@@ -90,6 +95,7 @@ def print_result(text: str) -> None:
     if sys.stdout is None:
         raise FileError("cannot write 'standard output': it is closed")
     text = text if text.endswith("\n") else text + "\n"
+    LINE.erase()
     try:
         try:
             sys.stdout.write(text)
@@ -105,9 +111,22 @@ def print_result(text: str) -> None:
 class Speaker(Notices):
     """Prints notices as they come, and the closing summary where it is wanted."""
 
-    def __init__(self, general: GeneralOptions) -> None:
+    def __init__(self, general: GeneralOptions, *, stdout_in_use: bool = False) -> None:
         super().__init__()
         self.general = general
+        # Rows that scroll by tell enough.
+        scrolls = stdout_in_use and sys.stdout is not None and sys.stdout.isatty()
+        self._progress = Progress(wanted=not general.quiet and not scrolls)
+
+    def at_file(self, number: int, of: int) -> None:
+        self._progress.at_file(number, of)
+
+    def at_rows(self, count: int) -> None:
+        self._progress.at_rows(count)
+
+    def all_read(self, files: int, skipped: Sequence[tuple[str, str]]) -> None:
+        super().all_read(files, skipped)
+        LINE.erase()
 
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
         if not self.general.quiet:

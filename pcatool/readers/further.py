@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 from pcatool.errors import listed
 from pcatool.readers.base import Table
+from pcatool.readers.paths import Input
 
 __all__ = ["Further"]
 
@@ -22,12 +23,13 @@ class Further:
         self._looked = False
         self._found: dict[int, tuple[str, list[str]]] = {}  # by the number of the input
 
-    def look(self, at: int, table: Table) -> None:
+    def look(self, at: int, table: Table, item: Input) -> None:
         names = [c.name for c in table.columns if not c.partition and c.name.strip() and self._is_new(c.name)]
         if not self._looked:  # what is no number in the first should be none in the second: all would cost time
             names += [c.name for c in table.columns if c.name in self._no_numbers]
         self._looked = True
-        if names and (numbers := _numbers(table, names)):
+        # The first rows of a pipe may be a long time in coming.
+        if names and not item.flows and (numbers := _numbers(table, names)):
             self._found[at] = (table.name, numbers)
 
     def _is_new(self, name: str) -> bool:

@@ -42,6 +42,11 @@ AT_ONCE = 8 << 20
 IN_HAND = 128 << 20
 
 
+# A file up to this size, packed and unpacked, is read in one piece by whoever makes numbers of it, so that of many such
+# files several are read at once.
+SMALL_FILE = 16 << 20
+
+
 class ParquetTable:
     """One Parquet file, opened."""
 
@@ -123,12 +128,41 @@ class ParquetTable:
         if plain and self._open_bytes(needed) > MOST_OPEN:
             yield from self._turned(tuple(features), run)
             return
+        if needed and self._opened.one_of_many and self._is_small(len(features)):
+            self._opened.lend()
+            self._given = self._file.metadata.num_rows
+            yield WholePart(self, needed, tuple(features), tuple(kept))
+            return
         first_row = 0
         for batch in self._batches(rows_at_once(len(features)), needed):
             arrays = dict(zip(needed, batch.columns, strict=True))
             self._given += batch.num_rows
             yield ArrowPart(self.name, batch.num_rows, arrays, tuple(features), tuple(kept), self.columns, first_row)
             first_row += batch.num_rows
+
+    def _is_small(self, d: int) -> bool:
+        """As a file, unpacked, and as numbers: few bytes can say that a million cells are all the same."""
+        metadata, size = self._file.metadata, self._opened.size
+        if size is None or size > SMALL_FILE or not 0 < 8 * d * metadata.num_rows <= SMALL_FILE:
+            return False
+        unpacked: int = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+        return unpacked <= SMALL_FILE
+
+    def read_whole(self, columns: Sequence[int]) -> pa.Table:
+        """Some columns of a small file, which is closed thereafter."""
+        leaves = [leaf for column in columns for leaf in self._leaves[column]]
+        metadata = self._file.metadata
+        try:
+            file = self._file
+            if 2 * len(leaves) > metadata.num_columns:
+                data = pa.BufferReader(pa.py_buffer(self._opened.seekable().read()))
+                file = parquet.ParquetFile(data, metadata=metadata, pre_buffer=False, page_checksum_verification=True)
+            reader: Any = file.reader
+            return reader.read_row_groups(range(metadata.num_row_groups), column_indices=leaves, use_threads=False)
+        except (pa.ArrowException, OSError) as error:
+            raise self._damaged(error) from None
+        finally:
+            self._opened.close()
 
     def _open_bytes(self, columns: Sequence[int]) -> int:
         """Memory for a page and a dictionary of every column, packed and unpacked, which reading by rows needs.
@@ -221,6 +255,24 @@ class TurnedPart(NamedTuple):
 
     def place(self, row: int) -> str:
         return f"{self.name}, row {self.first_row + self.start + row + 1}"
+
+
+class WholePart(NamedTuple):
+    """All rows of a small file, not yet read."""
+
+    table: ParquetTable
+    needed: Sequence[int]
+    features: tuple[Feature, ...]
+    kept: tuple[int, ...]
+
+    def batch(self) -> Batch:
+        table, read = self.table, self.table.read_whole(self.needed)
+        arrays = {column: _joined(read.column(i)) for i, column in enumerate(self.needed)}
+        return ArrowPart(table.name, read.num_rows, arrays, self.features, self.kept, table.columns, 0).batch()
+
+
+def _joined(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
 
 
 class ArrowPart(NamedTuple):

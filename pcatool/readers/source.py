@@ -48,6 +48,8 @@ class Opened:
 
     def __init__(self, source: Input, input_format: str | None, encoding: str, notices: Notices | None = None) -> None:
         self.input = source
+        self.one_of_many = False
+        self.lent = False
         self.name = source.name
         self._raw = _raw(source)
         self._copy: FileBytes | None = None
@@ -82,6 +84,10 @@ class Opened:
         if self._copy is None:
             self._copy = spooled(self.stream, self.name)
         return Seekable(self._copy)
+
+    def lend(self) -> None:
+        """It is read by another thread later, which closes it."""
+        self.lent = True
 
     def close(self) -> None:
         self._raw.close()

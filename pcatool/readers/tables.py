@@ -193,6 +193,7 @@ class Inputs:
         o = self._options
         self._notices.at_file(self._at + 1, self.files)
         self._opened = Opened(self._found.inputs[self._at], o.input_format, o.encoding, self._notices)
+        self._opened.one_of_many = self.files > 1
         return self._opened
 
     def _read(self, opened: Opened) -> Table:
@@ -365,8 +366,8 @@ class Inputs:
         table = self.first if self._current is None else self._read(self._open())
         self._current = table
         features, kept = self._match(table, wanted), match_columns(wanted.kept, table.columns, table.name)
-        if self._further is not None and table is not self._table and not self.flows(at):
-            self._further.look(at, table)
+        if self._further is not None and table is not self._table:
+            self._further.look(at, table, self._found.inputs[at])
         for part in table.parts(features, kept, eager=eager, run=run):
             yield Piece(at, table, part)
             if at in self.bad:
@@ -398,7 +399,8 @@ class Inputs:
 
     def close(self) -> None:
         if self._opened is not None:
-            self._opened.close()
+            if not self._opened.lent:
+                self._opened.close()
             self._opened = None
 
     def _match(self, table: Table, wanted: Wanted) -> tuple[Feature, ...]:
