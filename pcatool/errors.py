@@ -21,13 +21,15 @@ __all__ = [
 
 # A longer value in a message hides the message.
 SHOWN = 60
+# Of the name of a file the end tells most.
+LONGEST_PATH = 4096
 
 
-def show(value: object) -> str:
+def show(value: object, most: int = SHOWN) -> str:
     """A value from outside, made safe for a terminal: quoted, control characters escaped, cut when long."""
     text = str(value)
-    if len(text) > SHOWN:
-        text = text[: SHOWN - 3] + "..."
+    if len(text) > most:
+        text = text[: most - 3] + "..."
     return f"'{printable(text)}'"
 
 
@@ -101,7 +103,7 @@ class FileError(PcatoolError):
     @classmethod
     def from_os(cls, path: object, doing: str, error: OSError) -> FileError:
         reason = error.strerror or str(error) or type(error).__name__
-        return cls(f"cannot {doing} {show(path)}: {reason}")
+        return cls(f"cannot {doing} {show(path, LONGEST_PATH)}: {reason}")
 
 
 class RefusedError(PcatoolError):

@@ -32,7 +32,8 @@ def is_bad_file(error: PcatoolError) -> bool:
 def reasons(skipped: Sequence[Skip]) -> list[str]:
     """What to say of files that were left out: the first of them by name."""
     more = [f"and {len(skipped) - FIRST_FILES} more"] if len(skipped) > FIRST_FILES else []
-    return [*(skip.reason for skip in skipped[:FIRST_FILES]), *more]
+    named = (s.reason if s.file in s.reason else f"{s.file}: {s.reason}" for s in skipped[:FIRST_FILES])
+    return [*named, *more]
 
 
 def none_left(skipped: Sequence[Skip]) -> DataError:

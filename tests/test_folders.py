@@ -1,0 +1,235 @@
+"""transform and reconstruct of many files into a folder: one output for each, whole or absent."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import pcatool
+from pcatool.errors import DataError, FileError, MissingColumns, PcatoolError, UsageError
+from pcatool.pipeline.naming import name_below, renamed
+from pcatool.readers.paths import Input
+
+HEADER = "a,b,c\n"
+
+
+def text(seed: int, rows: int = 5) -> str:
+    X = np.random.default_rng(seed).normal(size=(rows, 3))
+    return HEADER + "".join(f"{a!r},{b!r},{c!r}\n" for a, b, c in X.tolist())
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A model and a folder of parts in three forms, some of them in folders of partitions."""
+    monkeypatch.chdir(tmp_path)
+    for year in (1, 2):
+        folder = Path(f"data/year={year}")
+        folder.mkdir(parents=True)
+        (folder / "a.csv").write_text(text(year))
+        (folder / "b.csv.gz").write_bytes(gzip.compress(text(10 + year).encode(), mtime=0))
+    X = np.random.default_rng(5).normal(size=(5, 3))
+    parquet.write_table(pa.table({name: X[:, j] for j, name in enumerate("cab")}), "data/c.parquet")
+    Path("data/d.tsv").write_text(text(6).replace(",", "\t"))
+    pcatool.save_model(pcatool.fit("data/year=1/a.csv", components=2), "m.npz")
+    return tmp_path
+
+
+def tree(folder: str | Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in Path(folder).rglob("*") if path.is_file())
+
+
+def contents(folder: str | Path) -> dict[str, bytes]:
+    return {name: (Path(folder) / name).read_bytes() for name in tree(folder)}
+
+
+NAMES = ["c.parquet", "d.tsv", *(f"year={y}/{name}" for y in (1, 2) for name in ("a.csv", "b.csv.gz"))]
+
+
+def test_each_output_is_what_its_input_alone_gives(here: Path) -> None:
+    pcatool.transform("m.npz", "data", output="out/", keep=["c"], with_error=True)
+    assert tree("out") == NAMES
+    for name in NAMES:
+        alone = f"alone{''.join(Path(name).suffixes)}"
+        pcatool.transform("m.npz", f"data/{name}", output=alone, keep=["c"], with_error=True)
+        assert (here / "out" / name).read_bytes() == (here / alone).read_bytes(), name
+    pcatool.reconstruct("m.npz", "out", output="back")  # there is none, and no slash: a file
+    assert (here / "back").is_file()
+    pcatool.reconstruct("m.npz", "out", output="rows/")
+    assert tree("rows") == NAMES
+
+
+@pytest.mark.parametrize(
+    ("path", "root", "name"),
+    [
+        ("x/a.csv", "", "a.csv"),
+        ("/x/y=1/z=2/a.csv", "", "y=1/z=2/a.csv"),
+        ("y=1/x/a.csv", "", "a.csv"),
+        ("data/x/a.csv", "data", "x/a.csv"),
+        ("data/x/a.csv", "data/", "x/a.csv"),
+        ("data/y=1/x/a.csv", "data/y=1", "y=1/x/a.csv"),
+        ("a.csv", ".", "a.csv"),
+        ("../d/a.csv", "../d", "a.csv"),
+        ("s3://bucket/in/y=1/a.csv", "s3://bucket/in/", "y=1/a.csv"),
+        ("s3://bucket/in/y=1/a.csv", "", "y=1/a.csv"),
+    ],
+)
+def test_names_below_what_was_given(path: str, root: str, name: str) -> None:
+    assert name_below(Input(path, root)) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "expected"),
+    [
+        ("a.csv", None, "a.csv"),
+        ("a.CSV.GZ", None, "a.CSV.GZ"),
+        ("a.csv.zstd", None, "a.csv.zst"),
+        ("a.csv.gz", "parquet", "a.parquet"),
+        ("a.pq", "parquet", "a.pq"),
+        ("a.parquet", "csv", "a.csv"),
+        ("a.csv.gz", "tsv", "a.tsv.gz"),
+        ("a.txt", "csv", "a.txt"),
+        ("x/a.b.csv", "jsonl", "x/a.b.jsonl"),
+        ("a", "parquet", "a.parquet"),
+        ("a", None, "a"),
+    ],
+)
+def test_endings(name: str, form: str | None, expected: str) -> None:
+    assert renamed(name, form) == expected
+
+
+def test_globs_files_and_another_format(here: Path) -> None:
+    pcatool.transform("m.npz", "data/*/a.csv", output="one/", output_format="parquet")
+    assert tree("one") == ["year=1/a.parquet", "year=2/a.parquet"]
+    pcatool.transform("m.npz", ["data/d.tsv", "data/year=2/a.csv"], output="two/")
+    assert tree("two") == ["d.tsv", "year=2/a.csv"]
+    (here / "three").mkdir()
+    pcatool.transform("m.npz", ["data/d.tsv"], output="three")
+    assert tree("three") == ["d.tsv"]
+
+
+def test_results_in_a_folder_that_is_searched_are_no_inputs(here: Path) -> None:
+    for _ in range(2):
+        pcatool.transform("m.npz", "data", output="data/scores/")
+        assert tree("data/scores") == NAMES
+    pcatool.transform("m.npz", "data", output="data/scores/", resume=True)
+
+
+@pytest.mark.parametrize(
+    ("data", "output", "error", "message"),
+    [
+        (["data/year=1/a.csv", "data/year=1/a.csv"], "out/", UsageError, "would both be 'out/year=1/a.csv'"),
+        (["data/d.tsv", "other/d.tsv"], "out/", UsageError, "'data/d.tsv' and 'other/d.tsv' would both be 'out/d.tsv'"),
+        (["data"], "data/", UsageError, "is the same file as the input"),
+        (["data"], "link/", UsageError, "is the same file as the input"),
+        (["-"], "out/", UsageError, "standard input has no name for a file in 'out/'"),
+        (["data", "none.csv"], "out/", FileError, "cannot read 'none.csv'"),
+        (["data/d.tsv"], "m.npz/", FileError, "cannot make the folder 'm.npz'"),
+        (["odd.json"], "out/", UsageError, "no writer for '.json'"),
+    ],
+)
+def test_refused(here: Path, data: list[str], output: str, error: type[PcatoolError], message: str) -> None:
+    (here / "other").mkdir()
+    (here / "other/d.tsv").write_text(text(1))
+    (here / "odd.json").write_text(text(1))
+    (here / "link").symlink_to("data")
+    before = contents("data")
+    with pytest.raises(error, match=message):
+        pcatool.transform("m.npz", data, output=output)
+    assert contents("data") == before
+    if error is UsageError:
+        assert not (here / "out").exists()
+
+
+def test_no_clobber_and_resume(here: Path) -> None:
+    with pytest.raises(UsageError, match="--resume goes on with the outputs in a folder"):
+        pcatool.transform("m.npz", "data", output="out.csv", resume=True)
+    with pytest.raises(UsageError, match="a model from a pipe or from memory has none"):
+        pcatool.transform(pcatool.load_model("m.npz"), "data", output="out/", resume=True)
+    with pytest.raises(UsageError, match="a folder gets an output for each file"):
+        pcatool.transform("m.npz", np.eye(3), output="out/")
+    pcatool.transform("m.npz", "data", output="out/", resume=True)
+    whole = contents("out")
+    (here / "out/d.tsv").unlink()
+    with pytest.raises(FileError, match=r"'out/c.parquet' exists, and --no-clobber was given"):
+        pcatool.transform("m.npz", "data", output="out/", no_clobber=True)
+    assert "d.tsv" not in tree("out")
+    stamps = {name: (here / "out" / name).stat().st_mtime_ns for name in tree("out")}
+    pcatool.transform("m.npz", "data", output="out/", resume=True, no_clobber=True)
+    assert contents("out") == whole
+    assert {name: (here / "out" / name).stat().st_mtime_ns for name in stamps} == stamps
+    later = time.time() + 10
+    os.utime("data/c.parquet", (later, later))
+    with pytest.raises(FileError, match=r"'out/c.parquet' exists"):
+        pcatool.transform("m.npz", "data", output="out/", resume=True, no_clobber=True)
+    pcatool.transform("m.npz", "data", output="out/", resume=True)
+    changed = {name for name in stamps if (here / "out" / name).stat().st_mtime_ns != stamps[name]}
+    assert changed == {"c.parquet"}
+
+
+def test_a_bad_file(here: Path) -> None:
+    (here / "data/year=1/z.csv").write_text(text(1, 3000) + "1,2,x\n")
+    (here / "data/year=2/a.csv").write_text("a,b\n1,2\n")
+    (here / "data/year=2/b.csv.gz").write_bytes(b"")
+    (here / "data/year=2/c.csv").write_text(HEADER + "1,,2\n")
+    with pytest.raises(DataError, match=r"z.csv, line 3002, column 'c': 'x' is not a number.*--skip-bad"):
+        pcatool.transform("m.npz", "data", output="out/")
+    assert tree("out") == NAMES[:4]  # those before it are there, and nothing of it
+    with pytest.warns(pcatool.errors.PcatoolWarning, match="left out 4 of 8 files:"):
+        pcatool.transform("m.npz", "data", output="out/", skip_bad=True)
+    assert tree("out") == NAMES[:4]
+    with pytest.raises(DataError, match=r"none of the 2 files can be used; the first: .*no column 'c'"):
+        pcatool.transform("m.npz", ["data/year=2/a.csv", "data/year=2/b.csv.gz"], output="out/", skip_bad=True)
+    with pytest.raises(MissingColumns, match="no column 'nope'"):
+        pcatool.transform("m.npz", "data", output="out/", keep="nope")
+
+
+def test_a_disk_that_takes_no_more_is_not_skipped(here: Path) -> None:
+    (here / "out/d.tsv").mkdir(parents=True)
+    with pytest.raises(FileError, match=r"cannot write 'out/d.tsv': it names a folder"):
+        pcatool.transform("m.npz", "data", output="out/", skip_bad=True)
+
+
+def test_the_summary(here: Path, plain_environment: dict[str, str]) -> None:
+    (here / "data/z.csv").write_text("")
+    command = ["pcatool", "transform", "m.npz", "data", "-o", "out/", "--json", "-v", "--resume", "--skip-bad"]
+    done = subprocess.run(command, env=plain_environment, capture_output=True, text=True)
+    facts = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert (facts["files_read"], facts["files_written"], facts["files_resumed"], facts["rows_read"]) == (6, 6, 0, 30)
+    assert facts["outputs"][1] == {"file": "data/d.tsv", "output": "out/d.tsv", "rows": 5}
+    assert facts["skipped"] == [{"file": "data/z.csv", "reason": "data/z.csv is empty"}]
+    assert "pcatool: 6 files written to out/\n" in done.stderr
+    (here / "data/z.csv").unlink()
+    done = subprocess.run(command, env=plain_environment, capture_output=True, text=True)
+    assert json.loads(done.stdout)["files_resumed"] == 6
+    assert "pcatool: note: 6 of 6 files were done already\n" in done.stderr
+
+
+def test_killed_and_resumed(here: Path, plain_environment: dict[str, str]) -> None:
+    parts = here / "parts"
+    parts.mkdir()
+    for i in range(40):
+        (parts / f"{i:02}.csv").write_text(text(i, 2000))
+    pcatool.transform("m.npz", "parts", output="whole/")
+    command = ["pcatool", "transform", "m.npz", "parts", "-o", "out/", "--resume"]
+    run = subprocess.Popen(command, env=plain_environment)
+    while run.poll() is None and not (here / "out/03.csv").exists():
+        time.sleep(0.001)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    there = {path.name for path in (here / "out").glob("[0-9]*")}
+    assert {"00.csv", "03.csv"} <= there
+    for name in there:
+        assert (here / "out" / name).read_bytes() == (here / "whole" / name).read_bytes()
+    subprocess.run(command, env=plain_environment, check=True, stderr=subprocess.DEVNULL)
+    assert {p.name: p.read_bytes() for p in (here / "out").glob("[0-9]*")} == contents("whole")
