@@ -162,9 +162,9 @@ def merge(models: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
     others = iter(models)
     named = next(others)
     name, first = named
+    statistic = statistic_of(named)
     old = older_of(first, align_to, None)
     watch = Watch(named, notices)
-    statistic = statistic_of(named)
     for other in others:
         statistic = statistic.merged(_in_order_of(first, other, name))
         watch.see(other)
@@ -175,9 +175,10 @@ def merge(models: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
 def subtract_models(named: Named, others: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
     """The model of its rows without those of the others."""
     name, model = named
+    whole = statistic_of(named)
     old = older_of(model, align_to, None)
     gone = reduce(Statistic.merged, (_in_order_of(model, other, name) for other in others))
-    statistic = less(model)(statistic_of(named), gone)
+    statistic = less(model)(whole, gone)
     return Combined(_fitted(named, statistic, options_of(model), old, notices), model.n_samples)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pcatool.errors import DataError, UsageError
@@ -12,7 +14,7 @@ from pcatool.notices import Notices
 from pcatool.options import RefitOptions
 from pcatool.pipeline.combine import Named, older_of, statistic_of
 from pcatool.readers.base import Column
-from pcatool.readers.terms import find_columns
+from pcatool.readers.terms import element_of, find_columns
 
 __all__ = ["refit"]
 
@@ -40,9 +42,22 @@ def refit(named: Named, options: RefitOptions, notices: Notices) -> Model:
 
 def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:
     """The places of the columns that stay, in the order of the model."""
-    columns = [Column(column) for column in model.columns]
-    chosen = set(find_columns(options.columns, columns, name) if options.columns else range(model.d))
-    left = sorted(chosen - set(find_columns(options.exclude, columns, name) if options.exclude else ()))
+    chosen = _places(name, model, options.columns) if options.columns else set(range(model.d))
+    left = sorted(chosen - _places(name, model, options.exclude))
     if not left:
         raise DataError(f"{name}: no column is left", "drop fewer")
     return left
+
+
+def _places(name: str, model: Model, terms: Sequence[str]) -> set[int]:
+    """Columns that terms name: as in a table, where the elements of a vector are one column."""
+    elements = [element_of(column) for column in model.columns]
+    heads = [column if element is None else element[0] for column, element in zip(model.columns, elements, strict=True)]
+    tables = [Column(column) for column in model.columns], [Column(head) for head in dict.fromkeys(heads)]
+    found: set[int] = set()
+    for term in terms:
+        of_vectors = term in heads and term not in model.columns
+        at = find_columns([term], tables[of_vectors], name)
+        named = {tables[of_vectors][i].name for i in at}
+        found |= {j for j in range(model.d) if (heads if of_vectors else model.columns)[j] in named}
+    return found

@@ -1,0 +1,424 @@
+"""Models of the sums that models keep: what a fit of all the rows would have given, whatever way the rows came."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pcatool
+from pcatool.errors import DataError, MissingColumns, ModelError, RefusedError, UsageError
+from pcatool.linalg.statistic import Statistic
+from pcatool.methods.kept import reason_against
+from pcatool.model import Model
+from pcatool.modelfile import dumps, loads
+
+pytestmark = pytest.mark.filterwarnings("ignore::pcatool.PcatoolWarning")
+
+N = 700
+CUTS = [0, 300, 302, 340, 500, 699, N]  # a part of two rows, and a last one of a single row
+
+FITS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "standardised": {"standardize": True},
+    "ddof 1": {"standardize": True, "ddof": 1},
+    "tsqr": {"solver": "tsqr"},
+    "svd": {"solver": "svd", "standardize": True},
+    "rows centred": {"center_rows": True},
+    "whitened": {"whiten": "zca", "components": 5},
+    "a share": {"components": 0.9},
+    "a rule": {"components": "broken-stick"},
+    "occurrences": {"weights": "w", "standardize": True},
+    "reliability": {"weights": "w", "weights_kind": "reliability", "ddof": 1},
+    "classes": {"method": "supervised", "label": "species", "components": 2},
+    "classes, standardised": {"method": "supervised", "label": "species", "components": 2, "standardize": True},
+    "numbers": {"method": "supervised", "label": "y", "components": 1, "ddof": 1},
+}
+
+
+def table(offset: float, seed: int = 0, n: int = N) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 5)) @ np.diag([3, 2, 1.4, 1, 0.6]) @ rng.standard_normal((5, 5)) + offset
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    frame["w"] = rng.integers(1, 5, n).astype(float)
+    frame["y"] = frame["a"] - 0.5 * frame["b"] + rng.standard_normal(n)
+    frame["species"] = rng.choice(["ant", "bee", "cat"], n)
+    return frame
+
+
+def fitted(frame: pd.DataFrame, settings: dict[str, Any]) -> Model:
+    others = {"w", "y", "species"} - {settings.get("weights"), settings.get("label")}
+    return pcatool.fit(frame.drop(columns=list(others)), **{"components": 4, **settings})
+
+
+def assert_same(model: Model, one: Model, bound: float = 1e-11) -> None:
+    assert (model.columns, model.k, model.n_samples) == (one.columns, one.k, one.n_samples)
+    np.testing.assert_allclose(model.mean, one.mean, rtol=bound, atol=0)
+    np.testing.assert_allclose(model.std, one.std, rtol=bound)
+    np.testing.assert_allclose(model.eigenvalues, one.eigenvalues, rtol=bound, atol=bound * one.eigenvalues[0])
+    np.testing.assert_allclose(model.basis, one.basis, rtol=0, atol=bound)
+    np.testing.assert_allclose(model.total_variance, one.total_variance, rtol=bound)
+    for name in ("center", "standardize", "ddof", "whiten", "weights", "weights_kind", "labels", "components", "rank"):
+        assert model.meta.get(name) == one.meta.get(name), name
+    assert model.meta["certificate"]["vouched"] == one.meta["certificate"]["vouched"]
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("settings", FITS.values(), ids=FITS)
+def test_what_comes_and_goes_leaves_what_a_fit_gives(settings: dict[str, Any], offset: float) -> None:
+    frame = table(offset)
+    parts = [frame[a:b] for a, b in itertools.pairwise(CUTS)]
+    one = fitted(frame, settings)
+    small = {**settings, "components": 1} if "components" not in settings else settings
+    big = fitted(parts[0], settings)
+    model = big
+    for part in parts[1:]:
+        model = pcatool.update(loads(dumps(model)), part)
+    assert_same(model, one)
+    if settings.get("method") != "supervised" and "whiten" not in settings:
+        merged = pcatool.merge(*(fitted(part, small) for part in parts[:1] + parts[2:5]))
+        rows = pd.concat([*parts[:1], *parts[2:5]])
+        assert_same(merged, fitted(rows, small))
+    rest = pd.concat([parts[0], *parts[3:]])
+    left = pcatool.subtract(model, pd.concat(parts[1:3]))
+    assert_same(left, fitted(rest, settings))
+    assert_same(pcatool.subtract(model, fitted(pd.concat(parts[1:3]), settings)), fitted(rest, settings))
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_thirty_nights_against_longer_numbers(standardize: bool) -> None:
+    frame = table(1e6, n=3100).drop(columns=["w", "y", "species"])
+    model = pcatool.fit(frame[:100], components=5, standardize=standardize)
+    for night in range(30):
+        model = pcatool.update(model, frame[100 * (night + 1) : 100 * (night + 2)])
+    X = frame.to_numpy().astype(np.longdouble)
+    Xc = X - X.mean(axis=0)
+    if standardize:
+        Xc /= np.sqrt((Xc**2).mean(axis=0))
+    S = (Xc.T @ Xc / len(X)).astype(float)
+    np.testing.assert_allclose(model.eigenvalues, np.linalg.eigvalsh(S)[::-1], rtol=1e-12)
+    np.testing.assert_allclose(model.mean, X.mean(axis=0).astype(float), rtol=1e-15)
+    residual = S @ model.basis - model.basis * model.eigenvalues
+    assert np.abs(residual).max() < 1e-12 * model.eigenvalues[0]
+    assert max(model.meta["certificate"]["relative_error"]) < 1e-11
+    assert_same(model, pcatool.fit(frame, components=5, standardize=standardize))
+
+
+def test_classes_that_come_and_go() -> None:
+    frame = table(0.0).drop(columns=["w", "y"])
+    settings = {"method": "supervised", "label": "species", "components": 1}
+    without = frame[frame.species != "cat"]
+    cats = frame[frame.species == "cat"]
+    model = pcatool.update(pcatool.fit(without, **settings), cats)
+    assert_same(model, pcatool.fit(pd.concat([without, cats]), **settings))
+    back = pcatool.subtract(model, cats)
+    assert_same(back, pcatool.fit(without, **settings))
+    assert back.statistic is not None
+    assert set(back.statistic.classes) == {"ant", "bee"}
+    with pytest.raises(DataError, match=r"class 'cat' is not in the model; give rows that were fitted"):
+        pcatool.subtract(pcatool.fit(without, **settings), cats)
+
+
+REFITS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "k": ({}, {"components": 2}),
+    "a share": ({}, {"components": 0.8}),
+    "a rule": ({"standardize": True}, {"components": "marchenko-pastur"}),
+    "standardised": ({}, {"standardize": True}),
+    "no more": ({"standardize": True}, {"standardize": False}),
+    "about zero": ({"components": 3}, {"center": False}),
+    "about the mean": ({"components": 3, "center": False}, {"center": True}),
+    "ddof": ({}, {"ddof": 1, "components": 5}),
+    "whitened": ({}, {"whiten": "zca", "components": 3}),
+    "epsilon": ({"whiten": "pca", "components": 3}, {"epsilon": 0.5}),
+    "white no more": ({"whiten": "pca", "epsilon": 0.25}, {"whiten": "none"}),
+    "weights": ({"weights": "w"}, {"ddof": 1, "standardize": True}),
+    "supervised": ({"method": "supervised", "label": "species", "components": 2}, {"standardize": True}),
+}
+
+
+@pytest.mark.parametrize(("settings", "changes"), REFITS.values(), ids=REFITS)
+def test_refit_gives_what_a_fit_with_these_settings_gives(settings: dict[str, Any], changes: dict[str, Any]) -> None:
+    frame = table(10.0)
+    both = {**settings, **changes}
+    if both.get("whiten") == "none":
+        both.pop("epsilon", None)
+    assert_same(pcatool.refit(fitted(frame, settings), **changes), fitted(frame, both))
+
+
+@pytest.mark.parametrize("settings", [{}, {"solver": "tsqr"}, {"method": "supervised", "label": "y", "components": 1}])
+def test_refit_drops_columns(settings: dict[str, Any]) -> None:
+    frame = table(10.0)
+    settings = {"components": 1, **settings}
+    model = pcatool.refit(fitted(frame, settings), exclude="b,d")
+    assert_same(model, fitted(frame.drop(columns=["b", "d"]), settings))
+    assert pcatool.refit(fitted(frame, settings), columns="a-c", exclude="b").columns == ("a", "c")
+    assert_same(pcatool.refit(model, exclude="e"), fitted(frame.drop(columns=["b", "d", "e"]), settings))
+
+
+def test_refit_drops_a_vector_whole() -> None:
+    rows = np.random.default_rng(0).standard_normal((40, 3))
+    frame = pd.DataFrame({"v": list(rows), "a": rows[:, 0] ** 2, "b": rows[:, 1] ** 2})
+    model = pcatool.fit(frame, columns=["v", "a", "b"])
+    assert pcatool.refit(model, exclude="v").columns == ("a", "b")
+    assert pcatool.refit(model, exclude="v[1]").columns == ("v[0]", "v[2]", "a", "b")
+
+
+def test_columns_in_another_order_and_more_of_them() -> None:
+    frame = table(5.0).drop(columns=["w", "y", "species"])
+    model, other = pcatool.fit(frame[:400]), pcatool.fit(frame.loc[400:, list("edcba")])
+    one = pcatool.fit(frame)
+    assert_same(pcatool.merge(model, other), one)
+    more = frame[400:].assign(z=1.0)[["z", *"ecabd"]]
+    assert_same(pcatool.update(model, more), one)
+
+
+def test_the_statistic_survives_the_file() -> None:
+    for settings in FITS.values():
+        model = fitted(table(1e3), settings)
+        assert model.statistic is not None
+        again = loads(dumps(model)).statistic
+        assert again is not None
+        assert again.classes == model.statistic.classes
+        for name, array in model.statistic.arrays().items():
+            np.testing.assert_array_equal(again.arrays()[name], array)
+        assert dumps(loads(dumps(model))) == dumps(model)
+
+
+def test_what_is_kept_depends_on_columns_and_the_flag() -> None:
+    rng = np.random.default_rng(0)
+    wide = rng.standard_normal((30, 1025))
+    assert pcatool.fit(wide, components=2).statistic is None
+    assert reason_against(pcatool.fit(wide, components=2)) == (
+        "it has more than 1024 columns, and --updatable was not given"
+    )
+    kept = pcatool.fit(wide, components=2, updatable=True).statistic
+    assert kept is not None
+    assert kept.arrays()["factor"].shape == (30, 1025)  # no more numbers than the rows have
+    assert pcatool.fit(wide[:, :1024], components=2).statistic is not None
+    bare = pcatool.fit(wide[:, :4], components=2, updatable=False)
+    assert bare.statistic is None
+    assert reason_against(bare) == "it was fitted with --no-updatable, or by a pcatool that kept no sums"
+
+
+UNKEPT: dict[str, tuple[dict[str, Any], str]] = {
+    "kernel": ({"method": "kernel"}, "kernel PCA keeps rows, not sums over them"),
+    "rbf": (
+        {"method": "supervised", "label": "y", "label_kernel": "rbf"}, "the label kernel rbf compares all rows with all"
+    ),
+    "in features": (
+        {"method": "supervised", "label": "y", "kernel": "rbf"},
+        "with --kernel the labels are compared with all rows at once",
+    ),
+    "mean": ({"missing": "mean"}, "what stands in for missing cells depends on all rows"),
+    "em": ({"missing": "em"}, "what stands in for missing cells depends on all rows"),
+    "randomized": ({"solver": "randomized", "components": 2}, "solver randomized forms no sums that add up"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "reason"), UNKEPT.values(), ids=UNKEPT)
+def test_what_cannot_be_added_to_is_refused_with_the_reason(settings: dict[str, Any], reason: str) -> None:
+    frame = table(0.0, n=60)
+    model = fitted(frame, {"components": 1, **settings})
+    what = f"'the model' keeps no sums over its rows: {reason}; fit all rows together"
+    for refused in (
+        lambda: pcatool.update(model, frame),
+        lambda: pcatool.merge(model),
+        lambda: pcatool.merge(fitted(frame, {"components": 1}), model),
+        lambda: pcatool.subtract(model, frame),
+        lambda: pcatool.refit(model, components=1),
+    ):
+        with pytest.raises(ModelError) as error:
+            refused()
+        assert str(error.value) == what
+    for flag in (True, False):
+        with pytest.raises(UsageError) as wrong:
+            fitted(frame, {"components": 1, **settings, "updatable": flag})
+        name = "--updatable" if flag else "--no-updatable"
+        assert str(wrong.value) == f"{name} would change nothing here: {reason}; leave out {name}"
+
+
+def test_models_of_different_things_are_not_merged() -> None:
+    frame = table(0.0, n=60)
+    for one, other, flag, said in (
+        ({}, {"standardize": True}, "--standardize", "'False' against 'True'; pcatool refit makes one like the other"),
+        ({}, {"center": False}, "--center", "'True' against 'False'; pcatool refit"),
+        ({"ddof": 1}, {}, "--ddof", "'1' against '0'; pcatool refit"),
+        ({}, {"center_rows": True}, "--center-rows", "not given against 'True'; fit both alike"),
+        ({}, {"weights": "w"}, "--weights", "not given against 'w'; fit both alike"),
+        ({"whiten": "pca"}, {}, "--whiten", "'pca' against not given; pcatool refit"),
+        ({}, {"method": "supervised", "label": "y", "components": 1}, "--method", "'pca' against 'supervised'"),
+    ):
+        with pytest.raises(ModelError, match=f"'the model' and 'the model' differ in {flag}: {said}"):
+            pcatool.merge(fitted(frame, one), fitted(frame, other))
+    by = {"method": "supervised", "components": 1}
+    labels = fitted(frame, {**by, "label": "y"}), fitted(frame, {**by, "label": "species"})
+    with pytest.raises(ModelError, match="differ in --label: 'y' against 'species'; fit both alike"):
+        pcatool.merge(*labels)
+    fewer = fitted(frame.drop(columns="c"), {})
+    remedy = r"'the model' has it: fit both with the same columns"
+    with pytest.raises(MissingColumns, match=rf"the model: no column 'c' .*; {remedy}"):
+        pcatool.merge(fitted(frame, {}), fewer)
+    with pytest.raises(MissingColumns, match=rf"the model: no column 'c' .*; {remedy}"):
+        pcatool.merge(fewer, fitted(frame, {}))
+
+
+def test_slips_are_mentioned() -> None:
+    model = fitted(table(0.0), {})
+    with pytest.warns(pcatool.PcatoolWarning, match="'the model' and 'the model' are of the same rows, which count"):
+        pcatool.merge(model, fitted(table(0.0), {"components": 2}))
+    with pytest.warns(pcatool.PcatoolWarning, match="no rows are left to read: the model stays as it is"):
+        assert dumps(pcatool.update(model, table(0.0)[:0].drop(columns=["w", "y", "species"]))) == dumps(model)
+    with pytest.raises(UsageError, match=r"there are no models to merge; give one or more"):
+        pcatool.merge()
+    with pytest.raises(UsageError, match=r"nothing is asked to be otherwise; give -k, -s, "):
+        pcatool.refit(model)
+    with pytest.raises(DataError, match=r"no column is left; drop fewer"):
+        pcatool.refit(model, exclude="a-e")
+    with pytest.raises(UsageError, match="the mean of a row is of all columns, so none can be dropped; fit the other"):
+        pcatool.refit(fitted(table(0.0), {"center_rows": True}), exclude="a")
+    with pytest.raises(RefusedError, match="cross-validation needs the rows"):
+        pcatool.refit(model, components="cross-validation")
+    with pytest.raises(UsageError, match="--epsilon would change nothing here"):
+        pcatool.refit(model, epsilon=1.0)
+    for wrong in ({"ddof": 2}, {"whiten": "yes"}, {"components": 0}):
+        with pytest.raises(UsageError):
+            pcatool.refit(model, **wrong)
+    with pytest.raises(UsageError, match="--missing 'mean' is none of error, drop"):
+        pcatool.update(model, table(0.0), missing="mean")
+
+
+def test_rows_with_holes_go_as_they_went_in_the_fit() -> None:
+    frame = table(0.0).drop(columns=["w", "y", "species"])
+    holes = frame.copy()
+    holes.loc[650, "b"] = np.nan
+    model = pcatool.fit(frame[:600])
+    with pytest.raises(DataError, match="1 of 100 rows has missing cells"):
+        pcatool.update(model, holes[600:])
+    one = pcatool.fit(frame.drop(index=650))
+    assert_same(pcatool.update(model, holes[600:], missing="drop"), one)
+    dropping = pcatool.fit(frame[:600], missing="drop")
+    assert_same(pcatool.update(dropping, holes[600:]), one)
+
+
+# --- taking out ---
+
+
+def test_rows_that_were_never_there_are_not_taken_out() -> None:
+    frame = table(0.0).drop(columns=["w", "y", "species"])
+    model = pcatool.fit(frame)
+    among = "the rows to take out are not all among those of the model: "
+    with pytest.raises(DataError, match=f"{among}column 'a' would have a variance below 0; give rows that were fitted"):
+        pcatool.subtract(model, frame[:10] + 100)
+    apart = frame[:100].copy()
+    apart["b"] = -2 * apart["a"] + 1e-3 * apart["b"]
+    tight = frame.assign(b=frame["a"] + 1e-3 * frame["b"])
+    with pytest.raises(DataError, match=f"{among}some combination of columns would have a variance below 0"):
+        pcatool.subtract(pcatool.fit(tight), apart.assign(b=-0.5 * apart["a"]))
+    with pytest.raises(DataError, match=r"700 rows are to be taken out of 700: none would be left; take out fewer"):
+        pcatool.subtract(model, frame)
+    fixed = frame.assign(f=7.0)
+    with pytest.raises(DataError, match="column 'f' would have a variance below 0"):
+        pcatool.subtract(pcatool.fit(fixed), fixed[:10].assign(f=8.0))
+    assert pcatool.subtract(pcatool.fit(fixed), fixed[:10]).n_samples == 690
+
+
+def test_what_cancels_too_far_is_refused() -> None:
+    frame = table(0.0).drop(columns=["w", "y", "species"])
+    frame.loc[:9, "c"] *= 1e6
+    model = pcatool.fit(frame)
+    with pytest.raises(RefusedError) as error:
+        pcatool.subtract(model, frame[:10])
+    assert "column 'c' keeps " in str(error.value)
+    assert "what cancels leaves fewer than 8 digits of the rest; fit the rows that are left" in str(error.value)
+    some = frame.copy()
+    some.loc[:9, "c"] /= 1e4
+    left = pcatool.subtract(pcatool.fit(some), some[:10])
+    one = pcatool.fit(some[10:])
+    error_bound = np.array(left.meta["certificate"]["relative_error"])
+    off = np.abs(left.eigenvalues - one.eigenvalues)[: left.k] / one.eigenvalues[: left.k]
+    assert np.all(off <= error_bound)
+    assert error_bound.max() > 2 * max(one.meta["certificate"]["relative_error"])
+
+
+def test_a_sliding_window_keeps_its_digits() -> None:
+    frame = table(1e6, n=2000).drop(columns=["w", "y", "species"])
+    model = pcatool.fit(frame[:500], components=5, standardize=True)
+    for at in range(500, 2000, 100):
+        model = pcatool.subtract(pcatool.update(model, frame[at : at + 100]), frame[at - 500 : at - 400])
+    assert_same(model, pcatool.fit(frame[1500:], components=5, standardize=True))
+
+
+# --- files ---
+
+
+def changed(model: Model, **arrays: np.ndarray) -> bytes:
+    """The model file with some arrays of the statistic changed."""
+
+    class Changed:
+        def arrays(self) -> dict[str, np.ndarray]:
+            assert model.statistic is not None
+            return {name: a for name, a in {**model.statistic.arrays(), **arrays}.items() if a is not None}
+
+    bare = dataclasses.replace(model, statistic=None)
+    object.__setattr__(bare, "statistic", Changed())
+    return dumps(bare)
+
+
+DAMAGE = {
+    "rounding below 0": ({"rounding": np.full(5, -1.0)}, "rounding holds a value below 0"),
+    "too short": ({"rounding": np.zeros(4)}, "means has shape"),
+    "other means": ({"means": np.ones((2, 5))}, "means are not those of the columns"),
+    "not finite": ({"means": np.full((2, 5), np.inf)}, "means holds a value that is not finite"),
+    "no means": ({"means": None}, "it has scatter and no means"),
+    "other squares": ({"scatter": np.eye(5)}, "the sums of squares are not those of the column variances"),
+    "two kinds": ({"factor": np.eye(5)}, "it has both scatter and factor"),
+    "no weight": ({"weights": np.array([0.0, 1.0])}, "weights hold a value that is not above 0"),
+}
+
+
+@pytest.mark.parametrize(("arrays", "why"), DAMAGE.values(), ids=DAMAGE)
+def test_damaged_sums_are_refused(arrays: dict[str, Any], why: str) -> None:
+    model = fitted(table(0.0), {})
+    with pytest.raises(ModelError, match=f"'the model' is not a usable model: {why}"):
+        loads(changed(model, **arrays), "the model")
+
+
+def test_damaged_products_are_refused() -> None:
+    model = fitted(table(0.0), {})
+    assert model.statistic is not None
+    S = model.statistic.arrays()["scatter"].copy()
+    S[0, 1] *= 1.01
+    with pytest.raises(ModelError, match="scatter is not symmetric"):
+        loads(changed(model, scatter=S))
+    S[0, 1] = S[1, 0] = 2 * np.sqrt(S[0, 0] * S[1, 1])
+    with pytest.raises(ModelError, match="scatter holds products that are larger than squares allow"):
+        loads(changed(model, scatter=S))
+    classes = fitted(table(0.0), {"method": "supervised", "label": "species", "components": 1})
+    with pytest.raises(ModelError, match="class_names hold a name twice"):
+        loads(changed(classes, class_names=np.array(["ant", "ant", "bee"])))
+    other = dataclasses.replace(model, variances=None, statistic=None)
+    with pytest.raises(ModelError, match="sums over rows without the variances of columns"):
+        dataclasses.replace(other, statistic=model.statistic)
+
+
+def test_numpy_reads_the_sums() -> None:
+    """The scatter over n is the covariance, whatever the settings of the fit."""
+    frame = table(3.0)
+    model = fitted(frame, {"standardize": True, "ddof": 1})
+    with np.load(io.BytesIO(dumps(model))) as arrays:
+        X = frame[list("abcde")].to_numpy()
+        np.testing.assert_allclose(arrays["scatter"] / N, np.cov(X.T, bias=True), rtol=1e-12)
+        np.testing.assert_allclose(arrays["means"].sum(axis=0), X.mean(axis=0), rtol=1e-15)
+
+
+def test_a_scatter_and_a_factor_add_up() -> None:
+    frame = table(1.0).drop(columns=["w", "y", "species"])
+    a, b = pcatool.fit(frame[:400], solver="tsqr"), pcatool.fit(frame[400:], solver="covariance")
+    assert isinstance(a.statistic, Statistic)
+    assert_same(pcatool.merge(a, b), pcatool.fit(frame))
+    assert_same(pcatool.merge(b, a), pcatool.fit(frame))
