@@ -19,7 +19,7 @@ def run(
     *,
     models: Annotated[
         list[str],
-        typer.Argument(metavar="MODEL...", help="Files made by pcatool, or globs of them.", show_default=False),
+        typer.Argument(metavar="MODEL...", help="Files made by pcatool fit; globs do, too.", show_default=False),
     ],
     output: ModelOutput = None,
     no_clobber: NoClobber = False,

@@ -105,6 +105,12 @@ class CrossMoments(NamedTuple):
             label_squares = left.label_squares - right.label_squares - gap * (gap * weight)
         return CrossMoments(centre, squares, label, label_squares, cross, left.slots)
 
+    def without(self, columns: NDArray[np.intp]) -> CrossMoments:
+        """The same with nothing but the mean in some features."""
+        squares, cross = self.squares.copy(), self.cross.copy()
+        squares[columns] = cross[:, columns] = 0.0
+        return self._replace(squares=squares, cross=cross)
+
     def take(self, columns: NDArray[np.intp]) -> CrossMoments:
         """Of some features only."""
         return self._replace(

@@ -152,6 +152,12 @@ class Moments(NamedTuple):
             scatter -= np.outer(delta, delta * weight)
         return Moments(centre, scatter)
 
+    def without(self, columns: NDArray[np.intp]) -> Moments:
+        """The same with nothing but the mean in some columns."""
+        scatter = self.scatter.copy()
+        scatter[columns] = scatter[:, columns] = 0.0
+        return Moments(self.centre, scatter)
+
     def take(self, columns: NDArray[np.intp]) -> Moments:
         """Of some columns only."""
         return Moments(self.centre.take(columns), self.scatter[np.ix_(columns, columns)])

@@ -88,11 +88,18 @@ class Statistic(NamedTuple):
             left, right = left.moments(), right.moments()
         sums = left.less(right)
         with np.errstate(all="ignore"):
-            times = np.where(left.squares > 0, np.sqrt(left.squares / np.maximum(sums.squares, 0.0)), 1.0)
-            noise = (np.maximum(self.noise, other.noise) + EPS) * times * times.max()
+            # Entry ij stays as far off as it was: sqrt(T_ii T_jj) <= (T_ii / S_ii + T_jj / S_jj) sqrt(S_ii S_jj) / 2.
+            times = np.where(left.squares > 0, left.squares / np.maximum(sums.squares, 0.0), 1.0)
+            noise = (max(float(self.noise.max()), float(other.noise.max())) + EPS) * times
         if classes:
             sums, classes = _without_empty(sums, classes)
         return Statistic(_varying(sums), noise, classes)
+
+    def without(self, columns: NDArray[np.intp]) -> Statistic:
+        """The same with columns that do not vary."""
+        noise = self.noise.copy()
+        noise[columns] = EPS
+        return Statistic(_varying(self.sums.without(columns)), noise, self.classes)
 
     def take(self, columns: NDArray[np.intp]) -> Statistic:
         """Of some columns only."""

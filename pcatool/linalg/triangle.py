@@ -32,6 +32,12 @@ class Triangle(NamedTuple):
         centre, delta, weight = self.centre.merge(other.centre)
         return Triangle(centre, triangle(np.vstack([self.R, other.R, np.sqrt(weight) * delta])))
 
+    def without(self, columns: NDArray[np.intp]) -> Triangle:
+        """The same with nothing but the mean in some columns."""
+        R = self.R.copy()
+        R[:, columns] = 0.0
+        return Triangle(self.centre, triangle(R))
+
     def take(self, columns: NDArray[np.intp]) -> Triangle:
         """Of some columns only."""
         return Triangle(self.centre.take(columns), triangle(self.R[:, columns]))

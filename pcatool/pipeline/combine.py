@@ -10,12 +10,13 @@ from glob import glob, has_magic
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, FileError, MissingColumns, ModelError, RefusedError, UsageError, listed, show
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.moments import Moments
-from pcatool.linalg.spectral import unit_scale
+from pcatool.linalg.spectral import EPS, unit_scale
 from pcatool.linalg.statistic import Statistic
 from pcatool.methods.again import fit_again, options_of, sums_of
 from pcatool.methods.alignment import aligned_to
@@ -31,7 +32,7 @@ from pcatool.readers.tally import Tally
 
 __all__ = ["Combined", "merge", "older_of", "statistic_of", "subtract", "subtract_models", "update"]
 
-# Sums that may be off by more than this part of themselves are worth no more than a guess at the last digits.
+# Squares that may be off by more than this part of themselves say too little of the scale of a column.
 DIGITS = 1e-8
 
 # What makes two models models of different things.
@@ -120,7 +121,9 @@ def subtract(
     named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, notices: Notices
 ) -> Combined:
     """The model of its rows without those of the data, which are among them."""
-    return _with_rows(named, data, table, options, engine, notices, less(named[1]))
+    combined = _with_rows(named, data, table, options, engine, notices, less(named[1], notices))
+    _check_digits(named[1], combined.model)
+    return combined
 
 
 def _with_rows(
@@ -139,7 +142,7 @@ def _with_rows(
     old = older_of(model, options.align_to, data)
     rows, tally = _rows_of(job, statistic)
     if rows is None:
-        notices.warn("no rows are left to read: the model stays as it is")
+        notices.warn("the input has no rows: the model stays as it is")
         return Combined(model, model.n_samples, tally)
     return Combined(_fitted(named, join(statistic, rows), fit_options, old, notices), model.n_samples, tally)
 
@@ -178,8 +181,9 @@ def subtract_models(named: Named, others: Iterable[Named], align_to: Any, notice
     whole = statistic_of(named)
     old = older_of(model, align_to, None)
     gone = reduce(Statistic.merged, (_in_order_of(model, other, name) for other in others))
-    statistic = less(model)(whole, gone)
-    return Combined(_fitted(named, statistic, options_of(model), old, notices), model.n_samples)
+    left = _fitted(named, less(model, notices)(whole, gone), options_of(model), old, notices)
+    _check_digits(model, left)
+    return Combined(left, model.n_samples)
 
 
 def older_of(model: Model, align_to: Any, data: Any, options: FitOptions | None = None) -> Model | None:
@@ -225,7 +229,9 @@ def _in_order_of(first: Model, named: Named, name: str) -> Statistic:
 
 
 def _said(value: Any) -> str:
-    return "not given" if value is None else show(", ".join(value) if isinstance(value, list) else value)
+    if value is None or isinstance(value, bool):
+        return "yes" if value else "no"
+    return show(", ".join(value) if isinstance(value, list) else value)
 
 
 class Watch:
@@ -255,7 +261,7 @@ class Watch:
             )
 
 
-def less(model: Model) -> Callable[[Statistic, Statistic], Statistic]:
+def less(model: Model, notices: Notices) -> Callable[[Statistic, Statistic], Statistic]:
     """Taking rows back out of the sums of a model, where they are in it and leave enough digits."""
 
     def taken(whole: Statistic, gone: Statistic) -> Statistic:
@@ -268,34 +274,53 @@ def less(model: Model) -> Callable[[Statistic, Statistic], Statistic]:
         if unknown := [name for name in gone.classes if name not in whole.classes]:
             raise _not_among(f"class {listed(unknown)} is not in the model")
         rest = whole.less(gone)
-        _check_rest(whole, gone, rest, model.columns)
+        flat = _flat(whole, gone, rest, model)
+        if len(flat):
+            notices.note(f"no variance is left that is told from rounding in {listed(model.columns[j] for j in flat)}")
+            rest = rest.without(flat)
+        _check_products(rest)
         return rest
 
     return taken
 
 
-def _check_rest(whole: Statistic, gone: Statistic, rest: Statistic, columns: Sequence[str]) -> None:
-    """Refuse what cannot be, and what has lost its digits."""
+def _flat(whole: Statistic, gone: Statistic, rest: Statistic, model: Model) -> NDArray[np.intp]:
+    """Columns of which only rounding is left; refused where their scale would count."""
     squares, before = rest.sums.squares, whole.sums.squares
-    known = whole.noise * before + gone.noise * gone.sums.squares
-    wrong = np.flatnonzero(squares < -2 * known)
-    if len(wrong):
-        raise _not_among(f"column {show(columns[wrong[0]])} would have a variance below 0")
-    lost = np.flatnonzero((before > 0) & ~(2 * known <= DIGITS * squares))
-    if len(lost):
-        j = int(lost[0])
-        part = max(float(squares[j] / before[j]), 0.0)
+    known = 2 * (whole.noise.max() + gone.noise.max()) * before
+    if len(wrong := np.flatnonzero(squares < -known)):
+        raise _not_among(f"column {show(model.columns[wrong[0]])} would have a variance below 0")
+    blurred = np.flatnonzero(~(2 * rest.noise <= DIGITS))
+    if model.standardized and len(blurred):
+        names, j = [model.columns[i] for i in blurred], blurred[0]
         raise RefusedError(
-            f"column {show(columns[j])} keeps {part:.1e} of its sum of squares: what cancels leaves fewer than 8 "
-            "digits of the rest",
-            "fit the rows that are left",
+            f"column {show(names[0])} keeps {max(float(squares[j] / before[j]), 0.0):.1e} of its sum of squares: what "
+            "cancels leaves fewer than 8 digits of the scale that it is to be divided by",
+            f"leave it out first (pcatool refit -x {','.join(names)}), or fit the rows that are left",
         )
+    return np.flatnonzero((before > 0) & (squares <= known))
+
+
+def _check_products(rest: Statistic) -> None:
+    """Refuse what no rows can add up to."""
     if isinstance(rest.sums, Moments):
-        scale = unit_scale(squares)
+        scale = unit_scale(rest.sums.squares)
         with threads(factorisation_threads(len(scale))):
             smallest = float(np.linalg.eigvalsh(rest.sums.scatter / scale[:, None] / scale)[0])
-        if smallest < -2 * len(scale) * float(rest.noise.max()):
+        if smallest < -2 * float(rest.noise.sum() + len(scale) * EPS):
             raise _not_among("some combination of columns would have a variance below 0")
+
+
+def _check_digits(before: Model, after: Model) -> None:
+    """Refuse a model of which a component has lost the digits that it had."""
+    sure, had = after.meta["certificate"]["vouched"], before.meta.get("certificate", {}).get("vouched", [])
+    for j, (now, then) in enumerate(zip(sure, had, strict=False)):
+        if then and not now and after.eigenvalues[j] > 0:
+            raise RefusedError(
+                f"the eigenvalue of PC{j + 1}, {after.eigenvalues[j]:.3g}, would be known to "
+                f"{after.meta['certificate']['relative_error'][j]:.0e} of itself: what cancels has eaten its digits",
+                "fit the rows that are left, or keep fewer components (pcatool refit -k)",
+            )
 
 
 def _not_among(why: str) -> DataError:

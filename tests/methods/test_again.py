@@ -58,7 +58,7 @@ def fitted(frame: pd.DataFrame, settings: dict[str, Any]) -> Model:
 
 def assert_same(model: Model, one: Model, bound: float = 1e-11) -> None:
     assert (model.columns, model.k, model.n_samples) == (one.columns, one.k, one.n_samples)
-    np.testing.assert_allclose(model.mean, one.mean, rtol=bound, atol=0)
+    np.testing.assert_allclose(model.mean, one.mean, rtol=bound, atol=1e-15)
     np.testing.assert_allclose(model.std, one.std, rtol=bound)
     np.testing.assert_allclose(model.eigenvalues, one.eigenvalues, rtol=bound, atol=bound * one.eigenvalues[0])
     np.testing.assert_allclose(model.basis, one.basis, rtol=0, atol=bound)
@@ -245,12 +245,12 @@ def test_what_cannot_be_added_to_is_refused_with_the_reason(settings: dict[str, 
 def test_models_of_different_things_are_not_merged() -> None:
     frame = table(0.0, n=60)
     for one, other, flag, said in (
-        ({}, {"standardize": True}, "--standardize", "'False' against 'True'; pcatool refit makes one like the other"),
-        ({}, {"center": False}, "--center", "'True' against 'False'; pcatool refit"),
+        ({}, {"standardize": True}, "--standardize", "no against yes; pcatool refit makes one like the other"),
+        ({}, {"center": False}, "--center", "yes against no; pcatool refit"),
         ({"ddof": 1}, {}, "--ddof", "'1' against '0'; pcatool refit"),
-        ({}, {"center_rows": True}, "--center-rows", "not given against 'True'; fit both alike"),
-        ({}, {"weights": "w"}, "--weights", "not given against 'w'; fit both alike"),
-        ({"whiten": "pca"}, {}, "--whiten", "'pca' against not given; pcatool refit"),
+        ({}, {"center_rows": True}, "--center-rows", "no against yes; fit both alike"),
+        ({}, {"weights": "w"}, "--weights", "no against 'w'; fit both alike"),
+        ({"whiten": "pca"}, {}, "--whiten", "'pca' against no; pcatool refit"),
         ({}, {"method": "supervised", "label": "y", "components": 1}, "--method", "'pca' against 'supervised'"),
     ):
         with pytest.raises(ModelError, match=f"'the model' and 'the model' differ in {flag}: {said}"):
@@ -271,7 +271,7 @@ def test_slips_are_mentioned() -> None:
     model = fitted(table(0.0), {})
     with pytest.warns(pcatool.PcatoolWarning, match="'the model' and 'the model' are of the same rows, which count"):
         pcatool.merge(model, fitted(table(0.0), {"components": 2}))
-    with pytest.warns(pcatool.PcatoolWarning, match="no rows are left to read: the model stays as it is"):
+    with pytest.warns(pcatool.PcatoolWarning, match="the input has no rows: the model stays as it is"):
         assert dumps(pcatool.update(model, table(0.0)[:0].drop(columns=["w", "y", "species"]))) == dumps(model)
     with pytest.raises(UsageError, match=r"there are no models to merge; give one or more"):
         pcatool.merge()
@@ -333,8 +333,12 @@ def test_what_cancels_too_far_is_refused() -> None:
     model = pcatool.fit(frame)
     with pytest.raises(RefusedError) as error:
         pcatool.subtract(model, frame[:10])
+    assert "of itself: what cancels has eaten its digits; fit the rows that are left, or keep" in str(error.value)
+    with pytest.raises(RefusedError) as error:
+        pcatool.subtract(pcatool.fit(frame, standardize=True), frame[:10])
     assert "column 'c' keeps " in str(error.value)
-    assert "what cancels leaves fewer than 8 digits of the rest; fit the rows that are left" in str(error.value)
+    assert "what cancels leaves fewer than 8 digits of the scale that it is to be divided by; " in str(error.value)
+    assert pcatool.subtract(pcatool.fit(frame.drop(columns="c"), standardize=True), frame[:10]).n_samples == 690
     some = frame.copy()
     some.loc[:9, "c"] /= 1e4
     left = pcatool.subtract(pcatool.fit(some), some[:10])
@@ -343,6 +347,16 @@ def test_what_cancels_too_far_is_refused() -> None:
     off = np.abs(left.eigenvalues - one.eigenvalues)[: left.k] / one.eigenvalues[: left.k]
     assert np.all(off <= error_bound)
     assert error_bound.max() > 2 * max(one.meta["certificate"]["relative_error"])
+
+
+def test_a_column_that_does_not_vary_any_more() -> None:
+    frame = table(0.0).drop(columns=["w", "y", "species"]).assign(z=0.0)
+    frame.loc[:9, "z"] = np.arange(10.0)
+    with pytest.raises(RefusedError, match=r"leave it out first \(pcatool refit -x z\), or fit the rows that are left"):
+        pcatool.subtract(pcatool.fit(frame, standardize=True), frame[:10])
+    left = pcatool.subtract(pcatool.fit(frame, components=5), frame[:10])
+    assert_same(left, pcatool.fit(frame[10:], components=5))
+    assert left.meta["constant_columns"] == 1
 
 
 def test_a_sliding_window_keeps_its_digits() -> None:
