@@ -17,7 +17,7 @@ from pcatool.errors import ModelError, show
 from pcatool.linalg.statistic import KINDS as SUMS
 from pcatool.linalg.statistic import Statistic
 from pcatool.model import FORMAT_VERSION, OPTIONAL, Model
-from pcatool.readers.source import ZIP, Input, read_file
+from pcatool.readers.source import ZIP, Input, read_beginning, read_file
 from pcatool.settings import check_json
 from pcatool.writers.sink import write_whole
 
@@ -113,10 +113,10 @@ def contents(data: bytes) -> list[Stored]:
 
 def check_beginning(path: str) -> None:
     """Refuse a file that does not begin as models do."""
-    with Path(path).open("rb") as file:
-        head = file.read(len(ZIP))
+    source = Input(path)
+    head = read_beginning(source, len(ZIP))
     if head != ZIP:
-        loads(head, path)
+        loads(head, source.name)
 
 
 def loads(data: bytes, name: str = "the model") -> Model:

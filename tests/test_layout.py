@@ -36,6 +36,7 @@ LAYERS = (
         "pcatool.settings",
         "pcatool.variance",
         "pcatool.spool",
+        "pcatool.stores",
     ),
 )
 
@@ -44,7 +45,7 @@ RESERVED = {
     "click": (),  # Typer carries its own; the package of that name is another
     "matplotlib": ("pcatool.render",),
     "pandas": ("pcatool.api", "pcatool.readers.memory"),
-    "pyarrow": ("pcatool.api", "pcatool.readers", "pcatool.writers"),
+    "pyarrow": ("pcatool.api", "pcatool.readers", "pcatool.stores", "pcatool.writers"),
     "rich": ("pcatool.cli", "pcatool.render"),
     "sklearn": (),  # a yardstick of the tests
     "typer": ("pcatool.cli",),

@@ -19,6 +19,7 @@ from pcatool.options import (
     SelectOptions,
     TableOptions,
 )
+from pcatool.stores.uri import plain_name, shown
 
 if TYPE_CHECKING:
     from pcatool.model import Model
@@ -72,7 +73,7 @@ def run(
     loadings.check_method(options, asked.values)
     speaker = Speaker(general)
     job = fitting.Job(subject or [], table, select, options, engine, speaker)
-    facts: dict[str, Any] = {"command": NAME, "output": output or "-", "values": list(asked.values)}
+    facts: dict[str, Any] = {"command": NAME, "output": shown(output or "-"), "values": list(asked.values)}
     to_file = output not in (None, "-")
     as_facts = general.json and asked.format is None and not to_file
     if to_file:
@@ -110,7 +111,7 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
         return "table" if Screen.now().terminal else "csv"
     from pcatool.writers.compression import uncompressed_name
 
-    name = str(output)
+    name = plain_name(str(output))
     ending = Path(uncompressed_name(name)).suffix.lower()
     if ending in PICTURES:
         raise UsageError(f"{show(name)} ends like a picture", "say how large its images are, such as --image 28x28")

@@ -10,6 +10,7 @@ from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import NoClobber, Screen, Subject, lacks_input, variance_report
 from pcatool.errors import UsageError, printable, show
 from pcatool.options import EngineOptions, FitOptions, GeneralOptions, SelectOptions, TableOptions, parse_components
+from pcatool.stores.uri import shown
 
 if TYPE_CHECKING:
     from pcatool.model import Model
@@ -89,7 +90,7 @@ def run(
     else:
         model = fitting.model_or_fit(job).model
         print_result(_chart(model) if form == "chart" else variance_report(model, form))
-    facts = {"command": NAME, "output": output or "-", **summary.model_facts(model)}
+    facts = {"command": NAME, "output": shown(output or "-"), **summary.model_facts(model)}
     speaker.close(facts, summary.report_lines(model), stdout_free=output is not None)
     return 0
 

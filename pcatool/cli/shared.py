@@ -13,6 +13,7 @@ import typer
 
 from pcatool.cli.outcome import say
 from pcatool.errors import FileError, ModelError, UsageError
+from pcatool.stores.uri import is_remote
 
 if TYPE_CHECKING:
     from pcatool.model import Model
@@ -92,10 +93,11 @@ def model_of(path: str, inputs: Sequence[str] | None) -> Model:
 
 
 def is_zip(path: str) -> bool:
-    with suppress(OSError, ValueError):
-        if Path(path).is_file():  # a pipe must not be read, nor waited for
-            with Path(path).open("rb") as file:
-                return file.read(4) == b"PK\x03\x04"
+    with suppress(FileError, OSError, ValueError):
+        if is_remote(path) or Path(path).is_file():  # a pipe must not be read, nor waited for
+            from pcatool.readers.source import ZIP, Input, read_beginning
+
+            return read_beginning(Input(path), len(ZIP)) == ZIP
     return False
 
 

@@ -26,6 +26,7 @@ from pcatool.readers.tally import Tally
 from pcatool.registry import METHODS
 from pcatool.rules.base import Evidence
 from pcatool.solvers.plan import Plan
+from pcatool.stores.uri import is_remote, plain_name
 from pcatool.writers.sink import check_target
 
 __all__ = [
@@ -224,7 +225,7 @@ def model_or_fit(job: Job) -> Fitted:
 def open_subject(job: Job) -> Inputs:
     """The inputs; what is called a model and begins like none is refused as one, not as a table."""
     match job.data:
-        case [str(path)] if path.endswith(MODEL_SUFFIX) and Path(path).is_file():
+        case [str(path)] if plain_name(path).endswith(MODEL_SUFFIX) and (is_remote(path) or Path(path).is_file()):
             modelfile.check_beginning(path)
     return job.open()
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from pcatool.errors import FileError
 from pcatool.spool import cannot_spool
 
-__all__ = ["ByteStream", "FileBytes", "Lines", "Peekable", "Readable", "Seekable", "read_whole", "spooled"]
+__all__ = ["ByteStream", "File", "FileBytes", "Lines", "Peekable", "Readable", "Seekable", "read_whole", "spooled"]
 
 READ = 1 << 20
 
@@ -52,6 +52,10 @@ class FileBytes:
             except OSError as error:
                 raise FileError.from_os(self.name, "read", error) from None
 
+    def pread(self, size: int, offset: int) -> bytes:
+        """A part of a regular file; at most 2 GB at a time."""
+        return os.pread(self.descriptor, size, offset)
+
     def ready(self) -> bool:
         return self.regular or self._wait(0)
 
@@ -59,6 +63,9 @@ class FileBytes:
         poll = select.poll()
         poll.register(self.descriptor, select.POLLIN)
         return bool(poll.poll(milliseconds))
+
+    def check_unchanged(self) -> None:
+        """A descriptor stays with its file, even when another gets the name."""
 
     def close(self) -> None:
         """Standard input is not ours to close."""
@@ -69,6 +76,23 @@ class FileBytes:
     def __del__(self) -> None:
         if hasattr(self, "_closed"):
             self.close()
+
+
+class File(ByteStream, Protocol):
+    """Where bytes come from in the end: a file, a pipe, an object in a store."""
+
+    regular: bool  # it has a size, and any part of it can be read
+
+    @property
+    def size(self) -> int: ...
+
+    def pread(self, size: int, offset: int) -> bytes: ...
+
+    def check_unchanged(self) -> None:
+        """Raise an error where what was read is known to be of several states of the file."""
+        ...
+
+    def close(self) -> None: ...
 
 
 class Peekable:
@@ -136,7 +160,7 @@ class Readable(RawIOBase):
 class Seekable(RawIOBase):
     """A regular file from its first byte, whatever the place its descriptor stands at."""
 
-    def __init__(self, file: FileBytes) -> None:
+    def __init__(self, file: File) -> None:
         self._file = file
         self._at = 0
 
@@ -150,15 +174,15 @@ class Seekable(RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = SEEK_SET, /) -> int:
-        origin = {SEEK_SET: 0, SEEK_CUR: self._at, SEEK_END: os.fstat(self._file.descriptor).st_size}[whence]
+        origin = {SEEK_SET: 0, SEEK_CUR: self._at, SEEK_END: self._file.size}[whence]
         self._at = origin + offset
         return self._at
 
     def read(self, size: int = -1, /) -> bytes:
         if size < 0:
-            size = os.fstat(self._file.descriptor).st_size - self._at
+            size = self._file.size - self._at
         pieces = []
-        while size > 0 and (data := os.pread(self._file.descriptor, size, self._at)):  # at most 2 GB at a time
+        while size > 0 and (data := self._file.pread(size, self._at)):
             pieces.append(data)
             self._at += len(data)
             size -= len(data)

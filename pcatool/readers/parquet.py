@@ -46,6 +46,11 @@ IN_HAND = 128 << 20
 # files several are read at once.
 SMALL_FILE = 16 << 20
 
+# From a store, where each request takes as long as reading a MB, the columns of a row group are fetched together where
+# they take no more than this; else a piece of each column so large.
+MOST_FETCHED = 128 << 20
+FAR_BUFFER = 1 << 20
+
 
 class ParquetTable:
     """One Parquet file, opened."""
@@ -71,17 +76,23 @@ class ParquetTable:
 
     def _another(self, metadata: parquet.FileMetaData | None = None) -> parquet.ParquetFile:
         """The file with a place of its own to read at."""
+        far = self._opened.remote
+        if far and metadata is None:
+            metadata = parquet.ParquetFile(self._opened.seekable(), buffer_size=BUFFER).metadata
+        self._at_once = far and _most_bytes(metadata) <= MOST_FETCHED
         return parquet.ParquetFile(
             self._opened.seekable(),
             metadata=metadata,
-            pre_buffer=False,
-            buffer_size=BUFFER,
+            pre_buffer=self._at_once,
+            buffer_size=FAR_BUFFER if far else BUFFER,
             page_checksum_verification=True,
         )
 
     def _damaged(self, error: Exception) -> Exception:
         if isinstance(error, MemoryError):  # Arrow's is an error of its own, too
             return error
+        if self._opened.failure is not None:
+            return self._opened.failure
         reason = str(error).split("\n", 1)[0].rstrip(".")
         return DataError(f"{self.name}: the Parquet data are damaged or cut off ({reason})", "make the file again")
 
@@ -92,8 +103,11 @@ class ParquetTable:
         if not groups:
             return
         reader: Any = self._file.reader
+        # What a group's columns take in the file is fetched together, and is gone before the next is fetched.
+        portions = [[group] for group in groups] if self._at_once else [groups]
         try:
-            yield from reader.iter_batches(rows, row_groups=groups, column_indices=leaves, use_threads=False)
+            for portion in portions:
+                yield from reader.iter_batches(rows, row_groups=portion, column_indices=leaves, use_threads=False)
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from None
 
@@ -158,7 +172,9 @@ class ParquetTable:
                 data = pa.BufferReader(pa.py_buffer(self._opened.seekable().read()))
                 file = parquet.ParquetFile(data, metadata=metadata, pre_buffer=False, page_checksum_verification=True)
             reader: Any = file.reader
-            return reader.read_row_groups(range(metadata.num_row_groups), column_indices=leaves, use_threads=False)
+            table = reader.read_row_groups(range(metadata.num_row_groups), column_indices=leaves, use_threads=False)
+            self._opened.check_unchanged()
+            return table
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from None
         finally:
@@ -169,9 +185,9 @@ class ParquetTable:
 
         At most so much: the size of each column is not asked for, since Arrow ends the process where that is damaged.
         """
-        metadata = self._file.metadata
-        sizes = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-        return min(2 * max(sizes, default=0), OPEN_COLUMN * sum(len(self._leaves[column]) for column in columns))
+        return min(
+            2 * _most_bytes(self._file.metadata), OPEN_COLUMN * sum(len(self._leaves[column]) for column in columns)
+        )
 
     def _turned(self, features: tuple[Feature, ...], run: Runner) -> Iterator[Part]:
         """Each row group read by columns, and handed out by rows."""
@@ -215,6 +231,11 @@ class ParquetTable:
             raise self._damaged(error) from None
         arrays = {column: pa.concat_arrays(table.column(i).chunks) for i, column in enumerate(columns)}
         return ArrowPart(self.name, table.num_rows, arrays, features, (), self.columns, first_row).batch().X
+
+
+def _most_bytes(metadata: parquet.FileMetaData) -> int:
+    """Of the largest row group, unpacked."""
+    return max((metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)), default=0)
 
 
 def _leaves(fields: Any) -> Iterator[list[int]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pcatool.errors import FileError, UsageError, show
 from pcatool.registry import READERS
+from pcatool.stores.uri import is_remote, plain_name, shown
 
 if TYPE_CHECKING:
     from pcatool.readers.copies import Copy
@@ -32,11 +33,15 @@ class Input(NamedTuple):
 
     @property
     def name(self) -> str:
-        return "standard input" if self.path == STDIN else self.path
+        return "standard input" if self.path == STDIN else shown(self.path)
 
     @property
     def size(self) -> int | None:
         """Bytes of a file; None for what is read as it comes, a pipe or a device."""
+        if is_remote(self.path):
+            from pcatool.stores.listing import size_of
+
+            return size_of(self.path)
         try:
             found = None if self.path == STDIN else Path(self.path).stat()
         except OSError:
@@ -48,6 +53,8 @@ class Input(NamedTuple):
         """Is it read as it comes, and only once: a pipe, or a device?"""
         if self.path == STDIN:
             return True
+        if is_remote(self.path):
+            return False
         try:
             return not stat.S_ISREG(Path(self.path).stat().st_mode)
         except (OSError, ValueError):
@@ -56,7 +63,7 @@ class Input(NamedTuple):
     @property
     def format(self) -> str | None:
         """The format that the name tells."""
-        return READERS.by_suffix(bare_name(self.path))
+        return READERS.by_suffix(bare_name(plain_name(self.path)))
 
 
 def bare_name(name: str) -> str:
@@ -80,6 +87,11 @@ def _expand(path: str) -> list[Input]:
         return [Input(path)]
     if path == "":
         raise UsageError("an input has an empty name", "give a path, or - for standard input")
+    if is_remote(path):
+        from pcatool.stores.listing import expand
+
+        found = expand(path, lambda name: Input(name).format is not None)
+        return [Input(object_, found.root) for object_ in found.paths]
     if Path(path).is_dir():
         files = _files_in(path)
         if not files:

@@ -8,13 +8,14 @@ from functools import partial
 
 from pcatool.errors import DataError, FileError, show
 from pcatool.notices import Notices
-from pcatool.readers.bytestream import ByteStream, FileBytes, Lines, Peekable, Seekable, read_whole, spooled
+from pcatool.readers.bytestream import ByteStream, File, FileBytes, Lines, Peekable, Seekable, read_whole, spooled
 from pcatool.readers.compression import MAGICS, compression_of, decompressed
 from pcatool.readers.encodings import MARKS, as_utf8
 from pcatool.readers.paths import STDIN, Input
 from pcatool.registry import READERS
+from pcatool.stores.uri import is_remote
 
-__all__ = ["MODEL", "ZIP", "Input", "Opened", "read_file", "read_whole"]
+__all__ = ["MODEL", "ZIP", "Input", "Opened", "read_beginning", "read_file", "read_whole"]
 
 MODEL = "model"
 ZIP = b"PK\x03\x04"
@@ -51,7 +52,7 @@ class Opened:
         self.one_of_many = False
         self.lent = False
         self.name = source.name
-        self._raw = _raw(source)
+        self._raw = _file(source)
         self._copy: FileBytes | None = None
         stream = Peekable(self._raw)
         head = stream.peek(HEAD, _undecided)
@@ -89,6 +90,20 @@ class Opened:
         """It is read by another thread later, which closes it."""
         self.lent = True
 
+    @property
+    def remote(self) -> bool:
+        """Does each look at a part of it take as long as reading much?"""
+        return self._copy is None and is_remote(self.input.path)
+
+    @property
+    def failure(self) -> FileError | None:
+        """What went wrong on the way, where a library has made an error of its own of it."""
+        return getattr(self._raw, "failure", None)
+
+    def check_unchanged(self) -> None:
+        """All was read: raise an error where it was changed meanwhile, as objects in stores may be."""
+        self._raw.check_unchanged()
+
     def close(self) -> None:
         self._raw.close()
         if self._copy is not None:
@@ -125,10 +140,16 @@ def _format(source: Input, head: bytes, input_format: str | None) -> str:
     return "csv" if by_name == "parquet" else by_name
 
 
-def _raw(source: Input) -> FileBytes:
+def _file(source: Input) -> File:
     if source.copy is not None:
         return source.copy.open(partial(_descriptor, source), source.name)
-    return FileBytes(_descriptor(source), source.name)
+    if not is_remote(source.path):
+        return FileBytes(_descriptor(source), source.name)
+    from pcatool.stores.opening import open_object
+    from pcatool.stores.reading import RemoteBytes
+
+    found = open_object(source.path)
+    return FileBytes(found, source.name) if isinstance(found, int) else RemoteBytes(found, source.name)
 
 
 def _descriptor(source: Input) -> int:
@@ -150,10 +171,19 @@ def _descriptor(source: Input) -> int:
 
 def read_file(source: Input, magic: bytes) -> bytes:
     """All bytes of an input that begins as it should; of another, which may have no end, only the first few."""
-    file = FileBytes(_descriptor(source), source.name)
+    file = _file(source)
     try:
         stream = Peekable(file)
         head = stream.peek(len(magic), magic.startswith)
         return read_whole(stream) if head == magic else head
+    finally:
+        file.close()
+
+
+def read_beginning(source: Input, size: int) -> bytes:
+    """The first bytes of a file, or fewer where it has no more."""
+    file = _file(source)
+    try:
+        return file.read(size)
     finally:
         file.close()

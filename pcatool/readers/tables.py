@@ -372,6 +372,8 @@ class Inputs:
             yield Piece(at, table, part)
             if at in self.bad:
                 return
+        if self._opened is not None and not self._opened.lent:
+            self._opened.check_unchanged()
         if self.skips:
             yield Piece(at)
 

@@ -18,6 +18,7 @@ from pcatool.linalg.drop import largest_drop
 from pcatool.model import Array
 from pcatool.render.chart import drop_text, kept_text
 from pcatool.render.tables import fold
+from pcatool.stores.uri import plain_name
 from pcatool.variance import VarianceTable
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ KEPT, LEFT, MARK = "#0072B2", "#B8B8B8", "#D55E00"
 
 def picture_form(path: str | os.PathLike[str]) -> str:
     """The form of a picture by the ending of its name."""
-    form = Path(path).suffix.lower().lstrip(".")
+    form = Path(plain_name(os.fspath(path))).suffix.lower().lstrip(".")
     if form not in PICTURES:
         raise UsageError(f"{show(os.fspath(path))} does not end like a picture", "use .png, .svg or .pdf")
     return form

@@ -17,6 +17,7 @@ from pcatool.render.missing import counted, missing_facts, missing_lines, triple
 from pcatool.render.tables import render_table
 from pcatool.rules.compare import Verdict, agreement
 from pcatool.solvers.plan import Plan
+from pcatool.stores.uri import shown
 
 __all__ = [
     "apply_facts",
@@ -133,7 +134,7 @@ def _aligned_facts(model: Model) -> dict[str, Any]:
 
 
 def fit_facts(model: Model, tally: Tally, output: str) -> dict[str, Any]:
-    facts: dict[str, Any] = {"command": "fit", "output": output, "rows_read": tally.rows}
+    facts: dict[str, Any] = {"command": "fit", "output": shown(output), "rows_read": tally.rows}
     if tally.table is None:
         facts["rows_dropped"] = tally.rows - model.n_samples
     else:
@@ -288,7 +289,7 @@ def certificate_lines(certificate: Mapping[str, Any], *, settled: bool = False) 
 def apply_facts(command: str, model: Model, tally: Tally, error: float | None, output: str | None) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "command": command,
-        "output": output or "-",
+        "output": shown(output or "-"),
         "rows_read": tally.rows,
         "rows_incomplete": tally.incomplete,
         "rows_left_empty": tally.left_empty,

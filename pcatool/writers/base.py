@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pcatool.errors import UsageError, show
 from pcatool.options import OutputOptions
 from pcatool.registry import WRITERS
+from pcatool.stores.uri import plain_name
 from pcatool.writers.cells import slices
 from pcatool.writers.compression import Data, uncompressed_name
 from pcatool.writers.sink import Sink
@@ -113,7 +114,7 @@ def output_names(kept: Kept, names: Sequence[str]) -> list[str]:
 
 def format_name(options: OutputOptions) -> str:
     """The format asked for, else the one the output's name tells, else CSV."""
-    name = uncompressed_name(options.output or "")
+    name = uncompressed_name(plain_name(options.output or ""))
     by_name = WRITERS.by_suffix(name)
     if options.output_format is None and by_name is None and name.lower().endswith(OTHERS):
         raise UsageError(

@@ -190,6 +190,10 @@ def open_sink(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = (
     target = look_at(output, no_clobber, inputs)
     ending = compression_of(target.label) if compress else ""
     compressor = Compressor(ending) if ending else None
+    if target.remote:
+        from pcatool.writers.remote import RemoteSink
+
+        return RemoteSink(target.remote, compressor, no_clobber)
     if target.descriptor == STDOUT:
         return Sink(target.label, STDOUT, compressor, owned=False)
     if target.descriptor is None and not target.straight:

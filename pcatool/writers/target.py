@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pcatool.errors import FileError, UsageError, show
+from pcatool.stores.uri import is_remote, shown
 
 __all__ = ["STDOUT", "Target", "exists", "look_at"]
 
@@ -28,6 +29,7 @@ class Target(NamedTuple):
     path: Path = Path()
     descriptor: int | None = None  # already open, as standard output is
     there: os.stat_result | None = None
+    remote: str = ""  # the whole name of an object in a store
 
     @property
     def straight(self) -> bool:
@@ -38,6 +40,11 @@ def look_at(output: str | None, no_clobber: bool, inputs: Sequence[str]) -> Targ
     """Every check that can be made before the work; nothing is created."""
     if output == "":
         raise UsageError("the name of the output is empty", "give a file name, or - for standard output")
+    if output is not None and is_remote(output):
+        from pcatool.writers.remote import look_at_object
+
+        look_at_object(output, no_clobber, inputs)
+        return Target(shown(output), remote=output)
     descriptor = descriptor_of(output)
     if output is None or output == "-":
         target = Target("standard output", descriptor=STDOUT, there=stat_of_stream("standard output", STDOUT))

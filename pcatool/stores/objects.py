@@ -1,0 +1,71 @@
+"""The bytes of one object, any part of them at a time, and a check that they were of one and the same object."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from pcatool.errors import FileError, show
+from pcatool.stores.place import place_of
+
+__all__ = ["Ranges", "StoreObject", "changed"]
+
+# What tells one state of an object from another, where the store says it.
+MARKS = ("etag", "generation", "last-modified", "content-length")
+
+
+class Ranges(Protocol):
+    """Bytes by their place; threads may ask at the same time."""
+
+    size: int
+
+    def part(self, offset: int, size: int) -> bytes: ...
+
+    def check_unchanged(self) -> None:
+        """Raise an error where the name does no longer mean what was opened."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class StoreObject:
+    """An object of a store, open for reading."""
+
+    def __init__(self, path: str) -> None:
+        self._place = place_of(path)
+        self._file = self._open()
+        self.size = int(self._file.size())
+        self._state = self._marks(self._file)
+
+    def _open(self) -> Any:
+        try:
+            return self._place.files.open_input_file(self._place.path)
+        except (OSError, ValueError) as error:
+            raise self._place.trouble("read", error) from None
+
+    def _marks(self, file: Any) -> dict[str, Any]:
+        found = {str(key).lower(): value for key, value in (file.metadata() or {}).items()}
+        return {key: found[key] for key in MARKS if key in found} | {"size": file.size()}
+
+    def part(self, offset: int, size: int) -> bytes:
+        try:
+            data = bytes(self._file.read_at(size, offset))
+        except (OSError, ValueError) as error:
+            raise self._place.trouble("read", error) from None
+        if len(data) < min(size, self.size - offset):
+            raise changed(self._place.name)
+        return data
+
+    def check_unchanged(self) -> None:
+        now = self._open()
+        try:
+            if self._marks(now) != self._state:
+                raise changed(self._place.name)
+        finally:
+            now.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def changed(name: str) -> FileError:
+    return FileError(f"cannot read {show(name)}: it changed while it was read", "run again when nobody writes it")

@@ -1,0 +1,56 @@
+"""Where an object is: the file system that has it, and its name there."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from pcatool.errors import FileError
+from pcatool.stores import azure, gs, s3
+from pcatool.stores.trouble import in_words
+from pcatool.stores.uri import HTTP, Uri, parse, shown
+
+__all__ = ["Place", "place_of"]
+
+
+class Place(NamedTuple):
+    """A name, and what pyarrow needs to look there."""
+
+    uri: Uri
+    name: str  # as it is shown
+    files: Any
+    path: str
+
+    @property
+    def bucket(self) -> str:
+        return self.path.partition("/")[0]
+
+    def info(self, path: str | None = None) -> Any:
+        """What is there, asked by one request or two."""
+        try:
+            return self.files.get_file_info(self.path if path is None else path)
+        except (OSError, ValueError) as error:
+            raise self.trouble("read", error) from None
+
+    def trouble(self, doing: str, error: Exception) -> FileError:
+        return in_words(self.name, doing, error)
+
+
+def place_of(path: str) -> Place:
+    """The place that a path in a store means; nothing is asked of the store, unless its region is to be found."""
+    uri = parse(path)
+    assert uri.kind != HTTP, "web servers have a way of their own"
+    name = shown(path)
+    try:
+        files, bucket = FILE_SYSTEMS[uri.kind](uri)
+    except (OSError, ValueError, NotImplementedError) as error:  # what pyarrow raises, where it was built without, too
+        raise in_words(name, "reach", error) from None
+    return Place(uri, name, files, f"{bucket}/{uri.key}".rstrip("/") if not uri.key else f"{bucket}/{uri.key}")
+
+
+def _s3(uri: Uri) -> tuple[Any, str]:
+    return _made_s3(s3.settings_of(uri)), uri.authority
+
+
+_made_s3 = lru_cache(maxsize=None)(s3.make)
+FILE_SYSTEMS = {"s3": _s3, "gs": gs.find, "abfs": azure.find}

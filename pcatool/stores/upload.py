@@ -1,0 +1,75 @@
+"""A finished file to a store, where it appears whole or not at all.
+
+Arrow completes an upload when its stream is closed, and closes it when the object goes, after an error, too: half a
+file would appear. So the stream of an upload that is given up is never let go, and what was sent is no object.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from ctypes import py_object, pythonapi
+from threading import Event, Thread
+from typing import Any
+
+from pcatool.stores.place import Place
+
+__all__ = ["upload"]
+
+# What is handed to the store at once, and how often until it is waited for: so much is in memory.
+PIECE = 8 << 20
+TOGETHER = 4
+
+
+class Sending:
+    """An upload by a thread of its own: a library that waits for the network hears no signal, the main thread does."""
+
+    def __init__(self, place: Place, descriptor: int, before_end: Callable[[], None]) -> None:
+        self._place = place
+        self._descriptor = descriptor
+        self._before_end = before_end
+        self.given_up = False
+        self.error: BaseException | None = None
+        self.done = Event()
+        Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self._send()
+        except BaseException as error:  # for the main thread to raise
+            self.error = error
+        finally:
+            self.done.set()
+
+    def _send(self) -> None:
+        stream = self._place.files.open_output_stream(self._place.path, compression=None)
+        pythonapi.Py_IncRef(py_object(stream))  # for good, unless all goes well
+        self._copy(stream)
+        self._before_end()
+        if not self.given_up:
+            stream.close()
+            pythonapi.Py_DecRef(py_object(stream))
+
+    def _copy(self, stream: Any) -> None:
+        at, pieces = 0, 0
+        # On Azure what was flushed would be there for all to see.
+        waits = self._place.uri.kind == "s3"
+        while not self.given_up and (data := os.pread(self._descriptor, PIECE, at)):
+            stream.write(data)
+            at, pieces = at + len(data), pieces + 1
+            if waits and pieces % TOGETHER == 0:
+                stream.flush()
+
+
+def upload(place: Place, descriptor: int, before_end: Callable[[], None]) -> None:
+    """Send a file from its beginning. What `before_end` raises, and a signal, ends it without an object."""
+    sending = Sending(place, descriptor, before_end)
+    try:
+        sending.done.wait()
+    except BaseException:
+        sending.given_up = True
+        raise
+    if isinstance(sending.error, (OSError, ValueError)):
+        raise place.trouble("write", sending.error) from None
+    if sending.error is not None:
+        raise sending.error
