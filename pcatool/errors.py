@@ -8,6 +8,7 @@ __all__ = [
     "BadCell",
     "DataError",
     "FileError",
+    "LostError",
     "MissingColumns",
     "ModelError",
     "PcatoolError",
@@ -104,6 +105,10 @@ class FileError(PcatoolError):
     def from_os(cls, path: object, doing: str, error: OSError) -> FileError:
         reason = error.strerror or str(error) or type(error).__name__
         return cls(f"cannot {doing} {show(path, LONGEST_PATH)}: {reason}")
+
+
+class LostError(FileError):
+    """A store or server could not be reached: no fault of the file, nor of its name."""
 
 
 class RefusedError(PcatoolError):

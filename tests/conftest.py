@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
+
+if TYPE_CHECKING:
+    from stores.server import Store
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,3 +38,25 @@ def folder(tmp_path: Path) -> Path:
     """A folder to run in, with the sample data at hand."""
     (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    """A server of S3 for all tests: its port, and its log."""
+    from stores.server import running
+
+    with running(tmp_path_factory.mktemp("moto")) as server:
+        yield server
+
+
+@pytest.fixture
+def store(moto: tuple[int, Path], monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A bucket of one's own, where the environment leads."""
+    from stores.server import ENVIRONMENT, Store
+
+    made = Store(*moto, f"b-{uuid4().hex[:12]}")
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": made.endpoint}.items():
+        monkeypatch.setenv(name, value)
+    return made

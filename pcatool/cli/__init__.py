@@ -23,11 +23,14 @@ def main() -> None:
     stand_by()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # those of libraries name paths and lines; ours are notices, not Python's
-    with stoppable():  # before anything that takes time is imported
-        from pcatool.cli.outcome import guarded
+    try:
+        with stoppable():  # before anything that takes time is imported
+            from pcatool.cli.outcome import guarded
 
-        code = guarded(run, debug="--debug" in sys.argv)
-    leave(code)
+            code = guarded(run, debug="--debug" in sys.argv)
+    except SystemExit as stopped:
+        code = int(stopped.code or 0)
+    leave(code)  # after a signal, too: at a usual end threads that wait for a store would be waited for
 
 
 def run() -> int:

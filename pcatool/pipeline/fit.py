@@ -133,7 +133,8 @@ def _read_older(path: str, data: Any) -> Model:
     try:
         return modelfile.load_model(path)
     except FileError as error:
-        if path == STDIN or Path(path).exists():
+        there = "no such object" not in error.message if is_remote(path) else Path(path).exists()
+        if path == STDIN or there:
             raise
         raise FileError(error.message, "a first fit has nothing to align to: leave out --align-to") from None
 

@@ -12,6 +12,7 @@ from pcatool.pipeline.abilities import abilities
 from pcatool.pipeline.incomplete import policy_for_rows
 from pcatool.registry import KERNELS, METHODS
 from pcatool.render.summary import how_fitted, model_facts
+from pcatool.stores.uri import shown
 
 __all__ = ["fitted_with", "inspect"]
 
@@ -27,8 +28,8 @@ def inspect(model: Model | str | Path) -> dict[str, Any]:
     if isinstance(model, Model):
         path, data = None, dumps(model)
     else:
-        path = str(model)
-        model, data = read_model(path)
+        model, data = read_model(path := str(model))
+        path = shown(path)
     meta = model.meta
     can, cannot = abilities(model)
     return {

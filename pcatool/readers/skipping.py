@@ -6,7 +6,7 @@ import errno
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pcatool.errors import DataError, FileError, PcatoolError
+from pcatool.errors import DataError, FileError, LostError, PcatoolError
 
 __all__ = ["Skip", "is_bad_file", "none_left", "reasons"]
 
@@ -26,6 +26,8 @@ class Skip(NamedTuple):
 
 def is_bad_file(error: PcatoolError) -> bool:
     """Of an error while an input was read: would another file do?"""
+    if isinstance(error, LostError):
+        return False
     return isinstance(error, (DataError, FileError)) and getattr(error.__context__, "errno", None) not in OURS
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pcatool.errors import FileError, show
 from pcatool.stores.place import Place, place_of
+from pcatool.stores.trouble import ERRORS
 from pcatool.stores.uri import HTTP, parse, shown
 
 __all__ = ["Found", "expand", "size_of"]
@@ -116,7 +117,7 @@ def _objects(place: Place, folder: str, *, deep: bool) -> Iterable[Any]:
 
     try:
         listed = place.files.get_file_info(FileSelector(folder.rstrip("/"), allow_not_found=True, recursive=deep))
-    except (OSError, ValueError) as error:
+    except ERRORS as error:
         raise place.trouble("list", error) from None
     return (about for about in listed if _is(about, "File"))
 

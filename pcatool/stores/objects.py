@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from pcatool.errors import FileError, show
+from pcatool.errors import FileError, LostError, show
 from pcatool.stores.place import place_of
+from pcatool.stores.trouble import ERRORS
 
 __all__ = ["Ranges", "StoreObject", "changed"]
 
@@ -39,7 +40,7 @@ class StoreObject:
     def _open(self) -> Any:
         try:
             return self._place.files.open_input_file(self._place.path)
-        except (OSError, ValueError) as error:
+        except ERRORS as error:
             raise self._place.trouble("read", error) from None
 
     def _marks(self, file: Any) -> dict[str, Any]:
@@ -49,8 +50,11 @@ class StoreObject:
     def part(self, offset: int, size: int) -> bytes:
         try:
             data = bytes(self._file.read_at(size, offset))
-        except (OSError, ValueError) as error:
-            raise self._place.trouble("read", error) from None
+        except ERRORS as error:
+            trouble = self._place.trouble("read", error)
+            if not isinstance(trouble, LostError):
+                self.check_unchanged()
+            raise trouble from None
         if len(data) < min(size, self.size - offset):
             raise changed(self._place.name)
         return data

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pcatool.errors import FileError
 from pcatool.stores import azure, gs, s3
-from pcatool.stores.trouble import in_words
+from pcatool.stores.trouble import ERRORS, in_words
 from pcatool.stores.uri import HTTP, Uri, parse, shown
 
 __all__ = ["Place", "place_of"]
@@ -29,7 +29,7 @@ class Place(NamedTuple):
         """What is there, asked by one request or two."""
         try:
             return self.files.get_file_info(self.path if path is None else path)
-        except (OSError, ValueError) as error:
+        except ERRORS as error:
             raise self.trouble("read", error) from None
 
     def trouble(self, doing: str, error: Exception) -> FileError:
@@ -43,7 +43,7 @@ def place_of(path: str) -> Place:
     name = shown(path)
     try:
         files, bucket = FILE_SYSTEMS[uri.kind](uri)
-    except (OSError, ValueError, NotImplementedError) as error:  # what pyarrow raises, where it was built without, too
+    except (*ERRORS, ImportError) as error:  # pyarrow may be built without
         raise in_words(name, "reach", error) from None
     return Place(uri, name, files, f"{bucket}/{uri.key}".rstrip("/") if not uri.key else f"{bucket}/{uri.key}")
 

@@ -17,8 +17,9 @@ from pcatool.stores.uri import Uri
 
 __all__ = ["Settings", "make", "settings_of"]
 
-# Seconds until a server that does not answer is given up, thrice: what is out of reach is told within half a minute.
-CONNECT, ANSWER = 5, 8
+# Seconds until a server that does not answer is given up, and how often it is asked: what is out of reach is told
+# within half a minute.
+CONNECT, ANSWER, ATTEMPTS = 5, 8, 3
 # Of servers of one's own, which have none.
 ANY_REGION = "us-east-1"
 SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")
@@ -96,7 +97,7 @@ def make(settings: Settings) -> Any:
             endpoint_override=settings.endpoint or None,
             connect_timeout=CONNECT,
             request_timeout=ANSWER,
-            background_writes=True,
+            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
             **{name: value for name, value in optional.items() if value and f"{name}=" in known},
         )
 

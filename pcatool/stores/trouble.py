@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 
-from pcatool.errors import FileError, show
+from pyarrow import ArrowException
 
-__all__ = ["in_words"]
+from pcatool.errors import FileError, LostError, show
+
+__all__ = ["ERRORS", "in_words"]
+
+# What the libraries raise.
+ERRORS = (ArrowException, OSError, ValueError)
 
 CREDENTIALS = "check the credentials, and what they allow"
 # What the libraries' words mean, and what to do; the first that is found.
@@ -16,21 +21,25 @@ MEANINGS = (
     (r"ACCESS_DENIED|FORBIDDEN|\(HTTP status 403\)|PERMISSION_DENIED|AuthorizationFailure",
      "access denied", CREDENTIALS),
     (r"INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|INVALID_CLIENT_TOKEN_ID|EXPIRED_TOKEN|\(HTTP status 401\)|"
-     r"UNAUTHENTICATED|AuthenticationFailed|[Cc]redential", "the store does not accept the credentials", CREDENTIALS),
+     r"UNAUTHENTICATED|AuthenticationFailed|AuthenticationException|OAuth2 access token|[Cc]redential",
+     "the store does not accept the credentials", CREDENTIALS),
     (r"located in '(?P<what>[a-z0-9-]+)'", "its bucket is in the region {what}", "add ?region={what} to the name"),
-    (r"Details: (?P<what>[^\n;]*)", "no connection ({what})", "check the network and the endpoint"),
-    (r"NETWORK_CONNECTION|UNAVAILABLE|DEADLINE_EXCEEDED|[Cc]onnect|host name", "no connection",
-     "check the network and the endpoint"),
 )  # fmt: skip
+CUT_OFF = "NETWORK_CONNECTION|curlCode|Could not resolve host|Fail to get a new connection|CURL error|DEADLINE_EXCEEDED"
 NOISE = re.compile(r"\(Request ID: [^)]*\)|\s*Detail: .*", re.DOTALL)
 
 
-def in_words(name: str, doing: str, error: BaseException) -> FileError:
+def in_words(name: str, doing: str, error: Exception) -> FileError:
     """The error for what a library raised while an object was read or written."""
     text = str(error)
+    if re.search(CUT_OFF, text):
+        detail = re.search(r"Details: ([^\n;]*)", text)
+        reason = f" ({detail[1].strip().rstrip('.')})" if detail else ""
+        return LostError(f"cannot {doing} {show(name)}: no connection{reason}", "check the network and the endpoint")
     for pattern, meaning, remedy in MEANINGS:
         if found := re.search(pattern, text):
             what = {key: value.strip().rstrip(".") for key, value in found.groupdict().items()}
             return FileError(f"cannot {doing} {show(name)}: {meaning.format(**what)}", remedy.format(**what))
-    reason = NOISE.sub("", text).split("\n", 1)[0].rpartition(" operation: ")[2].strip().rstrip(".")
-    return FileError(f"cannot {doing} {show(name)}: {reason or type(error).__name__}")
+    whole = NOISE.sub("", text).split("\n", 1)[0].strip().rstrip(".")
+    reason = whole.rpartition(" operation: ")[2] or whole.rpartition(": ")[2] or type(error).__name__
+    return FileError(f"cannot {doing} {show(name)}: {reason}")

@@ -13,6 +13,7 @@ from threading import Event, Thread
 from typing import Any
 
 from pcatool.stores.place import Place
+from pcatool.stores.trouble import ERRORS
 
 __all__ = ["upload"]
 
@@ -42,23 +43,41 @@ class Sending:
             self.done.set()
 
     def _send(self) -> None:
-        stream = self._place.files.open_output_stream(self._place.path, compression=None)
+        files, path = self._place.files, self._place.path
+        # Azure shows an object, empty, from the beginning.
+        beside = f"{_hidden(path)}.{os.urandom(8).hex()}.pcatool-tmp" if self._place.uri.kind == "abfs" else ""
+        stream = files.open_output_stream(beside or path, compression=None)
         pythonapi.Py_IncRef(py_object(stream))  # for good, unless all goes well
         self._copy(stream)
         self._before_end()
         if not self.given_up:
             stream.close()
             pythonapi.Py_DecRef(py_object(stream))
+            if beside:
+                _rename(files, beside, path)
 
     def _copy(self, stream: Any) -> None:
         at, pieces = 0, 0
-        # On Azure what was flushed would be there for all to see.
-        waits = self._place.uri.kind == "s3"
         while not self.given_up and (data := os.pread(self._descriptor, PIECE, at)):
             stream.write(data)
             at, pieces = at + len(data), pieces + 1
-            if waits and pieces % TOGETHER == 0:
+            if pieces % TOGETHER == 0:
                 stream.flush()
+        stream.flush()
+
+
+def _hidden(path: str) -> str:
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}.{name}"
+
+
+def _rename(files: Any, path: str, to: str) -> None:
+    """In one step where the account has folders; else the store copies it, in one step, too."""
+    try:
+        files.move(path, to)
+    except NotImplementedError:
+        files.copy_file(path, to)
+        files.delete_file(path)
 
 
 def upload(place: Place, descriptor: int, before_end: Callable[[], None]) -> None:
@@ -69,7 +88,7 @@ def upload(place: Place, descriptor: int, before_end: Callable[[], None]) -> Non
     except BaseException:
         sending.given_up = True
         raise
-    if isinstance(sending.error, (OSError, ValueError)):
+    if isinstance(sending.error, ERRORS):
         raise place.trouble("write", sending.error) from None
     if sending.error is not None:
         raise sending.error

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from pcatool.errors import FileError, show
+from pcatool.errors import FileError, LostError, show
 from pcatool.spool import cannot_spool
 from pcatool.stores.objects import changed
 from pcatool.stores.uri import shown
@@ -118,7 +118,8 @@ async def _fetched(answer: Any) -> int:
     with copy:
         async for data in answer.content.iter_chunked(READ):
             try:
-                copy.write(data)
+                if answer.status != NO_SUCH_RANGE:  # else it is not the page, which is empty
+                    copy.write(data)
             except OSError as error:
                 raise cannot_spool(error, "a page") from None
         descriptor = os.dup(copy.fileno())
@@ -139,21 +140,23 @@ def _asked(path: str, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
     except FileError:
         raise
     except Exception as error:  # of aiohttp, of asyncio, of ssl: each has a base of its own
-        what, remedy = _meaning(error)
-        raise FileError(f"cannot read {show(shown(path))}: {what}", remedy) from None
+        raise _in_words(show(shown(path)), error) from None
 
 
-def _meaning(error: Exception) -> tuple[str, str]:
+def _in_words(name: str, error: Exception) -> FileError:
     status = getattr(error, "status", None)
     if isinstance(status, int) and status:
-        return MEANINGS.get(status, (f"the server answers {status} {getattr(error, 'message', '')}".strip(), ""))
+        what, remedy = MEANINGS.get(
+            status, (f"the server answers {status} {getattr(error, 'message', '')}".strip(), "")
+        )
+        return FileError(f"cannot read {name}: {what}", remedy)
     if isinstance(error, TimeoutError):
-        return "the server does not answer", "try again, and check the network"
+        return LostError(f"cannot read {name}: the server does not answer", "try again, and check the network")
     if type(error).__name__ == "ClientPayloadError":
-        return "the connection was lost", "try again"
+        return LostError(f"cannot read {name}: the connection was lost", "try again")
     inner = getattr(error, "os_error", error)
     reason = inner.strerror if isinstance(inner, OSError) and inner.strerror else type(error).__name__
-    return f"no connection ({reason})", "check the address and the network"
+    return LostError(f"cannot read {name}: no connection ({reason})", "check the address and the network")
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,221 @@
+"""Objects of S3 as inputs and as models: the same bytes as from files, by few requests, and errors that say why."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from pcatool.cli import app
+from pcatool.cli.outcome import guarded
+from pcatool.stores import s3
+from stores.server import Cable, Store
+
+ROWS = 4000
+COLUMNS = 12
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    X = np.random.default_rng(0).normal(size=(ROWS, COLUMNS)) * np.arange(1, COLUMNS + 1)
+    return pa.table({f"x{j}": X[:, j] for j in range(COLUMNS)})
+
+
+@pytest.fixture(scope="module")
+def text(table: pa.Table) -> bytes:
+    lines = [",".join(table.column_names), *(",".join(map(repr, row.values())) for row in table.to_pylist())]
+    return "\n".join(lines).encode() + b"\n"
+
+
+def as_parquet(table: pa.Table, group: int = 1000) -> bytes:
+    sink = pa.BufferOutputStream()
+    parquet.write_table(table, sink, row_group_size=group)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.fixture(scope="module")
+def model(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """What comes of the table in a file."""
+    folder = tmp_path_factory.mktemp("local")
+    parquet.write_table(table, folder / "t.parquet")
+    assert app.run(["fit", str(folder / "t.parquet"), "-k", "3", "-o", str(folder / "m.npz")]) == 0
+    return (folder / "m.npz").read_bytes()
+
+
+def pieces(table: pa.Table) -> dict[str, bytes]:
+    """The table in the files of a folder, and what else lies there."""
+    parts = {f"f/part-{i}.parquet": as_parquet(table.slice(i * 1000, 1000)) for i in range(4)}
+    return {**parts, "f/_SUCCESS": b"", "f/.hidden.csv": b"x", "f/_old/part.csv": b"x", "f/notes": b"x"}
+
+
+FORMS: dict[str, Callable[[pa.Table, bytes], dict[str, bytes]]] = {
+    "t.csv": lambda table, text: {"t.csv": text},
+    "t.csv.gz": lambda table, text: {"t.csv.gz": gzip.compress(text, 1)},
+    "a b/t%20=?.parquet": lambda table, text: {"a b/t%20=?.parquet": as_parquet(table)},
+    "no ending": lambda table, text: {"no ending": as_parquet(table, 333)},
+    "f/": lambda table, text: pieces(table),
+    "f": lambda table, text: pieces(table),
+    "f/part-?.parquet": lambda table, text: pieces(table),
+    "**/part-[0-3]*": lambda table, text: pieces(table),
+    "?": lambda table, text: pieces(table),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_fit_gives_the_bytes_of_a_local_one(
+    name: str, store: Store, table: pa.Table, text: bytes, model: bytes, tmp_path: Path
+) -> None:
+    for key, data in FORMS[name](table, text).items():
+        store.put(key, data)
+    for output in (str(tmp_path / "m.npz"), store.uri("m.npz")):
+        assert app.run(["fit", store.uri(name), "-k", "3", "-o", output]) == 0
+    assert (tmp_path / "m.npz").read_bytes() == store.get("m.npz") == model
+
+
+def test_models_are_read_wherever_one_is_taken(
+    store: Store, text: bytes, model: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = b"".join(text.splitlines(keepends=True)[:9])
+    data, far = store.put("t.csv", text), store.put("m.npz", model)
+    (tmp_path / "m.npz").write_bytes(model)
+    (tmp_path / "t.csv").write_bytes(text)
+    near = str(tmp_path / "m.npz")
+
+    def printed(*words: str) -> str:
+        assert app.run(list(words)) == 0
+        return capsys.readouterr().out
+
+    for command in ("explain-variance", "scree", "components"):
+        assert printed(command, far, "--format", "csv") == printed(command, near, "--format", "csv")
+    assert printed("inspect", far) == printed("inspect", near).replace(near, far)
+    assert printed("reconstruct", far, data) == printed("reconstruct", near, str(tmp_path / "t.csv"))
+    for words, code, said in (
+        (["transform", data, far], 2, "; the model comes first, then the data"),
+        (["scree", store.put("t.npz", text)], 4, "; models are made by pcatool fit"),
+        (["fit", data, "--align-to", store.uri("none.npz"), "-o", near], 5, "; leave out --align-to"),
+    ):
+        got = code_and_text(words, capsys)
+        assert got[0] == code
+        assert said.removeprefix("; ") in got[1]
+
+
+def test_small_objects_take_few_requests(store: Store, text: bytes, model: bytes) -> None:
+    small = b"".join(text.splitlines(keepends=True)[:100])
+    store.put("m.npz", model)
+    for i in range(5):
+        store.put(f"f/{i}.csv", small)
+    with store.requests() as asked:
+        assert app.run(["fit", store.uri("f/"), "-o", store.uri("m2.npz")]) == 0
+    # Of the first the sizes of all are known; each is looked at, read, and looked at again.
+    of_one = [request for request in asked if request.endswith("/3.csv")]
+    assert [request.split()[0] for request in of_one] == ["HEAD", "GET", "HEAD"]
+    assert sum("list-type" in request for request in asked) <= 2
+    assert [request.split()[0] for request in asked if request.endswith("/m2.npz")] == ["PUT"]
+
+
+def test_of_parquet_only_what_is_needed_is_fetched(store: Store, table: pa.Table, tmp_path: Path) -> None:
+    wide = pa.table({f"c{j}": np.random.default_rng(j).normal(size=40_000) for j in range(30)})
+    data = as_parquet(wide, 5000)
+    store.put("w.parquet", data)
+    with Cable(store.port) as cable, store.requests() as asked:
+        source = f"{store.uri('w.parquet')}?endpoint_override={cable.endpoint}"
+        assert app.run(["fit", source, "-c", "c3,c4,c20", "-o", str(tmp_path / "m.npz")]) == 0
+    assert len(asked) <= 4 + 8 * 2 + 2, asked  # two stretches of each of 8 row groups
+    assert cable.carried["down"] < len(data) / 5
+
+
+def code_and_text(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    code = guarded(lambda: app.run(words), debug=False)
+    return code, capsys.readouterr().err.rpartition("pcatool: error: ")[2].strip()
+
+
+WRONG = {
+    "s3://BUCKET/x.csv": (5, "cannot read 's3://BUCKET/x.csv': there is no such object or folder; check its name"),
+    "s3://BUCKET/f/": (5, "cannot read 's3://BUCKET/f/': there is no such object or folder; check its name"),
+    "s3://BUCKET/*.csv": (5, "no object matches 's3://BUCKET/*.csv'; check the pattern"),
+    "s3://BUCKET/": (5, "no data files in folder 's3://BUCKET/'; files in a folder are recognised by their ending"),
+    "s3://no-such-bucket/x.csv": (
+        5, "cannot read 's3://no-such-bucket/x.csv': there is no such object or folder; check its name"
+    ),
+    "s3://no-such-bucket/": (5, "cannot read 's3://no-such-bucket/': there is no such bucket; check its name"),
+    "s3://no-such-bucket/*": (5, "no object matches 's3://no-such-bucket/*'; check the pattern"),
+    "s3:///x.csv": (2, "'s3:///x.csv' names no bucket; write s3://bucket/name"),
+    "ftp://host/x.csv": (
+        2, "'ftp://host/x.csv': no store is called ftp://; there are: s3, gs, gcs, abfs, abfss, http, https"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_names_that_lead_nowhere(name: str, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    store.put("other", b"x")
+    code, said = WRONG[name]
+    words = ["fit", name.replace("BUCKET", store.bucket), "-o", "/dev/null"]
+    assert code_and_text(words, capsys) == (code, said.replace("BUCKET", store.bucket))
+
+
+def test_without_leave_nothing_is_read_or_written(
+    store: Store, text: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = store.put("t.csv", text)
+    (tmp_path / "t.csv").write_bytes(text)
+    with store.watched_by_its_keeper():
+        reading = code_and_text(["fit", data, "-o", str(tmp_path / "m.npz")], capsys)
+        writing = code_and_text(["fit", str(tmp_path / "t.csv"), "-o", store.uri("m.npz")], capsys)
+    remedy = "check the credentials, and what they allow"
+    assert reading == (5, f"cannot read '{data}': access denied; {remedy}")
+    assert writing == (5, f"cannot write '{store.uri('m.npz')}': the store does not accept the credentials; {remedy}")
+    assert store.names() == ["t.csv"]
+
+
+@pytest.mark.parametrize("form", ["csv", "gz", "parquet", "model"])
+def test_a_lost_connection_is_no_damaged_file(
+    form: str, store: Store, table: pa.Table, text: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr(s3, "ATTEMPTS", 1)
+    monkeypatch.setattr("pcatool.stores.reading.PIECE", 1 << 17)
+    data = {"csv": text, "gz": gzip.compress(text), "parquet": as_parquet(table), "model": b"PK\x03\x04" + text}[form]
+    name = store.put("t", data)
+    with Cable(store.port, down=200_000) as cable:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", cable.endpoint)
+        words = ["scree", name] if form == "model" else ["fit", name, "-o", str(tmp_path / "m.npz")]
+        code, said = code_and_text(words, capsys)
+    assert code == 5
+    assert said.startswith(f"cannot read '{name}': no connection (")
+    assert said.endswith("); check the network and the endpoint")
+    assert not (tmp_path / "m.npz").exists()
+
+
+def test_a_lost_connection_is_no_bad_file(store: Store, text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(s3, "ATTEMPTS", 1)
+    monkeypatch.setattr("pcatool.stores.reading.PIECE", 1 << 17)
+    for name in ("f/a.csv", "f/b.csv"):
+        store.put(name, text)
+    with Cable(store.port, down=len(text) + 200_000) as cable:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", cable.endpoint)
+        words = ["fit", store.uri("f/"), "--skip-bad", "-o", "/dev/null"]
+        assert guarded(lambda: app.run(words), debug=False) == 5
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("then", ["longer", "shorter", "other"])
+def test_an_object_that_changes_while_it_is_read_gives_no_numbers(
+    form: str, then: str, store: Store, table: pa.Table, text: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr("pcatool.stores.reading.PIECE", 1 << 17)
+    data = {"csv": text, "parquet": as_parquet(table)}[form]
+    name = store.put("t", data)
+    later = {"longer": data + data, "shorter": data[: len(data) // 2], "other": data[::-1]}[then]
+    with Cable(store.port, down=150_000, then="go on", meanwhile=lambda: store.put("t", later)) as cable:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", cable.endpoint)
+        code, said = code_and_text(["fit", name, "-o", str(tmp_path / "m.npz")], capsys)
+    assert code in (3, 5), said  # what is there now may be no table at all
+    assert not (tmp_path / "m.npz").exists()
+    assert code == 3 or said.startswith(f"cannot read '{name}': it changed while it was read")
