@@ -82,5 +82,5 @@ def _refuse_one_place(output: str, scores: str) -> None:
     if stream is not None:
         raise UsageError("the model and the scores cannot both go to standard output", "name a file for one of them")
     one, other = (look_at(name, False, ()) for name in (output, scores))
-    if one.path == other.path and not one.straight:
+    if (one.path, one.remote) == (other.path, other.remote) and not one.straight:
         raise UsageError(f"-o and --scores both name {show(scores)}", "name two files")
