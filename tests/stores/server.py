@@ -134,13 +134,17 @@ class Cable:
         self._open: list[socket.socket] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._over = False
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def __enter__(self) -> Cable:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._cut()
+        self._accepting.join()
+        self._cut()  # what came last
 
     @property
     def endpoint(self) -> str:
@@ -148,10 +152,11 @@ class Cable:
 
     def _accept(self) -> None:
         with suppress(OSError):
-            while True:
+            while not self._over:
                 client = self._listening.accept()[0]
+                self._open.append(client)
                 server = socket.create_connection(("127.0.0.1", self._server))
-                self._open += [client, server]
+                self._open.append(server)
                 for one, other, way in ((client, server, "up"), (server, client, "down")):
                     threading.Thread(target=self._carry, args=(one, other, way), daemon=True).start()
 
@@ -170,6 +175,7 @@ class Cable:
             other.shutdown(socket.SHUT_WR)
 
     def _cut(self) -> None:
+        self._over = True
         for one in [self._listening, *self._open]:
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
