@@ -35,9 +35,12 @@ class Notices:
         """Called when so many more rows were read."""
 
     def all_read(self, files: int, skipped: Sequence[tuple[str, str]]) -> None:
+        """Called when no more is read, with what was."""
+        self.files_read, self.skipped = files, list(skipped)
+        self.at_end()
+
+    def at_end(self) -> None:
         """Called when no more is read."""
-        self.files_read += files
-        self.skipped.extend(skipped)
 
     def silent(self) -> Notices:
         """For inputs that are read once more: how far the run is may be shown, what there is to say was said."""
@@ -61,7 +64,10 @@ class Silent(Notices):
         self._outer.at_rows(count)
 
     def all_read(self, files: int, skipped: Sequence[tuple[str, str]]) -> None:
-        self._outer.all_read(0, ())
+        self.at_end()
+
+    def at_end(self) -> None:
+        self._outer.at_end()
 
 
 class Within(Silent):
@@ -76,5 +82,5 @@ class Within(Silent):
     def at_file(self, number: int, of: int) -> None:
         """It is the outer run that counts them."""
 
-    def all_read(self, files: int, skipped: Sequence[tuple[str, str]]) -> None:
+    def at_end(self) -> None:
         """As above."""

@@ -124,8 +124,7 @@ class Speaker(Notices):
     def at_rows(self, count: int) -> None:
         self._progress.at_rows(count)
 
-    def all_read(self, files: int, skipped: Sequence[tuple[str, str]]) -> None:
-        super().all_read(files, skipped)
+    def at_end(self) -> None:
         LINE.erase()
 
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:

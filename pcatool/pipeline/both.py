@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pcatool import modelfile
@@ -49,7 +50,8 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
         if output is not None:
             modelfile.save_model(fitted.model, output, no_clobber=no_clobber, inputs=paths)
 
-    results = transform(fitted.model, job.data, job.table, apply, job.engine, job.notices)
+    table = replace(job.table, skip_bad=False)  # what was bad was left out by now
+    results = transform(fitted.model, inputs.good, table, apply, job.engine, job.notices.silent())
     try:
         write(results, scores, older, before_end=save)
     except BrokenPipeError:

@@ -324,10 +324,14 @@ class Inputs:
 
     def again(self) -> Inputs:
         """The same inputs, to be read from their beginning; what there is to say of them was said the first time."""
-        if self._table is None or not self._found.inputs:
-            return Inputs(self._data, self._options, self._notices.silent())
-        good = self._found.some(item for at, item in enumerate(self._found.inputs) if at not in self.bad)
-        return Inputs(good, replace(self._options, skip_bad=False), self._notices.silent(), by_file=self.by_file)
+        return Inputs(self.good, replace(self._options, skip_bad=False), self._notices.silent(), by_file=self.by_file)
+
+    @property
+    def good(self) -> Any:
+        """The data without the inputs that were left out."""
+        if not self.bad:
+            return self._found if self.files else self._data
+        return self._found.some(item for at, item in enumerate(self._found.inputs) if at not in self.bad)
 
     def can_reread(self) -> bool:
         """Can everything be read once more: files, and what is in memory?"""

@@ -53,6 +53,7 @@ class Triples(NamedTuple):
 
 def read_triples(inputs: Inputs, terms: str, tally: Tally, *, holes: bool, run: Runner = in_turn) -> Triples:
     """All lines. A line without a value says that its cell is missing; without `holes` it is refused."""
+    inputs.settle(lambda one: _drop(read_triples(one, terms, Tally(), holes=holes, run=run)))
     wanted = inputs.choose_triples(terms)
     (_, user_type), (_, item_type) = inputs.kept_types(wanted.kept)
     users, items = Names("user", inputs.nulls, user_type), Names("item", inputs.nulls, item_type)
@@ -70,6 +71,10 @@ def read_triples(inputs: Inputs, terms: str, tally: Tally, *, holes: bool, run: 
     if not there.all():
         user, item, values = user[there], item[there], values[there]
     return Triples(users.names, items.names, user, item, values, users.values)
+
+
+def _drop(triples: Triples) -> None:
+    """They were read to see whether they can be."""
 
 
 def _given_twice(user: str, item: str, rows: tuple[int, int]) -> DataError:
