@@ -7,9 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from stores.server import ENVIRONMENT, Store
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -19,6 +22,18 @@ def blocks(language: str) -> list[tuple[str, str]]:
     """Fenced blocks of a language, each with the text block that directly follows it, if one does."""
     pattern = rf"^```{language}\n(.*?)^```\n(?:\n^```text\n(.*?)^```)?"
     return [(code, shown or "") for code, shown in re.findall(pattern, TEXT, re.MULTILINE | re.DOTALL)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def lake(moto: tuple[int, Path]) -> Iterator[None]:
+    """The store that the examples name."""
+    store = Store(*moto, "lake")
+    for month in ("01", "02"):
+        store.put(f"digits/month={month}/digits.csv", (ROOT / "sample_data" / "digits.csv").read_bytes())
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": store.endpoint}.items():
+            monkeypatch.setenv(name, value)
+        yield
 
 
 def environment() -> dict[str, str]:

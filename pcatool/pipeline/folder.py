@@ -19,6 +19,7 @@ from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.skipping import Skip, is_bad_file, none_left, reasons
 from pcatool.readers.tables import Found
 from pcatool.readers.tally import Tally
+from pcatool.stores.uri import is_remote
 from pcatool.writers.base import format_name
 from pcatool.writers.target import exists
 
@@ -35,12 +36,9 @@ class Task(NamedTuple):
     output: str
 
     @property
-    def there(self) -> os.stat_result | None:
-        """The output, if there is one."""
-        try:
-            return Path(self.output).stat()
-        except OSError:
-            return None
+    def written(self) -> int | None:
+        """When the output was, in nanoseconds, if there is one."""
+        return _written(self.output)
 
 
 @dataclass
@@ -81,7 +79,7 @@ def write_each(
     todo = [task for task in tasks if not _is_done(task, model)] if output.resume else tasks
     if output.no_clobber:
         for task in todo:
-            if task.there is not None:
+            if task.written is not None:
                 raise exists(task.output)
     outputs.resumed = len(tasks) - len(todo)
     if outputs.resumed:
@@ -173,9 +171,12 @@ class _Results:
     """What lies in the output's folder, where that is within the one that was searched."""
 
     def __init__(self, folder: str) -> None:
+        self._name = f"{folder}/"
         self._folder = None if "://" in folder else Path(os.path.realpath(folder))
 
     def __contains__(self, item: Input) -> bool:
+        if item.root and self._folder is None:
+            return self._name.startswith(f"{item.root}/") and item.path.startswith(self._name)
         if not item.root or self._folder is None or "://" in item.path:
             return False
         if not _within(self._folder, os.path.realpath(item.root)):
@@ -218,10 +219,21 @@ def _is_done(task: Task, model: str | None) -> bool:
     """Is the output there, and not older than what it was made from?"""
     if model is None or model == "-":
         raise UsageError("--resume compares times, and a model from a pipe or from memory has none", "name its file")
-    there = task.there
-    if there is None or not stat.S_ISREG(there.st_mode):
+    done = task.written
+    if done is None:
         return False
+    used = [_written(name) for name in (task.input.path, model)]
+    return all(time is not None and done >= time for time in used)  # of what is not there reading it says why
+
+
+def _written(name: str) -> int | None:
+    """When a file or an object was last written."""
+    if is_remote(name):
+        from pcatool.stores.listing import written
+
+        return written(name)
     try:
-        return there.st_mtime_ns >= max(Path(name).stat().st_mtime_ns for name in (task.input.path, model))
-    except OSError:  # reading it says why
-        return False
+        there = Path(name).stat()
+    except OSError:
+        return None
+    return there.st_mtime_ns if stat.S_ISREG(there.st_mode) else None

@@ -8,6 +8,7 @@ from itertools import takewhile
 from pcatool.readers.partitions import partitions_of
 from pcatool.readers.paths import COMPRESSED, Input
 from pcatool.registry import READERS, WRITERS
+from pcatool.stores.uri import plain_name
 
 __all__ = ["name_below", "renamed"]
 
@@ -17,8 +18,9 @@ WRITTEN = {".zstd": ".zst"}
 
 def name_below(item: Input) -> str:
     """The name relative to where the input was found, or its last alone; folders of partitions above stay, too."""
-    inner = os.path.relpath(item.path, item.root) if item.root else item.path.rpartition("/")[2]
-    folders = (os.path.normpath(item.root) if item.root else item.path.rpartition("/")[0]).split("/")
+    path = plain_name(item.path)
+    inner = os.path.relpath(path, item.root) if item.root else path.rpartition("/")[2]
+    folders = (os.path.normpath(item.root) if item.root else path.rpartition("/")[0]).split("/")
     kept = [*reversed(list(takewhile(lambda folder: partitions_of(f"{folder}/"), reversed(folders)))), inner]
     return "/".join(kept)
 

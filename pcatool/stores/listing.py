@@ -12,7 +12,7 @@ from pcatool.stores.place import Place, place_of
 from pcatool.stores.trouble import ERRORS
 from pcatool.stores.uri import HTTP, parse, shown
 
-__all__ = ["Found", "expand", "size_of"]
+__all__ = ["Found", "expand", "size_of", "written"]
 
 # A sign of a pattern: a letter for itself, or a class in brackets, which may begin with one that closes.
 SIGN = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)
@@ -143,6 +143,14 @@ def _named(place: Place, path: str) -> str:
 
 def _root(place: Place, folder: str) -> str:
     return _named(place, folder).removesuffix(place.uri.query).rstrip("/")
+
+
+def written(path: str) -> int | None:
+    """When an object was, in nanoseconds; None where there is none, and on the web, which need not say."""
+    about = place_of(path).info() if parse(path).kind != HTTP else None
+    if about is None or not _is(about, "File") or about.mtime_ns is None:
+        return None
+    return int(about.mtime_ns)
 
 
 def size_of(path: str) -> int | None:
