@@ -26,7 +26,7 @@ from pcatool.modelfile import load_model
 from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, UpdateOptions
 from pcatool.pipeline.fit import Job, older_model, read_blocks, supply_of
-from pcatool.readers.paths import STDIN, resolve
+from pcatool.readers.paths import STDIN, Input, resolve
 from pcatool.readers.source import MODEL, Opened
 from pcatool.readers.tally import Tally
 
@@ -70,7 +70,7 @@ def expand(paths: Sequence[str]) -> list[str]:
 
 def models_of(paths: Sequence[str]) -> Iterator[Named]:
     """Models as they are asked for, each with its name."""
-    return ((path, load_model(path)) for path in paths)
+    return ((Input(path).name, load_model(path)) for path in paths)
 
 
 def are_models(paths: Sequence[str]) -> bool:

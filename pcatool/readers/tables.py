@@ -243,7 +243,8 @@ class Inputs:
     ) -> Wanted:
         """The features of a fit of which the names are known, with its labels and weights."""
         columns, where = self._first_profile(), self.first.name
-        if self.headerless and not {c.name for c in columns}.issuperset(names):
+        named = weights is not None or labels
+        if self.headerless and not named and not {c.name for c in columns}.issuperset(names):
             return Wanted(tuple(names), booleans, by_position=True)
         features = match_features(names, booleans, columns, where)
         at = [] if weights is None else [find_weights(weights, columns, where)]
