@@ -6,7 +6,6 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,12 +13,12 @@ from pcatool.errors import FileError, PcatoolError, UsageError, show
 from pcatool.notices import Notices, Within
 from pcatool.options import OutputOptions, TableOptions
 from pcatool.pipeline.apply import ErrorSum, Results, write
-from pcatool.pipeline.naming import name_below, renamed
+from pcatool.pipeline.naming import is_folder, name_below, renamed, within
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.skipping import Skip, is_bad_file, none_left, reasons
 from pcatool.readers.tables import Found
 from pcatool.readers.tally import Tally
-from pcatool.stores.uri import is_remote
+from pcatool.stores.uri import is_remote, plain_name, shown
 from pcatool.writers.base import format_name
 from pcatool.writers.target import exists
 
@@ -34,11 +33,6 @@ class Task(NamedTuple):
 
     input: Input
     output: str
-
-    @property
-    def written(self) -> int | None:
-        """When the output was, in nanoseconds, if there is one."""
-        return _written(self.output)
 
 
 @dataclass
@@ -62,7 +56,7 @@ class Outputs:
 def goes_to_folder(output: OutputOptions) -> bool:
     """Is the output a folder, by its name or because there is one?"""
     name = output.output
-    into = name is not None and name != "-" and (name.endswith("/") or Path(name).is_dir())
+    into = name is not None and name != "-" and is_folder(name)
     if output.resume and not into:
         raise UsageError("--resume goes on with the outputs in a folder", "name it with -o, as in -o scores/")
     return into
@@ -79,8 +73,8 @@ def write_each(
     todo = [task for task in tasks if not _is_done(task, model)] if output.resume else tasks
     if output.no_clobber:
         for task in todo:
-            if task.written is not None:
-                raise exists(task.output)
+            if _is_there(task.output):
+                raise exists(shown(task.output))
     outputs.resumed = len(tasks) - len(todo)
     if outputs.resumed:
         notices.note(f"{outputs.resumed} of {len(tasks)} files were done already")
@@ -130,8 +124,8 @@ class _Each(NamedTuple):
 
 
 def _make_folders(output: str) -> None:
-    if "://" in output:
-        return  # an object store has names only
+    if is_remote(output):
+        return  # a store has names only
     folder = Path(output).parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -141,14 +135,14 @@ def _make_folders(output: str) -> None:
 
 def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[Task]:
     """What goes where. Results of an earlier run, found in a folder or by a glob that holds theirs, are no inputs."""
-    folder = str(output.output).rstrip("/") or "/"
+    folder = str(output.output)
     if any(item.path == STDIN for item in inputs):
         raise UsageError(
             f"standard input has no name for a file in {show(output.output)}", "name files, or a file with -o"
         )
     results = _Results(folder)
     tasks = [
-        Task(item, f"{folder.removesuffix('/')}/{renamed(name_below(item), output.output_format)}")
+        Task(item, within(folder, renamed(name_below(item), output.output_format)))
         for item in inputs
         if item not in results
     ]
@@ -160,7 +154,7 @@ def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[Task]:
         if task.output in taken:
             raise UsageError(
                 f"the results of {show(taken[task.output])} and {show(task.input.path)} would both be "
-                f"{show(task.output)}",
+                f"{show(shown(task.output))}",
                 "give a folder or a glob above both, or take them one by one",
             )
         taken[task.output] = task.input.path
@@ -171,22 +165,20 @@ class _Results:
     """What lies in the output's folder, where that is within the one that was searched."""
 
     def __init__(self, folder: str) -> None:
-        self._name = f"{folder}/"
-        self._folder = None if "://" in folder else Path(os.path.realpath(folder))
+        self._folder = _real(folder)
 
     def __contains__(self, item: Input) -> bool:
-        if item.root and self._folder is None:
-            return self._name.startswith(f"{item.root}/") and item.path.startswith(self._name)
-        if not item.root or self._folder is None or "://" in item.path:
-            return False
-        if not _within(self._folder, os.path.realpath(item.root)):
-            return False
-        return Path(os.path.realpath(item.path)).is_relative_to(self._folder)
+        root = _real(item.root) if item.root else self._folder
+        return self._folder != root and _in(self._folder, root) and _in(_real(item.path), self._folder)
 
 
-@cache
-def _within(inner: Path, outer: str) -> bool:
-    return inner != Path(outer) and inner.is_relative_to(outer)
+def _real(name: str) -> str:
+    """A file or folder by the one name that it has."""
+    return plain_name(name).rstrip("/") if is_remote(name) else os.path.realpath(name)
+
+
+def _in(name: str, folder: str) -> bool:
+    return name.startswith(f"{folder.rstrip('/')}/")
 
 
 def _refuse_inputs(tasks: Sequence[Task], model: str | None) -> None:
@@ -199,15 +191,15 @@ def _refuse_inputs(tasks: Sequence[Task], model: str | None) -> None:
         for key in _keys(task.output):
             if key in used:
                 raise UsageError(
-                    f"the output {show(task.output)} is the same file as the input {show(used[key])}",
+                    f"the output {show(shown(task.output))} is the same file as the input {show(used[key])}",
                     "write to another folder",
                 )
 
 
 def _keys(name: str) -> list[tuple[int, int] | str]:
     """What a file is known by."""
-    if "://" in name:
-        return [name]
+    if is_remote(name):
+        return [plain_name(name)]
     try:
         there = Path(name).stat()
     except (OSError, ValueError):
@@ -215,25 +207,27 @@ def _keys(name: str) -> list[tuple[int, int] | str]:
     return [(there.st_dev, there.st_ino)] if stat.S_ISREG(there.st_mode) else []
 
 
+def _is_there(name: str) -> bool:
+    return _written_at(name) is not None if is_remote(name) else Path(name).exists()
+
+
 def _is_done(task: Task, model: str | None) -> bool:
     """Is the output there, and not older than what it was made from?"""
     if model is None or model == "-":
         raise UsageError("--resume compares times, and a model from a pipe or from memory has none", "name its file")
-    done = task.written
-    if done is None:
-        return False
-    used = [_written(name) for name in (task.input.path, model)]
-    return all(time is not None and done >= time for time in used)  # of what is not there reading it says why
+    done = _written_at(task.output)
+    sources = [_written_at(task.input.path), _written_at(model)] if done is not None else []
+    return done is not None and all(made is not None and made <= done for made in sources)
 
 
-def _written(name: str) -> int | None:
-    """When a file or an object was last written."""
+def _written_at(name: str) -> int | None:
+    """When a file was last written; None where there is none, or nothing tells."""
     if is_remote(name):
         from pcatool.stores.listing import written
 
         return written(name)
     try:
         there = Path(name).stat()
-    except OSError:
+    except OSError:  # reading it says why
         return None
     return there.st_mtime_ns if stat.S_ISREG(there.st_mode) else None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from itertools import takewhile
+from pathlib import Path
 
 from pcatool.readers.partitions import partitions_of
 from pcatool.readers.paths import COMPRESSED, Input
 from pcatool.registry import READERS, WRITERS
-from pcatool.stores.uri import plain_name
+from pcatool.stores.uri import is_remote, plain_name
 
-__all__ = ["name_below", "renamed"]
+__all__ = ["is_folder", "name_below", "renamed", "within"]
 
 # The ending under which a compression is written, where it has two.
 WRITTEN = {".zstd": ".zst"}
@@ -23,6 +24,17 @@ def name_below(item: Input) -> str:
     folders = (os.path.normpath(item.root) if item.root else path.rpartition("/")[0]).split("/")
     kept = [*reversed(list(takewhile(lambda folder: partitions_of(f"{folder}/"), reversed(folders)))), inner]
     return "/".join(kept)
+
+
+def is_folder(name: str) -> bool:
+    """Does a name mean a folder, as it is written or because there is one?"""
+    return plain_name(name).endswith("/") or (not is_remote(name) and Path(name).is_dir())
+
+
+def within(folder: str, name: str) -> str:
+    """What is called so in a folder, the options of a store behind it."""
+    plain = plain_name(folder)
+    return f"{plain.rstrip('/')}/{name}{folder[len(plain) :]}"
 
 
 def renamed(name: str, form: str | None) -> str:

@@ -43,6 +43,8 @@ def expand(path: str, is_table: Callable[[str], bool]) -> Found:
         SIZES[path] = int(about.size)
         return Found([path])
     if not _is(about, "Directory"):
+        if is_table(uri.key):
+            return Found([path])  # opening it says why: it may be one of many, to be left out
         what = "object or folder" if uri.key else "bucket"
         raise FileError(f"cannot read {show(place.name)}: there is no such {what}", "check its name")
     return _in_folder(place, is_table)

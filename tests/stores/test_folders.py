@@ -1,0 +1,71 @@
+"""Folders of S3, in and out: partitions, bad files, one output for each input, and going on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pcatool
+from pcatool.errors import FileError, PcatoolWarning, UsageError
+from stores.server import Store
+
+
+def text(seed: int) -> bytes:
+    X = np.random.default_rng(seed).normal(size=(20, 3))
+    return b"a,b,c\n" + "".join(f"{a!r},{b!r},{c!r}\n" for a, b, c in X.tolist()).encode()
+
+
+@pytest.fixture
+def near(store: Store, tmp_path: Path) -> Path:
+    """The same parts in a folder here and in the store."""
+    for name in ("year=1/a.csv", "year=2/a.csv", "year=2/b.csv"):
+        data = text(len(name) + int(name[5]))
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_bytes(data)
+        store.put(f"in/{name}", data)
+    pcatool.save_model(pcatool.fit(tmp_path / "in", components=2), tmp_path / "m.npz")
+    return tmp_path
+
+
+def test_one_output_for_each(store: Store, near: Path) -> None:
+    model = str(near / "m.npz")
+    pcatool.transform(model, near / "in", output=f"{near}/out/", keep="year")
+    pcatool.transform(model, store.uri("in"), output=store.uri("out/"), keep="year")
+    outputs = ["out/year=1/a.csv", "out/year=2/a.csv", "out/year=2/b.csv"]
+    assert store.names() == [*(name.replace("out", "in", 1) for name in outputs), *outputs]
+    assert [store.get(name) for name in outputs] == [(near / name).read_bytes() for name in outputs]
+    pcatool.transform(model, store.uri("in/*/b.csv"), output=f"{near}/glob/", keep="year")
+    assert (near / "glob/year=2/b.csv").read_bytes() == store.get("out/year=2/b.csv")
+    options = f"?endpoint_override={store.endpoint}"
+    pcatool.transform(model, f"{store.uri('in/year=2/b.csv')}{options}", output=f"{store.uri('one/')}{options}")
+    assert "one/year=2/b.csv" in store.names()
+
+
+def test_going_on(store: Store, near: Path) -> None:
+    model, output = str(near / "m.npz"), store.uri("in/out/")
+    os.utime(model, (0, 0))  # a store tells seconds, so that what it wrote may seem older than it is
+    pcatool.transform(model, store.uri("in"), output=output, resume=True)
+    store.files.delete_file(f"{store.bucket}/in/out/year=2/a.csv")
+    with store.requests() as asked:
+        pcatool.transform(model, store.uri("in"), output=output, resume=True)
+    assert [request for request in asked if request.startswith("PUT")] == [f"PUT /{store.bucket}/in/out/year=2/a.csv"]
+    with pytest.raises(FileError, match=r"in/out/year=1/a.csv' exists, and --no-clobber was given"):
+        pcatool.transform(model, store.uri("in"), output=output, no_clobber=True)
+    with pytest.raises(UsageError, match="is the same file as the input"):
+        pcatool.transform(model, store.uri("in"), output=store.uri("in/"))
+
+
+def test_bad_objects_are_left_out(store: Store, near: Path) -> None:
+    good = pcatool.fit(store.uri("in"), columns="a,b,c,year", components="all")
+    store.put("in/year=2/c.csv", b"a,b,c\n1,2,x\n")
+    with pytest.warns(PcatoolWarning, match=r"left out 2 of 5 files:\n  .*year=9.csv"):
+        some = pcatool.fit(
+            [store.uri("in/year=9.csv"), store.uri("in")], skip_bad=True, columns="a,b,c,year", components="all"
+        )
+    assert np.array_equal(some.basis, good.basis)
+    with pytest.warns(PcatoolWarning, match="left out 1 of 4 files"):
+        pcatool.transform(str(near / "m.npz"), store.uri("in"), output=store.uri("out/"), skip_bad=True)
+    assert "out/year=2/c.csv" not in store.names()
