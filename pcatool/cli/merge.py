@@ -19,7 +19,9 @@ def run(
     *,
     models: Annotated[
         list[str],
-        typer.Argument(metavar="MODEL...", help="Files made by pcatool fit; globs do, too.", show_default=False),
+        typer.Argument(
+            metavar="MODEL...", help="Files made by pcatool fit; folders and globs of them, too.", show_default=False
+        ),
     ],
     output: ModelOutput = None,
     no_clobber: NoClobber = False,
@@ -37,8 +39,7 @@ def run(
     """
     from pcatool.pipeline import combine
 
-    speaker = Speaker(general)
-    paths = combine.expand(models)
+    speaker, paths = Speaker(general), combine.model_paths(models)
     return produce(
         NAME,
         output,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import reduce
-from glob import glob, has_magic
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.engines.threads import Threads
-from pcatool.errors import DataError, FileError, MissingColumns, ModelError, RefusedError, UsageError, listed, show
+from pcatool.errors import DataError, MissingColumns, ModelError, RefusedError, UsageError, listed, show
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectral import EPS, unit_scale
@@ -26,7 +24,7 @@ from pcatool.modelfile import load_model
 from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, UpdateOptions
 from pcatool.pipeline.fit import Job, older_model, read_blocks, supply_of
-from pcatool.readers.paths import STDIN, Input, resolve
+from pcatool.readers.paths import STDIN, Input, resolve, resolve_models
 from pcatool.readers.source import MODEL, Opened
 from pcatool.readers.tally import Tally
 
@@ -55,22 +53,14 @@ REFITTED = ("center", "standardize", "ddof", "whiten")
 Named = tuple[str, Model]  # as the user knows it
 
 
-def expand(paths: Sequence[str]) -> list[str]:
-    """Names of models in order; those of a glob are sorted."""
-    found: list[str] = []
-    for path in paths:
-        if path == STDIN or os.path.lexists(path) or not has_magic(path):
-            found.append(path)
-        elif matching := sorted(glob(path, recursive=True)):
-            found += matching
-        else:
-            raise FileError(f"no file matches {show(path)}", "check the pattern")
-    return found
+def model_paths(paths: Sequence[str]) -> list[str]:
+    """Models by name, those of folders and globs among them."""
+    return [item.path for item in resolve_models(paths)]
 
 
 def models_of(paths: Sequence[str]) -> Iterator[Named]:
     """Models as they are asked for, each with its name."""
-    return ((Input(path).name, load_model(path)) for path in paths)
+    return ((Input(path).name, load_model(path)) for path in model_paths(paths))
 
 
 def are_models(paths: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from pcatool.methods.base import Labels, Supply
 from pcatool.model import Array, Model
 from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
-from pcatool.readers.paths import STDIN
+from pcatool.readers.paths import MODEL_SUFFIX, STDIN
 from pcatool.readers.rows import WITH_HOLES, rows_to_fit
 from pcatool.readers.source import read_whole
 from pcatool.readers.tables import Inputs, Wanted
@@ -47,8 +47,6 @@ __all__ = [
 
 # What is never refused unasked: on a small machine such a fit is better tried.
 SMALL_JOB = 256 << 20
-
-MODEL_SUFFIX = ".npz"
 
 
 class Fitted(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from glob import glob, has_magic
 from itertools import takewhile
 from pathlib import Path
@@ -17,10 +17,11 @@ from pcatool.stores.uri import is_remote, plain_name, shown
 if TYPE_CHECKING:
     from pcatool.readers.copies import Copy
 
-__all__ = ["STDIN", "Input", "bare_name", "resolve"]
+__all__ = ["MODEL_SUFFIX", "STDIN", "Input", "bare_name", "resolve", "resolve_models"]
 
 STDIN = "-"
 STDIN_TOO = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+MODEL_SUFFIX = ".npz"
 COMPRESSED = (".gz", ".bz2", ".zst", ".zstd")
 
 
@@ -79,10 +80,23 @@ def resolve(paths: Sequence[str]) -> list[Input]:
     paths = [STDIN if path in STDIN_TOO else path for path in paths]
     if paths.count(STDIN) > 1:
         raise UsageError("standard input is named twice", "name it once")
-    return [found for path in paths or [STDIN] for found in _expand(path)]
+    return [found for path in paths or [STDIN] for found in _expand(path, _is_table)]
 
 
-def _expand(path: str) -> list[Input]:
+def resolve_models(paths: Sequence[str]) -> list[Input]:
+    """The same of models."""
+    return [found for path in paths for found in _expand(path, _is_model)]
+
+
+def _is_table(name: str) -> bool:
+    return Input(name).format is not None
+
+
+def _is_model(name: str) -> bool:
+    return name.endswith(MODEL_SUFFIX)
+
+
+def _expand(path: str, wanted: Callable[[str], bool]) -> list[Input]:
     if path == STDIN:
         return [Input(path)]
     if path == "":
@@ -90,25 +104,27 @@ def _expand(path: str) -> list[Input]:
     if is_remote(path):
         from pcatool.stores.listing import expand
 
-        found = expand(path, lambda name: Input(name).format is not None)
+        found = expand(path, wanted)
         return [Input(object_, found.root) for object_ in found.paths]
     if Path(path).is_dir():
-        files = _files_in(path)
+        files = _files_in(path, wanted)
         if not files:
-            raise FileError(f"no data files in folder {show(path)}", "files in a folder are recognised by their ending")
+            what = "data files" if wanted is _is_table else "models"
+            raise FileError(f"no {what} in folder {show(path)}", "files in a folder are recognised by their ending")
         return [Input(file, path) for file in sorted(files)]
     if not os.path.lexists(path) and has_magic(path):
-        files = _matching(path)
+        files = _matching(path, wanted)
         if not files:
             raise FileError(f"no file matches {show(path)}", "check the pattern")
         return [Input(file, _plain_part(path)) for file in sorted(files)]
     return [Input(path)]
 
 
-def _matching(pattern: str) -> list[str]:
+def _matching(pattern: str, wanted: Callable[[str], bool]) -> list[str]:
     """The files that match; where only folders do, as those of partitions, the files in them."""
     found = glob(pattern, recursive=True)
-    return [p for p in found if Path(p).is_file()] or [file for p in found if Path(p).is_dir() for file in _files_in(p)]
+    files = [p for p in found if Path(p).is_file()]
+    return files or [file for p in found if Path(p).is_dir() for file in _files_in(p, wanted)]
 
 
 def _plain_part(pattern: str) -> str:
@@ -117,12 +133,12 @@ def _plain_part(pattern: str) -> str:
     return str(Path(*takewhile(lambda part: not has_magic(part), parts)))
 
 
-def _files_in(folder: str) -> list[str]:
-    """Files that are tables: a known ending, and not hidden or marked as not data (`_SUCCESS`)."""
+def _files_in(folder: str, wanted: Callable[[str], bool]) -> list[str]:
+    """Files with a known ending that are not hidden or marked as not data (`_SUCCESS`)."""
     files = []
     for inner, folders, names in os.walk(Path(folder), onerror=_unreadable):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        known = [n for n in names if not n.startswith((".", "_")) and Input(n).format is not None]
+        known = [n for n in names if not n.startswith((".", "_")) and wanted(n)]
         files += [path for path in (os.path.join(inner, n) for n in known) if os.path.isfile(path)]  # noqa: PTH113, PTH118
     return [path.removeprefix("./") for path in files]
 
