@@ -167,8 +167,9 @@ def _web() -> tuple[Any, Any]:
         from fsspec.asyn import sync
         from fsspec.implementations.http import HTTPFileSystem
     except ImportError as error:
+        package = str(error.name).partition(".")[0]
         raise FileError(
-            f"http:// and https:// need the package {error.name}", "install it: pip install 'pcatool[http]'"
+            f"http:// and https:// need the package {package}", "install it: pip install 'pcatool[http]'"
         ) from None
     limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT, sock_read=SILENCE)
     return HTTPFileSystem(client_kwargs={"timeout": limits, "trust_env": True}), sync

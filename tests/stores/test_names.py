@@ -1,0 +1,130 @@
+"""What names mean: which are objects, what is shown of them, and where the stores' settings come from."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pcatool.errors import UsageError
+from pcatool.readers.paths import Input
+from pcatool.stores import azure, gs, s3
+from pcatool.stores.listing import _regex
+from pcatool.stores.uri import is_remote, parse, plain_name, shown
+
+SHOWN = {
+    "s3://b/k.csv": "s3://b/k.csv",
+    "s3://key:secret@b/k.csv?endpoint_override=host:1&scheme=http": "s3://b/k.csv",
+    "s3://b/part-?.csv": "s3://b/part-?.csv",
+    "s3://b/part-?x=1/k.csv": "s3://b/part-?x=1/k.csv",
+    "gs://anonymous@b/a b%20.csv": "gs://b/a b%20.csv",
+    "abfs://box@account.dfs.core.windows.net/k": "abfs://box@account.dfs.core.windows.net/k",
+    "abfs://box:secret@account/k": "abfs://account/k",
+    "https://me:secret@host:80/k.csv?sig=secret#x": "https://host:80/k.csv?...",
+    "ftp://me:secret@host/k": "ftp://host/k",
+    "a/b:c.csv": "a/b:c.csv",
+}
+
+
+@pytest.mark.parametrize("path", SHOWN)
+def test_secrets_are_not_shown(path: str) -> None:
+    assert shown(path) == SHOWN[path]
+    assert "secret" not in Input(path).name
+
+
+def test_local_names_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert is_remote("s3://b/k")
+    Path("s3:/b").mkdir(parents=True)
+    Path("s3:/b/k").touch()
+    assert not is_remote("s3://b/k")
+    assert not any(map(is_remote, ("x", "/a/b", "c:/x", "s3:/b/k", "-", "")))
+
+
+def test_endings_are_those_of_the_name() -> None:
+    assert plain_name("s3://b/m.npz?region=eu-west-1") == "s3://b/m.npz"
+    assert plain_name("https://h/m.npz?x=a.csv") == "https://h/m.npz"
+    assert Input("https://h/x.parquet?a=b/c.csv").format == "parquet"
+    assert Input("s3://b/x.csv.gz?anonymous=true").format == "csv"
+
+
+def test_parts_of_a_name() -> None:
+    uri = parse("s3://a:b%2Fc@bucket/x/y?z.csv?region=r&endpoint_override=http://h:1")
+    assert uri[:6] == ("s3", "s3", "a", "b/c", "bucket", "x/y?z.csv")
+    assert uri.options == {"region": "r", "endpoint_override": "http://h:1"}
+    for path, said in (
+        ("s3://", "names no bucket"), ("https:///x", "names no server"), ("abfs://box/x", "names no account"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=said):
+            azure.find(parse(path))
+
+
+PATTERNS = {
+    "b/*.csv": (["b/x.csv", "b/[1].csv"], ["b/.x.csv", "b/d/x.csv", "b/x.csv.gz"]),
+    "b/**/x": (["b/x", "b/d/x", "b/d/e/x"], ["b/.d/x", "b/dx"]),
+    "b/**": (["b/x", "b/d/x"], ["b/.x", "c/x"]),
+    "b/p-[0-3!].?": (["b/p-2.x", "b/p-!.y"], ["b/p-4.x", "b/p-2.", "b/p-2./"]),
+    "b/[!a]*": (["b/b", "b/]"], ["b/a", "b/b/c"]),
+    "b/a.b/*": (["b/a.b/c"], ["b/axb/c"]),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns_are_those_of_files(pattern: str) -> None:
+    yes, no = PATTERNS[pattern]
+    found = _regex(pattern.split("/"))
+    assert [name for name in [*yes, *no] if found.fullmatch(name)] == yes
+
+
+CONFIG = "[default]\nregion = eu-west-3\n[profile lab]\nregion=eu-north-1\nendpoint_url = http://lab:9000/\n"
+SETTINGS: dict[str, tuple[dict[str, str], tuple[str, str, str]]] = {
+    "s3://b/k": ({}, ("", "https", "eu-west-3")),
+    "s3://b/k?region=us-west-2": ({"AWS_REGION": "x"}, ("", "https", "us-west-2")),
+    "s3://b/k?endpoint_override=h:1&scheme=http": ({"AWS_ENDPOINT_URL": "https://e"}, ("h:1", "http", "eu-west-3")),
+    "s3://b/1": ({"AWS_ENDPOINT_URL_S3": "https://e", "AWS_ENDPOINT_URL": "x"}, ("e", "https", "eu-west-3")),
+    "s3://b/2": ({"AWS_PROFILE": "lab"}, ("lab:9000", "http", "eu-north-1")),
+    "s3://b/3": ({"AWS_PROFILE": "lab", "AWS_REGION": "r"}, ("lab:9000", "http", "r")),
+    "s3://b/4": (
+        {"AWS_PROFILE": "lab", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, ("", "https", "eu-north-1")
+    ),
+    "s3://b/5": ({"AWS_PROFILE": "none", "AWS_ENDPOINT_URL": "http://e"}, ("e", "http", "us-east-1")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", SETTINGS)
+def test_where_s3_is(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config").write_text(CONFIG)
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    environment, expected = SETTINGS[path]
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    settings = s3.settings_of(parse(path))
+    assert (settings.endpoint, settings.scheme, settings.region) == expected
+    assert settings.bucket == ""
+
+
+def test_the_other_stores_are_built_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:9")
+    files, bucket = gs.find(parse("gcs://bucket/k"))
+    assert (files.type_name, bucket) == ("gcs", "bucket")
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "c2VjcmV0")
+    for path in ("abfs://box/k", "abfss://box@account.dfs.core.windows.net/k", "abfs://box/k?account_name=other"):
+        files, container = azure.find(parse(path))
+        assert (files.type_name, container) == ("abfs", "box")
+    assert importlib.import_module("pyarrow.fs").AzureFileSystem
+
+
+def test_local_paths_load_nothing_of_it(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n5,7\n")
+    code = (
+        "import sys; from pcatool.cli.app import run; run(['fit', 't.csv', '-o', 'm.npz']); run(['inspect', 'm.npz']);"
+        "assert not {'pyarrow.fs', 'pyarrow._s3fs', 'fsspec', 'aiohttp'} & set(sys.modules), sys.modules;"
+        "assert [m for m in sys.modules if m.startswith('pcatool.stores.')] == ['pcatool.stores.uri']"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL, timeout=60)
