@@ -194,6 +194,5 @@ def test_without_the_extra_it_says_what_to_install(
     web._web.cache_clear()
     monkeypatch.setitem(sys.modules, package, None)
     assert guarded(lambda: app.run(["fit", "https://host.invalid/t.csv", "-o", "/dev/null"]), debug=False) == 5
-    assert capsys.readouterr().err == (
-        f"pcatool: error: http:// and https:// need the package {package.partition('.')[0]}; install it: pip install 'pcatool[http]'\n"
-    )
+    said = f"http:// and https:// need the package {package.partition('.')[0]}; install it: pip install 'pcatool[http]'"
+    assert capsys.readouterr().err == f"pcatool: error: {said}\n"
