@@ -121,7 +121,7 @@ OF_CERTIFICATE: Mapping[str, Callable[[Any], bool]] = {
     "eigen_residual": is_number,
     "orthonormality": is_number,
     "trace_closure": is_number,
-    "relative_error": _are(lambda value: value is None or is_number(value)),
+    "relative_error": _are(lambda value: value is None or (is_number(value) and value >= 0)),
     "vouched": _are(_is_flag),
     "close_pairs": _are(lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))),
 }

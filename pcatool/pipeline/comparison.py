@@ -43,7 +43,7 @@ def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
         "columns": columns,
         "rows": _both(old.n_samples, new.n_samples),
         "components": _both(old.k, new.k),
-        "share_of": whole(old.meta.get("method"), old.centered),
+        "share_of": {name: whole(m.meta.get("method"), m.centered) for name, m in (("a", old), ("b", new))},
         "cumulative": _both(*(float(m.variance.cumulative[m.k - 1]) for m in (old, new))),
         "total_variance": _both(old.total_variance, new.total_variance),
         "angles": None if reason else _angles(old, new),
@@ -149,6 +149,8 @@ class Known(NamedTuple):
 
 def _known(model: Model) -> Known:
     std = np.sqrt(model.variances) if model.variances is not None else model.std if model.standardized else None
+    if model.statistic is not None:  # has the means, subtracted or not
+        return Known(model.statistic.centre.mean, std)
     about_means = model.meta.get("method") == "pca" or model.mean.any()
     return Known(model.stand_in if about_means else None, std)
 

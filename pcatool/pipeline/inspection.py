@@ -84,7 +84,7 @@ def _variance(model: Model) -> list[dict[str, Any]]:
     errors, sure = certificate.get("relative_error", []), certificate.get("vouched", [])
     for j, row in enumerate(rows):
         row["kept"] = j < model.k
-        if j < min(model.k, len(errors)):
+        if j < min(model.k, len(errors), len(sure)):
             row |= {"relative_error": errors[j], "vouched": sure[j], "digits": _digits(errors[j])}
     return rows
 

@@ -61,7 +61,7 @@ def _lines(facts: Mapping[str, Any]) -> list[Line]:
           for which in ("a", "b") if columns[f"only_{which}"]),
         ("rows", _from_to(facts["rows"])),
         ("components", _from_to(facts["components"])),
-        ("kept", "{a:.4%} of the {what} in A, {b:.4%} in B".format(**facts["cumulative"], what=facts["share_of"])),
+        ("kept", _kept(facts)),
         ("total", f"{_from_to(facts['total_variance'])}{_per_cent(facts['total_variance'])}"),
     ]  # fmt: skip
     if facts["angles"] is not None:
@@ -70,6 +70,12 @@ def _lines(facts: Mapping[str, Any]) -> list[Line]:
     for what, reason in facts["not_compared"].items():
         reasons.setdefault(reason, []).append(what.replace("_", " "))
     return [*lines, *(("not compared", f"{', '.join(what)}: {reason}") for reason, what in reasons.items())]
+
+
+def _kept(facts: Mapping[str, Any]) -> str:
+    a, b = (f"{facts['cumulative'][which]:.4%}" for which in ("a", "b"))
+    one, other = facts["share_of"]["a"], facts["share_of"]["b"]
+    return f"{a} of the {one} in A, {b}{'' if one == other else f' of the {other}'} in B"
 
 
 def _value(value: Any) -> str:
@@ -120,7 +126,9 @@ def _remark(row: Mapping[str, Any]) -> str:
     said = [word for word, given in (("swapped", row["swapped"]), ("flipped", row["flipped"])) if given]
     for which in ("a", "b"):
         model = which.upper()
-        if row[f"too_close_in_{which}"]:
+        if row[f"eigenvalue_{which}"] == 0:
+            said.append(f"means nothing: past the rank in {model}")
+        elif row[f"too_close_in_{which}"]:
             said.append(f"means nothing: too close to {_listed(row[f'too_close_in_{which}'])} in {model}")
         elif row[f"near_in_{which}"] and abs(row["cosine"]) < 1 - ROUNDING:
             said.append(f"nearly equal to {_listed(row[f'near_in_{which}'])} in {model}")

@@ -322,7 +322,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
             {"eigen_residual": None}, {"trace_closure": True}, {"vouched": None}, {"vouched": [True]},
             {"vouched": ["yes"] * 3}, {"relative_error": None}, {"relative_error": [None] * 3},
             {"relative_error": ["small"] * 3}, {"relative_error": []}, {"close_pairs": None}, {"close_pairs": [1]},
-            {"close_pairs": [[1]]}, {"close_pairs": [["a", "b"]]},
+            {"relative_error": [-1.0] * 3}, {"close_pairs": [[1]]}, {"close_pairs": [["a", "b"]]},
         )
     },
     # What no setting may be, known or not.
