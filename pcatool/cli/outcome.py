@@ -149,7 +149,7 @@ class Speaker(Notices):
         if not self.general.quiet and (self.general.verbose or (on_terminal and not self.general.json)):
             for line in lines:
                 tell(line)
-            if self.files_read > 1 or self.skipped:
+            if "files_written" not in facts and (self.files_read > 1 or self.skipped):
                 tell(f"{self.files_read} files read" + (f", {len(self.skipped)} left out" if self.skipped else ""))
 
     def _files(self) -> dict[str, Any]:

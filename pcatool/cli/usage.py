@@ -90,7 +90,7 @@ def no_command(name: str, known: Iterable[str]) -> UsageError:
 def refuse_single_dash(command: Any, words: Sequence[str]) -> None:
     """`-output x` would be read as `-o utput`."""
     for word in words:
-        if len(word) > 2 and f"-{word.partition('=')[0]}" in _options(command):
+        if word.startswith("-") and len(word) > 2 and f"-{word.partition('=')[0]}" in _options(command):
             raise UsageError(f"{show(word)} needs two dashes", f"write -{word}")
 
 
