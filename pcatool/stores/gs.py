@@ -12,7 +12,7 @@ from pcatool.stores.uri import Uri
 __all__ = ["find"]
 
 # Google's library tries again for 15 minutes.
-PATIENCE = timedelta(seconds=15)
+PATIENCE = timedelta(seconds=10)
 
 
 def find(uri: Uri) -> tuple[Any, str]:

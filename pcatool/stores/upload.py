@@ -49,7 +49,12 @@ class Sending:
         stream = files.open_output_stream(beside or path, compression=None)
         pythonapi.Py_IncRef(py_object(stream))  # for good, unless all goes well
         self._copy(stream)
-        self._before_end()
+        try:
+            self._before_end()
+        except BaseException:
+            if beside:
+                files.delete_file(beside)
+            raise
         if not self.given_up:
             stream.close()
             pythonapi.Py_DecRef(py_object(stream))

@@ -51,7 +51,8 @@ def test_going_on(store: Store, near: Path) -> None:
     store.files.delete_file(f"{store.bucket}/in/out/year=2/a.csv")
     with store.requests() as asked:
         pcatool.transform(model, store.uri("in"), output=output, resume=True)
-    assert [request for request in asked if request.startswith("PUT")] == [f"PUT /{store.bucket}/in/out/year=2/a.csv"]
+    put = [request.partition("?")[0] for request in asked if request.startswith("PUT")]
+    assert put == [f"PUT /{store.bucket}/in/out/year=2/a.csv"]
     with pytest.raises(FileError, match=r"in/out/year=1/a.csv' exists, and --no-clobber was given"):
         pcatool.transform(model, store.uri("in"), output=output, no_clobber=True)
     with pytest.raises(UsageError, match="is the same file as the input"):

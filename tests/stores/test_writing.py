@@ -133,7 +133,7 @@ def test_a_write_that_fails_half_way_leaves_no_object(
         code, said = refused(scores(store, local, name), capsys)
         assert cable.reached.is_set()
     assert code == 5
-    assert said.startswith(f"cannot write '{store.uri(name)}': no connection (")
+    assert said.startswith(f"cannot write '{store.uri(name)}': no connection")
     assert store.names() == ([name] if before else [])
     assert not before or store.get(name) == before
 
