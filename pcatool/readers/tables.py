@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
     from pcatool.readers.partitions import Partitions
 
 __all__ = ["Found", "Inputs", "Piece", "Wanted"]
+
+
+# Inputs looked at beforehand for what the first leaves open.
+LOOK_AHEAD = 100
+
+# The Arrow type of a column of which nothing is known.
+NOTHING = "null"
 
 
 class Wanted(NamedTuple):
@@ -187,7 +195,7 @@ class Inputs:
     def alone(self, at: int) -> Inputs:
         """One of the inputs, to be read from its beginning; all that is wrong with it is an error."""
         data, options = self._found.some([self._found.inputs[at]]), replace(self._options, skip_bad=False)
-        return Inputs(data, options, self._notices.silent(), by_file=True)
+        return Inputs(data, options, Notices(), by_file=True)
 
     def _open(self) -> Opened:
         o = self._options
@@ -274,19 +282,19 @@ class Inputs:
         return self._profile
 
     def _told_by_others(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-        for at in range(self._at + 1, self.files):
-            if self.flows(at):
-                break
-            try:
-                other = self.alone(at)
-                there = {column.name: column for column in other.first.profile()}
-                has_rows = not other.first.ended()
-                other.close()
-            except PcatoolError:  # it is met again when its turn comes
-                continue
-            if has_rows:
+        for other in self._others():
+            there = {column.name: column for column in other.profile()}
+            if not other.ended():
                 return tuple(there.get(c.name, c) if _is_open(c) else c for c in columns)
         return columns
+
+    def _others(self) -> Iterator[Table]:
+        """The inputs after the first, for a look ahead: files that can be opened. An error is met in its turn."""
+        for at in range(self._at + 1, min(self._at + 1 + LOOK_AHEAD, self.files)):
+            if self.flows(at):
+                return
+            with suppress(PcatoolError), closing(self.alone(at)) as other:
+                yield other.first
 
     def choose_triples(self, terms: str) -> Wanted:
         """Users and items, kept as they are, and their values."""
@@ -345,8 +353,15 @@ class Inputs:
         return tuple(self.columns[i].name for i in find_columns(terms, self.columns, self.first.name))
 
     def kept_types(self, kept: Sequence[str]) -> list[tuple[str, Any]]:
-        names = [c.name for c in self.columns]
-        return [(name, self.first.kept_type(names.index(name))) for name in kept]
+        return [(name, self._kept_type(name)) for name in kept]
+
+    def _kept_type(self, name: str) -> Any:
+        """That of the first input; of a column in which nothing is, as in a part without rows, that of the next."""
+        kind = _kept_type(self.first, name)
+        if str(kind) != NOTHING:
+            return kind
+        others = (_kept_type(other, name) for other in self._others())
+        return next((other for other in others if other is not None and str(other) != NOTHING), kind)
 
     def pieces(self, wanted: Wanted, *, eager: bool, run: Runner) -> Iterator[Piece]:
         """All rows in order. Where bad files are left out, an input ends with its error, or with its end."""
@@ -446,6 +461,10 @@ class Inputs:
     def as_first(kept: Sequence[Any], types: Sequence[tuple[str, Any]], name: str) -> list[Any]:
         """Columns passed through, in the types of the first input."""
         return [_cast(array, kind, column, name) for array, (column, kind) in zip(kept, types, strict=True)]
+
+
+def _kept_type(table: Table, name: str) -> Any:
+    return next((table.kept_type(i) for i, column in enumerate(table.columns) if column.name == name), None)
 
 
 def _cast(array: Any, kind: Any, column: str, name: str) -> Any:

@@ -97,6 +97,14 @@ def test_kept_columns_take_the_type_of_the_first(tmp_path: Path) -> None:
         read(*numbers, text, keep=["id"], columns=["a"])
 
 
+def test_a_kept_column_in_which_nothing_is_takes_the_type_of_the_next(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"id": pa.nulls(1), "a": [1]}), tmp_path / "1.parquet")
+    parquet.write_table(pa.table({"id": ["x"], "a": [2]}), tmp_path / "2.parquet")
+    parts = [tmp_path / "1.parquet", tmp_path / "1.parquet", tmp_path / "2.parquet"]
+    assert read(*parts, keep=["id"], columns=["a"]).kept == [[None, None, "x"]]
+    assert read(parts[0], keep=["id"], columns=["a"]).kept == [[None]]
+
+
 def test_the_same_file_twice_is_read_twice(tmp_path: Path) -> None:
     one = write(tmp_path, "a\n1\n2\n")
     assert read(one, one).rows == [[1], [2], [1], [2]]

@@ -6,10 +6,13 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import pcatool
 from pcatool.errors import FileError, PcatoolWarning, UsageError
+from pcatool.modelfile import dumps
 from stores.server import Store
 
 
@@ -57,6 +60,16 @@ def test_going_on(store: Store, near: Path) -> None:
         pcatool.transform(model, store.uri("in"), output=output, no_clobber=True)
     with pytest.raises(UsageError, match="is the same file as the input"):
         pcatool.transform(model, store.uri("in"), output=store.uri("in/"))
+
+
+def test_parquet_in_parts(store: Store, tmp_path: Path) -> None:
+    for i in range(3):
+        X = np.random.default_rng(i).normal(size=(500, 6))
+        parquet.write_table(pa.table({f"x{j}": X[:, j] for j in range(6)}), tmp_path / f"{i}.parquet")
+        store.put(f"in/{i}.parquet", (tmp_path / f"{i}.parquet").read_bytes())
+    for columns in ((), ("x0", "x1")):
+        near = pcatool.fit([tmp_path / f"{i}.parquet" for i in range(3)], columns=columns)
+        assert dumps(pcatool.fit(store.uri("in"), columns=columns)) == dumps(near)
 
 
 def test_bad_objects_are_left_out(store: Store, near: Path) -> None:
