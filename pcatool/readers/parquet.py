@@ -47,9 +47,9 @@ IN_HAND = 128 << 20
 SMALL_FILE = 16 << 20
 
 # From a store, where each request takes as long as reading a MB, the columns of a row group are fetched together where
-# they take no more than this; else a piece of each column so large.
+# they take no more than this; else a piece of each column, so large that all are no more.
 MOST_FETCHED = 128 << 20
-FAR_BUFFER = 1 << 20
+LARGEST_BUFFER = 8 << 20
 
 
 class ParquetTable:
@@ -84,7 +84,7 @@ class ParquetTable:
             self._opened.seekable(),
             metadata=metadata,
             pre_buffer=self._at_once,
-            buffer_size=FAR_BUFFER if far else BUFFER,
+            buffer_size=_far_buffer(metadata) if far else BUFFER,
             page_checksum_verification=True,
         )
 
@@ -231,6 +231,11 @@ class ParquetTable:
             raise self._damaged(error) from None
         arrays = {column: pa.concat_arrays(table.column(i).chunks) for i, column in enumerate(columns)}
         return ArrowPart(self.name, table.num_rows, arrays, features, (), self.columns, first_row).batch().X
+
+
+def _far_buffer(metadata: parquet.FileMetaData) -> int:
+    columns: int = max(metadata.num_columns, 1)
+    return max(BUFFER, min(LARGEST_BUFFER, MOST_FETCHED // columns))
 
 
 def _most_bytes(metadata: parquet.FileMetaData) -> int:

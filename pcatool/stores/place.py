@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from pcatool.errors import FileError
+from pcatool.errors import FileError, LostError
 from pcatool.stores import azure, gs, s3
 from pcatool.stores.trouble import ERRORS, in_words
 from pcatool.stores.uri import HTTP, Uri, parse, shown
@@ -49,7 +50,23 @@ def place_of(path: str) -> Place:
 
 
 def _s3(uri: Uri) -> tuple[Any, str]:
-    return _made_s3(s3.settings_of(uri)), uri.authority
+    settings = s3.settings_of(uri)
+    if settings.region and not settings.endpoint and "region" not in uri.options:
+        settings = settings._replace(region=_region_of(settings, uri.authority) or settings.region)
+    return _made_s3(settings), uri.authority
+
+
+@cache
+def _region_of(settings: s3.Settings, bucket: str) -> str:
+    """Where the bucket is, if that is not where the environment leads: S3 says so of a bucket, not of an object."""
+    try:
+        _made_s3(settings).get_file_info(bucket)
+    except ERRORS as error:
+        if found := re.search(r"located in '([a-z0-9-]+)'", str(error)):
+            return found[1]
+        if isinstance(in_words(bucket, "reach", error), LostError):
+            raise
+    return ""
 
 
 _made_s3 = lru_cache(maxsize=None)(s3.make)

@@ -13,7 +13,7 @@ __all__ = ["RemoteBytes"]
 # The first bytes tell the format, and of a Parquet file nothing else is wanted from there.
 FIRST = 1 << 16
 # What is asked for at once, and how many of them are under way: a store answers each at the rate of a slow disk.
-PIECE = 4 << 20
+PIECE = 8 << 20
 UNDER_WAY = 3
 
 

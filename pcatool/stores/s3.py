@@ -19,7 +19,7 @@ __all__ = ["Settings", "make", "settings_of"]
 
 # Seconds until a server that does not answer is given up, and how often it is asked: what is out of reach is told
 # within half a minute.
-CONNECT, ANSWER, ATTEMPTS = 5, 8, 3
+CONNECT, ANSWER, ATTEMPTS = 5, 6, 3
 # Of servers of one's own, which have none.
 ANY_REGION = "us-east-1"
 SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from pcatool.errors import UsageError
 from pcatool.readers.paths import Input
-from pcatool.stores import azure, gs, s3
+from pcatool.stores import azure, gs, place, s3
 from pcatool.stores.listing import _regex
 from pcatool.stores.uri import is_remote, parse, plain_name, shown
 
@@ -106,6 +108,27 @@ def test_where_s3_is(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     settings = s3.settings_of(parse(path))
     assert (settings.endpoint, settings.scheme, settings.region) == expected
     assert settings.bucket == ""
+
+
+class Elsewhere(BaseHTTPRequestHandler):
+    """S3 in a region where the bucket is not."""
+
+    def do_HEAD(self) -> None:
+        self.send_response(301)
+        self.send_header("x-amz-bucket-region", "eu-west-1")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_a_bucket_says_where_it_is() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        here = f"127.0.0.1:{server.server_address[1]}"
+        settings = s3.Settings(here, "http", "us-east-1", "a", "b", False, "", ())
+        assert place._region_of(settings, "bucket") == "eu-west-1"
+        server.shutdown()
 
 
 def test_the_other_stores_are_built_in(monkeypatch: pytest.MonkeyPatch) -> None:
