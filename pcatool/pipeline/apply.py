@@ -19,8 +19,9 @@ from pcatool.options import ApplyOptions, EngineOptions, OutputOptions, TableOpt
 from pcatool.pipeline.incomplete import policy_for_rows, policy_for_scores
 from pcatool.pipeline.scoring import Placed, Scored, Scorer, Work
 from pcatool.readers.rows import Checked, checked_batches, refuse_incomplete
-from pcatool.readers.tables import Inputs, Wanted
+from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
+from pcatool.readers.wanted import Wanted
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink
 

@@ -11,7 +11,7 @@ from pcatool.options import ApplyOptions, OutputOptions, ScoreOptions, TableOpti
 from pcatool.pipeline.apply import Results, transform, write
 from pcatool.pipeline.fit import Fitted, Job, fit_opened, older_model
 from pcatool.readers.copies import Copy
-from pcatool.readers.tables import Found
+from pcatool.readers.found import Found
 from pcatool.registry import WRITERS
 from pcatool.writers.base import format_name
 from pcatool.writers.sink import check_target

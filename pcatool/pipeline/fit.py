@@ -21,8 +21,9 @@ from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptio
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
 from pcatool.readers.rows import WITH_HOLES, rows_to_fit
 from pcatool.readers.source import read_whole
-from pcatool.readers.tables import Inputs, Wanted
+from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
+from pcatool.readers.wanted import Wanted
 from pcatool.registry import METHODS
 from pcatool.rules.base import Evidence
 from pcatool.solvers.plan import Plan

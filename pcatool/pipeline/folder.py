@@ -14,9 +14,9 @@ from pcatool.notices import Notices, Within
 from pcatool.options import OutputOptions, TableOptions
 from pcatool.pipeline.apply import ErrorSum, Results, write
 from pcatool.pipeline.naming import is_folder, name_below, renamed, within
+from pcatool.readers.found import Found
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.skipping import Skip, is_bad_file, none_left, reasons
-from pcatool.readers.tables import Found
 from pcatool.readers.tally import Tally
 from pcatool.stores.uri import is_remote, plain_name, shown
 from pcatool.writers.base import format_name

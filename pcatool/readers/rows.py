@@ -15,8 +15,9 @@ from pcatool.readers.base import MEND, Batch, Part, Table
 from pcatool.readers.classes import Classes
 from pcatool.readers.nulled import null_numbers, nulled
 from pcatool.readers.rounding import has_large
-from pcatool.readers.tables import Inputs, Piece, Wanted
+from pcatool.readers.tables import Inputs, Piece
 from pcatool.readers.tally import Holes, Tally
+from pcatool.readers.wanted import Wanted
 from pcatool.readers.whole import Read, whole_files
 
 __all__ = ["WITH_HOLES", "Checked", "checked_batches", "refuse_incomplete", "rows_to_fit"]

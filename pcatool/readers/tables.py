@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pcatool.blocks import Runner
 from pcatool.errors import DataError, PcatoolError, UsageError, show
@@ -13,20 +13,17 @@ from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.readers.base import Column, Feature, Part, Table
 from pcatool.readers.classes import Classes
-from pcatool.readers.dialect import Dialect
+from pcatool.readers.found import Found
 from pcatool.readers.further import Further
 from pcatool.readers.match import match_columns, match_features
-from pcatool.readers.paths import Input, resolve
 from pcatool.readers.select import LabelColumns, choose_features, find_labels, find_triples, find_weights
 from pcatool.readers.skipping import Skip, is_bad_file, none_left, reasons
 from pcatool.readers.source import MODEL, Opened
 from pcatool.readers.terms import find_columns
+from pcatool.readers.wanted import Wanted
 from pcatool.registry import READERS
 
-if TYPE_CHECKING:
-    from pcatool.readers.partitions import Partitions
-
-__all__ = ["Found", "Inputs", "Piece", "Wanted"]
+__all__ = ["Inputs", "Piece"]
 
 
 # Inputs looked at beforehand for what the first leaves open.
@@ -34,45 +31,6 @@ LOOK_AHEAD = 100
 
 # The Arrow type of a column of which nothing is known.
 NOTHING = "null"
-
-
-class Wanted(NamedTuple):
-    """What is taken from every input: features, and columns passed through."""
-
-    names: tuple[str, ...]
-    booleans: frozenset[str] = frozenset()
-    by_position: bool = False
-    kept: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()  # those of the names, after the features, that supervise
-    weighted: bool = False  # the last of the names is a weight
-    classes: Classes | None = None  # makes one column of the labels, and of those among the kept columns
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        return self.names[: len(self.names) - len(self.labels) - self.weighted]
-
-    @property
-    def width(self) -> int:
-        return len(self.names) if self.classes is None else len(self.features) + 1
-
-
-class Found(NamedTuple):
-    """Inputs that were looked for already, and the columns that the folders of them all tell."""
-
-    inputs: tuple[Input, ...]
-    partitions: Partitions | None
-
-    @classmethod
-    def of(cls, paths: Sequence[str], options: TableOptions) -> Found:
-        inputs = tuple(resolve(paths))
-        if not any("=" in item.path for item in inputs):
-            return cls(inputs, None)
-        from pcatool.readers.partitions import Partitions
-
-        return cls(inputs, Partitions([item.path for item in inputs], Dialect.of(options, ",")))
-
-    def some(self, inputs: Iterable[Input]) -> Found:
-        return self._replace(inputs=tuple(inputs))
 
 
 class Piece(NamedTuple):

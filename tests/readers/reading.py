@@ -19,8 +19,9 @@ from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.readers.rows import checked_batches
-from pcatool.readers.tables import Inputs, Wanted
+from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
+from pcatool.readers.wanted import Wanted
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ import pytest
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers.rows import checked_batches
-from pcatool.readers.tables import Inputs, Wanted
+from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
+from pcatool.readers.wanted import Wanted
 
 LONG_ENOUGH = 20
 

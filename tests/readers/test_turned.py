@@ -26,9 +26,10 @@ from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers import parquet as reader
 from pcatool.readers.rows import checked_batches
-from pcatool.readers.tables import Inputs, Wanted
+from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 from pcatool.readers.turned import MOST_COLUMNS, Turned, columns_at_once
+from pcatool.readers.wanted import Wanted
 from readers.reading import read, same_bits
 
 HEIGHT = 64

@@ -1,0 +1,29 @@
+"""What is taken from every input of a run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pcatool.readers.classes import Classes
+
+__all__ = ["Wanted"]
+
+
+class Wanted(NamedTuple):
+    """What is taken from every input: features, and columns passed through."""
+
+    names: tuple[str, ...]
+    booleans: frozenset[str] = frozenset()
+    by_position: bool = False
+    kept: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()  # those of the names, after the features, that supervise
+    weighted: bool = False  # the last of the names is a weight
+    classes: Classes | None = None  # makes one column of the labels, and of those among the kept columns
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return self.names[: len(self.names) - len(self.labels) - self.weighted]
+
+    @property
+    def width(self) -> int:
+        return len(self.names) if self.classes is None else len(self.features) + 1
