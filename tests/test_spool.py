@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pcatool.errors import FileError, show
+from pcatool.errors import FileError
 from pcatool.spool import Spool
 
 
@@ -129,7 +129,7 @@ def test_a_disk_that_fills_up(taken: int | None, temporary: Path, monkeypatch: p
     monkeypatch.setattr(os, "pwrite", then)
     with pytest.raises(FileError, match=r"^cannot spool rows to .*: No space left on device$") as error:
         Spool().put([memoryview(b"0123456789")], 100)
-    assert show(temporary) in str(error.value)
+    assert f"'{temporary}'" in str(error.value)
     assert error.value.exit_code == 5
     assert error.value.__cause__ is None
 
@@ -164,7 +164,7 @@ def test_a_limit_of_the_system(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LIMITED], env={"TMPDIR": str(tmp_path)}, capture_output=True, text=True, timeout=60
     )
-    assert done.stdout.splitlines() == [f"cannot spool rows to {show(tmp_path)}: File too large", "True"], done.stderr
+    assert done.stdout.splitlines() == [f"cannot spool rows to '{tmp_path}': File too large", "True"], done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
