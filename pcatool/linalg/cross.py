@@ -75,6 +75,11 @@ class CrossMoments(NamedTuple):
         return int(self.cross.size)
 
     @property
+    def sizes(self) -> Array:
+        """(d + 1,) what rounding is told in parts of: squares of the features, and of all labels together."""
+        return np.append(self.squares, self.label_squares.sum())
+
+    @property
     def t(self) -> int:
         """How many columns Y has as far as these rows know."""
         return int(self.slots.max()) + 1
@@ -102,8 +107,12 @@ class CrossMoments(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             cross = left.cross - right.cross - np.outer(gap * weight, delta)
             squares = left.squares - right.squares - delta * (delta * weight)
-            label_squares = left.label_squares - right.label_squares - gap * (gap * weight)
+            label_squares = np.maximum(left.label_squares - right.label_squares - gap * (gap * weight), 0.0)
         return CrossMoments(centre, squares, label, label_squares, cross, left.slots)
+
+    def with_squares(self, squares: Array) -> CrossMoments:
+        """The same with other squares (d,)."""
+        return self._replace(squares=squares)
 
     def without(self, columns: NDArray[np.intp]) -> CrossMoments:
         """The same with nothing but the mean in some features."""

@@ -150,7 +150,14 @@ class Moments(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             scatter = self.scatter - other.scatter
             scatter -= np.outer(delta, delta * weight)
+            scatter = (scatter + scatter.T) / 2  # what is left may be no larger than their difference
         return Moments(centre, scatter)
+
+    def with_squares(self, squares: Array) -> Moments:
+        """The same with other squares (d,)."""
+        scatter = self.scatter.copy()
+        np.fill_diagonal(scatter, squares)
+        return Moments(self.centre, scatter)
 
     def without(self, columns: NDArray[np.intp]) -> Moments:
         """The same with nothing but the mean in some columns."""
@@ -171,6 +178,11 @@ class Moments(NamedTuple):
     def squares(self) -> Array:
         """(d,) sum of w (x - mu)^2 of each column."""
         return np.diagonal(self.scatter)
+
+    @property
+    def sizes(self) -> Array:
+        """(d,) what rounding is told in parts of."""
+        return self.squares
 
     def scatter_about_zero(self) -> Array:
         """Sum of w x x^T: both parts are positive, so nothing cancels."""

@@ -50,11 +50,11 @@ class Spectrum(NamedTuple):
     route: str  # "eigh", "svd", "gram" or "jacobi"
     error: Array  # (m,) bounds on the absolute error of each eigenvalue, as far as rounding goes
 
-    def padded(self, most: int) -> Spectrum:
-        """With eigenvalues of 0 up to `most` of them: rows that stand for several have no more directions than one."""
+    def sized(self, most: int) -> Spectrum:
+        """With `most` eigenvalues: no more than there can be, and zeros for rows that stand for several."""
         m = len(self.eigenvalues)
         if most <= m:
-            return self
+            return self._replace(eigenvalues=self.eigenvalues[:most], error=self.error[:most])
         zeros = np.zeros(most - m)
 
         def leading(k: int) -> Array:
@@ -137,7 +137,9 @@ def of_factor(F: Array, noise: Array, rows: int, wish: Wish) -> Spectrum:
     shift = noise @ (np.abs(Vt.T) * length[:, None]) + backward(d, s[0])  # of the singular values
     error = shift * (2 * s + shift)
     if is_graded(scale) and not is_sharp(s * s, error, rank, wish):
-        return _graded_factor(F, length, rank, most, float(scaled[rank - 1]), noise)
+        graded = _graded_factor(F, length, rank, most, float(scaled[rank - 1]), noise)
+        near = np.abs(graded.eigenvalues - s * s) + error  # as in of_scatter
+        return graded._replace(error=np.minimum(graded.error, near))
     return Spectrum(_clipped(s * s, rank), _first(Vt.T), rank, "svd", error)
 
 

@@ -6,6 +6,7 @@ Kept about the mean and unscaled, so that standardising, centring and divisor ca
 |---|---|---|---|
 | `means` | (2, d) | all | column means, each an unevaluated sum of two doubles |
 | `rounding` | (d,) | all | entry S_ij of the scatter is known to (rounding_i + rounding_j) sqrt(S_ii S_jj) |
+| | (d + 1,) | supervised | and `cross` in the same way, the labels together coming last |
 | `weights` | (2,) | weighted | sum of the weights w, and of w_i w_j over i != j |
 | `scatter` | (d, d) | pca | sum of w (x - mean)(x - mean)^T |
 | `factor` | (r, d) | pca | or R with R^T R the scatter, of solvers that keep twice its digits |
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.blocks import block_rows
 from pcatool.errors import ModelError
 from pcatool.linalg.cross import CrossMoments
 from pcatool.linalg.moments import Centre, Moments
@@ -52,12 +54,18 @@ KINDS = {
 # Sums agree with the columns' variances to rounding; past this a file was edited or damaged.
 AGREES = 1e-6
 
+# Squares that may be off by as much as they are say nothing: the column counts as one that does not vary.
+NOTHING_KNOWN = 0.5
+
+# What one more merge rounds, in units of eps: the difference of two means, its square and its weight.
+STEP = 3.0
+
 
 class Statistic(NamedTuple):
     """Sums over rows, and what is known of their digits. Made by `summed`, `merged`, `less`, `take` and `of`."""
 
     sums: Sums  # about 0
-    noise: Array  # (d,) relative rounding of each column
+    noise: Array  # (d,) relative rounding of each column; with labels one more, of all of them
     classes: tuple[str, ...] = ()  # whose columns of 0 and 1 the labels are
 
     @classmethod
@@ -66,6 +74,16 @@ class Statistic(NamedTuple):
         if isinstance(sums, CrossMoments):
             sums = sums._replace(label=sums.label.about_zero())
         return cls(sums._replace(centre=sums.centre.about_zero()), noise, classes)
+
+    @property
+    def rounding(self) -> Array:
+        """(d,) relative rounding of each column."""
+        return self.noise[: len(self.sums.squares)]
+
+    @property
+    def flat(self) -> NDArray[np.intp]:
+        """Columns whose variance is not told from rounding."""
+        return np.flatnonzero((self.sums.squares > 0) & (self.rounding >= NOTHING_KNOWN))
 
     @property
     def centre(self) -> Centre:
@@ -79,31 +97,45 @@ class Statistic(NamedTuple):
         """Of these rows followed by the others."""
         left, right, classes = self._beside(other)
         sums = deepcopy(left).merge(right)
-        return Statistic(_varying(sums), np.maximum(self.noise, other.noise) + EPS, classes)
+        if isinstance(sums, Triangle):  # lengths, whose errors do not add up as those of products do
+            noise = np.maximum(self.noise, other.noise) + STEP * EPS
+        else:
+            off = STEP * EPS * sums.sizes + self.noise * left.sizes + other.noise * right.sizes
+            noise = _relative(off, sums.sizes)
+        return Statistic(_varying(sums, noise), noise, classes)
 
     def less(self, other: Statistic) -> Statistic:
-        """Of these rows without the others. What cancels leaves the rest fewer digits, and `noise` tells how many."""
+        """Of these rows without the others; a square below 0 by more than rounding tells that they are not among these.
+
+        Entry ij is off by 2 sqrt(e_i e_j) at most, e_i = noise_i S_ii, so by Cauchy's inequality a sum or a difference
+        by 2 sqrt(e_i e_j) with e_i the sum of theirs. Rows that come and go leave no more than their own rounding.
+        """
         left, right, classes = self._beside(other)
         if isinstance(left, Triangle):
             left, right = left.moments(), right.moments()
         sums = left.less(right)
         with np.errstate(all="ignore"):
-            # Entry ij stays as far off as it was: sqrt(T_ii T_jj) <= (T_ii / S_ii + T_jj / S_jj) sqrt(S_ii S_jj) / 2.
-            times = np.where(left.squares > 0, left.squares / np.maximum(sums.squares, 0.0), 1.0)
-            noise = (max(float(self.noise.max()), float(other.noise.max())) + EPS) * times
+            off = STEP * EPS * left.sizes + self.noise * left.sizes + other.noise * right.sizes
+            d, squares = len(sums.squares), sums.squares
+            # Squares too small for the sum that they are added to may all be rounded the same way.
+            most = off[:d] + EPS * min(left.centre.rows, block_rows(d)) * left.squares
+            off[:d] = np.where(squares > 2 * most, off[:d], most)
+            sums = sums.with_squares(np.where(squares < -2 * most, squares, np.maximum(squares, off[:d])))
+        noise = _relative(off, sums.sizes)
         if classes:
             sums, classes = _without_empty(sums, classes)
-        return Statistic(_varying(sums), noise, classes)
+        return Statistic(_varying(sums, noise), noise, classes)
 
     def without(self, columns: NDArray[np.intp]) -> Statistic:
         """The same with columns that do not vary."""
         noise = self.noise.copy()
         noise[columns] = EPS
-        return Statistic(_varying(self.sums.without(columns)), noise, self.classes)
+        return Statistic(_varying(self.sums.without(columns), noise), noise, self.classes)
 
     def take(self, columns: NDArray[np.intp]) -> Statistic:
         """Of some columns only."""
-        return Statistic(self.sums.take(columns), self.noise[columns], self.classes)
+        of_labels = self.noise[len(self.sums.squares) :]
+        return Statistic(self.sums.take(columns), np.append(self.noise[columns], of_labels), self.classes)
 
     def _beside(self, other: Statistic) -> tuple[Any, Any, tuple[str, ...]]:
         """The sums of both in one form, and the classes of both in the order they first appear."""
@@ -162,28 +194,33 @@ class Statistic(NamedTuple):
                 label, t = _centre(rows, weight, arrays["label_means"]), np.arange(arrays["label_squares"].size)
                 sums = CrossMoments(centre, arrays["squares"], label, arrays["label_squares"], arrays["cross"], t)
         classes = tuple(arrays["class_names"].tolist()) if "class_names" in arrays else ()
-        return cls(_varying(sums), arrays["rounding"], classes)
+        return cls(_varying(sums, arrays["rounding"]), arrays["rounding"], classes)
 
     def check(self, mean: Array, variances: Array, divisor: float) -> None:
         """Refuse sums that are not those of columns with such means and variances (d,)."""
-        d = len(variances)
-        if len(self.noise) != d:
-            raise ModelError(f"rounding has {len(self.noise)} values, there are {d} columns")
+        squares, noise = self.sums.squares, self.rounding
+        if len(squares) != len(variances):
+            raise ModelError(f"sums are of {len(squares)} columns, there are {len(variances)}")
         if not np.all(self.noise >= 0):
             raise ModelError("rounding holds a value below 0")
-        squares = self.sums.squares
         with np.errstate(all="ignore"):
-            if not np.all(np.abs(squares - variances * divisor) <= AGREES * squares):
+            if not np.all(np.abs(squares - variances * divisor) <= (AGREES + 2 * noise) * squares):
                 raise ModelError("the sums of squares are not those of the column variances")
             if not np.all(np.abs(self.centre.mean - mean) <= AGREES * (np.abs(mean) + np.sqrt(variances))):
                 raise ModelError("means are not those of the columns")
             if isinstance(self.sums, Moments):
-                S, length = self.sums.scatter, np.sqrt(squares)
+                S, length = self.sums.scatter, np.sqrt(squares * (1 + 4 * noise))
                 bound = np.outer(length, length)
                 if not np.all(np.abs(S - S.T) <= AGREES * bound):
                     raise ModelError("scatter is not symmetric")
                 if not np.all(np.abs(S) <= (1 + AGREES) * bound):
                     raise ModelError("scatter holds products that are larger than squares allow")
+
+
+def _relative(off: Array, sizes: Array) -> Array:
+    """Errors (d,) as parts of sums of squares."""
+    with np.errstate(all="ignore"):
+        return np.where(off > 0, off / np.maximum(sizes, off), EPS)
 
 
 def _pairs(rows: int) -> float:
@@ -195,19 +232,25 @@ def _centre(rows: int, weight: Array, means: Array) -> Centre:
     return Centre(rows, float(weight[0]), float(weight[1]), zeros, means[0], means[1], zeros > 0)
 
 
-def _varying(sums: Any) -> Any:
+def _varying(sums: Any, noise: Array) -> Any:
     """Which columns vary, by their squares: those of a constant column are 0 without any rounding."""
-    with np.errstate(all="ignore"):
-        sums = sums._replace(centre=sums.centre._replace(varies=sums.squares > 0))
-        if isinstance(sums, CrossMoments):
-            sums = sums._replace(label=sums.label._replace(varies=sums.label_squares > 0))
+    told = noise < NOTHING_KNOWN
+    sums = sums._replace(centre=sums.centre._replace(varies=(sums.squares > 0) & told[: len(sums.squares)]))
+    if isinstance(sums, CrossMoments):
+        sums = sums._replace(label=sums.label._replace(varies=(sums.label_squares > 0) & told[-1]))
     return sums
 
 
 def _check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
     """Shapes that fit together, and finite values."""
-    d = arrays["rounding"].size
-    shapes = {"means": (2, d), "rounding": (d,), "weights": (2,), "scatter": (d, d), "squares": (d,)}
+    d = arrays["rounding"].size - (kind == "cross")
+    shapes = {
+        "means": (2, d),
+        "rounding": (d + (kind == "cross"),),
+        "weights": (2,),
+        "scatter": (d, d),
+        "squares": (d,),
+    }
     if kind == "factor":
         shapes["factor"] = (min((*arrays["factor"].shape[:1], d)), d)
     if kind == "cross":

@@ -10,7 +10,7 @@ import numpy as np
 from pcatool.errors import ModelError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
-from pcatool.linalg.spectral import of_factor
+from pcatool.linalg.spectral import EPS, of_factor
 from pcatool.linalg.statistic import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.base import Fit, Labels, Supply
@@ -85,21 +85,42 @@ def fit_again(statistic: Statistic, columns: tuple[str, ...], options: FitOption
         if options.method == "supervised":
             return _with_labels(statistic, columns, options, notices)
         method = PCA(options, notices)
-        problem = method.problem(columns, statistic.centre.rows)
+        problem = method.problem(columns, statistic.centre.rows)._replace(keeps=False)
         name, solution = _solved(statistic, problem)
+        solution = _kept(solution, statistic, _left_out(statistic) / problem.divisor(statistic.centre))
         known = evidence(solution, problem)
         reason = f"from the sums kept of {statistic.centre.rows} rows"
         return method.finished(problem, Solved(name, reason, solution, decide(problem.wish, known)), known)
 
 
+def _kept(solution: Solution, statistic: Statistic, left_out: float) -> Solution:
+    """With what the columns that were left out may add to each eigenvalue, and the sums themselves."""
+    return solution._replace(error=solution.error + left_out, statistic=statistic)
+
+
+def _left_out(statistic: Statistic) -> float:
+    """The most that squares of columns not told from rounding may add up to."""
+    flat = statistic.flat
+    return float(np.sum(statistic.sums.squares[flat] * (1 + 2 * statistic.rounding[flat])))
+
+
 def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:
-    match statistic.sums:
+    known = statistic.without(statistic.flat)
+    noise = known.rounding if problem.center else _about_zero(statistic)
+    match known.sums:
         case Moments() as moments:
-            return "covariance", Covariance().finish(moments, problem, statistic.noise)
+            return "covariance", Covariance().finish(moments, problem, noise)
         case Triangle(centre, R):
-            return "tsqr", finish(centre, R.copy(), problem, of_factor, statistic.noise)
+            return "tsqr", finish(centre, R.copy(), problem, of_factor, noise)
         case _:
             raise ModelError("sums over rows and labels in a model without labels", "fit the model anew")
+
+
+def _about_zero(statistic: Statistic) -> Array:
+    """(d,) rounding of sums about 0: the mean is off by no more than that of the squares about it, as a length."""
+    squares, centre = statistic.sums.squares, statistic.centre
+    share = squares / (squares + centre.weight * centre.mean**2)
+    return np.asarray(np.fmax(statistic.rounding * (share + 2 * np.sqrt(share)), 2 * EPS))
 
 
 def _with_labels(statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Notices) -> Fit:
@@ -108,12 +129,15 @@ def _with_labels(statistic: Statistic, columns: tuple[str, ...], options: FitOpt
     from pcatool.methods.labels import LabelKernel
     from pcatool.methods.supervised import SupervisedPCA
 
-    sums = statistic.sums
+    known = statistic.without(statistic.flat)
+    sums = known.sums
     if not isinstance(sums, CrossMoments):
         raise ModelError("sums over rows without labels in a supervised model", "fit the model anew")
     method = SupervisedPCA(options, notices)
     labels = Labels(options.label, bool(statistic.classes), sums.t, lambda: list(statistic.classes))
-    problem = method.problem(columns, statistic.centre.rows)
-    found = of_cross_moments(sums, problem, labels, statistic.noise)
-    found = found._replace(reason=f"from the sums kept of {statistic.centre.rows} rows")
+    problem = method.problem(columns, statistic.centre.rows)._replace(keeps=False)
+    found = of_cross_moments(sums, problem, labels, known.noise)
+    left_out = _left_out(statistic) * float(sums.label_squares.sum())
+    reason = f"from the sums kept of {statistic.centre.rows} rows"
+    found = found._replace(solution=_kept(found.solution, statistic, left_out), reason=reason)
     return method.finished_with(found, problem, labels, LabelKernel.of(options, labels))

@@ -141,10 +141,10 @@ def cross_moments_of(task: Task) -> CrossMoments:
 
 
 def noise_of(moments: CrossMoments, classes: bool) -> Array:
-    """(d,) relative rounding of the products of each column with the labels, just added up."""
+    """(d + 1,) relative rounding of each column and of the labels, just added up."""
     n = moments.centre.rows
     noise = rounding(moments.centre.high, moments.squares / n)
-    return noise if classes else noise + float(rounding(moments.label.high, moments.label_squares / n).max())
+    return np.append(noise, 0.0 if classes else rounding(moments.label.high, moments.label_squares / n).max())
 
 
 def of_cross_moments(moments: CrossMoments, problem: Problem, labels: Labels, noise: Array | None = None) -> Dependence:
@@ -155,12 +155,12 @@ def of_cross_moments(moments: CrossMoments, problem: Problem, labels: Labels, no
     if labels.classes and t < 2:
         raise constant_label(labels.names, labels.levels()[0])
     if not labels.classes:
-        check_numbers(labels, moments.label.origin, moments.label.varies, moments.label_squares)
+        check_numbers(labels, moments.label.mean, moments.label.varies, moments.label_squares)
     noise = noise_of(moments, labels.classes) if noise is None else noise
     with np.errstate(all="ignore"):
         M = (moments.cross / columns.sigma).T
     possible = min(n - 1, columns.varying, t - 1 if labels.classes else int(moments.label.varies.sum()))
-    uncertain = Uncertain(M, columns.length, np.sqrt(moments.label_squares), noise, n, possible)
+    uncertain = Uncertain(M, columns.length, np.sqrt(moments.label_squares), noise[:-1] + noise[-1], n, possible)
     classes = t if labels.classes else None
     what = f"{t} classes" if labels.classes else "1 label" if t == 1 else f"{t} labels"
     reason = f"one pass for the products of {d} columns and {what}"
@@ -316,6 +316,6 @@ def _found(
     if spectrum.rank == 0:
         raise independent(labels)
     most = min(columns.centre.rows, problem.d)
-    spectrum = spectrum._replace(eigenvalues=spectrum.eigenvalues[:most], error=spectrum.error[:most]).padded(most)
+    spectrum = spectrum.sized(most)
     solution = assembled(problem, columns.centre, columns.variances, columns.sigma, total, spectrum, apply)
     return Dependence(solution._replace(mean=np.zeros(problem.d)), possible, solver, reason, classes)

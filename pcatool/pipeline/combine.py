@@ -8,7 +8,6 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, MissingColumns, ModelError, RefusedError, UsageError, listed, show
@@ -264,40 +263,46 @@ def less(model: Model, notices: Notices) -> Callable[[Statistic, Statistic], Sta
         if unknown := [name for name in gone.classes if name not in whole.classes]:
             raise _not_among(f"class {listed(unknown)} is not in the model")
         rest = whole.less(gone)
-        flat = _flat(whole, gone, rest, model)
-        if len(flat):
-            notices.note(f"no variance is left that is told from rounding in {listed(model.columns[j] for j in flat)}")
-            rest = rest.without(flat)
+        if len(wrong := np.flatnonzero(rest.sums.squares < 0)):
+            raise _not_among(f"column {show(model.columns[wrong[0]])} would have a variance below 0")
+        if model.standardized:
+            check_scales(rest, model.columns)
+        if len(rest.flat):
+            names = listed(model.columns[j] for j in rest.flat)
+            if not rest.centre.varies.any():
+                raise RefusedError(
+                    f"what cancels leaves no variance that is told from rounding in {names}",
+                    "fit the rows that are left",
+                )
+            notices.note(f"no variance is left that is told from rounding in {names}")
         _check_products(rest)
         return rest
 
     return taken
 
 
-def _flat(whole: Statistic, gone: Statistic, rest: Statistic, model: Model) -> NDArray[np.intp]:
-    """Columns of which only rounding is left; refused where their scale would count."""
-    squares, before = rest.sums.squares, whole.sums.squares
-    known = 2 * (whole.noise.max() + gone.noise.max()) * before
-    if len(wrong := np.flatnonzero(squares < -known)):
-        raise _not_among(f"column {show(model.columns[wrong[0]])} would have a variance below 0")
-    blurred = np.flatnonzero(~(2 * rest.noise <= DIGITS))
-    if model.standardized and len(blurred):
-        names, j = [model.columns[i] for i in blurred], blurred[0]
+def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
+    """Refuse to divide by scales of which too little is known."""
+    noise = 2 * statistic.rounding
+    blurred = np.flatnonzero((statistic.sums.squares > 0) & ~(noise <= DIGITS)).tolist()
+    if blurred:
+        names, known = [columns[i] for i in blurred], noise[blurred[0]]
+        said = f"would be known to {known:.0e} of itself" if known < 1 else "would be nothing but rounding"
         raise RefusedError(
-            f"column {show(names[0])} keeps {max(float(squares[j] / before[j]), 0.0):.1e} of its sum of squares: what "
-            "cancels leaves fewer than 8 digits of the scale that it is to be divided by",
+            f"the variance of column {show(names[0])} {said}: what cancels leaves fewer than 8 digits of the scale "
+            "that it is to be divided by",
             f"leave it out first (pcatool refit -x {','.join(names)}), or fit the rows that are left",
         )
-    return np.flatnonzero((before > 0) & (squares <= known))
 
 
 def _check_products(rest: Statistic) -> None:
     """Refuse what no rows can add up to."""
+    rest = rest.without(rest.flat)
     if isinstance(rest.sums, Moments):
         scale = unit_scale(rest.sums.squares)
         with threads(factorisation_threads(len(scale))):
             smallest = float(np.linalg.eigvalsh(rest.sums.scatter / scale[:, None] / scale)[0])
-        if smallest < -2 * float(rest.noise.sum() + len(scale) * EPS):
+        if smallest < -2 * float(np.sqrt(len(scale)) * np.linalg.norm(rest.noise + EPS)):
             raise _not_among("some combination of columns would have a variance below 0")
 
 

@@ -12,7 +12,7 @@ from pcatool.methods.alignment import aligned_to
 from pcatool.model import Model
 from pcatool.notices import Notices
 from pcatool.options import RefitOptions
-from pcatool.pipeline.combine import Named, older_of, statistic_of
+from pcatool.pipeline.combine import Named, check_scales, older_of, statistic_of
 from pcatool.readers.base import Column
 from pcatool.readers.terms import element_of, find_columns
 
@@ -34,7 +34,10 @@ def refit(named: Named, options: RefitOptions, notices: Notices) -> Model:
         )
     old = None if options.align_to is None else older_of(model, options.align_to, None, settings)
     columns = tuple(model.columns[j] for j in places)
-    fitted = fit_again(statistic.take(np.array(places, dtype=np.intp)), columns, settings, notices).model
+    taken = statistic.take(np.array(places, dtype=np.intp))
+    if settings.standardize:
+        check_scales(taken, columns)
+    fitted = fit_again(taken, columns, settings, notices).model
     if booleans := [column for column in model.meta.get("booleans", ()) if column in columns]:
         fitted = fitted.with_meta(booleans=booleans)
     return fitted if old is None else aligned_to(fitted, old, notices)

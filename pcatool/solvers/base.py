@@ -166,8 +166,8 @@ def assembled(
     apply: Callable[[Array], Array],
 ) -> Solution:
     """The solution from the centre of the rows and the spectrum of their scatter."""
-    # A factor about zero has a row for the mean as well, which adds no direction.
-    m = len(spectrum.eigenvalues) if len(spectrum.eigenvalues) == problem.d else min(centre.rows, problem.d)
+    counted = problem.counted(centre.rows, centre.weight)
+    m = min(counted, problem.d)  # whatever the solver: of a scatter all others are 0
     return Solution(
         n=centre.rows,
         mean=centre.mean if problem.center else np.zeros(problem.d),
@@ -181,5 +181,5 @@ def assembled(
         constant=tuple(np.flatnonzero(~centre.varies).tolist()),
         variances=variances,
         apply=apply,
-        counted=problem.counted(centre.rows, centre.weight),
+        counted=counted,
     )

@@ -51,6 +51,6 @@ def finish(
     check_solvable(problem, centre.rows, divisor, constant, variances, total)
     counted = problem.counted(centre.rows, centre.weight)
     noise = rounding(centre.high, variances) if noise is None else noise
-    spectrum = decompose(Y, noise, centre.rows, problem.wish).padded(min(counted, problem.d))
+    spectrum = decompose(Y, noise, centre.rows, problem.wish).sized(min(counted, problem.d))
     solution = assembled(problem, centre, variances, sigma, total, spectrum, lambda V: Y.T @ (Y @ V))
     return solution._replace(statistic=Statistic.summed(kept, noise)) if kept else solution

@@ -336,7 +336,7 @@ def test_what_cancels_too_far_is_refused() -> None:
     assert "of itself: what cancels has eaten its digits; fit the rows that are left, or keep" in str(error.value)
     with pytest.raises(RefusedError) as error:
         pcatool.subtract(pcatool.fit(frame, standardize=True), frame[:10])
-    assert "column 'c' keeps " in str(error.value)
+    assert "the variance of column 'c' would be known to " in str(error.value)
     assert "what cancels leaves fewer than 8 digits of the scale that it is to be divided by; " in str(error.value)
     assert pcatool.subtract(pcatool.fit(frame.drop(columns="c"), standardize=True), frame[:10]).n_samples == 690
     some = frame.copy()
@@ -365,6 +365,65 @@ def test_a_sliding_window_keeps_its_digits() -> None:
     for at in range(500, 2000, 100):
         model = pcatool.subtract(pcatool.update(model, frame[at : at + 100]), frame[at - 500 : at - 400])
     assert_same(model, pcatool.fit(frame[1500:], components=5, standardize=True))
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_hundreds_of_steps_of_a_window_leave_only_their_own_rounding(standardize: bool) -> None:
+    frame = table(1e6, n=3100).drop(columns=["w", "y", "species"])
+    frame += 10.0 * np.arange(len(frame))[:, None] / len(frame)
+    model = pcatool.fit(frame[:100], components=5, standardize=standardize)
+    for at in range(100, 3100, 10):
+        model = pcatool.subtract(pcatool.update(model, frame[at : at + 10]), frame[at - 100 : at - 90])
+    one = pcatool.fit(frame[3000:], components=5, standardize=standardize)
+    bound = np.array(model.meta["certificate"]["relative_error"])
+    assert bound.max() < 1e-9
+    assert np.all(np.abs(model.eigenvalues - one.eigenvalues) <= bound * one.eigenvalues)
+    assert_same(model, one, 1e-10)
+
+
+def test_what_is_left_of_rows_of_another_scale_is_bounded_or_refused() -> None:
+    """Columns of which only rounding is left may still outweigh the others, and the mean has fewer digits, too."""
+    rng = np.random.default_rng(0)
+    refused = 0
+    for scale in 10.0 ** np.arange(3, 13):
+        frame = pd.DataFrame(rng.standard_normal((60, 3)), columns=list("abc"))
+        frame.loc[:9, "a"] *= scale
+        for center in (True, False):
+            settings = {"components": 3, "center": center}
+            one = pcatool.fit(frame[10:], **settings)
+            try:
+                left = pcatool.subtract(pcatool.fit(frame, **settings), frame[:10])
+            except RefusedError:
+                refused += 1
+                continue
+            bound = np.array(left.meta["certificate"]["relative_error"])
+            assert np.all(np.abs(left.eigenvalues - one.eigenvalues) <= bound * left.eigenvalues)
+    assert 10 < refused < 20
+
+
+def test_a_burst_that_leaves_a_window_leaves_a_constant() -> None:
+    """The squares of what is nearly 0 are rounded the same way a thousand times."""
+    frame = table(0.0, n=5000).drop(columns=["w", "y", "species"]).assign(z=0.0)
+    frame.loc[:9, "z"] = np.arange(10.0) + 0.1
+    model = pcatool.subtract(pcatool.fit(frame[:4900], components=5), frame[:10])
+    model = pcatool.subtract(pcatool.update(model, frame[4900:]), frame[10:20])
+    assert_same(model, pcatool.fit(frame[20:], components=5))
+    assert model.meta["constant_columns"] == 1
+    with pytest.raises(RefusedError, match=r"the variance of column 'z' would be nothing but rounding: what"):
+        pcatool.refit(model, standardize=True)
+    back = pcatool.update(model, frame[:10])
+    assert_same(back, pcatool.fit(pd.concat([frame[20:], frame[:10]]), components=5))
+    alone = pcatool.fit(frame[["z"]])
+    with pytest.raises(RefusedError, match="what cancels leaves no variance that is told from rounding in 'z'; fit"):
+        pcatool.subtract(alone, frame[["z"]][:10])
+
+
+def test_parts_of_fewer_rows_than_columns_have_no_more_eigenvalues_than_a_fit() -> None:
+    frame = table(1.0, n=4).drop(columns=["w", "y", "species"])
+    for solver in ("auto", "covariance", "tsqr", "svd", "dual"):
+        model = pcatool.update(pcatool.fit(frame[:2], solver=solver, components=1), frame[2:])
+        one = pcatool.fit(frame, solver=solver, components=1)
+        assert len(model.eigenvalues) == len(one.eigenvalues) == 4
 
 
 # --- files ---
