@@ -187,13 +187,13 @@ def _apply(
     if options.triples:
         from pcatool.pipeline.triples import rows_of_triples
 
-        keep = inputs.choose_triples(options.triples).kept[:1]
+        keep = inputs.columns.choose_triples(options.triples).kept[:1]
         if keep[0] in scorer.names:
             what = f"the column of users and a column of the output are both called {show(keep[0])}"
             raise UsageError(what, "rename the column of users")
         read = partial(rows_of_triples, inputs, options, model, tally, notices)
     else:
-        keep = inputs.keep(options.keep, options.keep_all)
+        keep = inputs.columns.keep(options.keep, options.keep_all)
         if work.fill and options.keep_all:  # all columns, each once
             keep = tuple(name for name in keep if name not in work.names)
         wanted = Wanted(wanted.names, wanted.booleans, wanted.by_position, keep)
@@ -206,7 +206,7 @@ def _apply(
             yield Placed(batch, first_row)
             first_row += len(batch.X)
 
-    kept = inputs.kept_types(keep)
+    kept = inputs.columns.kept_types(keep)
     return Results(
         model, scorer.names, kept, tally, ErrorSum(), inputs, engine, bool(options.triples), batches, scorer.score
     )
@@ -225,8 +225,8 @@ def _is_linear(model: Model, work: Work) -> bool:
 
 def _model_columns(model: Model, inputs: Inputs) -> Wanted:
     """The model's columns by name; without a header, by position when the names are not the made-up ones."""
-    present = {c.name for c in inputs.own_columns}
-    by_position = inputs.headerless and not present.issuperset(model.columns)
+    present = {c.name for c in inputs.columns.own}
+    by_position = inputs.columns.nameless and not present.issuperset(model.columns)
     return Wanted(model.columns, frozenset(model.meta.get("booleans", ())), by_position)
 
 
@@ -234,28 +234,28 @@ def _sees(model: Model, inputs: Inputs) -> str:
     """What the input holds, by its columns; the scores of ZCA are called like the rows."""
     if model.whitening == "zca":
         return "scores"
-    names = [c.name for c in inputs.own_columns]
+    names = [c.name for c in inputs.columns.own]
     has_scores = "PC1" in names
     if has_scores and "PC1" in model.columns:
         raise UsageError(
             f"{inputs.first.name}: columns PC1, ... may be scores or the model's own columns",
             "say which with --from scores or --from rows",
         )
-    if inputs.headerless and len(names) == model.d == model.k:
+    if inputs.columns.nameless and len(names) == model.d == model.k:
         raise UsageError(
             f"{inputs.first.name}: {model.d} columns without names may be scores or rows",
             "say which with --from scores or --from rows",
         )
-    if has_scores or (inputs.headerless and len(names) <= model.k and len(names) < model.d):
+    if has_scores or (inputs.columns.nameless and len(names) <= model.k and len(names) < model.d):
         return "scores"
     return "rows"
 
 
 def _score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
     """PC1, PC2, ... as far as they go; a gap, or more than the model has, is an error."""
-    names = [c.name for c in inputs.own_columns]
+    names = [c.name for c in inputs.columns.own]
     where = inputs.first.name
-    if inputs.headerless:
+    if inputs.columns.nameless:
         if len(names) > model.k:
             raise DataError(f"{where}: {len(names)} columns of scores, the model has {model.k} components")
         return names

@@ -42,7 +42,7 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
         check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
         _refuse_one_place(output, str(asked.scores))
     if not o.triples:
-        inputs.keep(asked.keep, asked.keep_all)  # what is not there is told before the work
+        inputs.columns.keep(asked.keep, asked.keep_all)  # what is not there is told before the work
     paths = inputs.paths
     fitted = fit_opened(job, inputs, old)
 

@@ -163,10 +163,10 @@ def read_blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> Read:
     o = job.options
     inputs.settle(lambda one: deque(read_blocks(job, one, Tally(), run).blocks, maxlen=0).clear())
     if job.like is None:
-        wanted = inputs.choose(job.select, o.weights, o.label, o.label_kernel)
+        wanted = inputs.columns.choose(job.select, o.weights, o.label, o.label_kernel)
     else:
         booleans = frozenset(job.like.meta.get("booleans", ()))
-        wanted = inputs.choose_same(job.like.columns, booleans, o.weights, o.label, o.label_kernel)
+        wanted = inputs.columns.choose_same(job.like.columns, booleans, o.weights, o.label, o.label_kernel)
     others = ", mean and em fit with them" if o.method == "pca" and o.weights is None else ""
     remedy = f"--missing drop leaves such rows out{others}, -x leaves a column out"
     weighted = o.weights is not None

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.errors import show
 from pcatool.model import Array
 
 __all__ = ["Rounded", "first_rounded", "has_large", "large"]
@@ -24,6 +25,12 @@ class Rounded(NamedTuple):
     row: int
     feature: int
     written: int
+
+    def note(self, place: str, column: str) -> str:
+        return (
+            f"{place}, column {show(column)}: {self.written} is taken as {int(float(self.written))}: whole numbers "
+            "beyond 2^53 are rounded; if they are ids, leave the column out with -x"
+        )
 
 
 def has_large(X: Array) -> bool:

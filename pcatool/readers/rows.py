@@ -13,6 +13,7 @@ from pcatool.errors import BadCell, DataError, PcatoolError, show
 from pcatool.model import Array
 from pcatool.readers.base import MEND, Batch, Part, Table
 from pcatool.readers.classes import Classes
+from pcatool.readers.first import as_first
 from pcatool.readers.nulled import null_numbers, nulled
 from pcatool.readers.rounding import has_large
 from pcatool.readers.tables import Inputs, Piece
@@ -56,13 +57,13 @@ class Reading(NamedTuple):
         try:
             return self._read(piece.at, piece.table, piece.part)
         except PcatoolError as error:
-            if self.inputs.may_skip(piece.at, error):
+            if self.inputs.skipping.may_skip(piece.at, error):
                 return Read(piece.at, error=error)
-            raise self.inputs.named(error) from None
+            raise self.inputs.skipping.named(error) from None
 
     def _read(self, at: int, table: Table, part: Part) -> Read:
         batch = part.batch()
-        batch = batch._replace(kept=self.inputs.as_first(batch.kept, self.types, table.name))
+        batch = batch._replace(kept=as_first(batch.kept, self.types, table.name))
         if self.numbers and not table.text:
             batch = nulled(batch, self.numbers)
         classes = self.wanted.classes
@@ -99,7 +100,7 @@ def checked_batches(
     how missing cells are spelled, and which are missing together. What `check` refuses makes an input bad where an
     input counts only as a whole; elsewhere it is up to the caller.
     """
-    types, check = inputs.kept_types(wanted.kept), check if inputs.by_file else None
+    types, check = inputs.columns.kept_types(wanted.kept), check if inputs.by_file else None
     reading = Reading(inputs, wanted, types, null_numbers(inputs.nulls), report, check)
 
     def read(of: Inputs) -> Iterator[Read]:
@@ -107,14 +108,14 @@ def checked_batches(
             reading._replace(inputs=of).read, of.pieces(wanted, eager=eager, run=run), ready=of.ready if eager else None
         )
 
-    for found in whole_files(read, inputs) if inputs.skips else read(inputs):
+    for found in whole_files(read, inputs) if inputs.skipping.allowed else read(inputs):
         batch, holes = found.batch, found.holes
         assert batch is not None
         tally.rows += len(batch.X)
         inputs.at_rows(len(batch.X))
         if found.rounded is not None:
             place = batch.place(found.rounded.row)
-            inputs.tell_rounding(place, wanted.names[found.rounded.feature], found.rounded.written)
+            inputs.tell_rounding(found.rounded.note(place, wanted.names[found.rounded.feature]))
         if wanted.classes is not None:
             batch = wanted.classes.added(batch)
             holes = _holes(batch, reading.names, report)

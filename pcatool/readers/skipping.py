@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pcatool.errors import DataError, FileError, LostError, PcatoolError
+from pcatool.notices import Notices
+from pcatool.readers.paths import Input
 
-__all__ = ["Skip", "is_bad_file", "none_left", "reasons"]
+__all__ = ["Skip", "Skipping", "is_bad_file", "none_left", "reasons"]
 
 # Left-out files named in the warning; more are counted.
 FIRST_FILES = 10
@@ -22,6 +24,47 @@ class Skip(NamedTuple):
 
     file: str
     reason: str
+
+
+class Skipping:
+    """Which inputs are left out, where that is `allowed`; elsewhere they are errors."""
+
+    def __init__(self, inputs: Sequence[Input], *, allowed: bool) -> None:
+        self._inputs = inputs
+        self.allowed = allowed
+        self.bad: dict[int, Skip] = {}  # by the number of the input
+
+    @property
+    def _skipped(self) -> list[Skip]:
+        return list(self.bad.values())
+
+    def may_skip(self, at: int, error: PcatoolError) -> bool:
+        return self.allowed and is_bad_file(error) and not self._inputs[at].flows
+
+    def leave_out(self, at: int, error: PcatoolError) -> None:
+        self.bad[at] = Skip(self._inputs[at].name, error.message)
+
+    def named(self, error: PcatoolError) -> PcatoolError:
+        """An error of an input, with the way out that there is where there are several."""
+        if is_bad_file(error) and not error.of_input:
+            error.of_input = True
+            if len(self._inputs) > 1 and not self.allowed:
+                error.add_remedy("--skip-bad leaves such files out")
+        return error
+
+    def none_left(self) -> DataError:
+        return none_left(self._skipped)
+
+    def all_read(self, notices: Notices) -> None:
+        """Tell how many were read; if there were none, that is an error."""
+        count = len(self._inputs)
+        notices.all_read(count - len(self.bad), self._skipped)
+        if count and len(self.bad) == count:
+            raise self.none_left()
+
+    def warn(self, notices: Notices) -> None:
+        if self.bad:
+            notices.warn(f"left out {len(self.bad)} of {len(self._inputs)} files:", reasons(self._skipped))
 
 
 def is_bad_file(error: PcatoolError) -> bool:

@@ -54,8 +54,8 @@ class Triples(NamedTuple):
 def read_triples(inputs: Inputs, terms: str, tally: Tally, *, holes: bool, run: Runner = in_turn) -> Triples:
     """All lines. A line without a value says that its cell is missing; without `holes` it is refused."""
     inputs.settle(lambda one: _drop(read_triples(one, terms, Tally(), holes=holes, run=run)))
-    wanted = inputs.choose_triples(terms)
-    (_, user_type), (_, item_type) = inputs.kept_types(wanted.kept)
+    wanted = inputs.columns.choose_triples(terms)
+    (_, user_type), (_, item_type) = inputs.columns.kept_types(wanted.kept)
     users, items = Names("user", inputs.nulls, user_type), Names("item", inputs.nulls, item_type)
     parts: list[tuple[Codes, Codes, Array]] = [(NO_CODES, NO_CODES, np.zeros(0))]
     for batch in checked_batches(inputs, wanted, tally, eager=False, report=True, run=run):

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from pcatool.errors import PcatoolError
 from pcatool.readers.base import Batch
 from pcatool.readers.rounding import Rounded
-from pcatool.readers.skipping import Skip
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Holes
 
@@ -37,10 +36,10 @@ def whole_files(read: Callable[[Inputs], Iterator[Read]], inputs: Inputs) -> Ite
     held: list[Read] = []
     size = 0
     for found in read(inputs):
-        if found.at in inputs.bad:
+        if found.at in inputs.skipping.bad:
             continue
         if found.error is not None:
-            inputs.bad[found.at] = Skip(inputs.name(found.at), found.error.message)
+            inputs.skipping.leave_out(found.at, found.error)
             held.clear()
             size = 0
         elif found.batch is None:

@@ -52,10 +52,10 @@ def read(
     notices = Notices()
     inputs = Inputs([str(path) for path in paths], TableOptions(**options), notices)
     if names is None:
-        wanted = inputs.choose(SelectOptions(tuple(columns), tuple(exclude)))
+        wanted = inputs.columns.choose(SelectOptions(tuple(columns), tuple(exclude)))
     else:
         wanted = Wanted(tuple(names))
-    wanted = Wanted(wanted.names, wanted.booleans, wanted.by_position, inputs.keep(keep, False))
+    wanted = Wanted(wanted.names, wanted.booleans, wanted.by_position, inputs.columns.keep(keep, False))
     batches = list(checked_batches(inputs, wanted, Tally(), eager=eager))
     X = np.concatenate([np.empty((0, len(wanted.names))), *(b.X for b in batches)])
     kept = [[cell for b in batches for cell in b.kept[i].to_pylist()] for i in range(len(wanted.kept))]

@@ -25,7 +25,7 @@ NAN = math.nan
 
 def read(data: Any, columns: tuple[str, ...] = ()) -> tuple[tuple[str, ...], Array]:
     inputs = Inputs(data, TableOptions(), Notices())
-    wanted = inputs.choose(SelectOptions(columns))
+    wanted = inputs.columns.choose(SelectOptions(columns))
     batches = [batch.X for batch in checked_batches(inputs, wanted, Tally(), eager=False)]
     return wanted.names, np.concatenate([np.empty((0, len(wanted.names))), *batches])
 

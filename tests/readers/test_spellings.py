@@ -31,7 +31,7 @@ CASES = sorted({form for null in (*NULLS, "-nan") for form in (null, null.upper(
 def counted(data: Any, columns: Sequence[str] = (), labels: Sequence[str] = (), **options: Any) -> dict[str, int]:
     """All batches together; in each as many spellings as X has holes."""
     inputs = Inputs([str(data)] if isinstance(data, Path) else data, TableOptions(**options), Notices())
-    wanted = inputs.choose(SelectOptions(tuple(columns)), labels=labels)
+    wanted = inputs.columns.choose(SelectOptions(tuple(columns)), labels=labels)
     total: Counter[str] = Counter()
     for piece in inputs.pieces(wanted, eager=False, run=in_turn):
         assert piece.part is not None
@@ -239,7 +239,7 @@ def test_counting_does_not_bring_in_pandas(tmp_path: Path) -> None:
         "from pcatool.blocks import in_turn\nfrom pcatool.notices import Notices\n"
         "for path in sys.argv[1:]:\n"
         "    inputs = Inputs([path], TableOptions(), Notices())\n"
-        "    wanted = inputs.choose(SelectOptions())\n"
+        "    wanted = inputs.columns.choose(SelectOptions())\n"
         "    for piece in inputs.pieces(wanted, eager=False, run=in_turn):\n"
         "        assert piece.part.batch().spellings()\n"
         "sys.exit('pandas' in sys.modules)"

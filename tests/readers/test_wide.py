@@ -89,4 +89,4 @@ def test_bad_cell_is_named_with_its_line(tmp_path: object) -> None:
 
     with pytest.raises(DataError, match=rf"line 4, column 'c{WIDTH - 1}': 'five' is not a number"):
         fit(path)
-    assert Inputs([path], TableOptions(), Notices()).columns[0].name == "c0"
+    assert Inputs([path], TableOptions(), Notices()).first.columns[0].name == "c0"

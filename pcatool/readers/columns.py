@@ -1,0 +1,160 @@
+"""The columns of a run: chosen by the first input, and found by name in all others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from pcatool.errors import DataError, show
+from pcatool.notices import Notices
+from pcatool.options import SelectOptions
+from pcatool.readers.base import Column, Feature, Table
+from pcatool.readers.classes import Classes
+from pcatool.readers.first import First, own
+from pcatool.readers.further import Further
+from pcatool.readers.match import match_features
+from pcatool.readers.paths import Input
+from pcatool.readers.select import LabelColumns, choose_features, find_labels, find_triples, find_weights
+from pcatool.readers.terms import find_columns
+from pcatool.readers.wanted import Wanted
+
+__all__ = ["Columns"]
+
+
+class Columns:
+    """What is taken from the inputs.
+
+    `several`: more inputs follow the first. `nulls`: further spellings of a missing cell.
+    """
+
+    def __init__(self, first: First, nulls: tuple[str, ...], notices: Notices, *, several: bool) -> None:
+        self._first = first
+        self._nulls = nulls
+        self._notices = notices
+        self._several = several
+        self._features: tuple[Feature, ...] | None = None
+        self._further: Further | None = None
+
+    @property
+    def own(self) -> tuple[Column, ...]:
+        """Those that stand in the first input itself, not in its path."""
+        return own(self._first.table)
+
+    @property
+    def nameless(self) -> bool:
+        """Columns without names of their own are matched by position."""
+        return self._first.table.nameless
+
+    def choose(
+        self,
+        options: SelectOptions,
+        weights: str | None = None,
+        labels: Sequence[str] = (),
+        label_kernel: str | None = None,
+    ) -> Wanted:
+        """The features of a fit, by the first input; labels and a column of weights come after and are none of them."""
+        columns, where = self._first.profile(), self._first.table.name
+        if self._several and not options.columns:
+            self._further = Further(self._first.table, options.exclude)
+        at = [] if weights is None else [find_weights(weights, columns, where)]
+        found = find_labels(labels, label_kernel, columns, where)
+        features = choose_features(columns, options, where, self._notices, without={*at, *found.numbers, *found.texts})
+        return self._taken(features, at, found)
+
+    def choose_same(
+        self,
+        names: Sequence[str],
+        booleans: frozenset[str],
+        weights: str | None = None,
+        labels: Sequence[str] = (),
+        label_kernel: str | None = None,
+    ) -> Wanted:
+        """The features of a fit of which the names are known, with its labels and weights."""
+        columns, where = self._first.profile(), self._first.table.name
+        named = weights is not None or labels
+        if self.nameless and not named and not {c.name for c in columns}.issuperset(names):
+            return Wanted(tuple(names), booleans, by_position=True)
+        features = match_features(names, booleans, columns, where)
+        at = [] if weights is None else [find_weights(weights, columns, where)]
+        return self._taken(features, at, find_labels(labels, label_kernel, columns, where))
+
+    def choose_triples(self, terms: str) -> Wanted:
+        """Users and items, kept as they are, and their values."""
+        columns = self._first.profile()
+        user, item, value = find_triples(terms, columns, self._first.table.name)
+        feature = Feature(columns[value].name, value, boolean=columns[value].kind == "boolean")
+        self._features = (feature,)
+        booleans = frozenset({feature.name} if feature.boolean else ())
+        return Wanted((feature.name,), booleans, kept=(columns[user].name, columns[item].name))
+
+    def _taken(self, features: tuple[Feature, ...], at: Sequence[int], found: LabelColumns) -> Wanted:
+        """Features, labels and weights of the first input, by which those of the others are found."""
+        columns = self._first.profile()
+        booleans = frozenset(f.name for f in features if f.boolean)
+        labelled = tuple(Feature(columns[i].name, i, boolean=columns[i].kind == "boolean") for i in found.numbers)
+        booleans |= {f.name for f in labelled if f.boolean}
+        self._features = (*features, *labelled, *(Feature(columns[i].name, i) for i in at))
+        names = tuple(f.name for f in self._features)
+        taken = Wanted(names, booleans, labels=tuple(f.name for f in labelled), weighted=bool(at))
+        if not found.classes:
+            return taken
+        texts = tuple(columns[i].name for i in found.texts)
+        classes = Classes(", ".join([*taken.labels, *texts]), self._nulls, len(labelled))
+        return taken._replace(kept=texts, classes=classes)
+
+    def keep(self, terms: Sequence[str], everything: bool) -> tuple[str, ...]:
+        """Names of the columns passed through."""
+        columns = self._first.table.columns
+        if everything:
+            return tuple(c.name for c in columns)
+        return tuple(columns[i].name for i in find_columns(terms, columns, self._first.table.name))
+
+    def kept_types(self, kept: Sequence[str]) -> list[tuple[str, Any]]:
+        return [(name, self._first.kept_type(name)) for name in kept]
+
+    def match(self, table: Table, wanted: Wanted) -> tuple[Feature, ...]:
+        """What is wanted as it stands in one of the inputs."""
+        if table is self._first.table and self._features is not None:
+            return self._features
+        if wanted.by_position:
+            return _by_position(table, wanted)
+        remedy = ""
+        if not self.nameless and all(name[:1] == "c" and name[1:].isdigit() for name in wanted.names):
+            remedy = "were the names made by --no-header? then give it here too"
+        features = match_features(wanted.names, wanted.booleans, table.columns, table.name, remedy)
+        if table is not self._first.table:
+            self._check_widths(table, features)
+        return features
+
+    def _check_widths(self, table: Table, features: Sequence[Feature]) -> None:
+        """A longer vector than in the first input would be cut off without a word."""
+        widths = {c.name: c.width for c in self._first.columns if c.kind == "vector"}
+        for i in dict.fromkeys(f.column for f in features if f.element is not None):
+            column = table.columns[i]
+            first = widths.get(column.name, column.width)
+            if column.width and first and column.width != first:
+                raise DataError(
+                    f"{table.name}, column {show(column.name)}: vectors of {column.width} numbers, "
+                    f"in {self._first.table.name} of {first}",
+                    "vectors of one column must have the same length",
+                )
+
+    def look_for_more(self, at: int, table: Table, item: Input) -> None:
+        """Has an input after the first columns that this does not have?"""
+        if self._further is not None:
+            self._further.look(at, table, item)
+
+    def warn_of_more(self, without: Collection[int]) -> None:
+        """Of such columns, when all was read, save in the inputs that were left out."""
+        if self._further is not None and (text := self._further.warning(without)):
+            self._notices.warn(text)
+
+
+def _by_position(table: Table, wanted: Wanted) -> tuple[Feature, ...]:
+    columns = own(table)
+    if len(columns) != len(wanted.names):
+        raise DataError(
+            f"{table.name}: {len(columns)} columns without names, the model has {len(wanted.names)}",
+            "give exactly its columns in its order, or a header",
+        )
+    return tuple(Feature(name, i, boolean=name in wanted.booleans) for i, name in enumerate(wanted.names))
