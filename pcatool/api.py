@@ -12,13 +12,12 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pcatool.errors import PcatoolWarning, UsageError, nearest, show
+from pcatool.errors import PcatoolWarning, UsageError, show
 from pcatool.model import Model
 from pcatool.modelfile import load_model, save_model
 from pcatool.notices import Notices
@@ -34,6 +33,7 @@ from pcatool.options import (
     TableOptions,
     UpdateOptions,
 )
+from pcatool.options.keywords import records, texts
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import combine as combining
 from pcatool.pipeline import fit as fitting
@@ -93,7 +93,7 @@ def fit(
     the scores of the rows are written to that file, too, with the columns named in `keep` ahead of them.
     """
     job = _job(data, settings)
-    asked = ScoreOptions(None if scores is None else str(scores), _tuple(keep), bool(keep_all))
+    asked = ScoreOptions(None if scores is None else str(scores), texts(keep), bool(keep_all))
     if asked.scores is None:
         return fitting.fit(job).model
     from pcatool.pipeline.both import fit_and_score
@@ -107,7 +107,7 @@ def transform(model: Model | str | Path, data: Any, *, output: str | Path | None
     Where `output` is a folder, or ends with /, each of the files that `data` names gets an output of its own there.
     """
     kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
-    table, apply, engine, out = _records(settings, *kinds, output=output)
+    table, apply, engine, out = records(settings, *kinds, output=output)
     fitted = _model(model)
 
     def make(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
@@ -134,7 +134,7 @@ def reconstruct(
     if source not in (None, "scores", "rows"):
         raise UsageError(f"source {show(source)} is neither scores nor rows")
     kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
-    table, apply, engine, out = _records(settings, *kinds, output=output)
+    table, apply, engine, out = records(settings, *kinds, output=output)
     back = applying.Back(source, preimage, fill)
     fitted = _model(model)
 
@@ -223,13 +223,13 @@ def update(model: Model | str | Path, data: Any, **settings: Any) -> Model:
 
     Settings: missing="error" or "drop", align_to=older, and how a file is read.
     """
-    table, options, engine = _records(settings, TableOptions, UpdateOptions, EngineOptions)
+    table, options, engine = records(settings, TableOptions, UpdateOptions, EngineOptions)
     return combining.update(_named(model), _data(data), table, options, engine, Warnings()).model
 
 
 def subtract(model: Model | str | Path, data: Any, **settings: Any) -> Model:
     """The model of its rows without those of `data`, rows that were fitted or a model of them; settings as `update`."""
-    table, options, engine = _records(settings, TableOptions, UpdateOptions, EngineOptions)
+    table, options, engine = records(settings, TableOptions, UpdateOptions, EngineOptions)
     named, data = _named(model), data if isinstance(data, Model) else _data(data)
     if isinstance(data, Model) or (_is_path(data) and combining.are_models(data)):
         combining.refuse_reading(table, options, engine)
@@ -242,7 +242,7 @@ def merge(*models: Model | str | Path, **settings: Any) -> Model:
     """The model of the rows of all these models. Settings: align_to=older."""
     if not models:
         raise UsageError("there are no models to merge", "give one or more")
-    (options,) = _records(settings, AlignOptions)
+    (options,) = records(settings, AlignOptions)
     return combining.merge(map(_named, models), options.align_to, Warnings()).model
 
 
@@ -251,7 +251,7 @@ def refit(model: Model | str | Path, **settings: Any) -> Model:
 
     Settings: components, standardize, center, ddof, whiten, epsilon, columns, exclude, align_to.
     """
-    (options,) = _records(settings, RefitOptions)
+    (options,) = records(settings, RefitOptions)
     return refitting(_named(model), options, Warnings())
 
 
@@ -285,48 +285,8 @@ def _model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
 
 
 def _job(data: Any, settings: Mapping[str, Any]) -> fitting.Job:
-    table, select, options, engine = _records(settings, TableOptions, SelectOptions, FitOptions, EngineOptions)
+    table, select, options, engine = records(settings, TableOptions, SelectOptions, FitOptions, EngineOptions)
     return fitting.Job(_data(data), table, select, options, engine, Warnings())
-
-
-def _records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[Any]:
-    """The settings sorted into their records; one that no record knows is an error with the nearest that is known."""
-    given = {**settings, **{key: str(value) for key, value in always.items() if value is not None}}
-    known = [f.name for kind in kinds for f in fields(kind)]
-    for name in given:
-        if name not in known:
-            near = nearest(name, known)
-            raise UsageError(f"no setting called {show(name)}", f"did you mean {near}?" if near else "")
-    return [kind(**{f.name: _plain(f, given[f.name]) for f in fields(kind) if f.name in given}) for kind in kinds]
-
-
-def _plain(field: Field[Any], value: Any) -> Any:
-    """A setting as the record holds it: numpy's numbers and truth values count as Python's own."""
-    name = field.name
-    if name in TUPLES:
-        return _tuple(value)
-    if name == "triples" and value is not None:
-        return ",".join(_tuple(value))
-    if isinstance(field.default, bool) or field.type == "bool | None":
-        if not isinstance(value, (bool, np.bool_)):
-            raise UsageError(f"{name} is {show(value)}", "give True or False")
-        return bool(value)
-    if isinstance(field.default, int):
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-            raise UsageError(f"{name} is {show(value)}", "give a whole number")
-        return int(value)
-    if isinstance(value, (np.integer, np.floating)):
-        return value.item()
-    if field.type == "str | None" and value is not None:
-        return str(value)
-    return value
-
-
-TUPLES = ("columns", "exclude", "keep", "label", "null_value")
-
-
-def _tuple(value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
 
 
 def _model(model: Model | str | Path) -> Model:

@@ -68,7 +68,7 @@ def run(
         return 2
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline import loadings
-    from pcatool.render import summary
+    from pcatool.render.solution import model_facts, report_lines
 
     loadings.check_method(options, asked.values)
     speaker = Speaker(general)
@@ -89,8 +89,8 @@ def run(
         _mention_others(model.k - facts["shown"], asked, speaker)
     if as_facts:
         facts["entries"] = loadings.entries(model, asked.values, asked.first)
-    facts |= summary.model_facts(model)
-    speaker.close(facts, summary.report_lines(model), stdout_free=to_file or as_facts)
+    facts |= model_facts(model)
+    speaker.close(facts, report_lines(model), stdout_free=to_file or as_facts)
     return 0
 
 

@@ -34,13 +34,13 @@ def run(
         return 2
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline.report import smallest_k
-    from pcatool.render import summary
+    from pcatool.render.solution import model_facts, report_lines
 
     speaker = Speaker(general)
     job = fitting.Job(subject or [], table, select, options, engine, speaker)
     model = fitting.model_or_fit(job).model
     columns = model.variance.columns()
-    facts = {"command": NAME, **summary.model_facts(model)}
+    facts = {"command": NAME, **model_facts(model)}
     if report.threshold is not None:
         count = smallest_k(model, report.threshold)
         facts |= {"threshold": report.threshold, "needed": count}
@@ -54,5 +54,5 @@ def run(
         text = variance_report(model, form)
     if text is not None:
         print_result(text)
-    speaker.close(facts, summary.report_lines(model), stdout_free=text is None)
+    speaker.close(facts, report_lines(model), stdout_free=text is None)
     return 0

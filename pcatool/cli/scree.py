@@ -74,7 +74,8 @@ def run(
         return 2
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline import report
-    from pcatool.render import summary
+    from pcatool.render.rules import rules_report
+    from pcatool.render.solution import model_facts, report_lines
 
     speaker = Speaker(general)
     job = fitting.Job(subject or [], table, select, options, engine, speaker)
@@ -84,14 +85,14 @@ def run(
         screen = Screen.now()
         shape = form if form != "chart" else "table" if screen.terminal else "csv"
         verdicts = report.judge(fitted, names, options.seed)
-        print_result(summary.rules_report(verdicts, shape, screen.width if shape == "table" else None))
+        print_result(rules_report(verdicts, shape, screen.width if shape == "table" else None))
     elif output is not None:
         model = report.fit_and_draw(job, output, no_clobber=no_clobber)
     else:
         model = fitting.model_or_fit(job).model
         print_result(_chart(model) if form == "chart" else variance_report(model, form))
-    facts = {"command": NAME, "output": shown(output or "-"), **summary.model_facts(model)}
-    speaker.close(facts, summary.report_lines(model), stdout_free=output is not None)
+    facts = {"command": NAME, "output": shown(output or "-"), **model_facts(model)}
+    speaker.close(facts, report_lines(model), stdout_free=output is not None)
     return 0
 
 
@@ -108,7 +109,7 @@ def _rule_names(rules: str | None) -> list[str] | None:
 def _chart(model: Model) -> str:
     """The chart as wide as the terminal, in its characters."""
     from pcatool.render.chart import scree_chart
-    from pcatool.render.summary import how_fitted, is_usual
+    from pcatool.render.choices import how_fitted, is_usual
 
     screen = Screen.now()
     chart = scree_chart(

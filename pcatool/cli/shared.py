@@ -126,7 +126,7 @@ class Screen(NamedTuple):
 
 def variance_report(model: Model, form: str) -> str:
     """The variances of a model in one of the forms of a table, as wide as the terminal where one is written to."""
-    from pcatool.render.summary import how_fitted
+    from pcatool.render.choices import how_fitted
     from pcatool.render.tables import render_table
 
     screen = Screen.now()

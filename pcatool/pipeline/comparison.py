@@ -14,7 +14,7 @@ from pcatool.model import NEAR_EQUAL, Array, Model
 from pcatool.modelfile import dumps, load_model
 from pcatool.pipeline.inspection import fitted_with
 from pcatool.readers.paths import STDIN
-from pcatool.render.summary import whole
+from pcatool.render.choices import whole
 
 __all__ = ["diff"]
 

@@ -13,9 +13,9 @@ from pcatool.model import Array, Model
 from pcatool.options import FitOptions
 from pcatool.options.components import VALUES
 from pcatool.pipeline.fit import Job, model_or_fit_of, open_subject
+from pcatool.render.choices import how_fitted
 from pcatool.render.missing import counted
 from pcatool.render.mosaic import mosaic_picture
-from pcatool.render.summary import how_fitted
 from pcatool.writers.sink import check_target, open_sink
 
 __all__ = [

@@ -9,8 +9,8 @@ import numpy as np
 from pcatool.errors import RefusedError
 from pcatool.model import Model
 from pcatool.pipeline.fit import Fitted, Job, model_or_fit_of, open_subject
+from pcatool.render.choices import how_fitted, whole
 from pcatool.render.pictures import picture_form, scree_picture
-from pcatool.render.summary import how_fitted, whole
 from pcatool.rules.base import Evidence
 from pcatool.rules.compare import Verdict, compare
 from pcatool.writers.sink import check_target, write_whole

@@ -9,9 +9,10 @@ import numpy as np
 
 from pcatool.errors import listed, show
 from pcatool.memory import size_text
+from pcatool.render.choices import whole
 from pcatool.render.labelled import Line, labelled
 from pcatool.render.missing import counted
-from pcatool.render.summary import aligned_lines, certificate_lines, em_lines, rank_text, whole
+from pcatool.render.solution import aligned_lines, certificate_lines, em_lines, rank_text
 from pcatool.render.tables import render_table
 
 __all__ = ["inspection_text"]

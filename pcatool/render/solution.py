@@ -1,0 +1,164 @@
+"""What came out of a fit: facts of the model for machines, and in words how it was solved and how right it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pcatool.linalg.signs import fix_signs
+from pcatool.memory import size_text
+from pcatool.methods.kept import reason_against
+from pcatool.model import Model
+from pcatool.render.choices import how_fitted, whole
+from pcatool.render.missing import counted
+
+__all__ = [
+    "aligned_lines",
+    "certificate_lines",
+    "em_lines",
+    "kept_lines",
+    "model_facts",
+    "rank_text",
+    "report_lines",
+    "sums_facts",
+    "sums_line",
+]
+
+# Components that are named one by one; of more the others are counted.
+SHOWN = 10
+
+# What only some models have, by its name in the file.
+OF_SOME = (
+    "center_rows", "whiten", "epsilon", "kernel", "landmarks",
+    "labels", "label_kernel", "label_gamma", "classes", "hsic", "em",
+)  # fmt: skip
+
+
+def model_facts(model: Model) -> dict[str, Any]:
+    table = model.variance
+    return (
+        {
+            "method": model.meta.get("method"),
+            "rows": model.n_samples,
+            "columns": list(model.columns),
+            "components": model.k,
+            "choice": model.meta.get("choice", "asked for"),
+            "rank": model.meta.get("rank"),
+            "eigenvalues_known": len(model.eigenvalues),
+            "eigenvalues_possible": _possible(model),
+            "centered": model.centered,
+            "standardized": model.standardized,
+            "ddof": model.ddof,
+            "solver": model.meta.get("solver"),
+            "reason": model.meta.get("reason"),
+            "total_variance": model.total_variance,
+            "cumulative": float(table.cumulative[model.k - 1]),
+            "lost": float(table.lost[model.k - 1]),
+            "certificate": model.meta.get("certificate"),
+        }
+        | {name: model.meta[name] for name in OF_SOME if name in model.meta}
+        | _aligned_facts(model)
+    )
+
+
+def _aligned_facts(model: Model) -> dict[str, Any]:
+    """Of a model aligned to an older one the place by size of each component, and which are turned to be like its."""
+    if "aligned" not in model.meta:
+        return {}
+    turned = np.any(fix_signs(model.basis) != model.basis, axis=0)
+    places = model.meta["aligned"][: model.k]
+    return {"aligned": places, "flipped": [int(j) + 1 for j in np.flatnonzero(turned)]}
+
+
+def _possible(model: Model) -> int:
+    """How many eigenvalues there are."""
+    return min(model.n_samples, model.directions)
+
+
+def sums_facts(model: Model) -> dict[str, Any]:
+    """Whether rows can be added to a model and taken from it, and if not, why."""
+    kept = model.statistic
+    if kept is None:
+        return {"kept": False, "reason": reason_against(model)}
+    return {"kept": True, "bytes": kept.nbytes}
+
+
+def report_lines(model: Model) -> list[str]:
+    """A model in plain words, below a report of its variances."""
+    facts = model_facts(model)
+    return [f"{facts['rows']} rows, {len(facts['columns'])} columns; {how_fitted(model)}", *kept_lines(facts)]
+
+
+def kept_lines(facts: Mapping[str, Any]) -> list[str]:
+    """How it was solved, what is kept, and how right it is."""
+    of_what = whole(facts["method"], facts["centered"])
+    return [
+        f"solver {facts['solver']}: {facts['reason']}; {rank_text(facts)}",
+        f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the {of_what} "
+        f"({facts['choice']})",
+        *aligned_lines(facts),
+        *(em_lines(facts) if "em" in facts else []),
+        *certificate_lines(facts["certificate"] or {}, settled="em" in facts),
+    ]
+
+
+def aligned_lines(facts: Mapping[str, Any]) -> list[str]:
+    """What was done to be like an older model."""
+    if "aligned" not in facts:
+        return []
+    moved = [f"PC{i} (by size PC{place})" for i, place in enumerate(facts["aligned"], 1) if i != place]
+    done = [
+        f"{what} {', '.join(names[:SHOWN])}{f' and {len(names) - SHOWN} more' if len(names) > SHOWN else ''}"
+        for what, names in (("flipped", [f"PC{j}" for j in facts["flipped"]]), ("in its order", moved))
+        if names
+    ]
+    return [f"aligned to an older model: {'; '.join(done) or 'nothing to change'}"]
+
+
+def em_lines(facts: Mapping[str, Any]) -> list[str]:
+    """How EM went."""
+    em = facts["em"]
+    how = "has converged" if em["converged"] else "has NOT converged"
+    likelihood = "without bound" if em["log_likelihood"] is None else f"{em['log_likelihood']:.10g}"
+    moves = max(error or 0.0 for error in facts["certificate"]["relative_error"])
+    return [
+        f"EM {how} in {counted(em['steps'], 'step')}: log-likelihood {likelihood}, noise variance "
+        f"{em['noise_variance']:.6g}, eigenvalues stand to {moves:.1e} of themselves"
+    ]
+
+
+def rank_text(facts: Mapping[str, Any]) -> str:
+    """Where only the leading eigenvalues are known, and all of them carry something, there may be more."""
+    at_least = facts["eigenvalues_known"] == facts["rank"] < facts["eigenvalues_possible"]
+    return f"rank {facts['rank']}" + (" or more" if at_least else "")
+
+
+def certificate_lines(certificate: Mapping[str, Any], *, settled: bool = False) -> list[str]:
+    """The certificate in words; nothing of what a model does not carry, nor of rounding where steps decide."""
+    named = {"eigen_residual": "eigen-residual", "orthonormality": "|B^T B - I|", "trace_closure": "trace closes to"}
+    proofs = [f"{text} {certificate[key]:.1e}" for key, text in named.items() if certificate.get(key) is not None]
+    lines = [", ".join(proofs)] if proofs else []
+    sure = certificate.get("vouched")
+    if sure is not None and not settled:
+        bounds = [e for e, good in zip(certificate["relative_error"], sure, strict=True) if good]
+        unsure = [f"PC{j}" for j, good in enumerate(sure, 1) if not good]
+        if bounds:
+            lines.append(
+                f"{counted(len(bounds), 'eigenvalue')} vouched for, the least certain to {max(bounds):.1e} of itself"
+            )
+        if unsure:
+            lines.append(f"not told from rounding: {', '.join(unsure[:10])}{' ...' if len(unsure) > 10 else ''}")
+    pairs = certificate.get("close_pairs") or []
+    if pairs:
+        shown = ", ".join(f"PC{i} and PC{j}" for i, j in pairs[:5])
+        more = " ..." if len(pairs) > 5 else ""
+        lines.append(f"eigenvalues too close for their directions to mean anything: {shown}{more}")
+    return lines
+
+
+def sums_line(sums: Mapping[str, Any]) -> str:
+    if not sums["kept"]:
+        return f"no update, merge, subtract or refit: {sums['reason']}"
+    return f"sums kept for update, merge, subtract and refit: {size_text(sums['bytes'])}"
