@@ -32,6 +32,9 @@ FORMAT_VERSION = 2
 # B^T B differs from I by a few d * eps when it was computed; past this a file was edited or damaged.
 ORTHONORMAL = 1e-6
 
+# Components that are held against the sums over rows.
+LOOKED_AT = 8
+
 # Components may trade places to stand where they did in an older model if their eigenvalues differ by no more than this
 # part of the one whose place it is.
 NEAR_EQUAL = 0.1
@@ -131,6 +134,25 @@ class Model:
         divisor = centre.divisor(self.ddof, reliability=self.meta.get("weights_kind") == "reliability")
         about_zero = not self.centered or self.meta.get("method") == "supervised"
         self.statistic.check(centre.mean if about_zero else self.mean, self.variances, divisor)
+        self._check_sums(self.statistic, divisor)
+
+    def _check_sums(self, statistic: Statistic, divisor: float) -> None:
+        """The leading components must be those of the sums, which are of this method."""
+        supervised = self.meta.get("method") == "supervised"
+        classes = self.meta.get("label_kernel") == "delta"
+        if ("cross" in statistic.arrays(), bool(statistic.classes)) != (supervised, supervised and classes):
+            raise ModelError("the sums are not those of such a model")
+        B, values = self.basis[:, :LOOKED_AT], self.eigenvalues[:LOOKED_AT]
+        V = B / self.std[:, None]
+        product = statistic.product(V)
+        if not supervised:
+            if not self.centered:
+                mu = statistic.centre.mean
+                product = product + np.outer(mu, mu @ V) * statistic.centre.weight
+            product = product / divisor
+        off = np.abs(product / self.std[:, None] - B * values[: B.shape[1]])
+        if not np.all(off <= ORTHONORMAL * self.eigenvalues.max()):
+            raise ModelError("the sums do not have these components and eigenvalues")
 
     def _check_basis(self) -> None:
         if self.meta.get("method") == "kernel" or "kernel" in self.meta:

@@ -107,7 +107,7 @@ class CrossMoments(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             cross = left.cross - right.cross - np.outer(gap * weight, delta)
             squares = left.squares - right.squares - delta * (delta * weight)
-            label_squares = np.maximum(left.label_squares - right.label_squares - gap * (gap * weight), 0.0)
+            label_squares = left.label_squares - right.label_squares - gap * (gap * weight)
         return CrossMoments(centre, squares, label, label_squares, cross, left.slots)
 
     def with_squares(self, squares: Array) -> CrossMoments:

@@ -116,11 +116,15 @@ class Statistic(NamedTuple):
         sums = left.less(right)
         with np.errstate(all="ignore"):
             off = STEP * EPS * left.sizes + self.noise * left.sizes + other.noise * right.sizes
-            d, squares = len(sums.squares), sums.squares
             # Squares too small for the sum that they are added to may all be rounded the same way.
-            most = off[:d] + EPS * min(left.centre.rows, block_rows(d)) * left.squares
-            off[:d] = np.where(squares > 2 * most, off[:d], most)
-            sums = sums.with_squares(np.where(squares < -2 * most, squares, np.maximum(squares, off[:d])))
+            d = len(sums.squares)
+            most = off + EPS * min(left.centre.rows, block_rows(d)) * left.sizes
+            off = np.where(sums.sizes > 2 * most, off, most)
+            squares = sums.squares
+            sums = sums.with_squares(np.where(squares < -2 * most[:d], squares, np.maximum(squares, off[:d])))
+            if isinstance(sums, CrossMoments):
+                squares = sums.label_squares
+                sums = sums._replace(label_squares=np.where(squares < -2 * most[d], squares, np.maximum(squares, 0.0)))
         noise = _relative(off, sums.sizes)
         if classes:
             sums, classes = _without_empty(sums, classes)
@@ -196,6 +200,16 @@ class Statistic(NamedTuple):
         classes = tuple(arrays["class_names"].tolist()) if "class_names" in arrays else ()
         return cls(_varying(sums, arrays["rounding"]), arrays["rounding"], classes)
 
+    def product(self, V: Array) -> Array:
+        """What a fit takes apart, times V (d, k): S, not scaled, or X^T H Ky H X."""
+        sums = self.without(self.flat).sums if len(self.flat) else self.sums
+        match sums:
+            case Moments():
+                return sums.scatter @ V
+            case Triangle():
+                return sums.R.T @ (sums.R @ V)
+        return sums.cross.T @ (sums.cross @ V)
+
     def check(self, mean: Array, variances: Array, divisor: float) -> None:
         """Refuse sums that are not those of columns with such means and variances (d,)."""
         squares, noise = self.sums.squares, self.rounding
@@ -261,17 +275,30 @@ def _check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
             raise ModelError(f"{name} has shape {arrays[name].shape}, not {shape}")
         if name in arrays and KINDS[name] == "f" and not np.all(np.isfinite(arrays[name])):
             raise ModelError(f"{name} holds a value that is not finite")
-    if "weights" in arrays and not (arrays["weights"][0] > 0 and arrays["weights"][1] >= 0):
-        raise ModelError("weights hold a value that is not above 0")
+    if "weights" in arrays:
+        weight, pairs = arrays["weights"]
+        if not (weight > 0 and pairs >= 0):
+            raise ModelError("weights hold a value that is not above 0")
+        if not pairs <= weight**2:
+            raise ModelError("weights hold products that add up to more than the square of their sum")
+    if kind == "cross":
+        _check_labels(arrays["label_means"].sum(axis=0), arrays["label_squares"], "class_names" in arrays)
     if "class_names" in arrays and len(set(arrays["class_names"].tolist())) < arrays["class_names"].size:
         raise ModelError("class_names hold a name twice")
+
+
+def _check_labels(means: Array, squares: Array, classes: bool) -> None:
+    if not (len(squares) and np.all(squares >= 0)):
+        raise ModelError("label_squares are none, or hold a value below 0")
+    if classes and not (np.all(means > 0) and abs(float(means.sum()) - 1) <= AGREES):
+        raise ModelError("label_means are not the shares of classes")
 
 
 def _without_empty(sums: CrossMoments, classes: tuple[str, ...]) -> tuple[CrossMoments, tuple[str, ...]]:
     """Classes of which no row is left are none; the shares of the others are counts again, over the rows."""
     n = sums.centre.rows
     counts = np.rint((sums.label.high + sums.label.low) * n)
-    kept = np.flatnonzero(counts > 0)
+    kept = np.flatnonzero(counts)  # one below 0 tells that the rows were not there
     shares = counts / n
     label = sums.label._replace(high=shares, low=np.zeros(len(counts)))
     sums = sums._replace(label=label, label_squares=counts * (1.0 - shares))

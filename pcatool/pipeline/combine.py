@@ -12,6 +12,7 @@ import numpy as np
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, MissingColumns, ModelError, RefusedError, UsageError, listed, show
 from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.cross import CrossMoments
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectral import EPS, unit_scale
 from pcatool.linalg.statistic import Statistic
@@ -44,10 +45,11 @@ SETTINGS = {
     "labels": "--label",
     "label_kernel": "--label-kernel",
     "whiten": "--whiten",
+    "epsilon": "--epsilon",
 }
 
 # Those that another fit of the same sums can change.
-REFITTED = ("center", "standardize", "ddof", "whiten")
+REFITTED = ("center", "standardize", "ddof", "whiten", "epsilon")
 
 Named = tuple[str, Model]  # as the user knows it
 
@@ -209,12 +211,17 @@ def _in_order_of(first: Model, named: Named, name: str) -> Statistic:
         if missing:
             raise MissingColumns(missing, lacks.columns, here, f"{show(there)} has it: fit both with the same columns")
     for setting, flag in SETTINGS.items():
-        a, b = first.meta.get(setting), model.meta.get(setting)
+        a, b = (_setting(setting, of) for of in (first, model))
         if a != b and (a or b):
             remedy = f"pcatool refit makes one like the other ({flag})" if setting in REFITTED else "fit both alike"
             raise ModelError(f"{show(name)} and {show(other)} differ in {flag}: {_said(a)} against {_said(b)}", remedy)
     places = {column: i for i, column in enumerate(model.columns)}
     return statistic.take(np.array([places[column] for column in first.columns], dtype=np.intp))
+
+
+def _setting(name: str, model: Model) -> Any:
+    """As it was given: an epsilon that was not differs from model to model."""
+    return options_of(model).epsilon if name == "epsilon" else model.meta.get(name)
 
 
 def _said(value: Any) -> str:
@@ -265,6 +272,8 @@ def less(model: Model, notices: Notices) -> Callable[[Statistic, Statistic], Sta
         rest = whole.less(gone)
         if len(wrong := np.flatnonzero(rest.sums.squares < 0)):
             raise _not_among(f"column {show(model.columns[wrong[0]])} would have a variance below 0")
+        if isinstance(rest.sums, CrossMoments) and np.any(rest.sums.label_squares < 0):
+            raise _not_among("so many with these labels are not in the model")
         if model.standardized:
             check_scales(rest, model.columns)
         if len(rest.flat):

@@ -124,6 +124,21 @@ def test_classes_that_come_and_go() -> None:
         pcatool.subtract(pcatool.fit(without, **settings), cats)
 
 
+def test_labels_that_were_never_there_are_not_taken_out() -> None:
+    frame = table(0.0).drop(columns=["w"])
+    settings = {"method": "supervised", "components": 1}
+    why = "not all among those of the model: so many with these labels are not in the model; give rows that were fitted"
+    classes = frame.drop(columns="y").assign(species=["cat"] * 3 + ["bee"] * (N - 3))
+    with pytest.raises(DataError, match=why):
+        pcatool.subtract(pcatool.fit(classes, label="species", **settings), classes[3:13].assign(species="cat"))
+    numbers = frame.drop(columns="species")
+    with pytest.raises(DataError, match=why):
+        pcatool.subtract(pcatool.fit(numbers, label="y", **settings), numbers[:10].assign(y=1e3))
+    same = numbers.assign(y=np.where(np.arange(N) < 10, numbers["y"], 5.0))
+    with pytest.raises(DataError, match="label 'y' is '5' in every row"):
+        pcatool.subtract(pcatool.fit(same, label="y", **settings), same[:10])
+
+
 REFITS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "k": ({}, {"components": 2}),
     "a share": ({}, {"components": 0.8}),
@@ -251,6 +266,7 @@ def test_models_of_different_things_are_not_merged() -> None:
         ({}, {"center_rows": True}, "--center-rows", "no against yes; fit both alike"),
         ({}, {"weights": "w"}, "--weights", "no against 'w'; fit both alike"),
         ({"whiten": "pca"}, {}, "--whiten", "'pca' against no; pcatool refit"),
+        ({"whiten": "pca", "epsilon": 0.5}, {"whiten": "pca"}, "--epsilon", "'0.5' against no; pcatool refit"),
         ({}, {"method": "supervised", "label": "y", "components": 1}, "--method", "'pca' against 'supervised'"),
     ):
         with pytest.raises(ModelError, match=f"'the model' and 'the model' differ in {flag}: {said}"):
@@ -450,6 +466,8 @@ DAMAGE = {
     "no means": ({"means": None}, "it has scatter and no means"),
     "other squares": ({"scatter": np.eye(5)}, "the sums of squares are not those of the column variances"),
     "two kinds": ({"factor": np.eye(5)}, "it has both scatter and factor"),
+    "too many products": ({"weights": np.array([60.0, 3601.0])}, "weights hold products that add up to more than"),
+    "another sign": ({"scatter": "turned"}, "the sums do not have these components and eigenvalues"),
     "no weight": ({"weights": np.array([0.0, 1.0])}, "weights hold a value that is not above 0"),
 }
 
@@ -457,6 +475,11 @@ DAMAGE = {
 @pytest.mark.parametrize(("arrays", "why"), DAMAGE.values(), ids=DAMAGE)
 def test_damaged_sums_are_refused(arrays: dict[str, Any], why: str) -> None:
     model = fitted(table(0.0), {})
+    assert model.statistic is not None
+    if "scatter" in arrays:
+        S = model.statistic.arrays()["scatter"]
+        signs = np.array([1, -1, 1, 1, 1])
+        arrays = {"scatter": S * signs * signs[:, None] if isinstance(arrays["scatter"], str) else arrays["scatter"]}
     with pytest.raises(ModelError, match=f"'the model' is not a usable model: {why}"):
         loads(changed(model, **arrays), "the model")
 
@@ -472,8 +495,19 @@ def test_damaged_products_are_refused() -> None:
     with pytest.raises(ModelError, match="scatter holds products that are larger than squares allow"):
         loads(changed(model, scatter=S))
     classes = fitted(table(0.0), {"method": "supervised", "label": "species", "components": 1})
+    assert classes.statistic is not None
     with pytest.raises(ModelError, match="class_names hold a name twice"):
         loads(changed(classes, class_names=np.array(["ant", "ant", "bee"])))
+    for arrays, why in (
+        ({"class_names": None}, "the sums are not those of such a model"),
+        ({"label_squares": np.array([-1.0, 1, 1])}, "label_squares are none, or hold a value below 0"),
+        ({"label_means": np.ones((2, 3))}, "label_means are not the shares of classes"),
+        ({"cross": 2 * np.asarray(classes.statistic.arrays()["cross"])}, "the sums do not have these components"),
+    ):
+        with pytest.raises(ModelError, match=why):
+            loads(changed(classes, **arrays))
+    with pytest.raises(ModelError, match="the sums are not those of such a model"):
+        dataclasses.replace(model, statistic=classes.statistic)
     other = dataclasses.replace(model, variances=None, statistic=None)
     with pytest.raises(ModelError, match="sums over rows without the variances of columns"):
         dataclasses.replace(other, statistic=model.statistic)
