@@ -15,6 +15,9 @@ __all__ = ["certify", "vouched"]
 # An eigenvalue is vouched for when rounding cannot have moved it by more than this part of itself.
 VOUCHED = 1e-8
 
+# Past this a bound says nothing any more.
+MEANINGLESS = 1e300
+
 # Rounding of size e turns a direction by about e / gap; past a thousandth of a right angle it says nothing of the data.
 TURNED = 1e-3
 
@@ -47,8 +50,8 @@ def certify(
 
 
 def _digits(value: float) -> float:
-    """A bound needs no more than two digits; rounded up, so that it stays one."""
-    return float(f"{value * 1.005:.1e}")
+    """A bound needs no more than two digits; rounded up, so that it stays one. JSON has no infinity."""
+    return float(f"{min(value * 1.005, MEANINGLESS):.1e}")
 
 
 def _close_pairs(eigenvalues: Array, error: Array, k: int) -> list[list[int]]:

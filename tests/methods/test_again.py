@@ -442,6 +442,13 @@ def test_parts_of_fewer_rows_than_columns_have_no_more_eigenvalues_than_a_fit() 
         assert len(model.eigenvalues) == len(one.eigenvalues) == 4
 
 
+def test_columns_of_any_scale_have_a_certificate() -> None:
+    X = np.random.default_rng(0).standard_normal((40, 2)) * [1e-129, 1e139]
+    frame = pd.DataFrame(np.column_stack([X, X @ [1.0, 1e-262]]), columns=list("abc"))
+    model = pcatool.merge(*(pcatool.fit(part, components="all") for part in (frame[:15], frame[15:])))
+    assert np.all(np.isfinite(model.meta["certificate"]["relative_error"][0]))
+
+
 # --- files ---
 
 
