@@ -40,7 +40,7 @@ def certify(
     certificate: dict[str, Any] = {
         "eigen_residual": float(np.max(np.linalg.norm(residual, axis=0))),
         "orthonormality": float(np.max(np.abs(basis.T @ basis - np.eye(k)))),
-        "relative_error": [_digits(e / v) if v > 0 else None for e, v in zip(error[:k], eigenvalues[:k], strict=True)],
+        "relative_error": [_digits(e, v) if v > 0 else None for e, v in zip(error[:k], eigenvalues[:k], strict=True)],
         "vouched": vouched(eigenvalues, error)[:k].tolist(),
         "close_pairs": _close_pairs(eigenvalues, error, k),
     }
@@ -49,9 +49,10 @@ def certify(
     return certificate
 
 
-def _digits(value: float) -> float:
+def _digits(error: float, value: float) -> float:
     """A bound needs no more than two digits; rounded up, so that it stays one. JSON has no infinity."""
-    return float(f"{min(value * 1.005, MEANINGLESS):.1e}")
+    with np.errstate(over="ignore"):
+        return float(f"{min(error / value * 1.005, MEANINGLESS):.1e}")
 
 
 def _close_pairs(eigenvalues: Array, error: Array, k: int) -> list[list[int]]:

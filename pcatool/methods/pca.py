@@ -77,7 +77,8 @@ class Solved(NamedTuple):
         """The largest relative error that a kept eigenvalue may have."""
         kept = slice(min(self.choice.k, self.solution.rank))
         values = np.maximum(self.solution.eigenvalues[kept], np.finfo(float).tiny)
-        return float(np.max(self.solution.error[kept] / values))
+        with np.errstate(over="ignore"):
+            return float(np.max(self.solution.error[kept] / values))
 
 
 class PCA:
