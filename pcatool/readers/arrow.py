@@ -26,9 +26,9 @@ __all__ = [
     "valid_rows",
 ]
 
-# Arrow's fixed-width numbers under their numpy names.
-FIXED = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "halffloat", "float", "double")
-NUMPY_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64"}
+# Arrow's fixed-width numbers by the number of their type, with the numpy types of the same bytes.
+FIXED = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
+NUMPY_TYPES = {getattr(pa, name)().id: np.dtype(name) for name in FIXED}
 
 # In place of a null, a NaN of its own, the one that is NA to R: where it was copied to, it can still be told from a NaN
 # that stood in the data.
@@ -38,8 +38,7 @@ NULL = np.uint64(NULL_BITS).view(np.float64)
 
 def numpy_type(kind: pa.DataType) -> np.dtype[np.generic] | None:
     """The numpy type with the same bytes, if there is one."""
-    name = str(kind)
-    return np.dtype(NUMPY_NAMES.get(name, name)) if name in FIXED else None
+    return NUMPY_TYPES.get(kind.id)
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -34,6 +34,7 @@ class Columns:
         self._several = several
         self._features: tuple[Feature, ...] | None = None
         self._further: Further | None = None
+        self._last: tuple[tuple[Column, ...], tuple[Feature, ...]] | None = None
 
     @property
     def own(self) -> tuple[Column, ...]:
@@ -121,9 +122,12 @@ class Columns:
         remedy = ""
         if not self.nameless and all(name[:1] == "c" and name[1:].isdigit() for name in wanted.names):
             remedy = "were the names made by --no-header? then give it here too"
+        if self._last is not None and self._last[0] is table.columns:  # parts of one table are all alike
+            return self._last[1]
         features = match_features(wanted.names, wanted.booleans, table.columns, table.name, remedy)
         if table is not self._first.table:
             self._check_widths(table, features)
+        self._last = (table.columns, features)
         return features
 
     def _check_widths(self, table: Table, features: Sequence[Feature]) -> None:

@@ -33,6 +33,8 @@ def match_features(
 
 def match_columns(names: Sequence[str], columns: Sequence[Column], where: str) -> list[int]:
     """The numbers of the named columns, whatever they hold."""
+    if not names:
+        return []
     places = places_of(columns)
     missing = [name for name in names if name not in places]
     if missing:

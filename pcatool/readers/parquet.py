@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,8 +67,8 @@ class ParquetTable:
         try:
             self._file = self._another()
             self._schema = self._file.schema_arrow
-            self._leaves = list(_leaves(self._schema))
-            self.columns = tuple(
+            self._leaves, columns = _layout(self._schema.remove_metadata())
+            self.columns = columns or tuple(
                 column_of(field.name, field.type, self._sample(i)) for i, field in enumerate(self._schema)
             )
         except (pa.ArrowException, OSError, ValueError) as error:
@@ -241,6 +241,14 @@ def _far_buffer(metadata: parquet.FileMetaData) -> int:
 def _most_bytes(metadata: parquet.FileMetaData) -> int:
     """Of the largest row group, unpacked."""
     return max((metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)), default=0)
+
+
+@lru_cache(maxsize=4)
+def _layout(schema: pa.Schema) -> tuple[list[list[int]], tuple[Column, ...] | None]:
+    """What Parquet stores for each column, and the columns where types tell all; of many files that are alike, once."""
+    told = not any(needs_sample(field.type) for field in schema)
+    columns = tuple(column_of(field.name, field.type, None) for field in schema) if told else None
+    return list(_leaves(schema)), columns
 
 
 def _leaves(fields: Any) -> Iterator[list[int]]:
