@@ -38,6 +38,7 @@ from pcatool.pipeline import apply as applying
 from pcatool.pipeline import combine as combining
 from pcatool.pipeline import fit as fitting
 from pcatool.pipeline import folder
+from pcatool.pipeline import models as named_models
 from pcatool.pipeline import report as reporting
 from pcatool.pipeline.refit import refit as refitting
 from pcatool.readers.tally import Tally
@@ -231,9 +232,9 @@ def subtract(model: Model | str | Path, data: Any, **settings: Any) -> Model:
     """The model of its rows without those of `data`, rows that were fitted or a model of them; settings as `update`."""
     table, options, engine = records(settings, TableOptions, UpdateOptions, EngineOptions)
     named, data = _named(model), data if isinstance(data, Model) else _data(data)
-    if isinstance(data, Model) or (_is_path(data) and combining.are_models(data)):
-        combining.refuse_reading(table, options, engine)
-        gone = [_named(data)] if isinstance(data, Model) else combining.models_of(data)
+    if isinstance(data, Model) or (_is_path(data) and named_models.are_models(data)):
+        named_models.refuse_reading(table, options, engine)
+        gone = [_named(data)] if isinstance(data, Model) else named_models.models_of(data)
         return combining.subtract_models(named, gone, options.align_to, Warnings()).model
     return combining.subtract(named, data, table, options, engine, Warnings()).model
 

@@ -38,13 +38,14 @@ def run(
       pcatool merge first.npz digits.npz -o both.npz -v
     """
     from pcatool.pipeline import combine
+    from pcatool.pipeline.models import model_paths, models_of
 
-    speaker, paths = Speaker(general), combine.model_paths(models)
+    speaker, paths = Speaker(general), model_paths(models)
     return produce(
         NAME,
         output,
         no_clobber,
         paths,
-        lambda: combine.merge(combine.models_of(paths), options.align_to, speaker),
+        lambda: combine.merge(models_of(paths), options.align_to, speaker),
         speaker,
     )

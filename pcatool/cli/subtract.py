@@ -39,14 +39,15 @@ def run(
     if lacks_input(inputs, NAME, USAGE):
         return 2
     from pcatool.pipeline import combine
+    from pcatool.pipeline.models import are_models, models_of, refuse_reading
 
     speaker, data = Speaker(general), inputs or []
     named = (model, model_of(model, None if inputs and "-" not in inputs else inputs))
 
     def make() -> Combined:
-        if combine.are_models(data):
-            combine.refuse_reading(table, options, engine)
-            return combine.subtract_models(named, combine.models_of(data), options.align_to, speaker)
+        if are_models(data):
+            refuse_reading(table, options, engine)
+            return combine.subtract_models(named, models_of(data), options.align_to, speaker)
         return combine.subtract(named, data, table, options, engine, speaker)
 
     return produce(NAME, output, no_clobber, data, make, speaker)

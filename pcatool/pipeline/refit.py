@@ -9,10 +9,12 @@ import numpy as np
 from pcatool.errors import DataError, UsageError
 from pcatool.methods.again import fit_again, options_of
 from pcatool.methods.alignment import aligned_to
+from pcatool.methods.subtraction import check_scales
 from pcatool.model import Model
 from pcatool.notices import Notices
 from pcatool.options import RefitOptions
-from pcatool.pipeline.combine import Named, check_scales, older_of, statistic_of
+from pcatool.pipeline.combine import older_of
+from pcatool.pipeline.models import Named, statistic_of
 from pcatool.readers.base import Column
 from pcatool.readers.terms import element_of, find_columns
 

@@ -1,0 +1,95 @@
+"""Taking rows back out of the sums of a model: where they are in it, and where what cancels leaves enough digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pcatool.errors import DataError, RefusedError, listed, show
+from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.cross import CrossMoments
+from pcatool.linalg.moments import Moments
+from pcatool.linalg.spectral import EPS, unit_scale
+from pcatool.linalg.statistic import Statistic
+from pcatool.model import Model
+from pcatool.notices import Notices
+
+__all__ = ["check_digits", "check_scales", "less"]
+
+# Squares that may be off by more than this part of themselves say too little of the scale of a column.
+DIGITS = 1e-8
+
+
+def less(model: Model, notices: Notices) -> Callable[[Statistic, Statistic], Statistic]:
+    """Taking rows back out of the sums of a model, where they are in it and leave enough digits."""
+
+    def taken(whole: Statistic, gone: Statistic) -> Statistic:
+        left = whole.centre.rows - gone.centre.rows
+        if left < 1 or not whole.centre.weight > gone.centre.weight:
+            raise DataError(
+                f"{gone.centre.rows} rows are to be taken out of {whole.centre.rows}: none would be left",
+                "take out fewer, or fit anew",
+            )
+        if unknown := [name for name in gone.classes if name not in whole.classes]:
+            raise _not_among(f"class {listed(unknown)} is not in the model")
+        rest = whole.less(gone)
+        if len(wrong := np.flatnonzero(rest.sums.squares < 0)):
+            raise _not_among(f"column {show(model.columns[wrong[0]])} would have a variance below 0")
+        if isinstance(rest.sums, CrossMoments) and np.any(rest.sums.label_squares < 0):
+            raise _not_among("so many with these labels are not in the model")
+        if model.standardized:
+            check_scales(rest, model.columns)
+        if len(rest.flat):
+            names = listed(model.columns[j] for j in rest.flat)
+            if not rest.centre.varies.any():
+                raise RefusedError(
+                    f"what cancels leaves no variance that is told from rounding in {names}",
+                    "fit the rows that are left",
+                )
+            notices.note(f"no variance is left that is told from rounding in {names}")
+        _check_products(rest)
+        return rest
+
+    return taken
+
+
+def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
+    """Refuse to divide by scales of which too little is known."""
+    noise = 2 * statistic.rounding
+    blurred = np.flatnonzero((statistic.sums.squares > 0) & ~(noise <= DIGITS)).tolist()
+    if blurred:
+        names, known = [columns[i] for i in blurred], noise[blurred[0]]
+        said = f"would be known to {known:.0e} of itself" if known < 1 else "would be nothing but rounding"
+        raise RefusedError(
+            f"the variance of column {show(names[0])} {said}: what cancels leaves fewer than 8 digits of the scale "
+            "that it is to be divided by",
+            f"leave it out first (pcatool refit -x {','.join(names)}), or fit the rows that are left",
+        )
+
+
+def _check_products(rest: Statistic) -> None:
+    """Refuse what no rows can add up to."""
+    rest = rest.without(rest.flat)
+    if isinstance(rest.sums, Moments):
+        scale = unit_scale(rest.sums.squares)
+        with threads(factorisation_threads(len(scale))):
+            smallest = float(np.linalg.eigvalsh(rest.sums.scatter / scale[:, None] / scale)[0])
+        if smallest < -2 * float(np.sqrt(len(scale)) * np.linalg.norm(rest.noise + EPS)):
+            raise _not_among("some combination of columns would have a variance below 0")
+
+
+def check_digits(before: Model, after: Model) -> None:
+    """Refuse a model of which a component has lost the digits that it had."""
+    sure, had = after.meta["certificate"]["vouched"], before.meta.get("certificate", {}).get("vouched", [])
+    for j, (now, then) in enumerate(zip(sure, had, strict=False)):
+        if then and not now and after.eigenvalues[j] > 0:
+            raise RefusedError(
+                f"the eigenvalue of PC{j + 1}, {after.eigenvalues[j]:.3g}, would be known to "
+                f"{after.meta['certificate']['relative_error'][j]:.0e} of itself: what cancels has eaten its digits",
+                "fit the rows that are left, or keep fewer components (pcatool refit -k)",
+            )
+
+
+def _not_among(why: str) -> DataError:
+    return DataError(f"the rows to take out are not all among those of the model: {why}", "give rows that were fitted")
