@@ -9,7 +9,7 @@ from pathlib import Path
 from pcatool.readers.partitions import partitions_of
 from pcatool.readers.paths import COMPRESSED, Input
 from pcatool.registry import READERS, WRITERS
-from pcatool.stores.uri import is_remote, plain_name
+from pcatool.stores.uri import is_remote, plain_name, with_options
 
 __all__ = ["is_folder", "name_below", "renamed", "within"]
 
@@ -34,7 +34,7 @@ def is_folder(name: str) -> bool:
 def within(folder: str, name: str) -> str:
     """What is called so in a folder, the options of a store behind it."""
     plain = plain_name(folder)
-    return f"{plain.rstrip('/')}/{name}{folder[len(plain) :]}"
+    return with_options(f"{plain.rstrip('/')}/{name}", folder[len(plain) :])
 
 
 def renamed(name: str, form: str | None) -> str:

@@ -16,6 +16,7 @@ from pcatool.readers.arrow_csv import TEXT
 from pcatool.readers.base import Batch, Column, Feature, Part, Table
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.rounding import Rounded
+from pcatool.stores.uri import plain_name
 
 __all__ = ["MISSING", "Partitions", "partitions_of"]
 
@@ -26,10 +27,12 @@ WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}", re.ASCII)
 
 def partitions_of(path: str) -> dict[str, str | None]:
     """The values that the folders of a path name; of two by one name the inner one counts."""
-    if "=" not in path:
-        return {}
+    return _named_in(plain_name(path)) if "=" in path else {}
+
+
+def _named_in(path: str) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
-    for part in path.split("?")[0].split("/")[:-1] if "://" in path else path.split("/")[:-1]:
+    for part in path.split("/")[:-1]:
         name, equals, value = part.partition("=")
         if equals and name:
             found[_decoded(name)] = None if value == MISSING else _decoded(value)
@@ -57,8 +60,8 @@ class Partitions:
     def __init__(self, paths: Iterable[str], dialect: Dialect) -> None:
         self._dialect = dialect
         values: dict[str, dict[str | None, None]] = {}
-        for folder in dict.fromkeys(path.rpartition("/")[0] for path in paths):
-            for name, value in partitions_of(f"{folder}/").items():
+        for folder in dict.fromkeys(plain_name(path).rpartition("/")[0] for path in paths):
+            for name, value in _named_in(f"{folder}/").items():
                 values.setdefault(name, {})[value] = None
         self._kinds = {name: self._kind(name, [v for v in found if v is not None]) for name, found in values.items()}
 

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from pcatool.errors import FileError, show
 from pcatool.stores.place import Place, place_of
 from pcatool.stores.trouble import ERRORS
-from pcatool.stores.uri import HTTP, parse, shown
+from pcatool.stores.uri import HTTP, parse, shown, with_options
+from pcatool.stores.waiting import patiently
 
 __all__ = ["Found", "expand", "size_of", "written"]
 
@@ -118,7 +119,8 @@ def _objects(place: Place, folder: str, *, deep: bool) -> Iterable[Any]:
     from pyarrow.fs import FileSelector
 
     try:
-        listed = place.files.get_file_info(FileSelector(folder.rstrip("/"), allow_not_found=True, recursive=deep))
+        selector = FileSelector(folder.rstrip("/"), allow_not_found=True, recursive=deep)
+        listed = patiently(lambda: place.files.get_file_info(selector))
     except ERRORS as error:
         raise place.trouble("list", error) from None
     return (about for about in listed if _is(about, "File"))
@@ -133,8 +135,12 @@ def _noted(place: Place, objects: Iterable[Any]) -> list[str]:
 
 def _named(place: Place, path: str) -> str:
     """The name of what lies elsewhere in the same bucket: with the user and the options of the first."""
+    return with_options(_bare(place, path), place.uri.query)
+
+
+def _bare(place: Place, path: str) -> str:
     uri = place.uri
-    whole = f"{uri.stem}{path.partition('/')[2]}{uri.query}"
+    whole = f"{uri.stem}{path.partition('/')[2]}"
     if uri.user:
         from urllib.parse import quote
 
@@ -144,7 +150,7 @@ def _named(place: Place, path: str) -> str:
 
 
 def _root(place: Place, folder: str) -> str:
-    return _named(place, folder).removesuffix(place.uri.query).rstrip("/")
+    return _bare(place, folder).rstrip("/")
 
 
 def written(path: str) -> int | None:

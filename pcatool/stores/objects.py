@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from pcatool.errors import FileError, LostError, show
 from pcatool.stores.place import place_of
 from pcatool.stores.trouble import ERRORS
+from pcatool.stores.waiting import patiently
 
 __all__ = ["Ranges", "StoreObject", "changed"]
 
@@ -33,23 +34,25 @@ class StoreObject:
 
     def __init__(self, path: str) -> None:
         self._place = place_of(path)
-        self._file = self._open()
-        self.size = int(self._file.size())
-        self._state = self._marks(self._file)
+        self._file, self._state = self._open()
+        self.size = int(self._state["size"])
 
-    def _open(self) -> Any:
+    def _open(self) -> tuple[Any, dict[str, Any]]:
+        """The object, and what tells its state."""
+
+        def ask() -> tuple[Any, dict[str, Any]]:
+            file = self._place.files.open_input_file(self._place.path)
+            found = {str(key).lower(): value for key, value in (file.metadata() or {}).items()}
+            return file, {key: found[key] for key in MARKS if key in found} | {"size": file.size()}
+
         try:
-            return self._place.files.open_input_file(self._place.path)
+            return patiently(ask)
         except ERRORS as error:
             raise self._place.trouble("read", error) from None
 
-    def _marks(self, file: Any) -> dict[str, Any]:
-        found = {str(key).lower(): value for key, value in (file.metadata() or {}).items()}
-        return {key: found[key] for key in MARKS if key in found} | {"size": file.size()}
-
     def part(self, offset: int, size: int) -> bytes:
         try:
-            data = bytes(self._file.read_at(size, offset))
+            data = patiently(lambda: bytes(self._file.read_at(size, offset)))
         except ERRORS as error:
             trouble = self._place.trouble("read", error)
             if not isinstance(trouble, LostError):
@@ -60,12 +63,10 @@ class StoreObject:
         return data
 
     def check_unchanged(self) -> None:
-        now = self._open()
-        try:
-            if self._marks(now) != self._state:
-                raise changed(self._place.name)
-        finally:
-            now.close()
+        now, state = self._open()
+        now.close()
+        if state != self._state:
+            raise changed(self._place.name)
 
     def close(self) -> None:
         self._file.close()

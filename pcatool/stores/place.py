@@ -10,6 +10,7 @@ from pcatool.errors import FileError, LostError
 from pcatool.stores import azure, gs, s3
 from pcatool.stores.trouble import ERRORS, in_words
 from pcatool.stores.uri import HTTP, Uri, parse, shown
+from pcatool.stores.waiting import patiently
 
 __all__ = ["Place", "place_of"]
 
@@ -29,7 +30,7 @@ class Place(NamedTuple):
     def info(self, path: str | None = None) -> Any:
         """What is there, asked by one request or two."""
         try:
-            return self.files.get_file_info(self.path if path is None else path)
+            return patiently(lambda: self.files.get_file_info(self.path if path is None else path))
         except ERRORS as error:
             raise self.trouble("read", error) from None
 
@@ -43,7 +44,7 @@ def place_of(path: str) -> Place:
     assert uri.kind != HTTP, "web servers have a way of their own"
     name = shown(path)
     try:
-        files, bucket = FILE_SYSTEMS[uri.kind](uri)
+        files, bucket = patiently(lambda: FILE_SYSTEMS[uri.kind](uri))
     except (*ERRORS, ImportError) as error:  # pyarrow may be built without
         raise in_words(name, "reach", error) from None
     return Place(uri, name, files, f"{bucket}/{uri.key}".rstrip("/") if not uri.key else f"{bucket}/{uri.key}")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from ctypes import py_object, pythonapi
-from threading import Event, Thread
 from typing import Any
 
 from pcatool.stores.place import Place
 from pcatool.stores.trouble import ERRORS
+from pcatool.stores.waiting import patiently
 
 __all__ = ["upload"]
 
@@ -23,26 +23,15 @@ TOGETHER = 4
 
 
 class Sending:
-    """An upload by a thread of its own: a library that waits for the network hears no signal, the main thread does."""
+    """An upload that can be given up by another thread than the one that it runs in."""
 
     def __init__(self, place: Place, descriptor: int, before_end: Callable[[], None]) -> None:
         self._place = place
         self._descriptor = descriptor
         self._before_end = before_end
         self.given_up = False
-        self.error: BaseException | None = None
-        self.done = Event()
-        Thread(target=self._run, daemon=True).start()
 
-    def _run(self) -> None:
-        try:
-            self._send()
-        except BaseException as error:  # for the main thread to raise
-            self.error = error
-        finally:
-            self.done.set()
-
-    def _send(self) -> None:
+    def run(self) -> None:
         files, path = self._place.files, self._place.path
         # Azure shows an object, empty, from the beginning.
         beside = f"{_hidden(path)}.{os.urandom(8).hex()}.pcatool-tmp" if self._place.uri.kind == "abfs" else ""
@@ -89,11 +78,9 @@ def upload(place: Place, descriptor: int, before_end: Callable[[], None]) -> Non
     """Send a file from its beginning. What `before_end` raises, and a signal, ends it without an object."""
     sending = Sending(place, descriptor, before_end)
     try:
-        sending.done.wait()
+        patiently(sending.run)
+    except ERRORS as error:
+        raise place.trouble("write", error) from None
     except BaseException:
         sending.given_up = True
         raise
-    if isinstance(sending.error, ERRORS):
-        raise place.trouble("write", sending.error) from None
-    if sending.error is not None:
-        raise sending.error

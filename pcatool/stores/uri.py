@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote
 
 from pcatool.errors import UsageError, show
 
-__all__ = ["HTTP", "Uri", "is_remote", "parse", "plain_name", "shown"]
+__all__ = ["HTTP", "Uri", "is_remote", "parse", "plain_name", "shown", "with_options"]
 
 BEGINNING = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://", re.ASCII)
 HTTP = "http"
@@ -22,6 +22,9 @@ OPTIONS = {
     "gs": ("anonymous", "endpoint_override", "scheme"),
     "abfs": ("account_name", "blob_storage_authority", "dfs_storage_authority", "scheme"),
 }
+NOTHING = "?scheme="  # options that say nothing, in every store
+WORD = re.compile(r"\w+", re.ASCII)
+ALIKE = 0.75  # two names of options, of which one may be meant by the other
 
 
 class Uri(NamedTuple):
@@ -64,7 +67,7 @@ def parse(path: str) -> Uri:
     if not authority:
         what = "server" if kind == HTTP else "bucket"
         raise UsageError(f"{show(shown(path))} names no {what}", f"write {scheme}://{what}/name")
-    options = {} if kind == HTTP else dict(parse_qsl(query[1:]))
+    options = {} if kind == HTTP else _options(path, query, kind)
     return Uri(scheme, kind, unquote(user), unquote(password), authority, key, options, query)
 
 
@@ -74,9 +77,39 @@ def _cut(rest: str, kind: str) -> tuple[str, str]:
         name, mark, query = rest.partition("?")
         return name, mark + query
     name, mark, query = rest.rpartition("?")
-    if mark and query.partition("=")[0] in OPTIONS[kind] and "=" in query:
-        return name, mark + query
-    return rest, ""
+    return (name, mark + query) if "=" in query and _are_options(query, kind) else (rest, "")
+
+
+def _are_options(query: str, kind: str) -> bool:
+    """Is the first one known, or are all words, and one known or almost?"""
+    names = [option.partition("=")[0] for option in query.split("&")]
+    if names[0] in OPTIONS[kind]:
+        return True
+    return all(WORD.fullmatch(name) for name in names) and any(_nearest(name, kind) for name in names)
+
+
+def _nearest(name: str, kind: str) -> str:
+    """The known option that a name may be meant for; nothing where it is like none."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name.lower(), OPTIONS[kind], 1, ALIKE)), "")
+
+
+def _options(path: str, query: str, kind: str) -> dict[str, str]:
+    given = dict(parse_qsl(query[1:], keep_blank_values=True))
+    for name in given:
+        if name not in OPTIONS[kind]:
+            nearest = _nearest(name, kind)
+            raise UsageError(
+                f"{show(shown(path))}: {kind}:// has no option {show(name)}",
+                f"{f'did you mean {nearest}? ' if nearest else ''}there are: {', '.join(OPTIONS[kind])}",
+            )
+    return {name: value for name, value in given.items() if value}
+
+
+def with_options(name: str, query: str) -> str:
+    """A name with options behind it; with ones that say nothing, where its own end would be taken for some."""
+    return name + (query or (NOTHING if plain_name(name) != name else ""))
 
 
 def plain_name(path: str) -> str:

@@ -47,6 +47,17 @@ def test_one_output_for_each(store: Store, near: Path) -> None:
     assert "one/year=2/b.csv" in store.names()
 
 
+def test_names_that_are_found_have_no_options(store: Store, near: Path) -> None:
+    for folder in ("q/", "w/d?region=1/"):
+        store.put(f"{folder}q?region=x.csv", text(1))
+    model = str(near / "m.npz")
+    assert dumps(pcatool.fit(store.uri("q"))) == dumps(pcatool.fit(f"{store.uri('q')}?region=us-east-1"))
+    pcatool.transform(model, store.uri("q"), output=store.uri("out/"))
+    pcatool.transform(model, store.uri("w/*/*.csv"), output=store.uri("out/"), keep="d?region")
+    found = [name for name in store.names() if name.startswith("out/")]
+    assert found == ["out/d?region=1/q?region=x.csv", "out/q?region=x.csv"]
+
+
 def test_going_on(store: Store, near: Path) -> None:
     model, output = str(near / "m.npz"), store.uri("in/out/")
     os.utime(model, (0, 0))  # a store tells seconds, so that what it wrote may seem older than it is

@@ -15,7 +15,7 @@ from pcatool.errors import UsageError
 from pcatool.readers.paths import Input
 from pcatool.stores import azure, gs, place, s3
 from pcatool.stores.listing import _regex
-from pcatool.stores.uri import is_remote, parse, plain_name, shown
+from pcatool.stores.uri import is_remote, parse, plain_name, shown, with_options
 
 SHOWN = {
     "s3://b/k.csv": "s3://b/k.csv",
@@ -62,6 +62,48 @@ def test_parts_of_a_name() -> None:
     ):  # fmt: skip
         with pytest.raises(UsageError, match=said):
             azure.find(parse(path))
+
+
+UNKNOWN = {
+    "s3://b/k.csv?endpoint_override=http://h:1&reigon=x": (
+        "'s3://b/k.csv': s3:// has no option 'reigon'",
+        "did you mean region? there are: anonymous, endpoint_override, region, scheme",
+    ),
+    "s3://b/k.csv?region=r&bogus=1": (
+        "'s3://b/k.csv': s3:// has no option 'bogus'", "there are: anonymous, endpoint_override, region, scheme"
+    ),
+    "s3://b/k.csv?bogus&region=r": (
+        "'s3://b/k.csv': s3:// has no option 'bogus'", "there are: anonymous, endpoint_override, region, scheme"
+    ),
+    "s3://b/k.csv?Region=r": (
+        "'s3://b/k.csv': s3:// has no option 'Region'",
+        "did you mean region? there are: anonymous, endpoint_override, region, scheme",
+    ),
+    "gs://b/k.csv?anonymus=true": (
+        "'gs://b/k.csv': gs:// has no option 'anonymus'",
+        "did you mean anonymous? there are: anonymous, endpoint_override, scheme",
+    ),
+    "abfs://b/k.csv?account_name=a&x=1": (
+        "'abfs://b/k.csv': abfs:// has no option 'x'",
+        "there are: account_name, blob_storage_authority, dfs_storage_authority, scheme",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", UNKNOWN)
+def test_options_that_no_store_has_are_refused(path: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(path)
+    assert (refused.value.message, refused.value.remedy) == UNKNOWN[path]
+
+
+def test_a_question_mark_may_be_a_letter() -> None:
+    for key in ("part-?", "part-?x=1/k.csv", "q?a=b&region=x/k.csv?", "q?x/region=1", "q?region"):
+        assert parse(f"s3://b/{key}").key == key
+    named = with_options("s3://b/q?region=x.csv", "")
+    assert (parse(named).key, dict(parse(named).options)) == ("q?region=x.csv", {})
+    assert shown(named) == plain_name(named) == "s3://b/q?region=x.csv"
+    assert with_options("s3://b/k", "") == "s3://b/k"
 
 
 PATTERNS = {
