@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -88,6 +88,14 @@ class ParquetTable:
             page_checksum_verification=True,
         )
 
+    def _read(self, read: Callable[[], Any]) -> Any:
+        """What is read; of a store such that signals are heard, which Arrow does not while it waits."""
+        if not self._opened.remote:
+            return read()
+        from pcatool.stores.waiting import patiently
+
+        return patiently(read)
+
     def _damaged(self, error: Exception) -> Exception:
         if isinstance(error, MemoryError):  # Arrow's is an error of its own, too
             return error
@@ -107,7 +115,9 @@ class ParquetTable:
         portions = [[group] for group in groups] if self._at_once else [groups]
         try:
             for portion in portions:
-                yield from reader.iter_batches(rows, row_groups=portion, column_indices=leaves, use_threads=False)
+                batches = reader.iter_batches(rows, row_groups=portion, column_indices=leaves, use_threads=False)
+                while (batch := self._read(partial(next, batches, None))) is not None:
+                    yield batch
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from None
 
@@ -172,7 +182,8 @@ class ParquetTable:
                 data = pa.BufferReader(pa.py_buffer(self._opened.seekable().read()))
                 file = parquet.ParquetFile(data, metadata=metadata, pre_buffer=False, page_checksum_verification=True)
             reader: Any = file.reader
-            table = reader.read_row_groups(range(metadata.num_row_groups), column_indices=leaves, use_threads=False)
+            groups = range(metadata.num_row_groups)
+            table = self._read(partial(reader.read_row_groups, groups, column_indices=leaves, use_threads=False))
             self._opened.check_unchanged()
             return table
         except (pa.ArrowException, OSError) as error:
@@ -226,7 +237,7 @@ class ParquetTable:
         leaves = [leaf for column in columns for leaf in self._leaves[column]]
         reader: Any = file.reader
         try:
-            table = reader.read_row_group(group, column_indices=leaves, use_threads=False)
+            table = self._read(partial(reader.read_row_group, group, column_indices=leaves, use_threads=False))
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from None
         arrays = {column: pa.concat_arrays(table.column(i).chunks) for i, column in enumerate(columns)}

@@ -12,9 +12,13 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from pcatool.stores.waiting import patiently
+from stores.server import ENVIRONMENT, Cable, Store
 
 AZURE = "blob_storage_authority=SERVER&dfs_storage_authority=SERVER"
 RUNS = {
@@ -57,6 +61,25 @@ def test_a_signal_ends_the_first_question(run: str, tmp_path: Path, plain_enviro
     assert (process.returncode, said) == (code, (b"", b""))
     assert took < 2  # at once, but on a machine that does much else
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.csv"]
+
+
+def test_a_signal_ends_the_reading_of_parquet(
+    store: Store, tmp_path: Path, plain_environment: Mapping[str, str]
+) -> None:
+    X = np.random.default_rng(1).normal(size=(100_000, 4))
+    parquet.write_table(pa.table({f"x{j}": X[:, j] for j in range(4)}), tmp_path / "t.parquet")
+    data = store.put("t.parquet", (tmp_path / "t.parquet").read_bytes())
+    with Cable(store.port, down=1_000_000, then="stop") as cable:
+        environment = {**plain_environment, **ENVIRONMENT, "AWS_ENDPOINT_URL": cable.endpoint}
+        words = [sys.executable, "-m", "pcatool", "fit", data, "-o", str(tmp_path / "m.npz")]
+        process = subprocess.Popen(words, env=environment, stderr=subprocess.PIPE)
+        assert cable.reached.wait(30)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+        took = time.monotonic() - began
+    assert (process.returncode, said) == (130, b"")
+    assert took < 2
 
 
 def test_what_a_call_gives() -> None:
