@@ -124,6 +124,14 @@ def test_results_in_a_folder_that_is_searched_are_no_inputs(here: Path) -> None:
     pcatool.transform("m.npz", "data", output="data/scores/", resume=True)
 
 
+def test_nor_are_those_that_a_link_leads_to(here: Path) -> None:
+    (here / "out").mkdir()
+    (here / "data/scores").symlink_to("../out")
+    for _ in range(2):
+        pcatool.transform("m.npz", "data", output="out/")
+        assert tree("out") == NAMES
+
+
 @pytest.mark.parametrize(
     ("data", "output", "error", "message"),
     [

@@ -180,7 +180,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         self.check_labels(self.method)
         self._check_method()
         if self.updatable is not None and self.why_not_updatable is not None:
-            flag = "--updatable" if self.updatable else "--no-updatable"
+            flag = self.updatable_flag
             raise UsageError(f"{flag} would change nothing here: {self.why_not_updatable}", f"leave out {flag}")
         self.check_triples(
             {
@@ -198,6 +198,11 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         """What is done about missing cells: with triples some always are, unless absent cells are zeros."""
         by_em = self.triples and self.absent != "zero" and self.missing == "error"
         return "em" if by_em else self.missing
+
+    @property
+    def updatable_flag(self) -> str:
+        """How it was said on a command line."""
+        return "--updatable" if self.updatable else "--no-updatable"
 
     @property
     def why_not_updatable(self) -> str | None:

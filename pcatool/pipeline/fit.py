@@ -233,9 +233,17 @@ def open_subject(job: Job) -> Inputs:
 def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
     """The same of inputs that are open already."""
     if inputs.model is None:
+        _refuse_kept(job.options)
         return fit_opened(job, inputs, older_model(job))
     _refuse_settings(inputs.model.name, job.select, job.options)
     return Fitted(modelfile.loads(read_whole(inputs.model.stream), inputs.model.name), Tally())
+
+
+def _refuse_kept(options: FitOptions) -> None:
+    """What is kept in a model must not be passed over in silence where a fit is only reported."""
+    if options.updatable is not None:
+        flag = options.updatable_flag
+        raise UsageError(f"{flag} would change nothing here: no model is written", f"leave out {flag}")
 
 
 def _refuse_settings(name: str, *records: Any) -> None:

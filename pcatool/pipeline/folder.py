@@ -162,14 +162,14 @@ def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[Task]:
 
 
 class _Results:
-    """What lies in the output's folder, where that is within the one that was searched."""
+    """What lies in the output's folder, where a search came upon it from outside, maybe by a link."""
 
     def __init__(self, folder: str) -> None:
         self._folder = _real(folder)
 
     def __contains__(self, item: Input) -> bool:
         root = _real(item.root) if item.root else self._folder
-        return self._folder != root and _in(self._folder, root) and _in(_real(item.path), self._folder)
+        return self._folder != root and not _in(root, self._folder) and _in(_real(item.path), self._folder)
 
 
 def _real(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from glob import glob, has_magic
 from itertools import takewhile
 from pathlib import Path
@@ -123,7 +123,7 @@ def _expand(path: str, wanted: Callable[[str], bool]) -> list[Input]:
 def _matching(pattern: str, wanted: Callable[[str], bool]) -> list[str]:
     """The files that match; where only folders do, as those of partitions, the files in them."""
     found = glob(pattern, recursive=True)
-    files = [p for p in found if Path(p).is_file()]
+    files = [p for p in found if Path(p).is_file() or _is_lost(p, wanted)]
     return files or [file for p in found if Path(p).is_dir() for file in _files_in(p, wanted)]
 
 
@@ -134,13 +134,47 @@ def _plain_part(pattern: str) -> str:
 
 
 def _files_in(folder: str, wanted: Callable[[str], bool]) -> list[str]:
-    """Files with a known ending that are not hidden or marked as not data (`_SUCCESS`)."""
-    files = []
-    for inner, folders, names in os.walk(Path(folder), onerror=_unreadable):
-        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        known = [n for n in names if not n.startswith((".", "_")) and wanted(n)]
-        files += [path for path in (os.path.join(inner, n) for n in known) if os.path.isfile(path)]  # noqa: PTH113, PTH118
+    """Files with a known ending that are not hidden or marked as not data (`_SUCCESS`).
+
+    Links are followed, but no folder is read twice: not where links go round, nor where one, as `latest`, leads to
+    what lies beside it.
+    """
+    files: list[str] = []
+    waiting, seen = [folder], set[tuple[int, int]]()
+    while waiting:
+        links = []
+        for inner, folders, names in os.walk(Path(waiting.pop(0)), onerror=_unreadable):
+            if _seen_before(inner, seen):
+                folders.clear()
+                continue
+            folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+            links += [path for path in _within(inner, folders) if Path(path).is_symlink()]
+            public = _within(inner, (name for name in names if not name.startswith((".", "_"))))
+            files += [path for path in public if _is_data(path, wanted) or _is_lost(path, wanted)]
+        waiting += links
     return [path.removeprefix("./") for path in files]
+
+
+def _within(folder: str, names: Iterable[str]) -> Iterator[str]:
+    return (os.path.join(folder, name) for name in names)  # noqa: PTH118
+
+
+def _seen_before(folder: str, seen: set[tuple[int, int]]) -> bool:
+    there = Path(folder).stat()
+    key = there.st_dev, there.st_ino
+    before = key in seen
+    seen.add(key)
+    return before
+
+
+def _is_data(path: str, wanted: Callable[[str], bool]) -> bool:
+    return wanted(path) and os.path.isfile(path)  # noqa: PTH113
+
+
+def _is_lost(path: str, wanted: Callable[[str], bool]) -> bool:
+    """Is it data by its name, or a partition, but a link to nothing? Reading it says so."""
+    named = wanted(path) or "=" in os.path.basename(path)  # noqa: PTH119
+    return named and os.path.islink(path) and not os.path.exists(path)  # noqa: PTH110, PTH114
 
 
 def _unreadable(error: OSError) -> None:

@@ -257,6 +257,14 @@ def test_what_cannot_be_added_to_is_refused_with_the_reason(settings: dict[str, 
         assert str(wrong.value) == f"{name} would change nothing here: {reason}; leave out {name}"
 
 
+def test_what_a_report_would_not_keep_is_refused() -> None:
+    for flag, name in ((True, "--updatable"), (False, "--no-updatable")):
+        for report in (pcatool.explain_variance, pcatool.components, pcatool.scree, pcatool.compare_rules):
+            with pytest.raises(UsageError) as wrong:
+                report(table(0.0, n=60), updatable=flag)
+            assert str(wrong.value) == f"{name} would change nothing here: no model is written; leave out {name}"
+
+
 def test_models_of_different_things_are_not_merged() -> None:
     frame = table(0.0, n=60)
     for one, other, flag, said in (

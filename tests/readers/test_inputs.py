@@ -10,7 +10,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pcatool.errors import BadCell, DataError, MissingColumns
+import pcatool
+from pcatool.errors import BadCell, DataError, FileError, MissingColumns, PcatoolWarning
+from pcatool.readers.paths import resolve
 from readers.reading import read, same_bits, write
 
 NAN = math.nan
@@ -108,3 +110,46 @@ def test_a_kept_column_in_which_nothing_is_takes_the_type_of_the_next(tmp_path: 
 def test_the_same_file_twice_is_read_twice(tmp_path: Path) -> None:
     one = write(tmp_path, "a\n1\n2\n")
     assert read(one, one).rows == [[1], [2], [1], [2]]
+
+
+# --- links ---
+
+
+@pytest.fixture
+def linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of parts, and links in it: to a folder elsewhere, to one beside them, round, and back up."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("data/2024", "elsewhere/deep"):
+        Path(folder).mkdir(parents=True)
+    for number, name in enumerate(("data/2024/b.csv", "elsewhere/c.csv", "elsewhere/deep/d.csv"), 1):
+        Path(name).write_text(f"a,b\n{number},{number}\n")
+    for name, target in (
+        ("latest", "2024"),
+        ("more", "../elsewhere"),
+        ("round", "."),
+        ("2024/round", ".."),
+        ("2024/e.csv", "../../elsewhere/c.csv"),
+        (".hidden", "../elsewhere"),
+    ):
+        Path("data", name).symlink_to(target)
+    return tmp_path
+
+
+def test_linked_folders_are_read_and_each_once(linked: Path) -> None:
+    names = ["data/2024/b.csv", "data/2024/e.csv", "data/more/c.csv", "data/more/deep/d.csv"]
+    assert [found.path for found in resolve(["data"])] == names
+    assert [found.path for found in resolve(["data/more"])] == names[2:]
+    assert [found.path for found in resolve(["data/mor*"])] == names[2:]
+    (linked / "data/up").symlink_to("..")
+    assert [found.path for found in resolve(["data"])] == names
+
+
+@pytest.mark.parametrize("link", ["data/gone.csv", "data/more/gone.csv.gz", "data/year=3"])
+def test_a_link_to_nothing_is_an_input_that_cannot_be_read(linked: Path, link: str) -> None:
+    (linked / link).symlink_to("nowhere")
+    (linked / "data/README").symlink_to("nowhere")
+    assert [found.path for found in resolve([f"{link[:-1]}*"])] == [link]
+    with pytest.raises(FileError, match=f"cannot read '{link}'"):
+        pcatool.fit("data")
+    with pytest.warns(PcatoolWarning, match=f"left out 1 of . files:\n.*{link}"):
+        pcatool.fit("data", skip_bad=True, components=1)
