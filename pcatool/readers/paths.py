@@ -124,6 +124,8 @@ def _matching(pattern: str, wanted: Callable[[str], bool]) -> list[str]:
     """The files that match; where only folders do, as those of partitions, the files in them."""
     found = glob(pattern, recursive=True)
     files = [p for p in found if Path(p).is_file() or _is_lost(p, wanted)]
+    if "**" in pattern:  # which follows a link that leads in a circle again and again
+        files = list({os.path.realpath(p): p for p in sorted(files, key=len, reverse=True)}.values())
     return files or [file for p in found if Path(p).is_dir() for file in _files_in(p, wanted)]
 
 

@@ -153,3 +153,10 @@ def test_a_link_to_nothing_is_an_input_that_cannot_be_read(linked: Path, link: s
         pcatool.fit("data")
     with pytest.warns(PcatoolWarning, match=f"left out 1 of . files:\n.*{link}"):
         pcatool.fit("data", skip_bad=True, components=1)
+
+
+def test_a_link_in_a_circle_reads_no_file_twice(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/1.csv").write_text("a\n1\n")
+    (tmp_path / "round").symlink_to(".")
+    assert [item.path for item in resolve([f"{tmp_path}/**/1.csv"])] == [f"{tmp_path}/sub/1.csv"]
