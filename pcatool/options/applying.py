@@ -114,8 +114,8 @@ class OutputOptions:
         False,
         "--resume",
         group="output",
-        help="With -o DIR/: pass over the inputs whose output is there, not older than the input and the model; it goes "
-        "by names and times only, so give the same options.",
+        help="With -o DIR/: pass over the inputs whose output is there, not older than the input and the model; it "
+        "goes by names and times only, so give the same options.",
     )
 
     def __post_init__(self) -> None:
