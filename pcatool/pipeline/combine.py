@@ -20,7 +20,7 @@ from pcatool.pipeline.fit import Job, older_model, read_blocks, supply_of
 from pcatool.pipeline.models import Named, Watch, in_order_of, statistic_of
 from pcatool.readers.tally import Tally
 
-__all__ = ["Combined", "merge", "older_of", "subtract", "subtract_models", "update"]
+__all__ = ["Combined", "merge", "older_of", "refitted", "subtract", "subtract_models", "update"]
 
 
 class Combined(NamedTuple):
@@ -29,11 +29,6 @@ class Combined(NamedTuple):
     model: Model
     before: int
     tally: Tally | None = None
-
-    @property
-    def rows(self) -> int:
-        """How many rows came or went."""
-        return abs(self.model.n_samples - self.before)
 
 
 def update(
@@ -70,7 +65,7 @@ def _with_rows(
     if rows is None:
         notices.warn("the input has no rows: the model stays as it is")
         return Combined(model, model.n_samples, tally)
-    return Combined(_fitted(named, join(statistic, rows), fit_options, old, notices), model.n_samples, tally)
+    return Combined(refitted(model, join(statistic, rows), fit_options, old, notices), model.n_samples, tally)
 
 
 def _rows_of(job: Job, like: Statistic) -> tuple[Statistic | None, Tally]:
@@ -98,7 +93,7 @@ def merge(models: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
         statistic = statistic.merged(in_order_of(first, other, name))
         watch.see(other)
     watch.tell()
-    return Combined(_fitted(named, statistic, options_of(first), old, notices), first.n_samples)
+    return Combined(refitted(first, statistic, options_of(first), old, notices), first.n_samples)
 
 
 def subtract_models(named: Named, others: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
@@ -107,7 +102,7 @@ def subtract_models(named: Named, others: Iterable[Named], align_to: Any, notice
     whole = statistic_of(named)
     old = older_of(model, align_to, None)
     gone = reduce(Statistic.merged, (in_order_of(model, other, name) for other in others))
-    left = _fitted(named, less(model, notices)(whole, gone), options_of(model), old, notices)
+    left = refitted(model, less(model, notices)(whole, gone), options_of(model), old, notices)
     check_digits(model, left)
     return Combined(left, model.n_samples)
 
@@ -118,9 +113,17 @@ def older_of(model: Model, align_to: Any, data: Any, options: FitOptions | None 
     return older_model(Job(data, TableOptions(), SelectOptions(), options, EngineOptions(), Notices(), model))
 
 
-def _fitted(named: Named, statistic: Statistic, options: FitOptions, old: Model | None, notices: Notices) -> Model:
-    _, model = named
-    fitted = fit_again(statistic, model.columns, options, notices).model
-    if booleans := model.meta.get("booleans"):
+def refitted(
+    model: Model,
+    statistic: Statistic,
+    options: FitOptions,
+    old: Model | None,
+    notices: Notices,
+    columns: tuple[str, ...] = (),
+) -> Model:
+    """A model of such sums, of the columns of the one that it comes from or of some of them."""
+    columns = columns or model.columns
+    fitted = fit_again(statistic, columns, options, notices).model
+    if booleans := [column for column in model.meta.get("booleans", ()) if column in columns]:
         fitted = fitted.with_meta(booleans=booleans)
     return fitted if old is None else aligned_to(fitted, old, notices)

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from pcatool.errors import DataError, UsageError
-from pcatool.methods.again import fit_again, options_of
-from pcatool.methods.alignment import aligned_to
+from pcatool.methods.again import options_of
 from pcatool.methods.subtraction import check_scales
 from pcatool.model import Model
 from pcatool.notices import Notices
 from pcatool.options import RefitOptions
-from pcatool.pipeline.combine import older_of
+from pcatool.pipeline.combine import older_of, refitted
 from pcatool.pipeline.models import Named, statistic_of
 from pcatool.readers.base import Column
 from pcatool.readers.terms import element_of, find_columns
@@ -39,10 +38,7 @@ def refit(named: Named, options: RefitOptions, notices: Notices) -> Model:
     taken = statistic.take(np.array(places, dtype=np.intp))
     if settings.standardize:
         check_scales(taken, columns)
-    fitted = fit_again(taken, columns, settings, notices).model
-    if booleans := [column for column in model.meta.get("booleans", ()) if column in columns]:
-        fitted = fitted.with_meta(booleans=booleans)
-    return fitted if old is None else aligned_to(fitted, old, notices)
+    return refitted(model, taken, settings, old, notices, columns)
 
 
 def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:
