@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pcatool.errors import UsageError, nearest, show
 
-__all__ = ["KERNELS", "METHODS", "READERS", "RULES", "SOLVERS", "WRITERS", "Entry", "Registry"]
+__all__ = ["ENGINES", "KERNELS", "METHODS", "READERS", "RULES", "SOLVERS", "WRITERS", "Entry", "Registry"]
 
 
 class Entry(NamedTuple):
@@ -24,6 +24,7 @@ class Entry(NamedTuple):
     default: float | None = None  # of the number a rule can be given, as in ratio:0.05
     alone: bool = True  # a rule that works from eigenvalues, n and d; else it needs the rows themselves
     seeded: bool = False  # draws random numbers
+    far: bool = False  # an engine that works in other processes, maybe on other machines
 
     def load(self) -> Any:
         module, _, attribute = self.target.partition(":")
@@ -156,5 +157,14 @@ WRITERS = Registry(
         "tsv": Entry("pcatool.writers.csv:TsvWriter", "tab-separated text", (".tsv", ".tab")),
         "parquet": Entry("pcatool.writers.parquet:ParquetWriter", "Apache Parquet", (".parquet", ".pq")),
         "jsonl": Entry("pcatool.writers.jsonlines:JsonLinesWriter", "one JSON object per row", (".jsonl", ".ndjson")),
+    },
+)
+
+ENGINES = Registry(
+    "engine",
+    {
+        "threads": Entry("pcatool.engines.threads:Threads", "the cores of this machine"),
+        "dask": Entry("pcatool.engines.dask:Dask", "workers of a Dask cluster", far=True),
+        "spark": Entry("pcatool.engines.spark:Spark", "executors of Spark", far=True),
     },
 )

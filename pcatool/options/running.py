@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 from pcatool.errors import UsageError, show
-from pcatool.options.flags import option, require
+from pcatool.options.flags import names_of, option, require
+from pcatool.registry import ENGINES
 
 __all__ = ["EngineOptions", "GeneralOptions", "ReportOptions"]
 
@@ -55,6 +56,23 @@ class ReportOptions:
 class EngineOptions:
     """What does the work."""
 
+    engine: str = option(
+        "threads",
+        "--engine",
+        group="general",
+        help="Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row "
+        "groups of it.",
+        choices=names_of(ENGINES),
+    )
+    scheduler: str | None = option(
+        None,
+        "--scheduler",
+        group="general",
+        metavar="ADDRESS",
+        help="The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or "
+        "local[4].",
+        shown_default="dask: workers on this machine; spark: as its environment says",
+    )
     threads: int | None = option(
         None,
         "--threads",
@@ -65,6 +83,9 @@ class EngineOptions:
     )
 
     def __post_init__(self) -> None:
+        require(self.engine, names_of(ENGINES), "--engine")
+        if self.scheduler is not None and not self.far:
+            raise UsageError("--scheduler would change nothing here", "it belongs to --engine dask or spark")
         if self.threads is None:
             return
         word = str(self.threads)
@@ -73,6 +94,11 @@ class EngineOptions:
                 f"--threads {show(word)} is not a number of threads", f"give a whole number from 1 to {MOST_THREADS}"
             )
         object.__setattr__(self, "threads", int(word))
+
+    @property
+    def far(self) -> bool:
+        """Is it done in other processes, maybe on other machines?"""
+        return ENGINES[self.engine].far
 
 
 @dataclass(frozen=True)
