@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NEEDED = [
     *PROJECT["dependencies"],
+    *PROJECT["optional-dependencies"]["dask"],
     *PROJECT["optional-dependencies"]["http"],
     *PROJECT["optional-dependencies"]["plot"],
     *PROJECT["optional-dependencies"]["test"],

@@ -43,6 +43,9 @@ LAYERS = (
 # Who may import what from outside; nobody else may.
 RESERVED = {
     "click": (),  # Typer carries its own; the package of that name is another
+    "cloudpickle": ("pcatool.engines.dask",),
+    "dask": ("pcatool.engines.dask",),
+    "distributed": ("pcatool.engines.dask",),
     "matplotlib": ("pcatool.render",),
     "pandas": ("pcatool.api", "pcatool.readers.memory"),
     "pyarrow": ("pcatool.api", "pcatool.readers", "pcatool.stores", "pcatool.writers"),

@@ -1,0 +1,126 @@
+"""The engine: tasks for the workers of a Dask scheduler."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from importlib import import_module
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from pcatool.engines.base import Done
+from pcatool.engines.dask.address import check_address, check_listening, unreachable
+from pcatool.engines.dask.checks import check_versions
+from pcatool.engines.dask.link import Link, of_scheduler
+from pcatool.engines.dask.local import Local
+from pcatool.engines.dask.run import Run
+from pcatool.engines.dask.silence import silence
+from pcatool.engines.dask.tasks import plant
+from pcatool.errors import FileError
+
+__all__ = ["Dask"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+CONNECT = 8  # seconds
+WORKERS = 8  # seconds for which a scheduler may have no workers
+START = 60  # seconds until the first of our own must be there
+CLOSE = 2  # seconds
+
+
+class Dask:
+    """Workers of the scheduler at an address, or without one those that are started here."""
+
+    def __init__(self, address: str | None) -> None:
+        if address is not None:
+            check_address(address)
+        self._address = address
+        self._open = ExitStack()
+        self._link: Link | None = None
+
+    def __enter__(self) -> Dask:
+        try:
+            import_module("distributed")
+        except ImportError as error:
+            package = str(error.name).partition(".")[0]
+            raise FileError(
+                f"--engine dask needs the package {package}", "install it: pip install 'pcatool[dask]'"
+            ) from None
+        with ExitStack() as started:
+            started.enter_context(silence())
+            self._link = self._started(started) if self._address is None else self._connected(started, self._address)
+            self._open = started.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._link = None
+        self._open.close()
+
+    def map(self, work: Callable[[Item], Result], items: Sequence[Item], done: Done) -> list[Result]:
+        return self.gather(Listed(work), operator.add, items, done) if items else []
+
+    def gather(
+        self,
+        work: Callable[[Item], Result],
+        merge: Callable[[Result, Result], Result],
+        items: Sequence[Item],
+        done: Done,
+    ) -> Result:
+        import cloudpickle
+
+        assert self._link is not None, "entered first"
+        result: Result = Run(self._link, plant(work, merge, items, cloudpickle.dumps), done).result()
+        return result
+
+    def _started(self, started: ExitStack) -> Link:
+        local = Local()
+        started.callback(local.close)
+        local.start()
+        client = _client(local.cluster)
+        started.callback(_close, client)
+        link = Link(client, "the Dask scheduler of this run", local.keep)
+        link.wait_for_workers(START)
+        return link
+
+    def _connected(self, started: ExitStack, address: str) -> Link:
+        check_listening(address)
+        try:
+            client = _client(address)
+        except Exception as error:  # of sockets, of TLS, of a protocol that is not installed
+            reason = "no Dask scheduler answers" if isinstance(error, OSError) else str(error)
+            raise unreachable(address, reason) from None
+        started.callback(_close, client)
+        link = Link(client, of_scheduler(address), lambda: None)
+        link.wait_for_workers(WORKERS)
+        check_versions(link)
+        return link
+
+
+@dataclass(frozen=True)
+class Listed(Generic[Item, Result]):
+    """Work whose results are not merged but listed."""
+
+    work: Callable[[Item], Result]
+
+    def __call__(self, item: Item) -> list[Result]:
+        return [self.work(item)]
+
+
+def _client(where: Any) -> Any:
+    from distributed import Client
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of versions, which are told of in a sentence
+        return Client(where, timeout=CONNECT, set_as_default=False, direct_to_workers=False)
+
+
+def _close(client: Any) -> None:
+    """Let go of all tasks of this client: the scheduler cancels those that nobody else waits for."""
+    with suppress(Exception):  # of a connection that is lost already
+        client.close(timeout=CLOSE)

@@ -1,0 +1,77 @@
+"""A scheduler in this process, and worker processes on this machine, for those who name no cluster."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from pcatool.engines.threads import usable_cores
+
+__all__ = ["Local"]
+
+# As the modules are found here, whatever folder is the current one; no script of the caller's is run again.
+START = "import sys; sys.path[:] = sys.argv[3:]; from pcatool.engines.dask.worker import main; main(*sys.argv[1:3])"
+# Of Dask: no profiler beside the work. Of the others: a core for each worker.
+ENVIRONMENT = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+DEFAULTS = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+CLOSE = 3  # seconds
+
+
+class Local:
+    """A worker with one thread for each core; one that is lost is replaced."""
+
+    def __init__(self) -> None:
+        self._folder = mkdtemp(prefix="pcatool-")
+        self._workers: list[subprocess.Popen[bytes]] = []
+        self.cluster: Any = None
+
+    def start(self) -> None:
+        from distributed import Scheduler, SpecCluster
+
+        options = {
+            "host": "127.0.0.1", "port": 0, "protocol": "tcp://", "dashboard": False, "dashboard_address": "127.0.0.1:0"
+        }  # fmt: skip
+        self.cluster = SpecCluster(scheduler={"cls": Scheduler, "options": options}, workers={}, silence_logs=False)
+        self._workers = [self._worker() for _ in range(usable_cores())]
+
+    def _worker(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-c", START, self.cluster.scheduler_address, self._folder, *sys.path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**DEFAULTS, **os.environ, **ENVIRONMENT},
+            start_new_session=True,  # an interrupt from the terminal is for this process alone
+        )
+
+    def keep(self) -> None:
+        """Replace workers that are lost."""
+        for number, worker in enumerate(self._workers):
+            if worker.poll() is not None:
+                _let_go(worker)
+                self._workers[number] = self._worker()
+
+    def close(self) -> None:
+        """They hold nothing that is wanted."""
+        for worker in self._workers:
+            worker.kill()
+        for worker in self._workers:
+            _let_go(worker)
+        self._workers = []
+        if self.cluster is not None:
+            with suppress(Exception):  # what it had left to do is of no use
+                self.cluster.close(timeout=CLOSE)
+        shutil.rmtree(Path(self._folder), ignore_errors=True)
+
+
+def _let_go(worker: subprocess.Popen[bytes]) -> None:
+    worker.wait()
+    if worker.stdin is not None:
+        worker.stdin.close()

@@ -1,0 +1,97 @@
+"""One tree of tasks, from sending it to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any, NoReturn
+from warnings import catch_warnings, simplefilter
+
+from pcatool.engines.base import Done
+from pcatool.engines.dask.link import MOMENT, Link
+from pcatool.engines.dask.tasks import Tree
+from pcatool.errors import LostError
+
+__all__ = ["Run"]
+
+
+class Run:
+    """The futures of the leaves and of the root; those of leaves are let go of when they are done."""
+
+    def __init__(self, link: Link, tree: Tree, done: Done) -> None:
+        self._link = link
+        self._done = done
+        self._finished: SimpleQueue[int] = SimpleQueue()
+        with catch_warnings():
+            simplefilter("ignore")  # of work that is large, which is sent but once
+            *leaves, self._root = link.client.get(tree.tasks, [*tree.leaves, tree.root], sync=False)
+        self._leaves = dict(enumerate(leaves))
+        self._last = len(leaves)  # the number of the root
+        for number, future in (*self._leaves.items(), (self._last, self._root)):
+            future.add_done_callback(self._teller(number))
+
+    def _teller(self, number: int) -> Callable[[Any], None]:
+        return lambda _: self._finished.put(number)
+
+    def result(self) -> Any:
+        """What came to the root; or the error of the first item that has one."""
+        while True:
+            number = self._next()
+            future = self._root if number == self._last else self._leaves[number]
+            if future.status == "error":
+                self._fail(number)
+            if future.status != "finished":
+                raise self._link.lost()
+            if number == self._last:
+                break
+            self._done(1)
+            del self._leaves[number]
+        # The root may be told of before the last leaves are.
+        self._done(len(self._leaves))
+        self._leaves.clear()
+        return self._link.ask(lambda: self._link.client.gather(self._root))
+
+    def _next(self) -> int:
+        """The number of the next that is done."""
+        while True:
+            self._link.check()
+            try:
+                return self._finished.get(timeout=MOMENT)
+            except Empty:
+                continue
+
+    def _fail(self, number: int) -> NoReturn:
+        """All before the first item with an error may have one, too: they are waited for, the others cancelled."""
+        failed = [i for i, future in self._leaves.items() if future.status == "error"]
+        first = min([*failed, number])
+        error = self._error_of(first)
+        self._drop_from(first, and_root=True)
+        while self._leaves:
+            number = self._next()
+            future = self._leaves.get(number)
+            if future is None:  # cancelled, or told of already
+                continue
+            if future.status == "error":
+                error = self._error_of(number)
+                self._drop_from(number)
+            elif future.status == "finished":
+                self._done(1)
+                del self._leaves[number]
+            else:
+                raise self._link.lost()
+        raise error
+
+    def _drop_from(self, number: int, *, and_root: bool = False) -> None:
+        """Cancel these: nobody waits for what they give."""
+        dropped = [self._leaves.pop(i) for i in sorted(self._leaves) if i >= number]
+        self._link.ask(lambda: self._link.client.cancel([*dropped, self._root] if and_root else dropped))
+
+    def _error_of(self, number: int) -> BaseException:
+        future = self._root if number == self._last else self._leaves[number]
+        error: BaseException = self._link.ask(lambda: future._exception())
+        if type(error).__name__ == "KilledWorker":
+            return LostError(
+                "a part of the input was begun by several workers, and each of them was lost",
+                "it may need more memory than a worker has: use workers with more, or smaller parts",
+            )
+        return error

@@ -1,0 +1,41 @@
+"""The process of a worker of our own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+import threading
+
+__all__ = ["main"]
+
+
+def main(address: str, folder: str) -> None:
+    """Work for the scheduler until the process that started this one is gone."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
+    asyncio.run(_work(address, folder))
+    os._exit(0)
+
+
+def _end_with_parent(folder: str) -> None:
+    """Its end of the pipe is closed when it ends, however it ends."""
+    os.read(0, 1)
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
+async def _work(address: str, folder: str) -> None:
+    from distributed import Worker
+
+    async with Worker(
+        address, host="127.0.0.1", nthreads=1, memory_limit=0, local_directory=folder, dashboard=False, death_timeout=60
+    ) as worker:
+        await worker.finished()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])
