@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 __all__ = [
     "BadCell",
@@ -72,10 +73,21 @@ class PcatoolError(Exception):
         self.message = message
         self.remedy = remedy
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors come back from other processes as what they are there."""
+        return _again, (type(self), self.message, self.remedy, self.of_input)
+
     def add_remedy(self, another: str) -> None:
         """One more way out."""
         self.remedy = f"{self.remedy}; {another}" if self.remedy else another
         self.args = (f"{self.message}; {self.remedy}",)
+
+
+def _again(kind: type[PcatoolError], message: str, remedy: str, of_input: bool) -> PcatoolError:
+    error = kind.__new__(kind)
+    PcatoolError.__init__(error, message, remedy)
+    error.of_input = of_input
+    return error
 
 
 class UsageError(PcatoolError):

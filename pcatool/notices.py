@@ -31,6 +31,9 @@ class Notices:
     def at_file(self, number: int, of: int) -> None:
         """Called when an input is opened, the `number`-th from 1."""
 
+    def at_part(self, done: int, of: int) -> None:
+        """Called when so many parts of the inputs are done elsewhere."""
+
     def at_rows(self, count: int) -> None:
         """Called when so many more rows were read."""
 
@@ -59,6 +62,9 @@ class Silent(Notices):
 
     def at_file(self, number: int, of: int) -> None:
         self._outer.at_file(number, of)
+
+    def at_part(self, done: int, of: int) -> None:
+        self._outer.at_part(done, of)
 
     def at_rows(self, count: int) -> None:
         self._outer.at_rows(count)

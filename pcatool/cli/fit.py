@@ -12,7 +12,7 @@ from pcatool.errors import UsageError
 from pcatool.options import EngineOptions, FitOptions, GeneralOptions, ScoreOptions, SelectOptions, TableOptions
 
 if TYPE_CHECKING:
-    from pcatool.pipeline.fit import Job
+    from pcatool.pipeline.job import Job
 
 NAME = "fit"
 USAGE = "[INPUT...] -o MODEL [OPTIONS]"

@@ -121,6 +121,9 @@ class Speaker(Notices):
     def at_file(self, number: int, of: int) -> None:
         self._progress.at_file(number, of)
 
+    def at_part(self, done: int, of: int) -> None:
+        self._progress.at_part(done, of)
+
     def at_rows(self, count: int) -> None:
         self._progress.at_rows(count)
 

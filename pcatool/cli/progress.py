@@ -23,12 +23,16 @@ class Progress:
         self._wanted = wanted and sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._start = monotonic()
         self._next = self._start + PATIENCE
-        self._file = self._files = self._rows = 0
+        self._file = self._files = self._rows = self._done = self._parts = 0
 
     def at_file(self, number: int, of: int) -> None:
         if number <= self._file:  # from the beginning, for another pass
             self._rows, self._start = 0, monotonic()
         self._file, self._files = number, of
+        self._draw()
+
+    def at_part(self, done: int, of: int) -> None:
+        self._done, self._parts = done, of
         self._draw()
 
     def at_rows(self, count: int) -> None:
@@ -42,13 +46,18 @@ class Progress:
             LINE.draw(self.line(now - self._start))
 
     def line(self, elapsed: float) -> str:
+        if self._parts:
+            said = [f"{self._done} of {self._parts} parts", clock(elapsed)]
+            return ", ".join([*said, *left(elapsed, self._done, self._parts)])
         said = [f"{self._rows} rows", clock(elapsed)]
         if self._files > 1:
-            said.insert(0, f"file {self._file} of {self._files}")
-            done = self._file - 1
-            if done:
-                said.append(f"about {clock(elapsed * (self._files - done) / done)} left")
+            said = [f"file {self._file} of {self._files}", *said, *left(elapsed, self._file - 1, self._files)]
         return ", ".join(said)
+
+
+def left(elapsed: float, done: int, of: int) -> list[str]:
+    """How much time is left, once something is done."""
+    return [f"about {clock(elapsed * (of - done) / done)} left"] if done else []
 
 
 def clock(seconds: float) -> str:

@@ -17,10 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.linalg.moments import Centre, Moments, two_sum
+from pcatool.linalg.spectral import EPS
+from pcatool.linalg.statistic import STEP, relative
 from pcatool.model import Array
-from pcatool.solvers.base import check_columns
+from pcatool.solvers.base import check_columns, rounding
 
-__all__ = ["Pairs", "gather_pairs", "of_block", "pair_bytes"]
+__all__ = ["HoledSums", "Pairs", "gather_pairs", "of_block", "pair_bytes"]
 
 
 def pair_bytes(d: int) -> int:
@@ -85,6 +87,14 @@ class Pairs(NamedTuple):
             scatter + scatter_2,
         )
 
+    def about_zero(self) -> Pairs:
+        """The same about 0, which is no row of anybody's."""
+        high, low = two_sum(self.origin, self.high)
+        high, low = two_sum(high, low + self.low)
+        none = self.seen == 0
+        high[none] = low[none] = 0.0
+        return self._replace(origin=np.zeros(len(high)), high=high, low=low)
+
     def check(self, columns: Sequence[str]) -> None:
         """Refuse columns without a cell."""
         check_columns(self.seen, columns)
@@ -93,6 +103,27 @@ class Pairs(NamedTuple):
         """Of the rows with their columns' means in the holes."""
         centre = Centre(self.rows, self.weight, self.pairs, self.origin, self.high, self.low, self.varies)
         return Moments(centre, self.scatter)
+
+
+class HoledSums(NamedTuple):
+    """Sums over rows with holes, and what is known of their digits."""
+
+    pairs: Pairs  # about 0
+    noise: Array  # (d,) relative rounding of each column
+
+    @classmethod
+    def summed(cls, sums: Moments | Pairs) -> HoledSums:
+        """Of sums about an origin, such as the first row."""
+        pairs = Pairs.of_plain(sums) if isinstance(sums, Moments) else sums
+        with np.errstate(all="ignore"):
+            noise = rounding(pairs.high, np.diagonal(pairs.scatter) / pairs.seen)
+        return cls(pairs.about_zero(), noise)
+
+    def merged(self, other: HoledSums) -> HoledSums:
+        """Of these rows followed by the others; each merge rounds sums, as of rows without holes."""
+        pairs = self.pairs.merge(other.pairs)
+        mine, theirs, all_ = (np.diagonal(p.scatter) for p in (self.pairs, other.pairs, pairs))
+        return HoledSums(pairs, relative(STEP * EPS * all_ + self.noise * mine + other.noise * theirs, all_))
 
 
 def of_block(X: Array, origin: Array, w: Array | None) -> Moments | Pairs:

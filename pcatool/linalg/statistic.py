@@ -33,7 +33,7 @@ from pcatool.linalg.spectral import EPS
 from pcatool.linalg.triangle import Triangle
 from pcatool.model import Array
 
-__all__ = ["KINDS", "Statistic"]
+__all__ = ["KINDS", "STEP", "Statistic", "relative"]
 
 Sums = Moments | Triangle | CrossMoments
 
@@ -101,7 +101,7 @@ class Statistic(NamedTuple):
             noise = np.maximum(self.noise, other.noise) + STEP * EPS
         else:
             off = STEP * EPS * sums.sizes + self.noise * left.sizes + other.noise * right.sizes
-            noise = _relative(off, sums.sizes)
+            noise = relative(off, sums.sizes)
         return Statistic(_varying(sums, noise), noise, classes)
 
     def less(self, other: Statistic) -> Statistic:
@@ -125,7 +125,7 @@ class Statistic(NamedTuple):
             if isinstance(sums, CrossMoments):
                 squares = sums.label_squares
                 sums = sums._replace(label_squares=np.where(squares < -2 * most[d], squares, np.maximum(squares, 0.0)))
-        noise = _relative(off, sums.sizes)
+        noise = relative(off, sums.sizes)
         if classes:
             sums, classes = _without_empty(sums, classes)
         return Statistic(_varying(sums, noise), noise, classes)
@@ -231,7 +231,7 @@ class Statistic(NamedTuple):
                     raise ModelError("scatter holds products that are larger than squares allow")
 
 
-def _relative(off: Array, sizes: Array) -> Array:
+def relative(off: Array, sizes: Array) -> Array:
     """Errors (d,) as parts of sums of squares."""
     with np.errstate(all="ignore"):
         return np.where(off > 0, off / np.maximum(sizes, off), EPS)

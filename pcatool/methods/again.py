@@ -1,8 +1,7 @@
-"""A fit taken up again from the sums that its model keeps, with other rows or other settings."""
+"""A fit from sums over rows alone: those that a model keeps, with other rows or other settings, or those of parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,17 @@ from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectral import EPS, of_factor
 from pcatool.linalg.statistic import Statistic
 from pcatool.linalg.triangle import Triangle
-from pcatool.methods.base import Fit, Labels, Supply
+from pcatool.methods.base import Fit, Labels
 from pcatool.methods.pca import PCA, SMOOTHING, Solved, evidence
 from pcatool.model import Array, Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions
 from pcatool.rules.base import decide
-from pcatool.solvers.base import Problem, Solution, rounding
-from pcatool.solvers.covariance import Covariance, moments_of
+from pcatool.solvers.base import Problem, Solution
+from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.factor import finish
-from pcatool.solvers.tsqr import triangle_of
 
-__all__ = ["fit_again", "options_of", "sums_of"]
+__all__ = ["fit_again", "options_of"]
 
 
 def options_of(model: Model, **changes: Any) -> FitOptions:
@@ -51,50 +49,25 @@ def options_of(model: Model, **changes: Any) -> FitOptions:
     return FitOptions(**{**given, **changes})
 
 
-def sums_of(
-    blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, like: Statistic, supply: Supply
-) -> Statistic | None:
-    """The sums over some rows, as the fit of such a model would add them up; None of no rows."""
-    with threads(1), np.errstate(all="ignore"):
-        if supply.labels is not None:
-            return _sums_with_labels(blocks, columns, options, supply, supply.labels)
-        rows = PCA(options, Notices()).rows(blocks, columns, supply)
-        if rows.n == 0:
-            return None
-        add_up = triangle_of if isinstance(like.sums, Triangle) else moments_of
-        sums = add_up(rows, len(columns))
-        return Statistic.summed(sums, rounding(sums.centre.high, sums.squares / sums.centre.weight))
-
-
-def _sums_with_labels(
-    blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, supply: Supply, labels: Labels
-) -> Statistic | None:
-    from pcatool.methods.dependence import cross_moments_of, noise_of
-    from pcatool.methods.supervised import SupervisedPCA
-
-    task, _ = SupervisedPCA(options, Notices()).task(blocks, columns, supply)
-    if task.rows.n == 0:
-        return None
-    sums = cross_moments_of(task)
-    return Statistic.summed(sums, noise_of(sums, labels.classes), tuple(labels.levels()) if labels.classes else ())
-
-
-def fit_again(statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Notices) -> Fit:
-    """The model of such sums, with a certificate of its own."""
+def fit_again(
+    statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str | None = None
+) -> Fit:
+    """The model of such sums, with a certificate of its own; without a reason for the solver they were kept."""
+    reason = f"from the sums kept of {statistic.centre.rows} rows" if reason is None else reason
     with threads(1), np.errstate(all="ignore"):  # what overflows or underflows is refused by name
         if options.method == "supervised":
-            return _with_labels(statistic, columns, options, notices)
+            return _with_labels(statistic, columns, options, notices, reason)
         method = PCA(options, notices)
-        problem = method.problem(columns, statistic.centre.rows)._replace(keeps=False)
-        name, solution = _solved(statistic, problem)
-        solution = _kept(solution, statistic, _left_out(statistic) / problem.divisor(statistic.centre))
+        problem = method.problem(columns, statistic.centre.rows)
+        name, solution = _solved(statistic, problem._replace(keeps=False))
+        left_out = _left_out(statistic) / problem.divisor(statistic.centre)
+        solution = _kept(solution, statistic if problem.keeps else None, left_out)
         known = evidence(solution, problem)
-        reason = f"from the sums kept of {statistic.centre.rows} rows"
         return method.finished(problem, Solved(name, reason, solution, decide(problem.wish, known)), known)
 
 
-def _kept(solution: Solution, statistic: Statistic, left_out: float) -> Solution:
-    """With what the columns that were left out may add to each eigenvalue, and the sums themselves."""
+def _kept(solution: Solution, statistic: Statistic | None, left_out: float) -> Solution:
+    """With what the columns that were left out may add to each eigenvalue, and the sums where they are kept."""
     return solution._replace(error=solution.error + left_out, statistic=statistic)
 
 
@@ -123,7 +96,9 @@ def _about_zero(statistic: Statistic) -> Array:
     return np.asarray(np.fmax(statistic.rounding * (share + 2 * np.sqrt(share)), 2 * EPS))
 
 
-def _with_labels(statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Notices) -> Fit:
+def _with_labels(
+    statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str
+) -> Fit:
     from pcatool.linalg.cross import CrossMoments
     from pcatool.methods.dependence import of_cross_moments
     from pcatool.methods.labels import LabelKernel
@@ -138,6 +113,5 @@ def _with_labels(statistic: Statistic, columns: tuple[str, ...], options: FitOpt
     problem = method.problem(columns, statistic.centre.rows)._replace(keeps=False)
     found = of_cross_moments(sums, problem, labels, known.noise)
     left_out = _left_out(statistic) * float(sums.label_squares.sum())
-    reason = f"from the sums kept of {statistic.centre.rows} rows"
-    found = found._replace(solution=_kept(found.solution, statistic, left_out), reason=reason)
+    found = found._replace(solution=_kept(found.solution, statistic, left_out), reason=reason or found.reason)
     return method.finished_with(found, problem, labels, LabelKernel.of(options, labels))

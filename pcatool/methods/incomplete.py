@@ -13,8 +13,9 @@ from pcatool.blocks import Runner, in_turn
 from pcatool.holes.census import Census, take_census
 from pcatool.holes.em import Fitted, as_solution, estimate, fit_em, most_components
 from pcatool.holes.links import links
-from pcatool.holes.pairs import Pairs, gather_pairs, of_block, pair_bytes
+from pcatool.holes.pairs import HoledSums, Pairs, gather_pairs, of_block, pair_bytes
 from pcatool.linalg.blas import threads
+from pcatool.linalg.moments import Moments
 from pcatool.linalg.sparse import SparseRows
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply
 from pcatool.methods.pca import EM, PCA, Solved, evidence
@@ -82,14 +83,30 @@ class IncompletePCA(PCA):
         """In one pass."""
         origin = rows.origin
         moments = gather_pairs(rows.map(lambda X, w: of_block(X, origin, w), size=pair_bytes(problem.d)))
+        return self._of_pairs(moments, problem, plan.solver, plan.reason, rows)
+
+    def of_sums(self, sums: HoledSums, columns: tuple[str, ...], reason: str) -> Fit:
+        """From sums over parts of the rows."""
+        problem = self.problem(columns, sums.pairs.rows)
+        return self._of_pairs(sums.pairs, problem, "covariance", reason, noise=sums.noise)
+
+    def _of_pairs(
+        self,
+        moments: Pairs | Moments,
+        problem: Problem,
+        solver: str,
+        reason: str,
+        rows: Rows | None = None,
+        noise: Array | None = None,
+    ) -> Fit:
         there = np.ones(problem.d)
         if isinstance(moments, Pairs):
             moments.check(problem.columns)
             tell_apart(self.notices, links(moments.both > 0), problem.columns)
             there, moments = moments.seen / moments.weight, moments.filled()
-        solution = Covariance().finish(moments, problem)
+        solution = Covariance().finish(moments, problem, noise)
         known = evidence(solution, problem, rows)
-        solved = Solved(plan.solver, plan.reason, solution, decide(problem.wish, known))
+        solved = Solved(solver, reason, solution, decide(problem.wish, known))
         return self._with_means(problem, solved, known, moments.centre.mean, there)
 
     def _filled(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:

@@ -133,6 +133,7 @@ class PCA:
             reread=supply.reread,
             run=supply.run,
             prepare=center_rows if self.options.center_rows else None,
+            small=supply.small,
         )
 
     def problem(self, columns: tuple[str, ...], n: int | None) -> Problem:

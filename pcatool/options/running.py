@@ -56,6 +56,14 @@ class ReportOptions:
 class EngineOptions:
     """What does the work."""
 
+    threads: int | None = option(
+        None,
+        "--threads",
+        group="general",
+        metavar="N",
+        help="Threads that read, compute and format; the results do not depend on it.",
+        shown_default="the cores this process may use",
+    )
     engine: str = option(
         "threads",
         "--engine",
@@ -72,14 +80,6 @@ class EngineOptions:
         help="The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or "
         "local[4].",
         shown_default="dask: workers on this machine; spark: as its environment says",
-    )
-    threads: int | None = option(
-        None,
-        "--threads",
-        group="general",
-        metavar="N",
-        help="Threads that read, compute and format; the results do not depend on it.",
-        shown_default="the cores this process may use",
     )
 
     def __post_init__(self) -> None:

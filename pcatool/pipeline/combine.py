@@ -7,17 +7,22 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
 
+from pcatool.blocks import in_turn
 from pcatool.engines.threads import Threads
 from pcatool.errors import UsageError
 from pcatool.linalg.statistic import Statistic
-from pcatool.methods.again import fit_again, options_of, sums_of
+from pcatool.linalg.triangle import Triangle
+from pcatool.methods.again import fit_again, options_of
 from pcatool.methods.alignment import aligned_to
 from pcatool.methods.subtraction import check_digits, less
+from pcatool.methods.sums import sums_of
 from pcatool.model import Model
 from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, UpdateOptions
-from pcatool.pipeline.fit import Job, older_model, read_blocks, supply_of
+from pcatool.pipeline.fit import older_model
+from pcatool.pipeline.job import Job, read_blocks, supply_of, wanted_of
 from pcatool.pipeline.models import Named, Watch, in_order_of, statistic_of
+from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 
 __all__ = ["Combined", "merge", "older_of", "refitted", "subtract", "subtract_models", "update"]
@@ -73,12 +78,23 @@ def _rows_of(job: Job, like: Statistic) -> tuple[Statistic | None, Tally]:
     tally, inputs = Tally(), job.open()
     if inputs.model is not None:
         raise UsageError(f"{inputs.model.name} is a model, not a table", "pcatool merge adds models up")
-    with Threads(job.engine.threads) as pool:
-        _, columns, labels, blocks = read_blocks(job, inputs, tally, pool.map)
-        sums = sums_of(blocks, columns, job.options, like, supply_of(job, inputs, pool, labels))
+    sums = (_sums_far if job.engine.far else _sums_here)(job, inputs, tally, isinstance(like.sums, Triangle))
     if tally.incomplete and job.options.missing == "drop":
         job.notices.warn(f"dropped {tally.incomplete} of {tally.rows} rows for missing cells")
     return sums, tally
+
+
+def _sums_here(job: Job, inputs: Inputs, tally: Tally, triangular: bool) -> Any:
+    with Threads(job.engine.threads) as pool:
+        _, columns, labels, blocks = read_blocks(job, inputs, tally, pool.map)
+        supply = supply_of(job, inputs, pool, labels)
+        return sums_of(blocks, columns, job.options, supply, triangular=triangular)
+
+
+def _sums_far(job: Job, inputs: Inputs, tally: Tally, triangular: bool) -> Any:
+    from pcatool.pipeline.far import sums_far
+
+    return sums_far(job, inputs, wanted_of(job, inputs, in_turn), tally, triangular=triangular)
 
 
 def merge(models: Iterable[Named], align_to: Any, notices: Notices) -> Combined:

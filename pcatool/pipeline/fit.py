@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pcatool import modelfile
-from pcatool.blocks import Runner, recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, FileError, UsageError
-from pcatool.memory import free_bytes, parse_size
 from pcatool.methods.alignment import aligned_to, check_older
-from pcatool.methods.base import Labels, Supply
-from pcatool.model import Array, Model
+from pcatool.methods.base import Fit
+from pcatool.model import Model
 from pcatool.notices import Notices
-from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
+from pcatool.options import FitOptions
+from pcatool.pipeline.job import Job, read_blocks, supply_of
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
-from pcatool.readers.rows import WITH_HOLES, rows_to_fit
+from pcatool.readers.rows import WITH_HOLES
 from pcatool.readers.source import read_whole
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
@@ -41,13 +38,7 @@ __all__ = [
     "older_model",
     "open_subject",
     "plan_fit",
-    "read_blocks",
-    "supply_of",
 ]
-
-
-# What is never refused unasked: on a small machine such a fit is better tried.
-SMALL_JOB = 256 << 20
 
 
 class Fitted(NamedTuple):
@@ -56,21 +47,6 @@ class Fitted(NamedTuple):
     model: Model
     tally: Tally
     evidence: Evidence | None = None  # of data just fitted; a model read from a file has its own
-
-
-class Job(NamedTuple):
-    """The data of a fit, and everything that was asked of it."""
-
-    data: Any  # paths, or something in memory
-    table: TableOptions
-    select: SelectOptions
-    options: FitOptions
-    engine: EngineOptions
-    notices: Notices
-    like: Model | None = None  # whose columns are taken, instead of those selected
-
-    def open(self) -> Inputs:
-        return Inputs(self.data, self.table, self.notices)
 
 
 def fit(job: Job) -> Fitted:
@@ -89,21 +65,33 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
     options, tally = job.options, Tally()
     if options.triples:
         return _fit_triples(job, inputs, tally)
-    with Threads(job.engine.threads) as pool:
-        wanted, features, labels, blocks = read_blocks(job, inputs, tally, pool.map)
-        method = _method(job, wanted)
-        try:
-            fitted = method.fit(blocks, features, supply=supply_of(job, inputs, pool, labels))
-        except DataError:
-            if options.missing == "drop" and tally.rows and tally.incomplete == tally.rows:
-                raise tally.error("no complete row is left") from None
-            raise
+    try:
+        wanted, fitted = (_fit_far if job.engine.far else _fit_here)(job, inputs, tally)
+    except DataError:
+        if options.missing == "drop" and tally.rows and tally.incomplete == tally.rows:
+            raise tally.error("no complete row is left") from None
+        raise
     model = fitted.model
     if tally.incomplete and options.missing == "drop":
         job.notices.warn(f"dropped {tally.incomplete} of {tally.rows} rows for missing cells")
-    if booleans := wanted.booleans.intersection(features):
+    if booleans := wanted.booleans.intersection(wanted.features):
         model = model.with_meta(booleans=sorted(booleans))
     return Fitted(model, tally, fitted.evidence)
+
+
+def _fit_here(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
+    """By the cores of this machine."""
+    with Threads(job.engine.threads) as pool:
+        wanted, features, labels, blocks = read_blocks(job, inputs, tally, pool.map)
+        method = method_of(wanted.named(job.options), job.notices)
+        return wanted, method.fit(blocks, features, supply=supply_of(job, inputs, pool, labels))
+
+
+def _fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
+    """By workers in other processes."""
+    from pcatool.pipeline.far import fit_far
+
+    return fit_far(job, inputs, tally)
 
 
 def _fit_triples(job: Job, inputs: Inputs, tally: Tally) -> Fitted:
@@ -138,57 +126,13 @@ def _read_older(path: str, data: Any) -> Model:
         raise FileError(error.message, "a first fit has nothing to align to: leave out --align-to") from None
 
 
-def _method(job: Job, wanted: Wanted) -> Any:
-    options = job.options
-    if wanted.weighted:  # by its name, so that it is found in other tables, too
-        options = replace(options, weights=wanted.names[-1])
+def method_of(options: FitOptions, notices: Notices) -> Any:
+    """What fits."""
     if options.missing in WITH_HOLES:
         from pcatool.methods.incomplete import IncompletePCA
 
-        return IncompletePCA(options, job.notices)
-    return METHODS.load(options.method)(options, job.notices)
-
-
-class Read(NamedTuple):
-    """What is read of the inputs: after the features come the labels, then the weights."""
-
-    wanted: Wanted
-    features: tuple[str, ...]
-    labels: Labels | None
-    blocks: Iterator[Array]
-
-
-def read_blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> Read:
-    """The rows of a fit, in blocks, and what their columns are."""
-    o = job.options
-    inputs.settle(lambda one: deque(read_blocks(job, one, Tally(), run).blocks, maxlen=0).clear())
-    if job.like is None:
-        wanted = inputs.columns.choose(job.select, o.weights, o.label, o.label_kernel)
-    else:
-        booleans = frozenset(job.like.meta.get("booleans", ()))
-        wanted = inputs.columns.choose_same(job.like.columns, booleans, o.weights, o.label, o.label_kernel)
-    others = ", mean and em fit with them" if o.method == "pca" and o.weights is None else ""
-    remedy = f"--missing drop leaves such rows out{others}, -x leaves a column out"
-    weighted = o.weights is not None
-    rows = rows_to_fit(inputs, wanted, o.missing, tally, weighted=weighted, remedy=remedy, run=run)
-    return Read(wanted, wanted.features, _labels(wanted), recut(rows, wanted.width))
-
-
-def _labels(wanted: Wanted) -> Labels | None:
-    if wanted.classes is not None:
-        return Labels((*wanted.labels, *wanted.kept), True, 1, wanted.classes.levels)
-    return Labels(wanted.labels, False, len(wanted.labels), list) if wanted.labels else None
-
-
-def supply_of(job: Job, inputs: Inputs, pool: Threads, labels: Labels | None = None) -> Supply:
-    """How much memory there is, how to read the rows again, and who works on them."""
-    memory = job.options.memory
-    limit = parse_size(memory) if memory is not None else max(free_bytes() // 2, SMALL_JOB)
-
-    def reread() -> Iterator[Array]:
-        return read_blocks(job, inputs.again(), Tally(), pool.map).blocks
-
-    return Supply(limit, reread if inputs.can_reread() else None, inputs.expected_rows, pool.map, pool.count, labels)
+        return IncompletePCA(options, notices)
+    return METHODS.load(options.method)(options, notices)
 
 
 def plan_fit(job: Job) -> Plan:
@@ -202,7 +146,7 @@ def plan_fit(job: Job) -> Plan:
             by_cells, table, items = table_to_fit(job, inputs, Tally(), pool.map)
             return by_cells.plan_cells(table, items, supply_of(job, inputs, pool))
         wanted, features, labels, blocks = read_blocks(job, inputs, Tally(), pool.map)
-        method = _method(job, wanted)
+        method = method_of(wanted.named(job.options), job.notices)
         plan: Plan = method.plan(blocks, features, supply=supply_of(job, inputs, pool, labels))
     return plan
 

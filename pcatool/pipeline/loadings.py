@@ -12,7 +12,8 @@ from pcatool.errors import DataError, ModelError, UsageError
 from pcatool.model import Array, Model
 from pcatool.options import FitOptions
 from pcatool.options.components import VALUES
-from pcatool.pipeline.fit import Job, model_or_fit_of, open_subject
+from pcatool.pipeline.fit import model_or_fit_of, open_subject
+from pcatool.pipeline.job import Job
 from pcatool.render.choices import how_fitted
 from pcatool.render.missing import counted
 from pcatool.render.mosaic import mosaic_picture

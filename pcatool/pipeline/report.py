@@ -8,7 +8,8 @@ import numpy as np
 
 from pcatool.errors import RefusedError
 from pcatool.model import Model
-from pcatool.pipeline.fit import Fitted, Job, model_or_fit_of, open_subject
+from pcatool.pipeline.fit import Fitted, model_or_fit_of, open_subject
+from pcatool.pipeline.job import Job
 from pcatool.render.choices import how_fitted, whole
 from pcatool.render.pictures import picture_form, scree_picture
 from pcatool.rules.base import Evidence

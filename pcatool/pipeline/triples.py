@@ -14,7 +14,7 @@ from pcatool.methods.triples import TriplesPCA
 from pcatool.model import Model
 from pcatool.notices import Notices
 from pcatool.options import NULLS, ApplyOptions
-from pcatool.pipeline.fit import Job
+from pcatool.pipeline.job import Job
 from pcatool.readers.base import Batch
 from pcatool.readers.rows import Checked
 from pcatool.readers.tables import Inputs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +32,12 @@ class Classes:
         self.numbers = numbers
         self._missing = {null.lower() for null in (*NULLS, *nulls)}
         self._codes: dict[Key, int] = {}
+
+    def fresh(self) -> Classes:
+        """The same with no class yet."""
+        other = copy(self)
+        other._codes = {}
+        return other
 
     def levels(self) -> list[str]:
         """The names of the classes so far."""

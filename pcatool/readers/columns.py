@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from pcatool.errors import DataError, show
 from pcatool.notices import Notices
@@ -18,22 +18,39 @@ from pcatool.readers.select import LabelColumns, choose_features, find_labels, f
 from pcatool.readers.terms import find_columns
 from pcatool.readers.wanted import Wanted
 
-__all__ = ["Columns"]
+__all__ = ["Columns", "Told"]
+
+
+class Told(NamedTuple):
+    """What the first input tells of all others, for whoever reads one of them without it."""
+
+    name: str
+    widths: Mapping[str, int]  # of its vectors
+    types: tuple[tuple[str, Any], ...]  # of the columns passed through
+    further: Further | None
+
+    def of(self, at: int) -> Told:
+        """For the input of this number."""
+        return self._replace(further=None if self.further is None else self.further.of(at))
 
 
 class Columns:
     """What is taken from the inputs.
 
-    `several`: more inputs follow the first. `nulls`: further spellings of a missing cell.
+    `several`: more inputs follow the first. `nulls`: further spellings of a missing cell. `told`: the first input is
+    another one, and that is what it tells.
     """
 
-    def __init__(self, first: First, nulls: tuple[str, ...], notices: Notices, *, several: bool) -> None:
+    def __init__(
+        self, first: First, nulls: tuple[str, ...], notices: Notices, *, several: bool, told: Told | None = None
+    ) -> None:
         self._first = first
+        self._told = told
         self._nulls = nulls
         self._notices = notices
         self._several = several
         self._features: tuple[Feature, ...] | None = None
-        self._further: Further | None = None
+        self._further = None if told is None else told.further
         self._last: tuple[tuple[Column, ...], tuple[Feature, ...]] | None = None
 
     @property
@@ -110,7 +127,19 @@ class Columns:
             return tuple(c.name for c in columns)
         return tuple(columns[i].name for i in find_columns(terms, columns, self._first.table.name))
 
+    def tell(self, kept: Sequence[str]) -> Told:
+        """What those must know who read other inputs without this one."""
+        return Told(self._first.table.name, self._widths, tuple(self.kept_types(kept)), self._further)
+
+    @property
+    def _widths(self) -> Mapping[str, int]:
+        if self._told is not None:
+            return self._told.widths
+        return {c.name: c.width for c in self._first.columns if c.kind == "vector"}
+
     def kept_types(self, kept: Sequence[str]) -> list[tuple[str, Any]]:
+        if self._told is not None:
+            return list(self._told.types)
         return [(name, self._first.kept_type(name)) for name in kept]
 
     def match(self, table: Table, wanted: Wanted) -> tuple[Feature, ...]:
@@ -125,21 +154,21 @@ class Columns:
         if self._last is not None and self._last[0] is table.columns:  # parts of one table are all alike
             return self._last[1]
         features = match_features(wanted.names, wanted.booleans, table.columns, table.name, remedy)
-        if table is not self._first.table:
+        if table is not self._first.table or self._told is not None:
             self._check_widths(table, features)
         self._last = (table.columns, features)
         return features
 
     def _check_widths(self, table: Table, features: Sequence[Feature]) -> None:
         """A longer vector than in the first input would be cut off without a word."""
-        widths = {c.name: c.width for c in self._first.columns if c.kind == "vector"}
+        widths, name = self._widths, self._first.table.name if self._told is None else self._told.name
         for i in dict.fromkeys(f.column for f in features if f.element is not None):
             column = table.columns[i]
             first = widths.get(column.name, column.width)
             if column.width and first and column.width != first:
                 raise DataError(
                     f"{table.name}, column {show(column.name)}: vectors of {column.width} numbers, "
-                    f"in {self._first.table.name} of {first}",
+                    f"in {name} of {first}",
                     "vectors of one column must have the same length",
                 )
 
@@ -148,9 +177,19 @@ class Columns:
         if self._further is not None:
             self._further.look(at, table, item)
 
+    @property
+    def more(self) -> Further | None:
+        """What was found so, if anything was."""
+        return self._further if self._further else None
+
+    def found_more(self, at: int, more: Further | None) -> None:
+        """What was found so in the input of this number by whoever read it."""
+        if self._further is not None and more is not None:
+            self._further.add(at, more)
+
     def warn_of_more(self, without: Collection[int]) -> None:
         """Of such columns, when all was read, save in the inputs that were left out."""
-        if self._further is not None and (text := self._further.warning(without)):
+        if self._told is None and self._further is not None and (text := self._further.warning(without)):
             self._notices.warn(text)
 
 

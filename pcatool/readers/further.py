@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Collection, Sequence
+from copy import copy
 
 from pcatool.errors import listed
 from pcatool.readers.base import Table
@@ -23,6 +24,21 @@ class Further:
         self._looked = False
         self._found: dict[int, tuple[str, list[str]]] = {}  # by the number of the input
 
+    def __bool__(self) -> bool:
+        """Was anything found?"""
+        return bool(self._found)
+
+    def of(self, at: int) -> Further:
+        """The same with nothing found yet, for the input of this number."""
+        other = copy(self)
+        other._found, other._looked = {}, at > 1
+        return other
+
+    def add(self, at: int, other: Further) -> None:
+        """What was found in an input elsewhere, as the only one there."""
+        for found in other._found.values():
+            self._found[at] = found
+
     def look(self, at: int, table: Table, item: Input) -> None:
         names = [c.name for c in table.columns if not c.partition and c.name.strip() and self._is_new(c.name)]
         if not self._looked:  # what is no number in the first should be none in the second: all would cost time
@@ -37,7 +53,7 @@ class Further:
 
     def warning(self, without: Collection[int]) -> str | None:
         """What to say when all was read, of the inputs that were not left out."""
-        found = [more for at, more in self._found.items() if at not in without]
+        found = [more for at, more in sorted(self._found.items()) if at not in without]
         if not found:
             return None
         name, columns = found[0]

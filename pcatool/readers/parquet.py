@@ -107,7 +107,7 @@ class ParquetTable:
     def _batches(self, rows: int, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """Some columns, by number: names may occur twice, or hold the dots that separate names within names."""
         leaves = [leaf for column in columns for leaf in self._leaves[column]]
-        groups = range(self._file.metadata.num_row_groups)
+        groups = self._groups
         if not groups:
             return
         reader: Any = self._file.reader
@@ -131,8 +131,22 @@ class ParquetTable:
     def profile(self) -> tuple[Column, ...]:
         return self.columns
 
+    @property
+    def group_rows(self) -> list[int]:
+        """Rows of each row group."""
+        metadata = self._file.metadata
+        return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+
+    @property
+    def _groups(self) -> range:
+        """The row groups that are read."""
+        groups = range(self._file.metadata.num_row_groups)
+        return groups if self._opened.input.groups is None else groups[slice(*self._opened.input.groups)]
+
     def expected_rows(self) -> int | None:
-        return int(self._file.metadata.num_rows)
+        if self._opened.input.groups is None:
+            return int(self._file.metadata.num_rows)
+        return sum(self.group_rows[group] for group in self._groups)
 
     def kept_type(self, column: int) -> pa.DataType:
         return self._schema.field(column).type
@@ -141,7 +155,7 @@ class ParquetTable:
         return True
 
     def ended(self) -> bool:
-        return bool(self._given == self._file.metadata.num_rows)
+        return self._given == self.expected_rows()
 
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
@@ -157,12 +171,17 @@ class ParquetTable:
             self._given = self._file.metadata.num_rows
             yield WholePart(self, needed, tuple(features), tuple(kept))
             return
-        first_row = 0
+        first_row = self._first_row
         for batch in self._batches(rows_at_once(len(features)), needed):
             arrays = dict(zip(needed, batch.columns, strict=True))
             self._given += batch.num_rows
             yield ArrowPart(self.name, batch.num_rows, arrays, tuple(features), tuple(kept), self.columns, first_row)
             first_row += batch.num_rows
+
+    @property
+    def _first_row(self) -> int:
+        """The number, in the file, of the first row that is read."""
+        return sum(self.group_rows[: self._groups.start]) if self._groups.start else 0
 
     def _is_small(self, d: int) -> bool:
         """As a file, unpacked, and as numbers: few bytes can say that a million cells are all the same."""
@@ -202,11 +221,11 @@ class ParquetTable:
 
     def _turned(self, features: tuple[Feature, ...], run: Runner) -> Iterator[Part]:
         """Each row group read by columns, and handed out by rows."""
-        first_row = 0
-        for group in range(self._file.metadata.num_row_groups):
+        first_row = self._first_row
+        for group in self._groups:
             turned = self._filled(group, features, first_row, run)
             for start in turned.starts:
-                self._given = first_row + min(start + turned.height, turned.rows)
+                self._given = first_row - self._first_row + min(start + turned.height, turned.rows)
                 yield TurnedPart(self.name, turned, start, first_row)
             first_row += turned.rows
 

@@ -31,10 +31,17 @@ class Input(NamedTuple):
     path: str
     root: str = ""  # the folder below which it was found, through a folder or a glob; nothing when named itself
     copy: Copy | None = None  # where what can be read only once is kept to be read again
+    base: str = ""  # the folder that the path starts from, where that is not the one of this process
+    groups: tuple[int, int] | None = None  # of Parquet the row groups from the one to before the other, else all
 
     @property
     def name(self) -> str:
         return "standard input" if self.path == STDIN else shown(self.path)
+
+    @property
+    def place(self) -> str:
+        """Where a file is."""
+        return os.path.join(self.base, self.path)  # noqa: PTH118
 
     @property
     def size(self) -> int | None:
@@ -44,7 +51,7 @@ class Input(NamedTuple):
 
             return size_of(self.path)
         try:
-            found = None if self.path == STDIN else Path(self.path).stat()
+            found = None if self.path == STDIN else Path(self.place).stat()
         except OSError:
             return None  # opening it says why
         return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else None
@@ -57,7 +64,7 @@ class Input(NamedTuple):
         if is_remote(self.path):
             return False
         try:
-            return not stat.S_ISREG(Path(self.path).stat().st_mode)
+            return not stat.S_ISREG(Path(self.place).stat().st_mode)
         except (OSError, ValueError):
             return False  # there is none: opening it says why
 

@@ -41,6 +41,10 @@ class Skipping:
     def may_skip(self, at: int, error: PcatoolError) -> bool:
         return self.allowed and is_bad_file(error) and not self._inputs[at].flows
 
+    def left_out(self, at: int, skip: Skip) -> None:
+        """By whoever read it."""
+        self.bad[at] = skip
+
     def leave_out(self, at: int, error: PcatoolError) -> None:
         self.bad[at] = Skip(self._inputs[at].name, error.message)
 

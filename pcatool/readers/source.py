@@ -160,7 +160,7 @@ def _descriptor(source: Input) -> int:
             raise FileError("standard input is closed", "give a file, or a pipe") from None
         return 0
     try:
-        descriptor = os.open(source.path, os.O_RDONLY)
+        descriptor = os.open(source.place, os.O_RDONLY)
     except OSError as error:
         raise FileError.from_os(source.path, "read", error) from None
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):

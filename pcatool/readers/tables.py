@@ -11,7 +11,7 @@ from pcatool.errors import PcatoolError, UsageError
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers.base import Part, Table
-from pcatool.readers.columns import Columns
+from pcatool.readers.columns import Columns, Told
 from pcatool.readers.files import Files, not_a_table
 from pcatool.readers.first import First
 from pcatool.readers.found import Found
@@ -35,17 +35,27 @@ class Piece(NamedTuple):
 class Inputs:
     """All inputs of a run.
 
-    `by_file`: an input counts only when the whole of it is good.
+    `by_file`: an input counts only when the whole of it is good. `told`: these are some of the inputs of a run, and
+    another is the first.
     """
 
-    def __init__(self, data: Any, options: TableOptions, notices: Notices, *, by_file: bool = False) -> None:
+    def __init__(
+        self,
+        data: Any,
+        options: TableOptions,
+        notices: Notices,
+        *,
+        by_file: bool = False,
+        told: Told | None = None,
+    ) -> None:
         self._data = data
+        self._told = told
         self._options = options
         self._notices = notices
         self._columns: Columns | None = None
         self._current: Table | None = None
         self._settled = False
-        self.told_rounding = False
+        self.told_rounding = ""
         self.by_file = by_file or options.skip_bad
         self.model: Opened | None = None
         found = _find(data, options)
@@ -65,13 +75,18 @@ class Inputs:
         """What is taken from the inputs, by the first."""
         if self._columns is None:
             first = First(self.first, self._files.others)
-            self._columns = Columns(first, self.nulls, self._notices, several=self._files.waiting)
+            self._columns = Columns(first, self.nulls, self._notices, several=self._files.waiting, told=self._told)
         return self._columns
 
     @property
     def nulls(self) -> tuple[str, ...]:
         """Further spellings of a missing cell."""
         return self._options.null_value
+
+    @property
+    def found(self) -> Found:
+        """The files; none of a table in memory."""
+        return self._files.found
 
     @property
     def paths(self) -> list[str]:
@@ -167,7 +182,7 @@ class Inputs:
         table = self.first if self._current is None else files.table(files.open())
         self._current = table
         features, kept = self.columns.match(table, wanted), match_columns(wanted.kept, table.columns, table.name)
-        if table is not self.first:
+        if table is not self.first or self._told is not None:
             self.columns.look_for_more(at, table, files.current)
         for part in table.parts(features, kept, eager=eager, run=run):
             yield Piece(at, table, part)
@@ -192,7 +207,7 @@ class Inputs:
     def tell_rounding(self, text: str) -> None:
         """Of the first whole number that no double holds."""
         if not self.told_rounding:
-            self.told_rounding = True
+            self.told_rounding = text
             self._notices.note(text)
 
     def finish(self) -> None:

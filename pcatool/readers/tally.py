@@ -85,11 +85,27 @@ class Tally:
             self.cells[names[j]] += int(holes.cells[j])
         self.spellings.update(holes.spellings)
         self.patterns.update(holes.patterns)
-        if len(self.patterns) > MOST_PATTERNS:  # the rare ones make room, so that a common one is found however late
-            self.more_patterns = True
-            self.patterns = Counter(dict(self.patterns.most_common(MOST_PATTERNS // 2)))
+        self._make_room()
         for i in np.flatnonzero(holes.rows)[: max(FIRST_PLACES - len(self.places), 0)]:
             self.places.append(batch.place(int(i)))
+
+    def join(self, other: Tally) -> None:
+        """Count what was read elsewhere of the rows after these, too; its names are these."""
+        self.rows += other.rows
+        self.incomplete += other.incomplete
+        self.left_empty += other.left_empty
+        self.names, self.features = other.names or self.names, other.features or self.features
+        self.cells.update(other.cells)
+        self.spellings.update(other.spellings)
+        self.patterns.update(other.patterns)
+        self.more_patterns |= other.more_patterns
+        self._make_room()
+        self.places += other.places[: max(FIRST_PLACES - len(self.places), 0)]
+
+    def _make_room(self) -> None:
+        if len(self.patterns) > MOST_PATTERNS:  # the rare ones go, so that a common one is found however late
+            self.more_patterns = True
+            self.patterns = Counter(dict(self.patterns.most_common(MOST_PATTERNS // 2)))
 
     @property
     def missing(self) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
+from pcatool.options import FitOptions
 from pcatool.readers.classes import Classes
 
 __all__ = ["Wanted"]
@@ -23,6 +25,10 @@ class Wanted(NamedTuple):
     @property
     def features(self) -> tuple[str, ...]:
         return self.names[: len(self.names) - len(self.labels) - self.weighted]
+
+    def named(self, options: FitOptions) -> FitOptions:
+        """The options with the column of weights by its name, so that it is found in other tables, too."""
+        return replace(options, weights=self.names[-1]) if self.weighted else options
 
     @property
     def width(self) -> int:

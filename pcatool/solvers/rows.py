@@ -37,7 +37,7 @@ Block = tuple[Array, Array | None]
 class Rows:
     """Blocks of rows with their weights. With weights, the last column of every block holds them.
 
-    Up to SMALL_BYTES, or up to `hold_rows` rows if that is more, are held, so that their number is known before a
+    Up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more, are held, so that their number is known before a
     solver is chosen. `reread` gives all blocks once more; without it they are spooled where passes are several.
     `prepare` is done to the rows of each block whenever it is handed out.
     """
@@ -52,7 +52,9 @@ class Rows:
         reread: Callable[[], Blocks] | None = None,
         run: Runner = in_turn,
         prepare: Callable[[Array], Array] | None = None,
+        small: int | None = None,
     ) -> None:
+        small = SMALL_BYTES if small is None else small
         self._weighted = weighted
         self._prepare = prepare
         self._rest = iter(blocks)
@@ -69,11 +71,11 @@ class Rows:
                 self._first = _first_cells(self._split(block)[0])
             self._store.add(block)
             self._check(self._store.bytes, self._store.rows)
-            if self._store.bytes > SMALL_BYTES and self._store.rows > hold_rows:
+            if self._store.bytes > small and self._store.rows > hold_rows:
                 self.complete = False
                 break
         self.n = self._store.rows if self.complete else None
-        self.small = self.complete and self._store.bytes <= SMALL_BYTES
+        self.small = self.complete and self._store.bytes <= small
 
     def _check(self, size: int, count: int) -> None:
         """Rows of a pipe cannot be counted beforehand, so they are weighed as they come."""

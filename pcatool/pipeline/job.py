@@ -1,0 +1,98 @@
+"""What a fit is asked for, and the rows that it is of: inputs to blocks."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pcatool.blocks import Runner, recut
+from pcatool.engines.threads import Threads
+from pcatool.memory import free_bytes, parse_size
+from pcatool.methods.base import Labels, Supply
+from pcatool.model import Array, Model
+from pcatool.notices import Notices
+from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
+from pcatool.readers.rows import rows_to_fit
+from pcatool.readers.tables import Inputs
+from pcatool.readers.tally import Tally
+from pcatool.readers.wanted import Wanted
+
+__all__ = ["Job", "Read", "labels_of", "limit_of", "read_blocks", "read_wanted", "remedy_of", "supply_of", "wanted_of"]
+
+# What is never refused unasked: on a small machine such a fit is better tried.
+SMALL_JOB = 256 << 20
+
+
+class Job(NamedTuple):
+    """The data of a fit, and everything that was asked of it."""
+
+    data: Any  # paths, or something in memory
+    table: TableOptions
+    select: SelectOptions
+    options: FitOptions
+    engine: EngineOptions
+    notices: Notices
+    like: Model | None = None  # whose columns are taken, instead of those selected
+
+    def open(self) -> Inputs:
+        return Inputs(self.data, self.table, self.notices)
+
+
+class Read(NamedTuple):
+    """What is read of the inputs: after the features come the labels, then the weights."""
+
+    wanted: Wanted
+    features: tuple[str, ...]
+    labels: Labels | None
+    blocks: Iterator[Array]
+
+
+def read_blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> Read:
+    """The rows of a fit, in blocks, and what their columns are."""
+    return read_wanted(job.options, inputs, wanted_of(job, inputs, run), tally, run)
+
+
+def wanted_of(job: Job, inputs: Inputs, run: Runner) -> Wanted:
+    """The columns of a fit, by the first input that is good."""
+    o = job.options
+    inputs.settle(lambda one: deque(read_blocks(job, one, Tally(), run).blocks, maxlen=0).clear())
+    if job.like is None:
+        return inputs.columns.choose(job.select, o.weights, o.label, o.label_kernel)
+    booleans = frozenset(job.like.meta.get("booleans", ()))
+    return inputs.columns.choose_same(job.like.columns, booleans, o.weights, o.label, o.label_kernel)
+
+
+def read_wanted(o: FitOptions, inputs: Inputs, wanted: Wanted, tally: Tally, run: Runner) -> Read:
+    """The rows of a fit of which the columns are known."""
+    weighted = o.weights is not None
+    rows = rows_to_fit(inputs, wanted, o.missing, tally, weighted=weighted, remedy=remedy_of(o), run=run)
+    return Read(wanted, wanted.features, labels_of(wanted), recut(rows, wanted.width))
+
+
+def remedy_of(o: FitOptions) -> str:
+    """What can be done about rows with missing cells."""
+    others = ", mean and em fit with them" if o.method == "pca" and o.weights is None else ""
+    return f"--missing drop leaves such rows out{others}, -x leaves a column out"
+
+
+def labels_of(wanted: Wanted) -> Labels | None:
+    """What supervises, if anything does."""
+    if wanted.classes is not None:
+        return Labels((*wanted.labels, *wanted.kept), True, 1, wanted.classes.levels)
+    return Labels(wanted.labels, False, len(wanted.labels), list) if wanted.labels else None
+
+
+def supply_of(job: Job, inputs: Inputs, pool: Threads, labels: Labels | None = None) -> Supply:
+    """How much memory there is, how to read the rows again, and who works on them."""
+
+    def reread() -> Iterator[Array]:
+        return read_blocks(job, inputs.again(), Tally(), pool.map).blocks
+
+    again = reread if inputs.can_reread() else None
+    return Supply(limit_of(job.options), again, inputs.expected_rows, pool.map, pool.count, labels)
+
+
+def limit_of(options: FitOptions) -> int:
+    """Bytes that a fit may take."""
+    return parse_size(options.memory) if options.memory is not None else max(free_bytes() // 2, SMALL_JOB)

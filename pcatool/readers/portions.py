@@ -1,0 +1,77 @@
+"""Parts of the inputs that can be read each by itself, anywhere: whole files, or some row groups of a large one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from pcatool.errors import PcatoolError, UsageError
+from pcatool.notices import Notices
+from pcatool.options import TableOptions
+from pcatool.readers.found import Found
+from pcatool.readers.paths import Input
+from pcatool.readers.source import Opened
+from pcatool.registry import READERS
+
+__all__ = ["Portion", "portions_of"]
+
+# A larger Parquet file is cut: a task should take seconds, and be small to do again.
+LARGE = 64 << 20
+
+
+class Portion(NamedTuple):
+    """A part of an input."""
+
+    at: int  # the number of the input
+    input: Input
+
+
+def portions_of(found: Found, options: TableOptions) -> list[Portion]:
+    """All rows in order. Where bad files are left out, a file is one portion: the whole of it counts, or nothing."""
+    if not found.inputs:
+        raise UsageError("a table in memory cannot be read elsewhere", "write it to files that all workers see")
+    folder = os.getcwd()  # noqa: PTH109
+    portions: list[Portion] = []
+    for at, item in enumerate(found.inputs):
+        if item.flows:
+            raise UsageError(f"{item.name} cannot be read elsewhere", "give files that all workers see")
+        item = item._replace(base=folder)
+        cuts = [None] if options.skip_bad else _cuts(item, options)
+        portions += [Portion(at, item._replace(groups=groups)) for groups in cuts]
+    return portions
+
+
+def _cuts(item: Input, options: TableOptions) -> list[tuple[int, int] | None]:
+    """Row groups of about the same size together; None for all of them."""
+    size = item.size
+    if size is None or size <= LARGE:
+        return [None]
+    try:
+        groups = _groups(item, options)
+    except PcatoolError:
+        return [None]  # whoever reads it says what is wrong
+    return list(_joined(groups, size)) if len(groups) > 1 else [None]
+
+
+def _groups(item: Input, options: TableOptions) -> list[int]:
+    """Rows of each row group; none in text."""
+    opened = Opened(item, options.input_format, options.encoding)
+    with closing(opened):
+        if opened.format != "parquet" or opened.size is None:
+            return []
+        table: Any = READERS.load("parquet")(opened, options, Notices())
+        return list(table.group_rows)
+
+
+def _joined(groups: list[int], size: int) -> Iterator[tuple[int, int]]:
+    """Consecutive groups until they take about as many bytes as a portion should."""
+    bytes_a_row = size / max(sum(groups), 1)
+    first = rows = 0
+    for at, more in enumerate(groups):
+        if rows and (rows + more) * bytes_a_row > LARGE:
+            yield first, at
+            first, rows = at, 0
+        rows += more
+    yield first, len(groups)
