@@ -37,9 +37,9 @@ Block = tuple[Array, Array | None]
 class Rows:
     """Blocks of rows with their weights. With weights, the last column of every block holds them.
 
-    Up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more, are held, so that their number is known before a
-    solver is chosen. `reread` gives all blocks once more; without it they are spooled where passes are several.
-    `prepare` is done to the rows of each block whenever it is handed out.
+    Up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more, are held, so that their number is
+    known before a solver is chosen. `reread` gives all blocks once more; without it they are spooled where passes are
+    several. `prepare` is done to the rows of each block whenever it is handed out.
     """
 
     def __init__(
