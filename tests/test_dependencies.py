@@ -15,6 +15,7 @@ NEEDED = [
     *PROJECT["optional-dependencies"]["dask"],
     *PROJECT["optional-dependencies"]["http"],
     *PROJECT["optional-dependencies"]["plot"],
+    *PROJECT["optional-dependencies"]["spark"],
     *PROJECT["optional-dependencies"]["test"],
 ]
 DEV = PROJECT["optional-dependencies"]["dev"]

@@ -48,7 +48,8 @@ RESERVED = {
     "distributed": ("pcatool.engines.dask",),
     "matplotlib": ("pcatool.render",),
     "pandas": ("pcatool.api", "pcatool.readers.memory"),
-    "pyarrow": ("pcatool.api", "pcatool.readers", "pcatool.stores", "pcatool.writers"),
+    "pyarrow": ("pcatool.api", "pcatool.engines.spark", "pcatool.readers", "pcatool.stores", "pcatool.writers"),
+    "pyspark": ("pcatool.engines.spark",),
     "rich": ("pcatool.cli", "pcatool.render"),
     "sklearn": (),  # a yardstick of the tests
     "typer": ("pcatool.cli",),

@@ -1,0 +1,120 @@
+"""Spark's own process, a JVM: started so that nothing it says comes on the terminal, and ended with the run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import struct
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from time import sleep
+from typing import Any
+
+from pcatool.errors import LostError
+from pcatool.spool import cannot_spool
+
+__all__ = ["Java"]
+
+POLL = 0.05
+# Seconds that it has to leave by itself, and then that its files are removed in.
+TO_LEAVE = 5.0
+
+JAVA = "install Java 17 or later (Debian: apt-get install default-jre-headless), or set JAVA_HOME to where it is"
+
+
+class Java:
+    """The JVM that does what Python asks of Spark. It leaves when its standard input ends: also if we are killed.
+
+    It stands in a session of its own: what a terminal sends on Ctrl-C goes to this process alone.
+    """
+
+    def __init__(self, master: str | None, environment: dict[str, str]) -> None:
+        from pyspark.find_spark_home import _find_spark_home
+
+        home = _find_spark_home()
+        named = [] if master is None else ["--master", master]
+        options = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
+        try:
+            self._log = TemporaryFile()
+            self._folder = TemporaryDirectory(prefix="pcatool-")
+        except OSError as error:
+            raise cannot_spool(error, "what Spark says") from None
+        self._told = Path(self._folder.name) / "gateway"
+        self._process = subprocess.Popen(
+            [Path(home) / "bin" / "spark-submit", *named, *options],
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=self._log,
+            env={
+                **os.environ,
+                **environment,
+                "SPARK_HOME": home,
+                "SPARK_CONNECT_MODE": "0",
+                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._told),
+            },
+            start_new_session=True,
+        )
+
+    def gateway(self) -> Any:
+        """The way to it, when it has started."""
+        from pyspark.java_gateway import launch_gateway
+
+        while not self._told.exists():
+            if self._process.poll() is not None:
+                raise self._not_started()
+            sleep(POLL)
+        with _announced(self._told.read_bytes()):
+            return launch_gateway()
+
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def said(self) -> str:
+        """What it has said so far."""
+        self._log.seek(0)
+        return self._log.read().decode(errors="replace")
+
+    def _not_started(self) -> LostError:
+        said = self.said()
+        if "JAVA_HOME is not set" in said or "/bin/java: No such file" in said:
+            return LostError("Spark needs Java, and there is none", JAVA)
+        if "UnsupportedClassVersionError" in said:
+            return LostError("the Java here is too old for this Spark", JAVA)
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        telling = [line for line in lines if "rror" in line or "xception" in line] or lines[-1:]
+        reason = f": {telling[0]}" if telling else f" (exit code {self._process.returncode})"
+        return LostError(f"Spark does not start{reason}", "check its settings, and Java")
+
+    def end(self) -> None:
+        """Let it leave, its Python workers with it."""
+        process = self._process
+        assert process.stdin is not None
+        with suppress(OSError):
+            process.stdin.close()
+        try:
+            process.wait(TO_LEAVE)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            self._log.close()
+            self._folder.cleanup()
+
+
+@contextmanager
+def _announced(told: bytes) -> Iterator[None]:
+    """The environment that leads pyspark to a JVM that runs already."""
+    (port,) = struct.unpack_from(">i", told)
+    names = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": told[8:].decode()}
+    os.environ.update(names)
+    try:
+        yield
+    finally:
+        for name in names:
+            del os.environ[name]
