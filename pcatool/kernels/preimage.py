@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import cached_property
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -101,6 +101,10 @@ class _Maps:
         self._model = model
         self._lock = Lock()
         self._known: dict[int, ScoreMap] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Whoever gets the model learns them anew: a lock stays in its process."""
+        return _Maps, (self._model,)
 
     def get(self, m: int) -> ScoreMap:
         with self._lock:

@@ -25,31 +25,49 @@ from pcatool.readers.wanted import Wanted
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink
 
-__all__ = ["Back", "Results", "reconstruct", "transform", "write"]
+__all__ = ["Back", "ErrorSum", "Plan", "Results", "reconstruct", "results_of", "transform", "write"]
 
 Result = TypeVar("Result")
+
+
+class Plan(NamedTuple):
+    """What is read of every input, settled by the first of them, and what becomes of its rows."""
+
+    wanted: Wanted
+    scorer: Scorer
+    options: ApplyOptions
 
 
 @dataclass(frozen=True)
 class Results:
     """Rows that come out of a model; computed as they are taken."""
 
-    model: Model
-    names: list[str]
+    plan: Plan
     kept: list[tuple[str, Any]]  # columns passed through, with their Arrow types; they come first
     tally: Tally
     errors: ErrorSum
     inputs: Inputs
     engine: EngineOptions
-    by_users: bool  # a row for each user of triples, not for each that was read
     _batches: Callable[[Runner], Iterator[Placed]]
-    _score: Callable[[Placed], Scored]
+
+    @property
+    def model(self) -> Model:
+        return self.plan.scorer.model
+
+    @property
+    def names(self) -> list[str]:
+        return self.plan.scorer.names
+
+    @property
+    def by_users(self) -> bool:
+        """Is there a row for each user of triples, not for each that was read?"""
+        return bool(self.plan.options.triples)
 
     def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Generator[Result]:
         """What `finish` makes of kept columns and values, a batch at a time, in order; done by the engine, too."""
 
         def work(placed: Placed) -> tuple[Result, Scored]:
-            scored = self._score(placed)
+            scored = self.plan.scorer.score(placed)
             return finish(placed.batch.kept, scored.values), scored
 
         with Threads(self.engine.threads) as pool:
@@ -181,35 +199,41 @@ def _apply(
     engine: EngineOptions,
     notices: Notices,
 ) -> Results:
-    tally = Tally()
     scorer = Scorer(model, work, options.with_error, options.with_coverage)
-    read: Callable[..., Iterator[Checked]]
     if options.triples:
-        from pcatool.pipeline.triples import rows_of_triples
-
         keep = inputs.columns.choose_triples(options.triples).kept[:1]
         if keep[0] in scorer.names:
             what = f"the column of users and a column of the output are both called {show(keep[0])}"
             raise UsageError(what, "rename the column of users")
-        read = partial(rows_of_triples, inputs, options, model, tally, notices)
     else:
         keep = inputs.columns.keep(options.keep, options.keep_all)
         if work.fill and options.keep_all:  # all columns, each once
             keep = tuple(name for name in keep if name not in work.names)
-        wanted = Wanted(wanted.names, wanted.booleans, wanted.by_position, keep)
-        read = partial(checked_batches, inputs, wanted, tally, eager=True, check=partial(_check, work, wanted, model))
+    wanted = Wanted(wanted.names, wanted.booleans, wanted.by_position, keep)
+    return results_of(Plan(wanted, scorer, options), inputs, engine, notices)
+
+
+def results_of(plan: Plan, inputs: Inputs, engine: EngineOptions, notices: Notices) -> Results:
+    """What becomes of these inputs."""
+    tally = Tally()
+    (wanted, scorer, options), model = plan, plan.scorer.model
+    check = partial(_check, scorer.work, wanted, model)
+    read: Callable[..., Iterator[Checked]]
+    if options.triples:
+        from pcatool.pipeline.triples import rows_of_triples
+
+        read = partial(rows_of_triples, inputs, options, model, tally, notices)
+    else:
+        read = partial(checked_batches, inputs, wanted, tally, eager=True, check=check)
 
     def batches(run: Runner) -> Iterator[Placed]:
         first_row = 0
         for batch in read(run=run):
-            _check(work, wanted, model, batch)
+            check(batch)
             yield Placed(batch, first_row)
             first_row += len(batch.X)
 
-    kept = inputs.columns.kept_types(keep)
-    return Results(
-        model, scorer.names, kept, tally, ErrorSum(), inputs, engine, bool(options.triples), batches, scorer.score
-    )
+    return Results(plan, inputs.columns.kept_types(wanted.kept), tally, ErrorSum(), inputs, engine, batches)
 
 
 def _check(work: Work, wanted: Wanted, model: Model, batch: Checked) -> None:
