@@ -15,6 +15,7 @@ class Notices:
         self.warnings: list[str] = []
         self.files_read = 0
         self.skipped: list[tuple[str, str]] = []  # files that were left out, and why
+        self.spread: tuple[str, int] | None = None  # over which engine, and in how many parts
 
     def note(self, text: str) -> None:
         if text not in self.notes:
@@ -33,6 +34,10 @@ class Notices:
 
     def at_part(self, done: int, of: int) -> None:
         """Called when so many parts of the inputs are done elsewhere."""
+
+    def all_parts(self, engine: str, parts: int) -> None:
+        """Called when all are done."""
+        self.spread = engine, parts
 
     def at_rows(self, count: int) -> None:
         """Called when so many more rows were read."""

@@ -154,12 +154,16 @@ class Speaker(Notices):
                 tell(line)
             if "files_written" not in facts and (self.files_read > 1 or self.skipped):
                 tell(f"{self.files_read} files read" + (f", {len(self.skipped)} left out" if self.skipped else ""))
+            if self.spread is not None:
+                engine, parts = self.spread
+                tell(f"engine {engine}: {parts} part" + ("s" if parts != 1 else ""))
 
     def _files(self) -> dict[str, Any]:
-        """Of several inputs, how many were read, and which were left out."""
+        """Of several inputs, how many were read, and which were left out; and who read them elsewhere."""
+        spread = {} if self.spread is None else dict(zip(("engine", "parts"), self.spread, strict=True))
         if self.files_read < 2 and not self.skipped:
-            return {}
-        return {
+            return spread
+        return spread | {
             "files_read": self.files_read,
             "skipped": [{"file": file, "reason": reason} for file, reason in self.skipped],
         }

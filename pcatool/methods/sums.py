@@ -6,15 +6,17 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pcatool.errors import PcatoolError, UsageError
+from pcatool.errors import UsageError
 from pcatool.holes.pairs import HoledSums, gather_pairs, of_block, pair_bytes
 from pcatool.linalg.blas import threads
 from pcatool.linalg.statistic import Statistic
 from pcatool.methods.again import fit_again
 from pcatool.methods.base import Fit, Labels, Supply
+from pcatool.methods.dependence import cross_moments_of, noise_of
 from pcatool.methods.incomplete import IncompletePCA
 from pcatool.methods.labels import LabelKernel
 from pcatool.methods.pca import PCA
+from pcatool.methods.supervised import SupervisedPCA
 from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
@@ -22,11 +24,11 @@ from pcatool.registry import RULES
 from pcatool.rules.base import split_rule
 from pcatool.solvers.base import rounding
 from pcatool.solvers.covariance import moments_of
-from pcatool.solvers.plan import make_plan
+from pcatool.solvers.plan import Plan, make_plan
 from pcatool.solvers.rows import Rows
 from pcatool.solvers.tsqr import triangle_of
 
-__all__ = ["Sums", "adding_up", "fit_sums", "sums_of"]
+__all__ = ["Sums", "check_adds_up", "fit_sums", "plan_sums", "sums_of"]
 
 Sums = Statistic | HoledSums
 
@@ -53,9 +55,6 @@ def sums_of(
 def _with_labels(
     blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, supply: Supply, labels: Labels
 ) -> Statistic | None:
-    from pcatool.methods.dependence import cross_moments_of, noise_of
-    from pcatool.methods.supervised import SupervisedPCA
-
     task, _ = SupervisedPCA(options, Notices()).task(blocks, columns, supply)
     if task.rows.n == 0:
         return None
@@ -68,63 +67,69 @@ def _with_holes(rows: Rows, d: int) -> HoledSums:
     return HoledSums.summed(gather_pairs(rows.map(lambda X, w: of_block(X, origin, w), size=pair_bytes(d))))
 
 
-def adding_up(options: FitOptions, columns: tuple[str, ...], labels: Labels | None, limit: int) -> tuple[str, str]:
-    """The solver, and why, where only sums over parts of the rows are at hand; what needs the rows is refused."""
-    if (reason := _needs_rows(options, labels)) is not None:
-        raise reason
+def plan_sums(options: FitOptions, columns: tuple[str, ...], labels: Labels | None, rows: int | None) -> Plan:
+    """What becomes of sums over parts of the rows; only solvers that need no more than these."""
     if labels is not None:
-        return "cross-moment", ""  # the reason tells how many labels there are
+        kernel = LabelKernel.of(options, labels)
+        if not kernel.streams:
+            raise UsageError(
+                f"--label-kernel {kernel.name} cannot be spread over parts: every label is compared with every other",
+                "--label-kernel delta or linear adds up",
+            )
+        plan = SupervisedPCA(options, Notices()).plan((), columns, supply=Supply(labels=labels))
+        return plan._replace(rows=rows)
     method = PCA(options, Notices())
     problem = method.problem(columns, None)
     name, why = method.choose(problem)
     if name not in ADD_UP or options.missing == "mean":
         name, why = "covariance", f"a {problem.d} x {problem.d} scatter, which adds up over parts of the rows"
-    make_plan(name, why, problem, None, 1).check(limit, problem)
-    return name, why
+    return make_plan(name, why, problem, rows, 1)
 
 
-def _needs_rows(options: FitOptions, labels: Labels | None) -> PcatoolError | None:
-    """What does not add up, and the way out."""
-    rule = parse_components(options.components)
-    name = split_rule(rule)[0] if isinstance(rule, str) else ""
-    elsewhere = "--engine threads does it on one machine"
-    if options.triples:
-        return UsageError("--triples cannot be spread over parts: any line may add to any row", elsewhere)
-    if options.kernel is not None or options.method == "kernel":
-        return UsageError(
-            f"--method {options.method} with a kernel cannot be spread over parts: every row is multiplied with every "
-            "other",
-            elsewhere,
-        )
-    if options.missing == "em":
-        return UsageError(
+def check_adds_up(options: FitOptions) -> None:
+    """Refuse what needs the rows in one place, naming the way out."""
+    reason, remedy = next(((why, remedy) for given, why, remedy in _needing_rows(options) if given), ("", ""))
+    if reason:
+        raise UsageError(reason, remedy)
+
+
+def _needing_rows(options: FitOptions) -> list[tuple[bool, str, str]]:
+    wish = parse_components(options.components)
+    rule = split_rule(wish)[0] if isinstance(wish, str) else ""
+    here = "--engine threads does it on one machine"
+    return [
+        (bool(options.triples), "--triples cannot be spread over parts: any line may add to any row", here),
+        (
+            options.method == "kernel" or options.kernel is not None,
+            f"--method {options.method} with a kernel cannot be spread over parts: it compares all rows",
+            here,
+        ),
+        (
+            options.missing == "em",
             "--missing em cannot be spread over parts: it passes over the rows again and again",
-            f"--missing mean or drop takes one pass; {elsewhere}",
-        )
-    if options.solver not in ("auto", *ADD_UP):
-        return UsageError(
+            f"--missing mean or drop takes one pass; {here}",
+        ),
+        (
+            options.solver not in ("auto", *ADD_UP),
             f"--solver {options.solver} cannot be spread over parts: it needs all rows in one place",
             "--solver covariance or tsqr adds up what parts of the rows say",
-        )
-    if options.missing == "mean" and options.solver == "tsqr":
-        return UsageError(
+        ),
+        (
+            options.solver == "tsqr" and options.missing == "mean",
             "--solver tsqr with --missing mean cannot be spread over parts: it needs the means first",
             "--solver covariance takes one pass",
-        )
-    if name and not RULES[name].alone:
-        return UsageError(f"-k {name} cannot be spread over parts: it needs the rows themselves", "take another rule")
-    if labels is not None and not LabelKernel.of(options, labels).streams:
-        return UsageError(
-            f"--label-kernel {LabelKernel.of(options, labels).name} cannot be spread over parts: every label is "
-            "compared with every other",
-            "--label-kernel delta or linear adds up",
-        )
-    return None
+        ),
+        (
+            bool(rule) and not RULES[rule].alone,
+            f"-k {rule} cannot be spread over parts: it needs the rows themselves",
+            f"another rule goes by the eigenvalues; {here}",
+        ),
+    ]
 
 
-def fit_sums(sums: Sums, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str) -> Fit:
+def fit_sums(sums: Sums, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str | None) -> Fit:
     """The model of all rows from their sums."""
     if isinstance(sums, HoledSums):
         with threads(1), np.errstate(all="ignore"):
-            return IncompletePCA(options, notices).of_sums(sums, columns, reason)
+            return IncompletePCA(options, notices).of_sums(sums, columns, reason or "")
     return fit_again(sums, columns, options, notices, reason)

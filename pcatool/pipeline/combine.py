@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
 
-from pcatool.blocks import in_turn
 from pcatool.engines.threads import Threads
 from pcatool.errors import UsageError
 from pcatool.linalg.statistic import Statistic
@@ -20,7 +19,7 @@ from pcatool.model import Model
 from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, UpdateOptions
 from pcatool.pipeline.fit import older_model
-from pcatool.pipeline.job import Job, read_blocks, supply_of, wanted_of
+from pcatool.pipeline.job import Job, read_blocks, supply_of
 from pcatool.pipeline.models import Named, Watch, in_order_of, statistic_of
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
@@ -94,7 +93,7 @@ def _sums_here(job: Job, inputs: Inputs, tally: Tally, triangular: bool) -> Any:
 def _sums_far(job: Job, inputs: Inputs, tally: Tally, triangular: bool) -> Any:
     from pcatool.pipeline.far import sums_far
 
-    return sums_far(job, inputs, wanted_of(job, inputs, in_turn), tally, triangular=triangular)
+    return sums_far(job, inputs, tally, triangular=triangular)
 
 
 def merge(models: Iterable[Named], align_to: Any, notices: Notices) -> Combined:

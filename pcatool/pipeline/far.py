@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pcatool.blocks import in_turn
 from pcatool.errors import DataError, PcatoolError
 from pcatool.methods.base import Fit, Supply
-from pcatool.methods.sums import Sums, adding_up, fit_sums, sums_of
+from pcatool.methods.pca import PCA
+from pcatool.methods.sums import Sums, check_adds_up, fit_sums, plan_sums, sums_of
 from pcatool.notices import Notices
 from pcatool.options import FitOptions
 from pcatool.pipeline.elsewhere import Met, Reading, cluster_of, counting, remedied
@@ -17,9 +19,10 @@ from pcatool.readers.portions import Portion, portions_of
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 from pcatool.readers.wanted import Wanted
+from pcatool.solvers.plan import Plan
 from pcatool.solvers.rows import nothing_to_fit
 
-__all__ = ["fit_far", "sums_far"]
+__all__ = ["fit_far", "plan_far", "sums_far"]
 
 
 class Summed(NamedTuple):
@@ -66,19 +69,42 @@ class SumUp:
 
 def fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
     """A model of rows that are read and added up elsewhere."""
-    wanted = wanted_of(job, inputs, in_turn)
-    options, labels = wanted.named(job.options), labels_of(wanted)
-    name, reason = adding_up(options, wanted.features, labels, limit_of(options))
-    sums = sums_far(job, inputs, wanted, tally, triangular=name == "tsqr")
+    check_adds_up(job.options)
+    portions = portions_of(inputs.found, job.table)
+    wanted, plan = _planned(job, inputs)
+    options = wanted.named(job.options)
+    plan.check(limit_of(options), PCA(options, job.notices).problem(wanted.features, None))
+    sums = _gathered(job, inputs, portions, wanted, tally, triangular=plan.solver == "tsqr")
     if sums is None:
         raise nothing_to_fit()
+    reason = None if labels_of(wanted) else plan.reason  # that of labels tells how many there are
     return wanted, fit_sums(sums, wanted.features, options, job.notices, reason)
 
 
-def sums_far(job: Job, inputs: Inputs, wanted: Wanted, tally: Tally, *, triangular: bool) -> Sums | None:
-    """The sums over all rows, and what was met on the way."""
+def plan_far(job: Job, inputs: Inputs) -> Plan:
+    """What such a fit would do and need."""
+    check_adds_up(job.options)
+    portions = portions_of(inputs.found, job.table)
+    return _planned(job, inputs)[1]._replace(parts=len(portions))
+
+
+def _planned(job: Job, inputs: Inputs) -> tuple[Wanted, Plan]:
+    """The columns, and what becomes of them."""
+    wanted = wanted_of(job, inputs, in_turn)
+    return wanted, plan_sums(wanted.named(job.options), wanted.features, labels_of(wanted), inputs.expected_rows())
+
+
+def sums_far(job: Job, inputs: Inputs, tally: Tally, *, triangular: bool) -> Sums | None:
+    """The sums over all rows, of a fit whose columns and options are known to add up."""
+    portions = portions_of(inputs.found, job.table)
+    return _gathered(job, inputs, portions, wanted_of(job, inputs, in_turn), tally, triangular=triangular)
+
+
+def _gathered(
+    job: Job, inputs: Inputs, portions: Sequence[Portion], wanted: Wanted, tally: Tally, *, triangular: bool
+) -> Sums | None:
+    """The sums over all portions; what was met on the way is told."""
     found, options = inputs.found, wanted.named(job.options)
-    portions = portions_of(found, job.table)
     told = inputs.columns.tell(wanted.kept)
     inputs.close()
     solver = job.options.solver if wanted.labels or wanted.classes else "tsqr" if triangular else "covariance"
@@ -89,6 +115,7 @@ def sums_far(job: Job, inputs: Inputs, wanted: Wanted, tally: Tally, *, triangul
             summed = cluster.gather(work, Summed.merged, portions, counting(job.notices, len(portions)))
     except PcatoolError as error:
         raise remedied(error, len(found.inputs), job.table.skip_bad) from None
+    job.notices.all_parts(job.engine.engine, len(portions))
     tally.join(summed.met.tally)
     summed.met.tell(inputs, job.notices)
     if options.missing == "error" and tally.incomplete:

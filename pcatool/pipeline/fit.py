@@ -63,7 +63,7 @@ def fit_opened(job: Job, inputs: Inputs, old: Model | None) -> Fitted:
 
 def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
     options, tally = job.options, Tally()
-    if options.triples:
+    if options.triples and not job.engine.far:
         return _fit_triples(job, inputs, tally)
     try:
         wanted, fitted = (_fit_far if job.engine.far else _fit_here)(job, inputs, tally)
@@ -139,6 +139,10 @@ def plan_fit(job: Job) -> Plan:
     """What a fit would do and need."""
     older_model(job)  # which may be refused
     inputs = job.open()
+    if job.engine.far:
+        from pcatool.pipeline.far import plan_far
+
+        return plan_far(job, inputs)
     with Threads(job.engine.threads) as pool:
         if job.options.triples:
             from pcatool.pipeline.triples import table_to_fit

@@ -39,16 +39,17 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "columns": plan.columns,
         "passes": plan.passes,
         "peak_bytes": plan.peak_bytes,
-    }
+    } | ({"parts": plan.parts} if plan.parts else {})
 
 
 def plan_lines(facts: Mapping[str, Any]) -> list[str]:
     rows = "unknown" if facts["rows"] is None else f"about {facts['rows']}"
+    parts = f", in {facts['parts']} parts" if "parts" in facts else ""
     return [
         f"solver: {facts['solver']}",
         f"reason: {facts['reason']}",
         f"rows: {rows}; columns: {facts['columns']}",
-        f"passes over the data: {facts['passes']}",
+        f"passes over the data: {facts['passes']}{parts}",
         f"memory at the peak: about {size_text(facts['peak_bytes'])}",
     ]
 

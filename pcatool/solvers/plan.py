@@ -34,6 +34,7 @@ class Plan(NamedTuple):
     peak_bytes: int
     threads: int
     remedy: str | None = None  # where no other solver can be asked for
+    parts: int = 0  # of the input, that are read elsewhere
 
     def check(self, limit: int, problem: Problem) -> None:
         """Refuse what cannot fit, naming what would."""
