@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
@@ -66,10 +67,11 @@ class Met(NamedTuple):
     skipped: tuple[tuple[int, Skip], ...] = ()
 
     def merged(self, other: Met) -> Met:
-        """Of these parts followed by the others."""
-        self.tally.join(other.tally)
+        """Of these parts followed by the others; both are left as they are, since a merge may have to be done again."""
+        tally = deepcopy(self.tally)
+        tally.join(other.tally)
         return Met(
-            self.tally,
+            tally,
             self.rounded or other.rounded,
             tuple(dict.fromkeys((*self.notes, *other.notes))),
             tuple(dict.fromkeys((*self.warnings, *other.warnings))),

@@ -31,7 +31,9 @@ class Apart:
         results = self.map(work, items, done)
         while len(results) > 1:
             groups = [results[i : i + self.fan] for i in range(0, len(results), self.fan)]
+            again = [copied(reduce(merge, group)) for group in groups]  # as when a worker is lost
             results = [copied(reduce(merge, group)) for group in groups]
+            assert pickle.dumps(again) == pickle.dumps(results)
         return results[0]
 
 
