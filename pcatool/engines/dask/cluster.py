@@ -5,16 +5,18 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from importlib import import_module
+from threading import Thread
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from pcatool.engines.base import Done
 from pcatool.engines.dask.address import check_address, check_listening, unreachable
 from pcatool.engines.dask.checks import check_versions
-from pcatool.engines.dask.link import Link, of_scheduler
+from pcatool.engines.dask.link import MOMENT, Link, of_scheduler
 from pcatool.engines.dask.local import Local
 from pcatool.engines.dask.run import Run
 from pcatool.engines.dask.silence import silence
@@ -85,7 +87,7 @@ class Dask:
         client = _client(local.cluster)
         started.callback(_close, client)
         link = Link(client, "the Dask scheduler of this run", local.keep)
-        link.wait_for_workers(START)
+        link.wait_for_workers(START, "look whether the machine is overloaded, and run it again")
         return link
 
     def _connected(self, started: ExitStack, address: str) -> Link:
@@ -93,11 +95,11 @@ class Dask:
         try:
             client = _client(address)
         except Exception as error:  # of sockets, of TLS, of a protocol that is not installed
-            reason = "no Dask scheduler answers" if isinstance(error, OSError) else str(error)
+            reason = f"no Dask scheduler answers in {CONNECT} s" if isinstance(error, OSError) else str(error)
             raise unreachable(address, reason) from None
         started.callback(_close, client)
         link = Link(client, of_scheduler(address), lambda: None)
-        link.wait_for_workers(WORKERS)
+        link.wait_for_workers(WORKERS, f"start some: dask worker {address}")
         check_versions(link)
         return link
 
@@ -113,11 +115,21 @@ class Listed(Generic[Item, Result]):
 
 
 def _client(where: Any) -> Any:
+    """A client of Dask. A silent server is waited for without an end, so it is made in a thread that is left to it."""
     from distributed import Client
+
+    coming: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            coming.set_result(Client(where, timeout=CONNECT, set_as_default=False, direct_to_workers=False))
+        except BaseException as error:  # for the main thread to raise
+            coming.set_exception(error)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of versions, which are told of in a sentence
-        return Client(where, timeout=CONNECT, set_as_default=False, direct_to_workers=False)
+        Thread(target=work, daemon=True).start()
+        return coming.result(CONNECT + MOMENT)
 
 
 def _close(client: Any) -> None:

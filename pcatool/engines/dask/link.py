@@ -68,12 +68,12 @@ class Link:
         found: dict[str, int] = await self.client.scheduler.ncores()
         return found
 
-    def wait_for_workers(self, seconds: float) -> None:
+    def wait_for_workers(self, seconds: float, remedy: str) -> None:
         """Until there is one."""
         until = time.monotonic() + seconds
         while not self.ask(self._workers):
             if time.monotonic() > until:
-                raise LostError(f"{self._name} has no workers", "start some: dask worker ADDRESS")
+                raise LostError(f"{self._name} has no workers", remedy)
             time.sleep(MOMENT)
         self._manned = time.monotonic()
 

@@ -21,6 +21,7 @@ START = "import sys; sys.path[:] = sys.argv[3:]; from pcatool.engines.dask.worke
 ENVIRONMENT = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 DEFAULTS = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
+HOST = "127.0.0.1"
 CLOSE = 3  # seconds
 
 
@@ -36,7 +37,8 @@ class Local:
         from distributed import Scheduler, SpecCluster
 
         options = {
-            "host": "127.0.0.1", "port": 0, "protocol": "tcp://", "dashboard": False, "dashboard_address": "127.0.0.1:0"
+            "protocol": "tcp://", "host": HOST, "port": 0, "dashboard": False, "dashboard_address": f"{HOST}:0",
+            "local_directory": self._folder,
         }  # fmt: skip
         self.cluster = SpecCluster(scheduler={"cls": Scheduler, "options": options}, workers={}, silence_logs=False)
         self._workers = [self._worker() for _ in range(usable_cores())]

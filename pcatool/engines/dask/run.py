@@ -25,8 +25,8 @@ class Run:
         with catch_warnings():
             simplefilter("ignore")  # of work that is large, which is sent but once
             *leaves, self._root = link.client.get(tree.tasks, [*tree.leaves, tree.root], sync=False)
-        self._leaves = dict(enumerate(leaves))
-        self._last = len(leaves)  # the number of the root
+        self._last = self._left = len(leaves)  # the number of the root; how many items are not told of as done
+        self._leaves = dict(enumerate(leaves)) if len(leaves) > 1 else {}  # else it is the root
         for number, future in (*self._leaves.items(), (self._last, self._root)):
             future.add_done_callback(self._teller(number))
 
@@ -44,12 +44,19 @@ class Run:
                 raise self._link.lost()
             if number == self._last:
                 break
-            self._done(1)
-            del self._leaves[number]
-        # The root may be told of before the last leaves are.
-        self._done(len(self._leaves))
-        self._leaves.clear()
-        return self._link.ask(lambda: self._link.client.gather(self._root))
+            self._tell(number)
+        if self._left:  # the root may be told of before the last of them are
+            self._done(self._left)
+        self._drop_from(0)
+        result = self._link.ask(lambda: self._link.client.gather(self._root))
+        self._root.release()
+        return result
+
+    def _tell(self, number: int) -> None:
+        """One more item is done; what came of it stays with the workers while a task needs it."""
+        self._leaves.pop(number).release()
+        self._left -= 1
+        self._done(1)
 
     def _next(self) -> int:
         """The number of the next that is done."""
@@ -65,7 +72,8 @@ class Run:
         failed = [i for i, future in self._leaves.items() if future.status == "error"]
         first = min([*failed, number])
         error = self._error_of(first)
-        self._drop_from(first, and_root=True)
+        self._root.release()
+        self._drop_from(first)
         while self._leaves:
             number = self._next()
             future = self._leaves.get(number)
@@ -75,16 +83,16 @@ class Run:
                 error = self._error_of(number)
                 self._drop_from(number)
             elif future.status == "finished":
-                self._done(1)
-                del self._leaves[number]
+                self._tell(number)
             else:
                 raise self._link.lost()
         raise error
 
-    def _drop_from(self, number: int, *, and_root: bool = False) -> None:
-        """Cancel these: nobody waits for what they give."""
-        dropped = [self._leaves.pop(i) for i in sorted(self._leaves) if i >= number]
-        self._link.ask(lambda: self._link.client.cancel([*dropped, self._root] if and_root else dropped))
+    def _drop_from(self, number: int) -> None:
+        """Nobody waits for these any more, so the scheduler drops them. (Asked to cancel one that it has dropped
+        already, as it has what needed one that failed, it would break the connection off.)"""
+        for i in [i for i in self._leaves if i >= number]:
+            self._leaves.pop(i).release()
 
     def _error_of(self, number: int) -> BaseException:
         future = self._root if number == self._last else self._leaves[number]

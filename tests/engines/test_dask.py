@@ -1,0 +1,249 @@
+"""The engine that sends tasks to a Dask cluster: real processes, over TCP."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import reduce
+from pathlib import Path
+
+import psutil
+import pytest
+
+from engines import dask_work as jobs
+from engines.dask_processes import TESTS, Processes, until
+from pcatool.engines.base import FAN
+from pcatool.engines.dask import Dask, cluster
+from pcatool.errors import DataError, FileError, LostError, UsageError
+
+
+def untold(count: int) -> None:
+    """Progress that nobody watches."""
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    """A scheduler and two workers."""
+    with Processes(tmp_path_factory.mktemp("dask"), 2) as processes:
+        yield processes
+
+
+@pytest.fixture(scope="module")
+def engine(pair: Processes) -> Iterator[Dask]:
+    with Dask(pair.address) as engine:
+        until(lambda: len(workers_of(engine)) == 2)
+        yield engine
+
+
+def workers_of(engine: Dask) -> dict[str, int]:
+    assert engine._link is not None
+    return dict(engine._link.client.nthreads())
+
+
+def tasks_left(engine: Dask) -> int:
+    assert engine._link is not None
+    return int(engine._link.client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
+
+
+def merged(count: int) -> str:
+    """What a tree of neighbours gives."""
+    row = [str(i) for i in range(count)]
+    while len(row) > 1:
+        row = [reduce(jobs.pair, row[i : i + FAN]) for i in range(0, len(row), FAN)]
+    return row[0]
+
+
+# --- results ---
+
+
+@pytest.mark.parametrize("count", [1, 2, FAN, FAN + 1, FAN * FAN + 1, 300])
+def test_neighbours_are_merged_in_their_order(engine: Dask, count: int) -> None:
+    told: list[tuple[int, threading.Thread]] = []
+    result = engine.gather(jobs.word, jobs.pair, range(count), lambda n: told.append((n, threading.current_thread())))
+    assert result == merged(count)
+    assert sum(n for n, _ in told) == count
+    assert {thread for _, thread in told} == {threading.main_thread()}
+
+
+def test_a_list_comes_in_the_order_of_the_items(engine: Dask) -> None:
+    factor = 3
+    assert engine.map(lambda item: item * factor, range(100), untold) == list(range(0, 300, 3))
+    assert engine.map(jobs.word, [], untold) == []
+
+
+def test_a_worker_that_is_killed_costs_a_retry(pair: Processes, engine: Dask) -> None:
+    told: list[int] = []
+
+    def done(count: int) -> None:
+        told.append(count)
+        if len(told) == 15:
+            pair.workers[0].kill()
+
+    assert engine.gather(jobs.slow_word, jobs.pair, range(50), done) == merged(50)
+    assert sum(told) == 50
+    assert len(workers_of(engine)) == 1
+    assert engine.gather(jobs.word, jobs.pair, range(50), untold) == merged(50)  # as of two workers
+    pair.add_worker()
+
+
+# --- errors of the work ---
+
+
+def test_of_several_errors_that_of_the_first_item_is_raised(engine: Dask) -> None:
+    told: list[int] = []
+    with pytest.raises(DataError, match="part 3 is bad; leave it out"):
+        engine.gather(jobs.refuse, jobs.pair, range(200), told.append)
+    assert sum(told) == 3
+    until(lambda: tasks_left(engine) == 0)
+
+
+def test_other_errors_come_as_what_they_are(engine: Dask) -> None:
+    with pytest.raises(MemoryError):
+        engine.map(jobs.exhaust, range(3), untold)
+    with pytest.raises(ValueError, match=r"^0 1$"):
+        engine.gather(jobs.word, jobs.no_pair, range(2), untold)
+    until(lambda: tasks_left(engine) == 0)
+
+
+# --- addresses, schedulers, workers ---
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["", "host", "host:8786", "http://host:8786", "tcp://host", "tcp://:8786", "tcp://host:0", "tcp://host:99999",
+     "tcp://host:8786/x", "inproc://1/2/3", "tcp://a b:1"],
+)  # fmt: skip
+def test_what_is_no_address_is_refused(wrong: str) -> None:
+    with pytest.raises(UsageError, match=r"is not the address of a Dask scheduler; write it as tcp://host:8786"):
+        Dask(wrong)
+
+
+@pytest.mark.parametrize("right", ["tcp://host:8786", "tls://10.0.0.1:1", "tcp://[::1]:8786", "ucx://h-1.x:65535"])
+def test_what_is_an_address_is_taken(right: str) -> None:
+    Dask(right)
+
+
+def test_a_scheduler_that_is_not_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(LostError, match=rf"'tcp://127.0.0.1:{port}': Connection refused; check the address"):
+        Dask(f"tcp://127.0.0.1:{port}").__enter__()
+    with pytest.raises(LostError, match=r"cannot reach the Dask scheduler at 'tcp://a\.\.b:1': no such host"):
+        Dask("tcp://a..b:1").__enter__()
+
+
+def test_a_server_that_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "CONNECT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(LostError, match=rf"'tcp://127.0.0.1:{port}': no Dask scheduler answers"):
+            Dask(f"tcp://127.0.0.1:{port}").__enter__()
+
+
+def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(FileError, match=r"needs the package distributed; install it: pip install 'pcatool\[dask\]'"):
+        Dask(None).__enter__()
+
+
+def test_workers_that_are_others_and_a_scheduler_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "WORKERS", 0.2)
+    with Processes(tmp_path, 0) as processes:
+        with pytest.raises(LostError, match="has no workers; start some: dask worker tcp://"):
+            Dask(processes.address).__enter__()
+        monkeypatch.setattr(cluster, "WORKERS", 20)
+        shim = tmp_path / "shim"
+        shim.mkdir()
+        (shim / "sitecustomize.py").write_text("import pcatool; pcatool.__version__ = '0.0.9'\n")
+        processes.add_worker(PYTHONPATH=str(shim))
+        with pytest.raises(FileError, match=r"the worker 'tcp://.*' has pcatool 0\.0\.9, this is pcatool "):
+            Dask(processes.address).__enter__()
+        processes.workers[0].kill()
+        (shim / "sitecustomize.py").write_text("import sys; sys.modules['pcatool'] = None\n")
+        processes.add_worker(PYTHONPATH=str(shim))
+        with pytest.raises(FileError, match=r"the worker 'tcp://.*' has no pcatool; install pcatool .* where"):
+            Dask(processes.address).__enter__()
+        processes.workers[1].kill()
+        processes.add_worker()
+        lost = r"the Dask scheduler at 'tcp://.*' was lost; look whether"
+        with Dask(processes.address) as engine, pytest.raises(LostError, match=lost):
+            engine.gather(jobs.slow_word, jobs.pair, range(100), lambda _: processes.scheduler.kill())
+
+
+# --- workers of our own ---
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder for temporary files, of which none is left; no process is, either."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))
+    before = {child.pid for child in psutil.Process().children()}
+    yield tmp_path
+    assert {child.pid for child in psutil.Process().children()} <= before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_workers_of_our_own(own: Path) -> None:
+    with Dask(None) as engine:
+        assert engine.gather(jobs.word, jobs.pair, range(70), untold) == merged(70)
+        assert engine.map(jobs.threads_of_blas, range(4), untold) == [1] * 4
+        assert list(own.iterdir()) != []
+
+
+def test_a_part_that_costs_every_worker_its_life(own: Path) -> None:
+    with Dask(None) as engine, pytest.raises(LostError, match="a part of the input was begun by several workers, and"):
+        engine.gather(jobs.die, jobs.pair, range(4), untold)
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from pcatool.cli.process import leave, stoppable
+from pcatool.engines.dask import Dask
+from engines.dask_work import Noted, pair
+try:
+    with stoppable(), Dask(sys.argv[2] or None) as engine:
+        print("begun", flush=True)
+        engine.gather(Noted(Path(sys.argv[1])), pair, range(1000), lambda count: None)
+except SystemExit as stopped:
+    leave(stopped.code)
+"""
+
+
+ENDINGS = {"interrupted": (signal.SIGINT, 130), "ended": (signal.SIGTERM, 143), "killed": (signal.SIGKILL, -9)}
+
+
+@pytest.mark.parametrize(("ending", "where"), [("interrupted", "own"), ("ended", "there"), ("killed", "own")])
+def test_a_signal_ends_the_run_and_its_tasks(
+    ending: str, where: str, pair: Processes, engine: Dask, tmp_path: Path
+) -> None:
+    number, code = ENDINGS[ending]
+    notes, temporary = tmp_path / "notes", tmp_path / "temporary"
+    notes.mkdir()
+    temporary.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(notes), pair.address if where == "there" else ""],
+        env={**os.environ, "PYTHONPATH": str(TESTS), "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    until(lambda: len(list(notes.iterdir())) > 2)
+    children = psutil.Process(process.pid).children()
+    began = time.monotonic()
+    process.send_signal(number)
+    said = process.communicate(timeout=20)
+    assert time.monotonic() - began < 2
+    assert said == (b"begun\n", b"")
+    assert process.returncode == code
+    until(lambda: not any(child.is_running() for child in children) and not list(temporary.iterdir()))
+    until(lambda: tasks_left(engine) == 0)
+    assert (where == "own") == bool(children)
+    count = len(list(notes.iterdir()))
+    time.sleep(0.3)
+    assert len(list(notes.iterdir())) == count
