@@ -15,8 +15,8 @@ from pcatool.blocks import Runner, block_rows, in_turn
 from pcatool.errors import DataError, UsageError, show
 from pcatool.model import Array
 from pcatool.readers.arrow import column_of
+from pcatool.readers.arrow_part import ArrowPart
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite
-from pcatool.readers.parquet import ArrowPart
 from pcatool.readers.spellings import in_numbers
 
 __all__ = ["ArrayTable", "ArrowTable", "in_memory"]

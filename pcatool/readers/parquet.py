@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
@@ -16,16 +15,15 @@ from pcatool.errors import DataError
 from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
-from pcatool.readers.arrow import column_of, is_exact, needs_sample, texts_at
+from pcatool.readers.arrow import column_of, needs_sample
+from pcatool.readers.arrow_part import ArrowPart
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
-from pcatool.readers.dialect import Dialect
-from pcatool.readers.rounding import Rounded, first_rounded, large
+from pcatool.readers.parquet_layout import layout_of
 from pcatool.readers.source import Opened
 from pcatool.readers.spellings import in_numbers
 from pcatool.readers.turned import Turned, columns_at_once
-from pcatool.readers.vectors import VectorLength, features_to_block
 
-__all__ = ["ArrowPart", "ParquetTable"]
+__all__ = ["ParquetTable"]
 
 # Rows looked at to learn the width of vectors and the first value of texts.
 SAMPLE_ROWS = 1024
@@ -67,7 +65,7 @@ class ParquetTable:
         try:
             self._file = self._another()
             self._schema = self._file.schema_arrow
-            self._leaves, columns = _layout(self._schema.remove_metadata())
+            self._leaves, columns = layout_of(self._schema.remove_metadata())
             self.columns = columns or tuple(
                 column_of(field.name, field.type, self._sample(i)) for i, field in enumerate(self._schema)
             )
@@ -273,31 +271,6 @@ def _most_bytes(metadata: parquet.FileMetaData) -> int:
     return max((metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)), default=0)
 
 
-@lru_cache(maxsize=4)
-def _layout(schema: pa.Schema) -> tuple[list[list[int]], tuple[Column, ...] | None]:
-    """What Parquet stores for each column, and the columns where types tell all; of many files that are alike, once."""
-    told = not any(needs_sample(field.type) for field in schema)
-    columns = tuple(column_of(field.name, field.type, None) for field in schema) if told else None
-    return list(_leaves(schema)), columns
-
-
-def _leaves(fields: Any) -> Iterator[list[int]]:
-    """For each column the numbers of what Parquet stores for it: a struct has as many as it has parts."""
-    first = 0
-    for field in fields:
-        count = _count_leaves(field.type)
-        yield list(range(first, first + count))
-        first += count
-
-
-def _count_leaves(kind: pa.DataType) -> int:
-    if isinstance(kind, pa.BaseExtensionType):
-        return _count_leaves(kind.storage_type)
-    if pa.types.is_dictionary(kind) or kind.num_fields == 0:
-        return 1
-    return sum(_count_leaves(kind.field(i).type) for i in range(kind.num_fields))
-
-
 def _of_text(options: TableOptions) -> list[str]:
     """Options given that are about text, by their flags."""
     about = ("delimiter", "header", "encoding", "comment", "decimal", "thousands", "strip", "skip_lines")
@@ -337,40 +310,3 @@ class WholePart(NamedTuple):
 
 def _joined(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
-
-
-class ArrowPart(NamedTuple):
-    """Some rows as Arrow columns."""
-
-    name: str
-    rows: int
-    arrays: dict[int, pa.Array]
-    features: tuple[Feature, ...]
-    kept: tuple[int, ...]
-    columns: tuple[Column, ...]
-    first_row: int
-
-    def batch(self) -> Batch:
-        try:
-            X = features_to_block(self.arrays, self.rows, self.features, self.columns)
-        except VectorLength as error:
-            raise error.at(self.place(error.row)) from None
-        kept = [self.arrays[column] for column in self.kept]
-        return Batch(X, kept, self.place, all_finite(X), partial(self._spellings, X), partial(self._rounded, X))
-
-    def _spellings(self, X: Array) -> Mapping[str, int]:
-        return in_numbers(X, (self.columns[f.column].null for f in self.features))
-
-    def _rounded(self, X: Array) -> Rounded | None:
-        features, rows = large(X)
-        for j in dict.fromkeys(features.tolist()):
-            array = self.arrays[self.features[j].column]
-            if is_exact(array.type):
-                at = rows[features == j]
-                found = first_rounded(X, np.full(len(at), j), at, texts_at(array, at), Dialect().whole)
-                if found is not None:
-                    return found
-        return None
-
-    def place(self, row: int) -> str:
-        return f"{self.name}, row {self.first_row + row + 1}"

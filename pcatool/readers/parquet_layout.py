@@ -1,0 +1,39 @@
+"""Which columns a Parquet file has, and what it stores for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from pcatool.readers.arrow import column_of, needs_sample
+from pcatool.readers.base import Column
+
+__all__ = ["layout_of"]
+
+
+@lru_cache(maxsize=4)
+def layout_of(schema: pa.Schema) -> tuple[list[list[int]], tuple[Column, ...] | None]:
+    """What Parquet stores for each column, and the columns where types tell all; of many files that are alike, once."""
+    told = not any(needs_sample(field.type) for field in schema)
+    columns = tuple(column_of(field.name, field.type, None) for field in schema) if told else None
+    return list(_leaves(schema)), columns
+
+
+def _leaves(fields: Any) -> Iterator[list[int]]:
+    """For each column the numbers of what Parquet stores for it: a struct has as many as it has parts."""
+    first = 0
+    for field in fields:
+        count = _count_leaves(field.type)
+        yield list(range(first, first + count))
+        first += count
+
+
+def _count_leaves(kind: pa.DataType) -> int:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _count_leaves(kind.storage_type)
+    if pa.types.is_dictionary(kind) or kind.num_fields == 0:
+        return 1
+    return sum(_count_leaves(kind.field(i).type) for i in range(kind.num_fields))
