@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from copy import copy
 
 from pcatool.errors import listed
-from pcatool.readers.base import Table
+from pcatool.readers.base import Column, Table
 from pcatool.readers.paths import Input
 
 __all__ = ["Further"]
@@ -22,6 +22,7 @@ class Further:
         self._excluded = {term.strip() for text in excluded for term in (text, *text.split(","))}
         self._no_numbers = {column.name for column in first.profile() if column.kind in ("text", "boolean")}
         self._looked = False
+        self._all_known: tuple[Column, ...] | None = None  # the columns of an input, which may be those of others, too
         self._found: dict[int, tuple[str, list[str]]] = {}  # by the number of the input
 
     def __bool__(self) -> bool:
@@ -40,10 +41,14 @@ class Further:
             self._found[at] = found
 
     def look(self, at: int, table: Table, item: Input) -> None:
+        if table.columns is self._all_known:
+            return
         names = [c.name for c in table.columns if not c.partition and c.name.strip() and self._is_new(c.name)]
         if not self._looked:  # what is no number in the first should be none in the second: all would cost time
             names += [c.name for c in table.columns if c.name in self._no_numbers]
         self._looked = True
+        if not names:
+            self._all_known = table.columns
         # The first rows of a pipe may be a long time in coming.
         if names and not item.flows and (numbers := _numbers(table, names)):
             self._found[at] = (table.name, numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,9 +16,10 @@ from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers.arrow import column_of, needs_sample
-from pcatool.readers.arrow_part import ArrowPart
+from pcatool.readers.arrow_part import ArrowPart, Rows
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
 from pcatool.readers.parquet_layout import layout_of
+from pcatool.readers.parquet_whole import WholePart
 from pcatool.readers.source import Opened
 from pcatool.readers.spellings import in_numbers
 from pcatool.readers.turned import Turned, columns_at_once
@@ -65,7 +66,7 @@ class ParquetTable:
         try:
             self._file = self._another()
             self._schema = self._file.schema_arrow
-            self._leaves, columns = layout_of(self._schema.remove_metadata())
+            self._leaves, columns = layout_of(self._schema)
             self.columns = columns or tuple(
                 column_of(field.name, field.type, self._sample(i)) for i, field in enumerate(self._schema)
             )
@@ -159,15 +160,16 @@ class ParquetTable:
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:
         needed = sorted({f.column for f in features} | set(kept))
+        if needed and self._opened.one_of_many and self._is_small(len(features)):
+            self._opened.lend()
+            self._given = self._file.metadata.num_rows
+            rows = Rows(self.name, tuple(features), self.columns, 0)
+            yield WholePart(self._given, rows, tuple(kept), self._each)
+            return
         # A vector column would be read again for each portion of its elements, and by rows it is one column to open.
         plain = not kept and all(f.element is None for f in features)
         if plain and self._open_bytes(needed) > MOST_OPEN:
             yield from self._turned(tuple(features), run)
-            return
-        if needed and self._opened.one_of_many and self._is_small(len(features)):
-            self._opened.lend()
-            self._given = self._file.metadata.num_rows
-            yield WholePart(self, needed, tuple(features), tuple(kept))
             return
         first_row = self._first_row
         for batch in self._batches(rows_at_once(len(features)), needed):
@@ -184,25 +186,33 @@ class ParquetTable:
     def _is_small(self, d: int) -> bool:
         """As a file, unpacked, and as numbers: few bytes can say that a million cells are all the same."""
         metadata, size = self._file.metadata, self._opened.size
+        if self._opened.input.groups is not None:
+            return False
         if size is None or size > SMALL_FILE or not 0 < 8 * d * metadata.num_rows <= SMALL_FILE:
             return False
         unpacked: int = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
         return unpacked <= SMALL_FILE
 
-    def read_whole(self, columns: Sequence[int]) -> pa.Table:
-        """Some columns of a small file, which is closed thereafter."""
+    def _each(self, columns: Sequence[int]) -> Generator[tuple[int, pa.ChunkedArray], None, None]:
+        """Some columns of a small file, one after the other; it is closed thereafter."""
         leaves = [leaf for column in columns for leaf in self._leaves[column]]
         metadata = self._file.metadata
         try:
-            file = self._file
             if 2 * len(leaves) > metadata.num_columns:
                 data = pa.BufferReader(pa.py_buffer(self._opened.seekable().read()))
                 file = parquet.ParquetFile(data, metadata=metadata, pre_buffer=False, page_checksum_verification=True)
-            reader: Any = file.reader
-            groups = range(metadata.num_row_groups)
-            table = self._read(partial(reader.read_row_groups, groups, column_indices=leaves, use_threads=False))
+                # Each takes the memory of the one before it, and is still at hand when it is copied.
+                arrays: Iterator[Any] = map(file.reader.read_column, columns)
+            else:
+                reader: Any = self._file.reader
+                groups = range(metadata.num_row_groups)
+                table = self._read(partial(reader.read_row_groups, groups, column_indices=leaves, use_threads=False))
+                arrays = iter(table.columns)
+            for column, array in zip(columns, arrays, strict=True):
+                if len(array) != metadata.num_rows:
+                    raise pa.ArrowInvalid(f"a column of {len(array)} rows among others of {metadata.num_rows}")
+                yield column, array
             self._opened.check_unchanged()
-            return table
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from None
         finally:
@@ -292,21 +302,3 @@ class TurnedPart(NamedTuple):
 
     def place(self, row: int) -> str:
         return f"{self.name}, row {self.first_row + self.start + row + 1}"
-
-
-class WholePart(NamedTuple):
-    """All rows of a small file, not yet read."""
-
-    table: ParquetTable
-    needed: Sequence[int]
-    features: tuple[Feature, ...]
-    kept: tuple[int, ...]
-
-    def batch(self) -> Batch:
-        table, read = self.table, self.table.read_whole(self.needed)
-        arrays = {column: _joined(read.column(i)) for i, column in enumerate(self.needed)}
-        return ArrowPart(table.name, read.num_rows, arrays, self.features, self.kept, table.columns, 0).batch()
-
-
-def _joined(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)

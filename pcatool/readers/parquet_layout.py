@@ -14,9 +14,27 @@ from pcatool.readers.base import Column
 __all__ = ["layout_of"]
 
 
-@lru_cache(maxsize=4)
+class Alike:
+    """A schema that is equal to others with the same columns; Arrow's own hash makes an object of each of these."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+
+    def __hash__(self) -> int:
+        return len(self.schema)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike) and bool(self.schema.equals(other.schema))
+
+
 def layout_of(schema: pa.Schema) -> tuple[list[list[int]], tuple[Column, ...] | None]:
     """What Parquet stores for each column, and the columns where types tell all; of many files that are alike, once."""
+    return _layout_of(Alike(schema))
+
+
+@lru_cache(maxsize=4)
+def _layout_of(alike: Alike) -> tuple[list[list[int]], tuple[Column, ...] | None]:
+    schema = alike.schema
     told = not any(needs_sample(field.type) for field in schema)
     columns = tuple(column_of(field.name, field.type, None) for field in schema) if told else None
     return list(_leaves(schema)), columns

@@ -15,7 +15,7 @@ from pcatool.model import Array
 from pcatool.readers.arrow import NULL, numbers_of, valid_rows
 from pcatool.readers.base import Column, Feature
 
-__all__ = ["VectorLength", "features_to_block"]
+__all__ = ["VectorLength", "by_column", "features_to_block", "fill"]
 
 
 class VectorLength(Exception):
@@ -35,19 +35,30 @@ def features_to_block(
 ) -> Array:
     """X (rows, d) from the arrays of the columns that the features come from."""
     X = empty_block(rows, len(features))
-    vectors: dict[int, list[int]] = {}  # column -> its features
-    for j, feature in enumerate(features):
-        if feature.element is None:
-            X[:, j] = numbers_of(arrays[feature.column])
-        else:
-            vectors.setdefault(feature.column, []).append(j)
-    for i, chosen in vectors.items():
-        if arrays[i].null_count == rows:
-            X[:, chosen] = NULL
-            continue
-        elements = _index([e for j in chosen if (e := features[j].element) is not None])
-        X[:, _index(chosen)] = _rows_of(arrays[i], columns[i])[:, elements]
+    for column, chosen in by_column(features).items():
+        fill(X, chosen, features, arrays[column], columns[column])
     return X
+
+
+def by_column(features: Sequence[Feature]) -> dict[int, list[int]]:
+    """Where the features stand that come from one column, for each of these."""
+    found: dict[int, list[int]] = {}
+    for j, feature in enumerate(features):
+        found.setdefault(feature.column, []).append(j)
+    return found
+
+
+def fill(X: Array, chosen: list[int], features: Sequence[Feature], array: pa.Array, column: Column) -> None:
+    """The chosen features of X (rows, d), which come from this column."""
+    elements = [e for j in chosen if (e := features[j].element) is not None]
+    if not elements:
+        numbers = numbers_of(array)
+        for j in chosen:
+            X[:, j] = numbers
+    elif array.null_count == len(array):
+        X[:, chosen] = NULL
+    else:
+        X[:, _index(chosen)] = _rows_of(array, column)[:, _index(elements)]
 
 
 def _index(numbers: list[int]) -> slice | list[int]:
