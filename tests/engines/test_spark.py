@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy
 import pytest
 
 from engines import spark_work
@@ -97,3 +103,150 @@ def test_an_address_of_something_else(address: str) -> None:
 def test_spark_connect_is_refused() -> None:
     with pytest.raises(UsageError, match="a server of Spark Connect"):
         Spark("sc://host:15002")
+
+
+# --- what is not there ---
+
+
+def run(folder: Path, environment: dict[str, str], *words: str) -> tuple[int, str, str]:
+    """The installed program's exit code, and all that came on the terminal."""
+    done = subprocess.run(["pcatool", *words], capture_output=True, text=True, env=environment, cwd=folder)
+    return done.returncode, done.stdout, done.stderr
+
+
+def fit_in(folder: Path, environment: dict[str, str], master: str) -> tuple[int, str, str]:
+    words = ["fit", "sample_data/houses.csv", "-o", "m.npz", "--engine=spark", f"--scheduler={master}"]
+    return run(folder, environment, *words)
+
+
+def test_a_master_that_is_not_there(folder: Path, plain_environment: dict[str, str]) -> None:
+    assert fit_in(folder, plain_environment, "spark://127.0.0.1:1") == (
+        5,
+        "",
+        "pcatool: error: cannot reach the Spark master 'spark://127.0.0.1:1': Connection refused; check the address, "
+        "and that it runs\n",
+    )
+
+
+IMPATIENT = """
+import sys
+from pcatool.engines.spark import Spark, session
+session.TO_REGISTER = 1
+with Spark(sys.argv[1]):
+    pass
+"""
+
+
+@needs_java
+def test_a_master_that_says_nothing(folder: Path, plain_environment: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        master = f"spark://127.0.0.1:{server.getsockname()[1]}"
+        done = subprocess.run([sys.executable, "-c", IMPATIENT, master], capture_output=True, env=plain_environment)
+    last = done.stderr.decode().splitlines()[-1]
+    assert last.endswith(f"LostError: the Spark master '{master}' does not answer; check the address, and that it runs")
+
+
+def test_no_java(folder: Path, plain_environment: dict[str, str]) -> None:
+    (folder / "bin").mkdir()
+    for name in ("bash", "dirname", "pcatool", "python3", "uname"):
+        found = shutil.which(name, path=plain_environment["PATH"])
+        assert found
+        (folder / "bin" / name).symlink_to(found)
+    code, out, error = fit_in(folder, {**plain_environment, "PATH": str(folder / "bin")}, "local[2]")
+    assert (code, out) == (5, "")
+    assert error.startswith("pcatool: error: Spark needs Java, and there is none; install Java 17 or later")
+
+
+@pytest.mark.parametrize(
+    ("says", "sentence"),
+    [
+        ("Error: java.lang.UnsupportedClassVersionError: org/apache/spark", "the Java here is too old for this Spark"),
+        (
+            "Error: Could not find or load main class X",
+            "Spark does not start: Error: Could not find or load main class X",
+        ),
+    ],
+)
+def test_java_that_does_not_do(says: str, sentence: str, folder: Path, plain_environment: dict[str, str]) -> None:
+    java = folder / "jre" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit 1\n")
+    java.chmod(0o755)
+    code, out, error = fit_in(folder, {**plain_environment, "JAVA_HOME": str(folder / "jre")}, "local[2]")
+    assert (code, out) == (5, "")
+    assert error.startswith(f"pcatool: error: {sentence}; ")
+
+
+def test_spark_that_is_not_installed(folder: Path, plain_environment: dict[str, str]) -> None:
+    (folder / "pyspark.py").write_text("raise ImportError('not here', name='pyspark')\n")
+    code, out, error = fit_in(folder, {**plain_environment, "PYTHONPATH": str(folder)}, "local[2]")
+    assert (code, out) == (5, "")
+    assert (
+        error == "pcatool: error: --engine spark needs the package pyspark; install it: pip install 'pcatool[spark]'\n"
+    )
+
+
+# --- the program as a whole ---
+
+
+@needs_java
+def test_nothing_of_spark_on_the_terminal(folder: Path, plain_environment: dict[str, str]) -> None:
+    write_parts(folder / "parts", 3)
+    assert run(folder, plain_environment, "fit", "parts", "-o", "m.npz", "--engine=spark", "--scheduler=local[2]") == (
+        0,
+        "",
+        "",
+    )
+    assert run(folder, plain_environment, "fit", "parts", "-o", "t.npz")[0] == 0
+    there, here = (numpy.load(folder / name)["eigenvalues"] for name in ("m.npz", "t.npz"))
+    numpy.testing.assert_allclose(there, here, rtol=1e-12)
+
+
+@needs_java
+def test_an_interrupt_ends_all_of_it(folder: Path, plain_environment: dict[str, str]) -> None:
+    write_parts(folder / "parts", 200)
+    words = ["pcatool", "fit", "parts", "-o", "m.npz", "--engine=spark", "--scheduler=local[2]"]
+    mark = f"{folder}/mark"
+    program = subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**plain_environment, "PCATOOL_TEST": mark},
+        cwd=folder,
+        start_new_session=True,
+    )
+    wait_for(lambda: any("pyspark.daemon" in line for line in marked(mark)))
+    os.killpg(program.pid, signal.SIGINT)  # as a terminal does
+    out, error = program.communicate(timeout=30)
+    assert (program.returncode, out, error) == (130, b"", b"")
+    wait_for(lambda: not marked(mark), 2)
+    assert [path.name for path in folder.iterdir() if path.suffix == ".npz"] == []
+
+
+def write_parts(folder: Path, count: int) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    folder.mkdir()
+    rows = numpy.random.default_rng(0).normal(size=(count, 50, 3)) * [1, 2, 3]
+    for i, part in enumerate(rows):
+        parquet.write_table(pa.table(dict(zip("abc", part.T, strict=True))), folder / f"{i:03}.parquet")
+
+
+def marked(mark: str) -> list[str]:
+    """The command lines of all processes with this mark in their environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_text().replace("\0", " "))
+        except OSError:  # gone, or somebody else's
+            continue
+    return found
+
+
+def wait_for(true: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.1)

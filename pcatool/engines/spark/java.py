@@ -67,7 +67,9 @@ class Java:
             if self._process.poll() is not None:
                 raise self._not_started()
             sleep(POLL)
-        with _announced(self._told.read_bytes()):
+        told = self._told.read_bytes()
+        self._folder.cleanup()
+        with _announced(told):
             return launch_gateway()
 
     def is_running(self) -> bool:

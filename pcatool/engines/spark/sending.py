@@ -13,8 +13,18 @@ from pcatool.engines.spark.tasks import SCHEMA, Leaf, Merging, Told, together
 
 __all__ = ["Parcel"]
 
-# Rows that come to a task at once, a few MB each.
-BATCH = 4
+# For the session of this work alone.
+SETTINGS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "4",  # rows that come to a task at once, a few MB each
+    # How many tasks there are is for us to say, but for the last stage: it hands a large result over in parts, each
+    # of which the JVM holds twice, and a small one whole.
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
+    "spark.sql.adaptive.coalescePartitions.enabled": "true",
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    "spark.sql.adaptive.localShuffleReader.enabled": "false",
+    "spark.sql.shuffle.partitions": "64",
+}
 
 
 class Parcel:
@@ -47,8 +57,8 @@ class Parcel:
         """Whether an error came back, and the error or the result. The tree follows from the number of tasks alone."""
         from pyspark.sql import functions as f
 
-        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", BATCH)
-        spark.conf.set("spark.sql.adaptive.enabled", False)  # would put all that is small into one task
+        for name, value in SETTINGS.items():
+            spark.conf.set(name, value)
         leaf = Leaf((self.package, self.version), self._callables, self.items, self.per, told)
         frame = _mapped(spark.range(0, self.count, 1, self.count), leaf)
         count = self.count
@@ -56,7 +66,7 @@ class Parcel:
             count = -(-count // fan)
             near = frame.repartition(count, f.expr(f"number div {fan}")).sortWithinPartitions("number", "piece")
             frame = _mapped(near, Merging(self._callables, fan))
-        return together(frame.toLocalIterator())
+        return together(sorted(frame.repartition("piece").toLocalIterator()))
 
 
 def _mapped(frame: Any, task: Any) -> Any:

@@ -19,7 +19,7 @@ from pcatool.errors import FileError, LostError, UsageError, show
 __all__ = ["Session", "found", "made"]
 
 # Seconds that a master has to take a driver on; Spark itself would give it a minute.
-TO_REGISTER = 20
+TO_REGISTER = 15
 TO_STOP = 5
 
 # What is set unless the user has set something else.
@@ -90,7 +90,8 @@ def made(address: str | None) -> Session:
             java = Java(address and with_retries(address), _environment(address))
             gateway = ask(java.gateway)
             ask(lambda: SparkContext._ensure_initialized(gateway=gateway))
-        spark = ask(lambda: _session(address), _limit(address))
+        with _unwarned():
+            spark = ask(lambda: _session(address), _limit(address))
         return Session(spark, java, ours=True)
     except TimeoutError:
         _end(java)
@@ -135,8 +136,7 @@ def _session(address: str | None) -> Any:
     context = SparkContext(conf=conf)
     if is_local(master) and not (os.environ.get("PYSPARK_PYTHON") or conf.get("spark.pyspark.python")):
         context.pythonExec = sys.executable
-    with _unwarned():
-        return SparkSession(context)
+    return SparkSession(context)
 
 
 def _environment(address: str | None) -> dict[str, str]:
