@@ -17,8 +17,10 @@ from pcatool.registry import READERS
 
 __all__ = ["Portion", "portions_of"]
 
-# A larger Parquet file is cut: a task should take seconds, and be small to do again.
+# A larger Parquet file is cut: a task should take seconds, and be small to do again. Of more parts than this the larger
+# ones make fewer: each costs the scheduler a millisecond and some KB.
 LARGE = 64 << 20
+MOST_CUTS = 1 << 12
 
 
 class Portion(NamedTuple):
@@ -34,25 +36,26 @@ def portions_of(found: Found, options: TableOptions) -> list[Portion]:
         raise UsageError("a table in memory cannot be read elsewhere", "write it to files that all workers see")
     folder = os.getcwd()  # noqa: PTH109
     portions: list[Portion] = []
+    large = max(LARGE, sum(item.size or 0 for item in found.inputs) // MOST_CUTS)
     for at, item in enumerate(found.inputs):
         if item.flows:
             raise UsageError(f"{item.name} cannot be read elsewhere", "give files that all workers see")
         item = item._replace(base=folder)
-        cuts = [None] if options.skip_bad else _cuts(item, options)
+        cuts = [None] if options.skip_bad else _cuts(item, options, large)
         portions += [Portion(at, item._replace(groups=groups)) for groups in cuts]
     return portions
 
 
-def _cuts(item: Input, options: TableOptions) -> list[tuple[int, int] | None]:
+def _cuts(item: Input, options: TableOptions, large: int) -> list[tuple[int, int] | None]:
     """Row groups of about the same size together; None for all of them."""
     size = item.size
-    if size is None or size <= LARGE:
+    if size is None or size <= large:
         return [None]
     try:
         groups = _groups(item, options)
     except PcatoolError:
         return [None]  # whoever reads it says what is wrong
-    return list(_joined(groups, size)) if len(groups) > 1 else [None]
+    return list(_joined(groups, size, large)) if len(groups) > 1 else [None]
 
 
 def _groups(item: Input, options: TableOptions) -> list[int]:
@@ -65,12 +68,12 @@ def _groups(item: Input, options: TableOptions) -> list[int]:
         return list(table.group_rows)
 
 
-def _joined(groups: list[int], size: int) -> Iterator[tuple[int, int]]:
+def _joined(groups: list[int], size: int, large: int) -> Iterator[tuple[int, int]]:
     """Consecutive groups until they take about as many bytes as a portion should."""
     bytes_a_row = size / max(sum(groups), 1)
     first = rows = 0
     for at, more in enumerate(groups):
-        if rows and (rows + more) * bytes_a_row > LARGE:
+        if rows and (rows + more) * bytes_a_row > large:
             yield first, at
             first, rows = at, 0
         rows += more

@@ -154,6 +154,11 @@ def test_large_files_are_cut_between_row_groups(tables: Path, monkeypatch: pytes
     assert [p.input.groups for p in cut(path, monkeypatch, 1, skip_bad=True)] == [None]
 
 
+def test_there_are_no_more_cuts_than_a_scheduler_can_bear(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portions, "MOST_CUTS", 1)
+    assert [p.input.groups for p in cut(tables / "whole" / "part-6.parquet", monkeypatch, 1)] == [None]
+
+
 @pytest.mark.parametrize("most_open", [None, 0])
 def test_cut_or_not_the_rows_are_the_same(tables: Path, monkeypatch: pytest.MonkeyPatch, most_open: int | None) -> None:
     """Read by rows, and by columns as wide files are."""
