@@ -42,6 +42,10 @@ def exhaust(item: int) -> str:
     raise MemoryError
 
 
+def import_nothing(item: int) -> None:
+    import no_such_package  # noqa: F401
+
+
 def die(item: int) -> str:
     """As when the system ends a process for its memory."""
     if item == 1:

@@ -19,7 +19,7 @@ import pytest
 from engines import dask_work as jobs
 from engines.dask_processes import TESTS, Processes, until
 from pcatool.engines.base import FAN
-from pcatool.engines.dask import Dask, cluster
+from pcatool.engines.dask import Dask, cluster, link
 from pcatool.errors import DataError, FileError, LostError, UsageError
 
 
@@ -174,6 +174,28 @@ def test_workers_that_are_others_and_a_scheduler_that_dies(tmp_path: Path, monke
         lost = r"the Dask scheduler at 'tcp://.*' was lost; look whether"
         with Dask(processes.address) as engine, pytest.raises(LostError, match=lost):
             engine.gather(jobs.slow_word, jobs.pair, range(100), lambda _: processes.scheduler.kill())
+
+
+def test_a_scheduler_that_hangs_and_workers_that_do_not_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "SILENCE", 1.0)
+    monkeypatch.setattr(link, "BEAT", 0.1)
+    with Processes(tmp_path, 1) as processes, Dask(processes.address) as engine:
+        time.sleep(1.5)  # nobody looks meanwhile, which is nothing that is held against the scheduler
+        with pytest.raises(LostError, match=r"the Dask scheduler at 'tcp://.*' has no workers left; look why"):
+            engine.gather(jobs.slow_word, jobs.pair, range(100), lambda _: processes.workers[0].kill())
+        processes.add_worker()
+        with Dask(processes.address) as another:
+            assert another.map(jobs.word, range(3), untold) == ["0", "1", "2"]
+            processes.scheduler.send_signal(signal.SIGSTOP)
+            with pytest.raises(LostError, match=r"the Dask scheduler at 'tcp://.*' does not answer any more; look wh"):
+                another.map(jobs.word, range(3), untold)
+
+
+def test_a_package_that_a_worker_has_not(engine: Dask) -> None:
+    with pytest.raises(FileError, match="a worker has no no_such_package; install the same packages where"):
+        engine.map(jobs.import_nothing, range(2), untold)
 
 
 # --- workers of our own ---

@@ -48,8 +48,7 @@ def check_listening(address: str) -> None:
             raise unreachable(address, getattr(error, "strerror", None) or "no such host") from None
 
 
-def unreachable(address: str, reason: str) -> LostError:
-    return LostError(
-        f"cannot reach the Dask scheduler at {show(address)}: {reason}",
-        "check the address, and that the scheduler is running",
-    )
+def unreachable(
+    address: str, reason: str, remedy: str = "check the address, and that the scheduler is running"
+) -> LostError:
+    return LostError(f"cannot reach the Dask scheduler at {show(address)}: {reason}", remedy)

@@ -11,7 +11,7 @@ from pcatool.engines.dask.link import Link
 from pcatool.engines.dask.tasks import version
 from pcatool.errors import FileError, show
 
-__all__ = ["check_versions"]
+__all__ = ["checked"]
 
 # In words that any Python understands, whatever is installed there.
 QUESTION = (
@@ -25,13 +25,15 @@ ALIKE = (2, 3, None, 2)  # how many numbers of a version must be the same; pcato
 NEEDED = "[__import__(name) for name in ('pyarrow.parquet', 'pcatool.readers.parquet', 'pcatool.linalg.moments')]"
 
 
-def check_versions(link: Link) -> None:
-    """Refuse workers that would do something else than is meant."""
+def checked(link: Link) -> int:
+    """Refuse workers that would do something else than is meant; how many would do as is meant."""
     import distributed
 
     here = (platform.python_version(), distributed.__version__, version(), import_module("numpy").__version__)
     answers: Mapping[str, Any] = link.ask(lambda: link.client.run(eval, QUESTION, on_error="return"))
-    for worker, there in sorted(answers.items()):
+    # One that was lost meanwhile costs nothing.
+    answers = {worker: there for worker, there in sorted(answers.items()) if not isinstance(there, OSError)}
+    for worker, there in answers.items():
         if isinstance(there, ImportError):
             package = str(there.name).partition(".")[0]
             raise FileError(
@@ -46,3 +48,4 @@ def check_versions(link: Link) -> None:
                     "install the same versions here and where the workers run",
                 )
     link.ask(lambda: link.client.run(eval, f"len({NEEDED})", on_error="return"))
+    return len(answers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -15,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from pcatool.engines.base import Done
 from pcatool.engines.dask.address import check_address, check_listening, unreachable
-from pcatool.engines.dask.checks import check_versions
+from pcatool.engines.dask.checks import checked
 from pcatool.engines.dask.link import MOMENT, Link, of_scheduler
 from pcatool.engines.dask.local import Local
 from pcatool.engines.dask.run import Run
@@ -32,6 +33,7 @@ CONNECT = 8  # seconds
 WORKERS = 8  # seconds for which a scheduler may have no workers
 START = 60  # seconds until the first of our own must be there
 CLOSE = 2  # seconds
+SAME = "check the address and the configuration of Dask, and that its version is the same here and there"
 
 
 class Dask:
@@ -94,13 +96,14 @@ class Dask:
         check_listening(address)
         try:
             client = _client(address)
-        except Exception as error:  # of sockets, of TLS, of a protocol that is not installed
-            reason = f"no Dask scheduler answers in {CONNECT} s" if isinstance(error, OSError) else str(error)
-            raise unreachable(address, reason) from None
+        except OSError:
+            raise unreachable(address, f"no Dask scheduler answers in {CONNECT} s") from None
+        except Exception as error:  # of TLS, of a protocol that is not installed, of what another version says
+            raise unreachable(address, str(error), SAME) from None
         started.callback(_close, client)
         link = Link(client, of_scheduler(address), lambda: None)
-        link.wait_for_workers(WORKERS, f"start some: dask worker {address}")
-        check_versions(link)
+        while not link.wait_for_workers(WORKERS, f"start some: dask worker {address}") or not checked(link):
+            time.sleep(MOMENT)  # all that were there are lost
         return link
 
 

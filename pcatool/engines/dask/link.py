@@ -25,7 +25,7 @@ class Link:
         self._name = name
         self._keep = keep  # looks after workers that are our own
         self._question: Future[Any] | None = None
-        self._answered = self._manned = time.monotonic()
+        self._answered = self._manned = self._looked = time.monotonic()
         self._asked = float("-inf")
 
     def ask(self, question: Callable[[], Awaitable[Any]]) -> Any:
@@ -46,6 +46,9 @@ class Link:
         """Is the scheduler there, and has it workers? Costs nothing if asked often."""
         self._keep()
         now = time.monotonic()
+        unwatched, self._looked = max(now - self._looked - BEAT, 0), now
+        self._answered += unwatched  # this program was at something else, or suspended
+        self._manned += unwatched
         if self.client.status != "running":
             raise self.lost()
         if self._question is None:
@@ -68,14 +71,15 @@ class Link:
         found: dict[str, int] = await self.client.scheduler.ncores()
         return found
 
-    def wait_for_workers(self, seconds: float, remedy: str) -> None:
-        """Until there is one."""
+    def wait_for_workers(self, seconds: float, remedy: str) -> int:
+        """Until there is one; how many there are."""
         until = time.monotonic() + seconds
-        while not self.ask(self._workers):
+        while not (workers := self.ask(self._workers)):
             if time.monotonic() > until:
                 raise LostError(f"{self._name} has no workers", remedy)
             time.sleep(MOMENT)
         self._manned = time.monotonic()
+        return len(workers)
 
     def lost(self) -> LostError:
         return LostError(f"{self._name} was lost", "look whether it is still running, and run it again")

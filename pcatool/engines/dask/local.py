@@ -17,9 +17,15 @@ __all__ = ["Local"]
 
 # As the modules are found here, whatever folder is the current one; no script of the caller's is run again.
 START = "import sys; sys.path[:] = sys.argv[3:]; from pcatool.engines.dask.worker import main; main(*sys.argv[1:3])"
-# Of Dask: no profiler beside the work. Of the others: a core for each worker.
+# Of Dask: no profiler beside the work.
 ENVIRONMENT = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
-DEFAULTS = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+# What the user has set stays. A core for each worker; and memory is kept and taken as by the program itself.
+DEFAULTS = {
+    **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
+}
 
 HOST = "127.0.0.1"
 CLOSE = 3  # seconds

@@ -10,7 +10,7 @@ from warnings import catch_warnings, simplefilter
 from pcatool.engines.base import Done
 from pcatool.engines.dask.link import MOMENT, Link
 from pcatool.engines.dask.tasks import Tree
-from pcatool.errors import LostError
+from pcatool.errors import FileError, LostError
 
 __all__ = ["Run"]
 
@@ -102,4 +102,6 @@ class Run:
                 "a part of the input was begun by several workers, and each of them was lost",
                 "it may need more memory than a worker has: use workers with more, or smaller parts",
             )
+        if isinstance(error, ImportError) and error.name:  # of a worker that came later
+            return FileError(f"a worker has no {error.name}", "install the same packages where the workers run")
         return error
