@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from typing import NamedTuple
 
+from pcatool.blocks import Runner
 from pcatool.errors import DataError, PcatoolError
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
@@ -13,11 +15,21 @@ from pcatool.readers.found import Found
 from pcatool.readers.paths import Input
 from pcatool.readers.source import MODEL, Opened
 from pcatool.registry import READERS
+from pcatool.stores.uri import is_remote
 
-__all__ = ["Files", "not_a_table"]
+__all__ = ["Files", "Later", "not_a_table"]
 
 # Inputs looked at beforehand for what the first leaves open.
 LOOK_AHEAD = 100
+
+
+class Later(NamedTuple):
+    """A file that was opened before its turn, or could not be; with neither it is opened when its turn comes."""
+
+    opened: Opened | None = None
+    table: Table | None = None
+    notes: tuple[str, ...] = ()
+    error: PcatoolError | None = None
 
 
 class Files:
@@ -44,17 +56,54 @@ class Files:
 
     def open(self) -> Opened:
         self._notices.at_file(self.at + 1, len(self))
-        self._opened = Opened(self.current, self._options.input_format, self._options.encoding, self._notices)
-        self._opened.one_of_many = len(self) > 1
+        self._opened = self._open(self.current, self._notices)
         return self._opened
+
+    def _open(self, item: Input, notices: Notices) -> Opened:
+        opened = Opened(item, self._options.input_format, self._options.encoding, notices)
+        opened.one_of_many = len(self) > 1
+        return opened
 
     def table(self, opened: Opened) -> Table:
         """What was opened, read as its format asks, with the columns that its folders tell."""
+        return self._table(opened, self._notices)
+
+    def _table(self, opened: Opened, notices: Notices) -> Table:
         if opened.format == MODEL:
             raise not_a_table(opened.name)
-        table: Table = READERS.load(opened.format)(opened, self._options, self._notices)
+        table: Table = READERS.load(opened.format)(opened, self._options, notices)
         partitions = self.found.partitions
         return table if partitions is None else partitions.of(table, opened.input.path)
+
+    def later(self, run: Runner) -> Iterator[Later]:
+        """Those after this one, the next of them opened already: of small wide files it takes as long as reading."""
+        return run(self._before_its_turn, range(self.at + 1, len(self)))
+
+    def _before_its_turn(self, at: int) -> Later:
+        item, notices = self.found.inputs[at], Notices()
+        if item.format != "parquet" or is_remote(item.path) or item.flows:
+            return Later()
+        opened: Opened | None = None
+        try:
+            opened = self._open(item, notices)
+            return Later(opened, self._table(opened, notices), tuple(notices.notes))
+        except PcatoolError as error:
+            if opened is not None:
+                opened.close()
+            return Later(notes=tuple(notices.notes), error=error)
+
+    def turn_of(self, later: Later) -> Table:
+        """The table of the file that has become the current one."""
+        if later.table is None and later.error is None:
+            return self.table(self.open())
+        self._notices.at_file(self.at + 1, len(self))
+        for text in later.notes:
+            self._notices.note(text)
+        if later.table is None:
+            assert later.error is not None
+            raise later.error
+        self._opened = later.opened
+        return later.table
 
     def alone(self, at: int) -> Found:
         return self.found.some([self.found.inputs[at]])

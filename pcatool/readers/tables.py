@@ -12,7 +12,7 @@ from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers.base import Part, Table
 from pcatool.readers.columns import Columns, Told
-from pcatool.readers.files import Files, not_a_table
+from pcatool.readers.files import Files, Later, not_a_table
 from pcatool.readers.first import First
 from pcatool.readers.found import Found
 from pcatool.readers.match import match_columns
@@ -55,6 +55,7 @@ class Inputs:
         self._columns: Columns | None = None
         self._current: Table | None = None
         self._settled = False
+        self._later: Iterator[Later] = iter(())
         self.told_rounding = ""
         self.by_file = by_file or options.skip_bad
         self.model: Opened | None = None
@@ -160,6 +161,7 @@ class Inputs:
 
     def pieces(self, wanted: Wanted, *, eager: bool, run: Runner) -> Iterator[Piece]:
         """All rows in order. Where bad files are left out, an input ends with its error, or with its end."""
+        self._later = self._files.later(run)
         try:
             while True:
                 at = self._files.at
@@ -174,12 +176,13 @@ class Inputs:
                     return
                 self._files.at += 1
         finally:
+            self._later = iter(())
             self.close()
 
     def _pieces_of(self, at: int, wanted: Wanted, eager: bool, run: Runner) -> Iterator[Piece]:
         """One input, with the features and kept columns found in it."""
         files = self._files
-        table = self.first if self._current is None else files.table(files.open())
+        table = self.first if self._current is None else files.turn_of(next(self._later))
         self._current = table
         features, kept = self.columns.match(table, wanted), match_columns(wanted.kept, table.columns, table.name)
         if table is not self.first or self._told is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,14 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
+from pcatool.notices import Notices
+from pcatool.options import SelectOptions, TableOptions
 from pcatool.readers import parquet as reader
+from pcatool.readers.rows import Checked, checked_batches
+from pcatool.readers.tables import Inputs
+from pcatool.readers.tally import Tally
 from readers.reading import read, same_bits
 
 ROWS = 90
@@ -123,3 +130,44 @@ def test_the_same_columns_in_another_file_are_looked_at_once(tmp_path: Path) -> 
     parquet.write_table(plain.rename_columns(["a", "other"]), files[1])
     with pytest.raises(DataError, match=r"p1.parquet.* 'b'"):
         read(*files)
+
+
+def batches(files: list[Path], **options: Any) -> Iterator[Checked]:
+    """Of files whose next ones are opened by threads before their turn."""
+    inputs = Inputs([str(file) for file in files], TableOptions(**options), Notices())
+    with Threads(2) as pool:
+        wanted = inputs.columns.choose(SelectOptions())
+        yield from checked_batches(inputs, wanted, Tally(), eager=False, run=pool.map)
+
+
+def test_errors_of_files_opened_before_their_turn_come_in_it(tmp_path: Path) -> None:
+    files = save(tmp_path / "many", pa.table({"a": np.arange(60.0)}), 6)
+    files[2].write_bytes(b"PAR1\x00")
+    files[3].unlink()
+    rows = []
+    with pytest.raises(DataError, match=r"p2.parquet: the Parquet data are damaged"):
+        for batch in batches(files):
+            rows += batch.X[:, 0].tolist()
+    assert rows == list(range(20))
+    rows = [x for batch in batches(files, skip_bad=True) for x in batch.X[:, 0].tolist()]
+    assert rows == [*range(20), *range(40, 60)]
+
+
+def test_notes_of_files_opened_before_their_turn_come_in_it(tmp_path: Path) -> None:
+    files = save(tmp_path / "many", pa.table({"a": np.arange(60.0)}), 6)
+    notices = Notices()
+    inputs = Inputs([str(file) for file in files], TableOptions(comment="#"), notices)
+    with Threads(2) as pool:
+        wanted = inputs.columns.choose(SelectOptions())
+        assert sum(len(b.X) for b in checked_batches(inputs, wanted, Tally(), eager=False, run=pool.map)) == 60
+    assert notices.notes == [f"{file} is Parquet: --comment change nothing there" for file in files]
+
+
+def test_files_opened_before_their_turn_are_closed_when_it_does_not_come(tmp_path: Path) -> None:
+    files = save(tmp_path / "many", pa.table({"a": np.arange(60.0)}), 12)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    reading = batches(files)
+    next(reading)
+    reading.close()
+    del reading
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
