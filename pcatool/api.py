@@ -106,6 +106,7 @@ def transform(model: Model | str | Path, data: Any, *, output: str | Path | None
     """Scores of the rows of `data`: as an array or a DataFrame, or written to the file `output`.
 
     Where `output` is a folder, or ends with /, each of the files that `data` names gets an output of its own there.
+    With engine="dask" or "spark" the results are always written, in parts, to such a folder.
     """
     kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
     table, apply, engine, out = records(settings, *kinds, output=output)
@@ -114,7 +115,7 @@ def transform(model: Model | str | Path, data: Any, *, output: str | Path | None
     def make(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
         return applying.transform(fitted, data, table, apply, engine, notices)
 
-    return _deliver(make, data, table, out, model)
+    return _deliver(make, data, table, out, engine, model)
 
 
 def reconstruct(
@@ -142,7 +143,7 @@ def reconstruct(
     def make(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
         return applying.reconstruct(fitted, data, table, apply, engine, notices, back)
 
-    return _deliver(make, data, table, out, model)
+    return _deliver(make, data, table, out, engine, model)
 
 
 def explain_variance(model: Any, *, threshold: float | None = None, **settings: Any) -> Any:
@@ -306,13 +307,23 @@ def _data(data: Any) -> Any:
 
 
 def _deliver(
-    make: folder.Make, data: Any, table: TableOptions, output: OutputOptions, model: Model | str | Path
+    make: folder.Make,
+    data: Any,
+    table: TableOptions,
+    output: OutputOptions,
+    engine: EngineOptions,
+    model: Model | str | Path,
 ) -> Any:
     """Written to a file or a folder, or gathered in the form the data came in."""
+    path = None if isinstance(model, Model) else str(model)
+    if engine.far:
+        from pcatool.pipeline.parted import write_parts
+
+        write_parts(make, _data(data), table, output, path, engine, Warnings())
+        return None
     if folder.goes_to_folder(output):
         if not _is_path(data):
             raise UsageError("a folder gets an output for each file, and the data are none", "name a file as output")
-        path = None if isinstance(model, Model) else str(model)
         folder.write_each(make, _data(data), table, output, path, Warnings())
         return None
     results = make(_data(data), table, Warnings())

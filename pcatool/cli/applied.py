@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pcatool.cli.outcome import Speaker
-from pcatool.options import OutputOptions, TableOptions
+from pcatool.options import EngineOptions, OutputOptions, TableOptions
 
 if TYPE_CHECKING:
     from pcatool.model import Model
@@ -23,14 +23,23 @@ def deliver(
     inputs: list[str],
     table: TableOptions,
     output: OutputOptions,
+    engine: EngineOptions,
     model: str,
     speaker: Speaker,
 ) -> int:
     """Write what becomes of the inputs, and say so."""
     from pcatool.pipeline import apply as applying
     from pcatool.pipeline import folder
-    from pcatool.render.summary import apply_facts, apply_lines, folder_facts, folder_lines
+    from pcatool.render.summary import apply_facts, apply_lines, folder_facts, folder_lines, parts_facts, parts_lines
 
+    if engine.far:
+        from pcatool.pipeline.parted import write_parts
+
+        results, written = write_parts(make, inputs, table, output, model, engine, speaker)
+        facts = apply_facts(name, results.model, results.tally, results.errors.mean, output.output)
+        facts |= parts_facts(written)
+        speaker.close(facts, [*apply_lines(facts), *parts_lines(facts)], stdout_free=True)
+        return 0
     if folder.goes_to_folder(output):
         outputs = folder.write_each(make, inputs, table, output, model, speaker)
         facts = apply_facts(name, fitted, outputs.tally, outputs.errors.mean, output.output)

@@ -78,5 +78,5 @@ def run(
         return applying.reconstruct(fitted, data, table, apply, engine, notices, back)
 
     return deliver(
-        NAME, fitted.truncated(apply.components), results, inputs or [], table, output, model, Speaker(general)
+        NAME, fitted.truncated(apply.components), results, inputs or [], table, output, engine, model, Speaker(general)
     )

@@ -50,5 +50,5 @@ def run(
         return applying.transform(fitted, data, table, apply, engine, notices)
 
     return deliver(
-        NAME, fitted.truncated(apply.components), results, inputs or [], table, output, model, Speaker(general)
+        NAME, fitted.truncated(apply.components), results, inputs or [], table, output, engine, model, Speaker(general)
     )

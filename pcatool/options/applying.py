@@ -88,7 +88,8 @@ class OutputOptions:
         group="output",
         metavar="FILE|DIR/",
         help="Write here, replacing the file in one step; - is standard output. A folder, or a name that ends with "
-        "/, gets one output for each input, under the same name.",
+        "/, gets one output for each input, under the same name; with --engine dask or spark, parts in the order of "
+        "the rows, and _SUCCESS when all of them are there.",
     )
     output_format: str | None = option(
         None,
@@ -96,7 +97,7 @@ class OutputOptions:
         group="output",
         help="Insist on a format instead of going by the name.",
         choices=names_of(WRITERS),
-        shown_default="by the name of -o, else csv",
+        shown_default="by the name of -o, else csv; of parts, parquet",
     )
     header: bool = option(
         True, "--output-header/--no-output-header", group="output", help="Write the line of names, or do not."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -115,9 +115,14 @@ def transform(
     model: Model, data: Any, table: TableOptions, options: ApplyOptions, engine: EngineOptions, notices: Notices
 ) -> Results:
     """Scores of the rows of the data."""
-    model = model.truncated(options.components)
+    model = _light(model, engine).truncated(options.components)
     inputs = Inputs(data, table, notices)
     return _settled(inputs, lambda one: _transform(model, one, options, engine, notices))
+
+
+def _light(model: Model, engine: EngineOptions) -> Model:
+    """Without the sums over rows where it is sent to others: they are large, and tell nothing of new rows."""
+    return replace(model, statistic=None) if engine.far and model.statistic is not None else model
 
 
 def _settled(inputs: Inputs, make: Callable[[Inputs], Results]) -> Results:
@@ -143,6 +148,7 @@ def reconstruct(
     back: Back = Back(),  # noqa: B008
 ) -> Results:
     """Rows in original units, from scores or by projecting original rows and coming back, or only their holes so."""
+    model = _light(model, engine)
     model = (model.with_preimage() if back.preimage else model.reversible()).truncated(options.components)
     inputs = Inputs(data, table, notices)
     return _settled(inputs, lambda one: _reconstruct(model, one, options, engine, notices, back))

@@ -31,6 +31,10 @@ class Both(NamedTuple):
 def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobber: bool = False) -> Both:
     """Fit, score what was read again, and save the model, if it has a place, just before the scores appear."""
     o = job.options
+    if job.engine.far:
+        raise UsageError(
+            f"--scores does not go with --engine {job.engine.engine}", "fit first, then transform with the model"
+        )
     old = older_model(job)
     apply = ApplyOptions(triples=o.triples, keep=asked.keep, keep_all=asked.keep_all)
     scores = OutputOptions(output=str(asked.scores), no_clobber=no_clobber)

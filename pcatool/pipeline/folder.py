@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,8 @@ from pcatool.errors import FileError, PcatoolError, UsageError, show
 from pcatool.notices import Notices, Within
 from pcatool.options import OutputOptions, TableOptions
 from pcatool.pipeline.apply import ErrorSum, Results, write
-from pcatool.pipeline.naming import is_folder, name_below, renamed, within
+from pcatool.pipeline.naming import Earlier, is_folder, name_below, renamed, within
+from pcatool.pipeline.places import is_there, make_folders, written_at
 from pcatool.readers.found import Found
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.skipping import Skip, is_bad_file, none_left, reasons
@@ -22,7 +22,7 @@ from pcatool.stores.uri import is_remote, plain_name, shown
 from pcatool.writers.base import format_name
 from pcatool.writers.target import exists
 
-__all__ = ["Outputs", "Task", "goes_to_folder", "write_each"]
+__all__ = ["Outputs", "Task", "goes_to_folder", "refuse_inputs", "write_each"]
 
 # The results of one input, given how it is read and where to say what there is to say.
 Make = Callable[[Any, TableOptions, Notices], Results]
@@ -68,12 +68,12 @@ def write_each(
     """Results of every input, each in its own file; what can be refused is refused before the first is written."""
     found = Found.of(paths, table)
     tasks = _tasks(found.inputs, output)
-    _refuse_inputs(tasks, model)
+    refuse_inputs(tasks, model)
     outputs = Outputs()
     todo = [task for task in tasks if not _is_done(task, model)] if output.resume else tasks
     if output.no_clobber:
         for task in todo:
-            if _is_there(task.output):
+            if is_there(task.output):
                 raise exists(shown(task.output))
     outputs.resumed = len(tasks) - len(todo)
     if outputs.resumed:
@@ -116,21 +116,11 @@ class _Each(NamedTuple):
             error.of_input = True
             raise
         try:
-            _make_folders(task.output)
+            make_folders(task.output)
             write(results, replace(self.output, output=task.output), self.model)
         finally:
             results.inputs.close()
         return results
-
-
-def _make_folders(output: str) -> None:
-    if is_remote(output):
-        return  # a store has names only
-    folder = Path(output).parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError.from_os(folder, "make the folder", error) from None
 
 
 def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[Task]:
@@ -140,7 +130,7 @@ def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[Task]:
         raise UsageError(
             f"standard input has no name for a file in {show(output.output)}", "name files, or a file with -o"
         )
-    results = _Results(folder)
+    results = Earlier(folder)
     tasks = [
         Task(item, within(folder, renamed(name_below(item), output.output_format)))
         for item in inputs
@@ -161,27 +151,7 @@ def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[Task]:
     return tasks
 
 
-class _Results:
-    """What lies in the output's folder, where a search came upon it from outside, maybe by a link."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = _real(folder)
-
-    def __contains__(self, item: Input) -> bool:
-        root = _real(item.root) if item.root else self._folder
-        return self._folder != root and not _in(root, self._folder) and _in(_real(item.path), self._folder)
-
-
-def _real(name: str) -> str:
-    """A file or folder by the one name that it has."""
-    return plain_name(name).rstrip("/") if is_remote(name) else os.path.realpath(name)
-
-
-def _in(name: str, folder: str) -> bool:
-    return name.startswith(f"{folder.rstrip('/')}/")
-
-
-def _refuse_inputs(tasks: Sequence[Task], model: str | None) -> None:
+def refuse_inputs(tasks: Sequence[Task], model: str | None) -> None:
     """No output may be one of the inputs, or the model, under whatever name."""
     used: dict[tuple[int, int] | str, str] = {}
     for name in [*(task.input.path for task in tasks), *([model] if model else [])]:
@@ -207,27 +177,10 @@ def _keys(name: str) -> list[tuple[int, int] | str]:
     return [(there.st_dev, there.st_ino)] if stat.S_ISREG(there.st_mode) else []
 
 
-def _is_there(name: str) -> bool:
-    return _written_at(name) is not None if is_remote(name) else Path(name).exists()
-
-
 def _is_done(task: Task, model: str | None) -> bool:
     """Is the output there, and not older than what it was made from?"""
     if model is None or model == "-":
         raise UsageError("--resume compares times, and a model from a pipe or from memory has none", "name its file")
-    done = _written_at(task.output)
-    sources = [_written_at(task.input.path), _written_at(model)] if done is not None else []
+    done = written_at(task.output)
+    sources = [written_at(task.input.path), written_at(model)] if done is not None else []
     return done is not None and all(made is not None and made <= done for made in sources)
-
-
-def _written_at(name: str) -> int | None:
-    """When a file was last written; None where there is none, or nothing tells."""
-    if is_remote(name):
-        from pcatool.stores.listing import written
-
-        return written(name)
-    try:
-        there = Path(name).stat()
-    except OSError:  # reading it says why
-        return None
-    return there.st_mtime_ns if stat.S_ISREG(there.st_mode) else None

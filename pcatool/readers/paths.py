@@ -17,7 +17,7 @@ from pcatool.stores.uri import is_remote, plain_name, shown
 if TYPE_CHECKING:
     from pcatool.readers.copies import Copy
 
-__all__ = ["MODEL_SUFFIX", "STDIN", "Input", "bare_name", "resolve", "resolve_models"]
+__all__ = ["MODEL_SUFFIX", "STDIN", "Input", "bare_name", "resolve", "resolve_models", "tables_in"]
 
 STDIN = "-"
 STDIN_TOO = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -93,6 +93,17 @@ def resolve(paths: Sequence[str]) -> list[Input]:
 def resolve_models(paths: Sequence[str]) -> list[Input]:
     """The same of models."""
     return [found for path in paths for found in _expand(path, _is_model)]
+
+
+def tables_in(folder: str) -> list[str]:
+    """Names, below the folder, of the files that reading it would take; none where there is no such folder."""
+    if is_remote(folder):
+        from pcatool.stores.listing import names_in
+
+        return names_in(folder, _is_table)
+    return (
+        sorted(os.path.relpath(file, folder) for file in _files_in(folder, _is_table)) if Path(folder).is_dir() else []
+    )
 
 
 def _is_table(name: str) -> bool:

@@ -25,6 +25,8 @@ __all__ = [
     "fit_lines",
     "folder_facts",
     "folder_lines",
+    "parts_facts",
+    "parts_lines",
     "plan_facts",
     "plan_lines",
 ]
@@ -154,3 +156,13 @@ def folder_facts(
 def folder_lines(facts: Mapping[str, Any]) -> list[str]:
     resumed = f", {facts['files_resumed']} were done already" if facts["files_resumed"] else ""
     return [f"{counted(facts['files_written'], 'file')} written to {facts['output']}{resumed}"]
+
+
+def parts_facts(written: Sequence[tuple[str, str, int]]) -> dict[str, Any]:
+    """Of results in parts: which part holds how many rows, and of which input."""
+    outputs = [{"file": file, "output": output, "rows": rows} for file, output, rows in written]
+    return {"parts_written": len(written), "outputs": outputs}
+
+
+def parts_lines(facts: Mapping[str, Any]) -> list[str]:
+    return [f"{counted(facts['parts_written'], 'part')} written to {facts['output']}"]

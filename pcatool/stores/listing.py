@@ -13,7 +13,7 @@ from pcatool.stores.trouble import ERRORS
 from pcatool.stores.uri import HTTP, parse, shown, with_options
 from pcatool.stores.waiting import patiently
 
-__all__ = ["Found", "expand", "size_of", "written"]
+__all__ = ["Found", "expand", "names_in", "size_of", "written"]
 
 # A sign of a pattern: a letter for itself, or a class in brackets, which may begin with one that closes.
 SIGN = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)
@@ -69,6 +69,14 @@ def _in_folder(place: Place, is_table: Callable[[str], bool]) -> Found:
 def _is_data(name: str, is_table: Callable[[str], bool]) -> bool:
     """A known ending, and not hidden or marked as not data (`_SUCCESS`)."""
     return not any(part.startswith((".", "_")) for part in name.split("/")) and is_table(name)
+
+
+def names_in(path: str, is_table: Callable[[str], bool]) -> list[str]:
+    """Names, below a folder, of the objects that reading it would take; none where there is nothing."""
+    place = place_of(path)
+    folder = place.path.rstrip("/") + "/"
+    names = (about.path.removeprefix(folder) for about in _objects(place, folder, deep=True))
+    return sorted(name for name in names if _is_data(name, is_table))
 
 
 def _matching(place: Place, is_table: Callable[[str], bool]) -> Found:

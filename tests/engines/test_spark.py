@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy
+import numpy as np
 import pytest
+from pyarrow import parquet
 
+import pcatool
 from engines import spark_work
 from pcatool.engines.spark import Spark
 from pcatool.errors import FileError, LostError, UsageError
@@ -88,6 +90,25 @@ def test_workers_that_are_killed_again_and_again_are_an_error(spark: Spark) -> N
 def test_results_of_many_pieces(spark: Spark) -> None:
     merged = spark.gather(spark_work.large, spark_work.joined, range(3), ignore)
     assert merged == b"".join(map(spark_work.large, range(3)))
+
+
+@needs_java
+def test_parts_of_a_table(spark: Spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in").mkdir()
+    for number in range(3):
+        rows = np.random.default_rng(number).standard_normal((20, 3))
+        Path(f"in/{number}.csv").write_text("a,b,c\n" + "".join(f"{a!r},{b!r},{c!r}\n" for a, b, c in rows.tolist()))
+    model = pcatool.fit("in", components=2)
+    pcatool.transform(model, "in", output="out/", engine="spark", scheduler="local[2]", with_error=True)
+    pcatool.transform(model, "in", output="whole.parquet", with_error=True)
+    assert sorted(path.name for path in Path("out").iterdir()) == [
+        "_SUCCESS", *(f"part-0000{number}.parquet" for number in range(3))
+    ]  # fmt: skip
+    parts, whole = parquet.read_table("out"), parquet.read_table("whole.parquet")
+    assert parts.schema == whole.schema
+    for name in whole.column_names:
+        np.testing.assert_allclose(parts[name], whole[name], rtol=1e-13, atol=1e-13)
 
 
 def test_nothing_is_nothing() -> None:
@@ -198,8 +219,8 @@ def test_nothing_of_spark_on_the_terminal(folder: Path, plain_environment: dict[
         "",
     )
     assert run(folder, plain_environment, "fit", "parts", "-o", "t.npz")[0] == 0
-    there, here = (numpy.load(folder / name)["eigenvalues"] for name in ("m.npz", "t.npz"))
-    numpy.testing.assert_allclose(there, here, rtol=1e-12)
+    there, here = (np.load(folder / name)["eigenvalues"] for name in ("m.npz", "t.npz"))
+    np.testing.assert_allclose(there, here, rtol=1e-12)
 
 
 @needs_java
@@ -228,7 +249,7 @@ def write_parts(folder: Path, count: int) -> None:
     from pyarrow import parquet
 
     folder.mkdir()
-    rows = numpy.random.default_rng(0).normal(size=(count, 50, 3)) * [1, 2, 3]
+    rows = np.random.default_rng(0).normal(size=(count, 50, 3)) * [1, 2, 3]
     for i, part in enumerate(rows):
         parquet.write_table(pa.table(dict(zip("abc", part.T, strict=True))), folder / f"{i:03}.parquet")
 
