@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from pathlib import Path
 
@@ -138,6 +138,21 @@ def test_a_scheduler_that_is_not_there() -> None:
         Dask("tcp://a..b:1").__enter__()
 
 
+def test_what_the_program_says_of_it(folder: Path, plain_environment: Mapping[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        place = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    run = subprocess.run(
+        ["pcatool", "fit", "sample_data/houses.csv", "--engine", "dask", "--scheduler", place, "-o", "m.npz"],
+        cwd=folder, env=plain_environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.stderr == (
+        f"pcatool: error: cannot reach the Dask scheduler at '{place}': Connection refused; "
+        "check the address, and that the scheduler is running\n"
+    )
+    assert (run.returncode, run.stdout) == (5, "")
+    assert not (folder / "m.npz").exists()
+
+
 def test_a_server_that_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "CONNECT", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -219,6 +234,23 @@ def test_workers_of_our_own(own: Path) -> None:
         assert list(own.iterdir()) != []
 
 
+STARTS = {
+    "scheduler": "cannot start a Dask scheduler here: Cluster failed to start: No module named 'no_such'",
+    "worker": "no Dask worker can be started here: the last ended with exit code 1",
+}
+
+
+@pytest.mark.parametrize("what", STARTS)
+def test_what_cannot_be_started(what: str, folder: Path, plain_environment: Mapping[str, str]) -> None:
+    broken = {f"DASK_DISTRIBUTED__{what.upper()}__PRELOAD": "['no_such']"}
+    run = subprocess.run(
+        ["pcatool", "fit", "sample_data/houses.csv", "--engine", "dask", "-o", "m.npz"],
+        cwd=folder, env={**plain_environment, **broken}, capture_output=True, text=True,
+    )  # fmt: skip
+    said = f"pcatool: error: {STARTS[what]}; check the configuration of Dask, or name a --scheduler\n"
+    assert (run.returncode, run.stdout, run.stderr) == (5, "", said)
+
+
 def test_a_part_that_costs_every_worker_its_life(own: Path) -> None:
     with Dask(None) as engine, pytest.raises(LostError, match="a part of the input was begun by several workers, and"):
         engine.gather(jobs.die, jobs.pair, range(4), untold)
@@ -260,7 +292,7 @@ def test_a_signal_ends_the_run_and_its_tasks(
     began = time.monotonic()
     process.send_signal(number)
     said = process.communicate(timeout=20)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 5  # at once, but on a machine that does much else
     assert said == (b"begun\n", b"")
     assert process.returncode == code
     until(lambda: not any(child.is_running() for child in children) and not list(temporary.iterdir()))

@@ -90,6 +90,7 @@ class Dask:
         started.callback(_close, client)
         link = Link(client, "the Dask scheduler of this run", local.keep)
         link.wait_for_workers(START, "look whether the machine is overloaded, and run it again")
+        local.works = True
         return link
 
     def _connected(self, started: ExitStack, address: str) -> Link:

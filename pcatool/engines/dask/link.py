@@ -75,6 +75,7 @@ class Link:
         """Until there is one; how many there are."""
         until = time.monotonic() + seconds
         while not (workers := self.ask(self._workers)):
+            self._keep()
             if time.monotonic() > until:
                 raise LostError(f"{self._name} has no workers", remedy)
             time.sleep(MOMENT)

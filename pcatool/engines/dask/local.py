@@ -12,6 +12,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from pcatool.engines.threads import usable_cores
+from pcatool.errors import LostError
 
 __all__ = ["Local"]
 
@@ -29,6 +30,8 @@ DEFAULTS = {
 
 HOST = "127.0.0.1"
 CLOSE = 3  # seconds
+FALSE_STARTS = 3
+REMEDY = "check the configuration of Dask, or name a --scheduler"
 
 
 class Local:
@@ -37,6 +40,8 @@ class Local:
     def __init__(self) -> None:
         self._folder = mkdtemp(prefix="pcatool-")
         self._workers: list[subprocess.Popen[bytes]] = []
+        self._lost = 0
+        self.works = False  # has one of the workers come so far that it can work?
         self.cluster: Any = None
 
     def start(self) -> None:
@@ -46,8 +51,12 @@ class Local:
             "protocol": "tcp://", "host": HOST, "port": 0, "dashboard": False, "dashboard_address": f"{HOST}:0",
             "local_directory": self._folder,
         }  # fmt: skip
-        self.cluster = SpecCluster(scheduler={"cls": Scheduler, "options": options}, workers={}, silence_logs=False)
-        self._workers = [self._worker() for _ in range(usable_cores())]
+        try:
+            self.cluster = SpecCluster(scheduler={"cls": Scheduler, "options": options}, workers={}, silence_logs=False)
+        except Exception as error:  # of sockets, of a configuration that cannot be
+            raise LostError(f"cannot start a Dask scheduler here: {error}", REMEDY) from None
+        for _ in range(usable_cores()):
+            self._workers.append(self._worker())
 
     def _worker(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -63,6 +72,11 @@ class Local:
         """Replace workers that are lost."""
         for number, worker in enumerate(self._workers):
             if worker.poll() is not None:
+                self._lost += 1
+                if not self.works and self._lost > FALSE_STARTS:
+                    raise LostError(
+                        f"no Dask worker can be started here: the last ended with exit code {worker.returncode}", REMEDY
+                    )
                 _let_go(worker)
                 self._workers[number] = self._worker()
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import reduce
+from importlib import import_module
 from operator import call
 from pickle import loads
 from typing import Any, NamedTuple
@@ -40,7 +42,7 @@ class Doing(NamedTuple):
             raise FileError(
                 f"a worker has pcatool {version()}, this is {self.version}", "install the same version on all of them"
             )
-        with threads(1):  # a worker has a task for each of its cores
+        with _one_core():
             return self.work(loads(item))
 
 
@@ -50,8 +52,14 @@ class Merging(NamedTuple):
     merge: Callable[[Any, Any], Any]
 
     def __call__(self, *results: Any) -> Any:
-        with threads(1):
+        with _one_core():
             return reduce(self.merge, results)
+
+
+def _one_core() -> AbstractContextManager[None]:
+    """A worker has a task for each of its cores."""
+    import_module("numpy")  # whose BLAS it is
+    return threads(1)
 
 
 def version() -> str:
