@@ -15,7 +15,7 @@ from pcatool.pipeline.places import is_there, make_folders, remove
 from pcatool.readers.paths import tables_in
 from pcatool.registry import WRITERS
 from pcatool.stores.uri import is_remote, shown
-from pcatool.writers.sink import check_target, write_whole
+from pcatool.writers.sink import TEMPORARY, check_target, write_whole
 from pcatool.writers.target import exists
 
 __all__ = ["MARK", "PartsFolder"]
@@ -91,7 +91,7 @@ class PartsFolder:
         if is_remote(self._folder):
             yield ""
             return
-        sign = Path(self.place(f".{os.urandom(8).hex()}.pcatool-tmp"))
+        sign = Path(self.place(f".{os.urandom(8).hex()}{TEMPORARY}"))
         try:
             sign.touch()
         except OSError as error:
@@ -115,4 +115,12 @@ class PartsFolder:
         for name in sorted(there.difference(written)):
             if self.is_part(name):
                 remove(self.place(name))
+        self._tidy()
         write_whole(self.place(MARK), b"", no_clobber=False)
+
+    def _tidy(self) -> None:
+        """Remove what workers that were lost had begun; what a store has no name for is not there."""
+        if is_remote(self._folder):
+            return
+        for begun in Path(self._folder).glob(f".part-*{self._ending}.*{TEMPORARY}"):
+            remove(str(begun))

@@ -17,8 +17,10 @@ from pcatool.errors import FileError
 from pcatool.writers.compression import Compressor, Data, compression_of
 from pcatool.writers.target import STDOUT, Target, exists, look_at
 
-__all__ = ["AtomicFile", "Sink", "check_target", "open_sink", "write_whole"]
+__all__ = ["TEMPORARY", "AtomicFile", "Sink", "check_target", "open_sink", "write_whole"]
 
+# How the name of a file ends that is not whole yet.
+TEMPORARY = ".pcatool-tmp"
 # A file name has at most 255 bytes; what the temporary name adds has 30.
 LONGEST_STEM = 255 - 30
 
@@ -97,7 +99,7 @@ class AtomicFile(Sink):
     def __init__(self, target: Target, compressor: Compressor | None, no_clobber: bool) -> None:
         self._target = target.path
         stem = os.fsdecode(os.fsencode(target.path.name)[:LONGEST_STEM])
-        self._temporary = target.path.with_name(f".{stem}.{os.urandom(8).hex()}.pcatool-tmp")
+        self._temporary = target.path.with_name(f".{stem}.{os.urandom(8).hex()}{TEMPORARY}")
         self._settled = False
         self._no_clobber = no_clobber
         # The mode given here is cut down by the umask; that of an old file is set on top, never wider in between.
