@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import NamedTuple
 
 from pcatool.blocks import in_turn
@@ -15,7 +16,7 @@ from pcatool.notices import Notices
 from pcatool.options import FitOptions
 from pcatool.pipeline.elsewhere import Met, Reading, cluster_of, counting, remedied
 from pcatool.pipeline.job import Job, labels_of, limit_of, read_wanted, remedy_of, wanted_of
-from pcatool.readers.portions import Portion, portions_of
+from pcatool.readers.portions import Portion, portions_of, together
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 from pcatool.readers.wanted import Wanted
@@ -51,8 +52,8 @@ class SumUp:
     options: FitOptions
     triangular: bool
 
-    def __call__(self, portion: Portion) -> Summed:
-        return Summed(*self.reading.read(portion, self._sums))
+    def __call__(self, portions: tuple[Portion, ...]) -> Summed:
+        return reduce(Summed.merged, (Summed(*self.reading.read(portion, self._sums)) for portion in portions))
 
     def _sums(self, inputs: Inputs, notices: Notices, tally: Tally) -> Sums | None:
         classes = self.wanted.classes
@@ -70,11 +71,11 @@ class SumUp:
 def fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
     """A model of rows that are read and added up elsewhere."""
     check_adds_up(job.options)
-    portions = portions_of(inputs.found, job.table)
+    parts = together(portions_of(inputs.found, job.table))
     wanted, plan = _planned(job, inputs)
     options = wanted.named(job.options)
     plan.check(limit_of(options), PCA(options, job.notices).problem(wanted.features, None))
-    sums = _gathered(job, inputs, portions, wanted, tally, triangular=plan.solver == "tsqr")
+    sums = _gathered(job, inputs, parts, wanted, tally, triangular=plan.solver == "tsqr")
     if sums is None:
         raise nothing_to_fit()
     reason = None if labels_of(wanted) else plan.reason  # that of labels tells how many there are
@@ -84,8 +85,8 @@ def fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
 def plan_far(job: Job, inputs: Inputs) -> Plan:
     """What such a fit would do and need."""
     check_adds_up(job.options)
-    portions = portions_of(inputs.found, job.table)
-    return _planned(job, inputs)[1]._replace(parts=len(portions))
+    parts = together(portions_of(inputs.found, job.table))
+    return _planned(job, inputs)[1]._replace(parts=len(parts))
 
 
 def _planned(job: Job, inputs: Inputs) -> tuple[Wanted, Plan]:
@@ -96,14 +97,14 @@ def _planned(job: Job, inputs: Inputs) -> tuple[Wanted, Plan]:
 
 def sums_far(job: Job, inputs: Inputs, tally: Tally, *, triangular: bool) -> Sums | None:
     """The sums over all rows, of a fit whose columns and options are known to add up."""
-    portions = portions_of(inputs.found, job.table)
-    return _gathered(job, inputs, portions, wanted_of(job, inputs, in_turn), tally, triangular=triangular)
+    parts = together(portions_of(inputs.found, job.table))
+    return _gathered(job, inputs, parts, wanted_of(job, inputs, in_turn), tally, triangular=triangular)
 
 
 def _gathered(
-    job: Job, inputs: Inputs, portions: Sequence[Portion], wanted: Wanted, tally: Tally, *, triangular: bool
+    job: Job, inputs: Inputs, parts: Sequence[tuple[Portion, ...]], wanted: Wanted, tally: Tally, *, triangular: bool
 ) -> Sums | None:
-    """The sums over all portions; what was met on the way is told."""
+    """The sums over all parts; what was met on the way is told."""
     found, options = inputs.found, wanted.named(job.options)
     told = inputs.columns.tell(wanted.kept)
     inputs.close()
@@ -112,10 +113,10 @@ def _gathered(
     work = SumUp(Reading(found.partitions, job.table, told), wanted, options, triangular)
     try:
         with cluster_of(job.engine) as cluster:
-            summed = cluster.gather(work, Summed.merged, portions, counting(job.notices, len(portions)))
+            summed = cluster.gather(work, Summed.merged, parts, counting(job.notices, len(parts)))
     except PcatoolError as error:
         raise remedied(error, len(found.inputs), job.table.skip_bad) from None
-    job.notices.all_parts(job.engine.engine, len(portions))
+    job.notices.all_parts(job.engine.engine, len(parts))
     tally.join(summed.met.tally)
     summed.met.tell(inputs, job.notices)
     if options.missing == "error" and tally.incomplete:

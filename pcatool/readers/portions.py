@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -15,12 +15,16 @@ from pcatool.readers.paths import Input
 from pcatool.readers.source import Opened
 from pcatool.registry import READERS
 
-__all__ = ["Portion", "portions_of"]
+__all__ = ["Portion", "portions_of", "together"]
 
 # A larger Parquet file is cut: a task should take seconds, and be small to do again. Of more parts than this the larger
 # ones make fewer: each costs the scheduler a millisecond and some KB.
 LARGE = 64 << 20
 MOST_CUTS = 1 << 12
+
+# Smaller files go together where there are so many that all workers have enough to do.
+SMALL = 8 << 20
+ENOUGH = 64
 
 
 class Portion(NamedTuple):
@@ -28,6 +32,7 @@ class Portion(NamedTuple):
 
     at: int  # the number of the input
     input: Input
+    size: int = 0  # bytes, about
 
 
 def portions_of(found: Found, options: TableOptions) -> list[Portion]:
@@ -36,20 +41,33 @@ def portions_of(found: Found, options: TableOptions) -> list[Portion]:
         raise UsageError("a table in memory cannot be read elsewhere", "write it to files that all workers see")
     folder = os.getcwd()  # noqa: PTH109
     portions: list[Portion] = []
-    large = max(LARGE, sum(item.size or 0 for item in found.inputs) // MOST_CUTS)
-    for at, item in enumerate(found.inputs):
+    sizes = [item.size or 0 for item in found.inputs]
+    large = max(LARGE, sum(sizes) // MOST_CUTS)
+    for at, (item, size) in enumerate(zip(found.inputs, sizes, strict=True)):
         if item.flows:
             raise UsageError(f"{item.name} cannot be read elsewhere", "give files that all workers see")
         item = item._replace(base=folder)
-        cuts = [None] if options.skip_bad else _cuts(item, options, large)
-        portions += [Portion(at, item._replace(groups=groups)) for groups in cuts]
+        cuts = [None] if options.skip_bad else _cuts(item, size, options, large)
+        portions += [Portion(at, item._replace(groups=groups), size // len(cuts)) for groups in cuts]
     return portions
 
 
-def _cuts(item: Input, options: TableOptions, large: int) -> list[tuple[int, int] | None]:
+def together(portions: Sequence[Portion]) -> list[tuple[Portion, ...]]:
+    """Neighbours that are small, so that a task takes longer than handing it out."""
+    most = min(SMALL, sum(portion.size for portion in portions) // ENOUGH)
+    groups: list[tuple[Portion, ...]] = []
+    waiting: list[Portion] = []
+    for portion in portions:
+        if waiting and sum(one.size for one in waiting) + portion.size > most:
+            groups.append(tuple(waiting))
+            waiting = []
+        waiting.append(portion)
+    return [*groups, tuple(waiting)] if waiting else groups
+
+
+def _cuts(item: Input, size: int, options: TableOptions, large: int) -> list[tuple[int, int] | None]:
     """Row groups of about the same size together; None for all of them."""
-    size = item.size
-    if size is None or size <= large:
+    if size <= large:
         return [None]
     try:
         groups = _groups(item, options)

@@ -154,6 +154,18 @@ def test_large_files_are_cut_between_row_groups(tables: Path, monkeypatch: pytes
     assert [p.input.groups for p in cut(path, monkeypatch, 1, skip_bad=True)] == [None]
 
 
+def test_many_small_files_go_together(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = portions_of(Found.of([str(tables / "far")], TableOptions()), TableOptions())
+    assert portions.together(found) == [(portion,) for portion in found]  # too few to keep workers busy
+    monkeypatch.setattr(portions, "ENOUGH", 3)
+    parts = portions.together(found)
+    assert 3 <= len(parts) <= 5
+    assert [portion for part in parts for portion in part] == found
+    whole, apart = pcatool.fit(str(tables / "far"), **X_ONLY), pcatool.fit(str(tables / "far"), engine="dask", **X_ONLY)
+    np.testing.assert_allclose(apart.eigenvalues, whole.eigenvalues, rtol=0, atol=1e-13 * whole.eigenvalues[0])
+    assert portions.together([]) == []
+
+
 def test_there_are_no_more_cuts_than_a_scheduler_can_bear(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portions, "MOST_CUTS", 1)
     assert [p.input.groups for p in cut(tables / "whole" / "part-6.parquet", monkeypatch, 1)] == [None]
