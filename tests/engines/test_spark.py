@@ -19,9 +19,14 @@ from pyarrow import parquet
 import pcatool
 from engines import spark_work
 from pcatool.engines.spark import Spark
-from pcatool.errors import FileError, LostError, UsageError
+from pcatool.engines.spark.cluster import told_of
+from pcatool.engines.spark.trouble import in_words
+from pcatool.errors import FileError, LostError, RefusedError, UsageError
 
 TESTS = Path(__file__).resolve().parents[1]
+
+# Of Java's two compilers the quick one alone, as no test runs for long.
+QUICK = "-XX:TieredStopAtLevel=1"
 
 needs_java = pytest.mark.skipif(
     shutil.which("java") is None and "JAVA_HOME" not in os.environ and "CI" not in os.environ,
@@ -33,6 +38,7 @@ needs_java = pytest.mark.skipif(
 def spark() -> Iterator[Spark]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(TESTS))
+        patch.setenv("JDK_JAVA_OPTIONS", QUICK)
         with Spark("local[2]") as cluster:
             yield cluster
 
@@ -111,6 +117,54 @@ def test_parts_of_a_table(spark: Spark, tmp_path: Path, monkeypatch: pytest.Monk
         np.testing.assert_allclose(parts[name], whole[name], rtol=1e-13, atol=1e-13)
 
 
+@needs_java
+def test_a_session_that_is_there_is_used_and_stays(spark: Spark) -> None:
+    with Spark(None) as another:
+        assert another.map(spark_work.double, [1], ignore) == [2]
+    assert spark.map(spark_work.double, [2], ignore) == [4]
+    with pytest.raises(UsageError, match=r"Spark runs here already, with the master 'local\[2,4\]' and not 'yarn'"):
+        Spark("yarn").__enter__()
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (("node1", "0.0.1"), "the executor on 'node1' has pcatool 0.0.1, this is 0.1.0; install the same version"),
+        (("node1", ""), "the executor on 'node1' has no pcatool; install pcatool 0.1.0 there, or set PYSPARK_PYTHON"),
+    ],
+)
+def test_another_version_there(value: tuple[str, str], sentence: str) -> None:
+    error = told_of(value, "0.1.0")
+    assert isinstance(error, FileError)
+    assert str(error).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "sentence"),
+    [
+        (
+            "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in driver: 3.11, PySpark",
+            FileError,
+            "the executors have Python '3.12', this is Python '3.11'; set PYSPARK_PYTHON",
+        ),
+        ("ModuleNotFoundError: No module named 'pyarrow'", FileError, "the executors have no package 'pyarrow'; "),
+        ('java.io.IOException: Cannot run program "py9": error=2', FileError, "the executors cannot run 'py9'; "),
+        ("java.lang.OutOfMemoryError: Java heap space", RefusedError, "out of memory in Spark's Java; give it more"),
+        ("is bigger than spark.driver.maxResultSize (1 MiB)", RefusedError, "the result is larger than spark.driver"),
+        ("Job 0 cancelled because SparkContext was shut down", LostError, "the Spark cluster was lost; check"),
+        (
+            "x\nCaused by: org.apache.spark.SparkException: why\n\tat y",
+            LostError,
+            "Spark failed: SparkException: why; ",
+        ),
+    ],
+)
+def test_what_spark_says_in_words(text: str, kind: type[Exception], sentence: str) -> None:
+    error = in_words(RuntimeError(text))
+    assert type(error) is kind
+    assert str(error).startswith(sentence)
+
+
 def test_nothing_is_nothing() -> None:
     assert Spark("local").map(spark_work.double, [], ignore) == []
 
@@ -131,6 +185,7 @@ def test_spark_connect_is_refused() -> None:
 
 def run(folder: Path, environment: dict[str, str], *words: str) -> tuple[int, str, str]:
     """The installed program's exit code, and all that came on the terminal."""
+    environment = {"JDK_JAVA_OPTIONS": QUICK, **environment}
     done = subprocess.run(["pcatool", *words], capture_output=True, text=True, env=environment, cwd=folder)
     return done.returncode, done.stdout, done.stderr
 
@@ -232,7 +287,7 @@ def test_an_interrupt_ends_all_of_it(folder: Path, plain_environment: dict[str, 
         words,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**plain_environment, "PCATOOL_TEST": mark},
+        env={**plain_environment, "JDK_JAVA_OPTIONS": QUICK, "PCATOOL_TEST": mark},
         cwd=folder,
         start_new_session=True,
     )

@@ -24,7 +24,6 @@ TO_STOP = 5
 
 # What is set unless the user has set something else.
 EVERYWHERE = {
-    "spark.app.name": "pcatool",
     "spark.driver.maxResultSize": "0",  # a result is as large as it is; it comes in pieces
     "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",  # a task for each core
 }
@@ -69,7 +68,7 @@ def found(address: str | None) -> Session | None:
     context = SparkContext._active_spark_context
     if context is None:
         return None
-    if address is not None and address not in (context.master, str(context.master).replace(",4]", "]")):
+    if address is not None and context.master not in (address, with_retries(address)):
         raise UsageError(
             f"Spark runs here already, with the master {show(context.master)} and not {show(address)}",
             "stop that session, or name no other master",
