@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from pcatool.pipeline.naming import Earlier, is_folder, lies_in
 from pcatool.pipeline.parts import SEEN_BY_ALL, PartsFolder
 from pcatool.readers.found import Found
 from pcatool.readers.paths import Input
-from pcatool.readers.portions import Portion, portions_of
+from pcatool.readers.portions import Portion, portions_of, together
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 from pcatool.stores.uri import shown
@@ -51,8 +52,8 @@ class Written(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WritePart:
-    """Reads a part of the inputs and writes what becomes of it; what workers do."""
+class WriteParts:
+    """Reads parts of the inputs and writes what becomes of each; what workers do."""
 
     reading: Reading
     plan: Plan
@@ -60,10 +61,10 @@ class WritePart:
     folder: PartsFolder
     sign: str
 
-    def __call__(self, item: Item) -> Written:
+    def __call__(self, items: Sequence[Item]) -> list[Written]:
         if self.sign and not Path(self.sign).exists():
             raise FileError(f"a worker does not see the folder {show(self.folder.name)} that is here", SEEN_BY_ALL)
-        return Written(*self.reading.read(item.portion, partial(self._write, item.name)))
+        return [Written(*self.reading.read(item.portion, partial(self._write, item.name))) for item in items]
 
     def _write(self, name: str, inputs: Inputs, notices: Notices, tally: Tally) -> ErrorSum:
         results = results_of(self.plan, inputs, EngineOptions(threads=1), notices)
@@ -159,17 +160,24 @@ def _run(
     inputs = results.inputs
     reading = Reading(inputs.found.partitions, table, inputs.columns.tell(results.plan.wanted.kept))
     inputs.close()
+    tasks = _tasks(items)
     output = replace(output, no_clobber=False)  # a task that is done again finds what it wrote
     try:
         with cluster_of(engine) as cluster, folder.writing(notices) as sign:
-            work = WritePart(reading, results.plan, output, folder, sign)
-            written = cluster.map(work, items, counting(notices, len(items)))
+            work = WriteParts(reading, results.plan, output, folder, sign)
+            written = [part for parts in cluster.map(work, tasks, counting(notices, len(tasks))) for part in parts]
             notices.all_parts(engine.engine, len(items))
             _add_up(results, written, notices)
             folder.finish([item.name for item, part in zip(items, written, strict=True) if part.errors is not None])
     except PcatoolError as error:
         raise remedied(error, len(inputs.found.inputs), table.skip_bad) from None
     return written
+
+
+def _tasks(items: Sequence[Item]) -> list[list[Item]]:
+    """Small ones go together, each with a file of its own all the same."""
+    rest = iter(items)
+    return [list(islice(rest, len(portions))) for portions in together([item.portion for item in items])]
 
 
 def _add_up(results: Results, written: Sequence[Written], notices: Notices) -> None:

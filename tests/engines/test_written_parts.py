@@ -18,7 +18,7 @@ from engines.dask_processes import Processes
 from pcatool.errors import DataError, FileError, MissingColumns, PcatoolError, PcatoolWarning, UsageError
 from pcatool.options import OutputOptions
 from pcatool.pipeline.elsewhere import Reading
-from pcatool.pipeline.parted import Item, WritePart
+from pcatool.pipeline.parted import Item, WriteParts
 from pcatool.pipeline.parts import PartsFolder
 from pcatool.readers import portions
 
@@ -121,6 +121,18 @@ def test_large_files_are_several_parts(here: Path, elsewhere: dict[str, str], mo
     pcatool.transform("m.npz", "data", output="whole.parquet", keep="n", **PROJECT)
     pcatool.transform("m.npz", "data", output="out/", keep="n", **PROJECT, **elsewhere)
     assert len(parts_of("out")) > len(ALL)
+    assert_same(rows_of("out"), parquet.read_table("whole.parquet"))
+
+
+def test_many_small_files_are_few_tasks_and_a_part_each(here: Path, elsewhere: dict[str, str]) -> None:
+    Path("many").mkdir()
+    X = np.random.default_rng(2).standard_normal((150, 2, D))
+    for number, rows in enumerate(X):
+        table = pa.table({f"x{j}": rows[:, j] for j in range(D)})
+        parquet.write_table(table, f"many/{number:03}.parquet")
+    pcatool.transform("m.npz", "many", output="whole.parquet")
+    pcatool.transform("m.npz", "many", output="out/", **elsewhere)
+    assert len(parts_of("out")) == 151
     assert_same(rows_of("out"), parquet.read_table("whole.parquet"))
 
 
@@ -301,9 +313,9 @@ def test_a_fit_with_scores_is_refused(here: Path, elsewhere: dict[str, str]) -> 
 def test_workers_that_see_another_folder(here: Path) -> None:
     folder = PartsFolder("out/", "parquet")
     nothing: Any = None
-    work = WritePart(Reading(*[nothing] * 3), nothing, OutputOptions(), folder, str(here / "out/.sign"))
+    work = WriteParts(Reading(*[nothing] * 3), nothing, OutputOptions(), folder, str(here / "out/.sign"))
     with pytest.raises(FileError, match="a worker does not see the folder 'out/' that is here; name a folder that all"):
-        work(Item(nothing, "part-00000.parquet"))
+        work([Item(nothing, "part-00000.parquet")])
     Path("out").mkdir()
     with pytest.raises(
         FileError, match=r"1 of 1 parts are not in 'out/', though they were written: 'part-00000\.parquet'; name a"
