@@ -130,6 +130,9 @@ def text_array(cells: Sequence[str]) -> pa.Array:
 
 def numbers_of(array: pa.Array) -> NDArray[np.generic]:
     """A column of numbers or booleans (n,), as it lies in memory where nothing is missing, else with NaN for holes."""
+    fixed = numpy_type(array.type)
+    if fixed is not None and array.null_count == 0 and len(array):  # soonest: there may be very many of these
+        return _fixed(array, fixed)
     if pat.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pat.is_null(array.type) or len(array) == 0:
@@ -152,6 +155,10 @@ def _slots(array: pa.Array) -> NDArray[np.generic]:
         return _decimals(array)
     fixed = numpy_type(kind)
     assert fixed is not None
+    return _fixed(array, fixed)
+
+
+def _fixed(array: pa.Array, fixed: np.dtype[np.generic]) -> NDArray[np.generic]:
     return np.frombuffer(array.buffers()[1], fixed, len(array), array.offset * fixed.itemsize)
 
 

@@ -18,11 +18,13 @@ from pcatool.options import TableOptions
 from pcatool.readers.arrow import column_of, needs_sample
 from pcatool.readers.arrow_part import ArrowPart, Rows
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
+from pcatool.readers.parquet_file import ByNumber
 from pcatool.readers.parquet_layout import layout_of
 from pcatool.readers.parquet_whole import WholePart
 from pcatool.readers.source import Opened
 from pcatool.readers.spellings import in_numbers
 from pcatool.readers.turned import Turned, columns_at_once
+from pcatool.readers.vectors import by_column
 
 __all__ = ["ParquetTable"]
 
@@ -77,9 +79,9 @@ class ParquetTable:
         """The file with a place of its own to read at."""
         far = self._opened.remote
         if far and metadata is None:
-            metadata = parquet.ParquetFile(self._opened.seekable(), buffer_size=BUFFER).metadata
+            metadata = ByNumber(self._opened.seekable(), buffer_size=BUFFER).metadata
         self._at_once = far and _most_bytes(metadata) <= MOST_FETCHED
-        return parquet.ParquetFile(
+        return ByNumber(
             self._opened.seekable(),
             metadata=metadata,
             pre_buffer=self._at_once,
@@ -159,23 +161,24 @@ class ParquetTable:
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:
-        needed = sorted({f.column for f in features} | set(kept))
+        features = tuple(features)
+        needed = sorted({*by_column(features), *kept})
         if needed and self._opened.one_of_many and self._is_small(len(features)):
             self._opened.lend()
             self._given = self._file.metadata.num_rows
-            rows = Rows(self.name, tuple(features), self.columns, 0)
+            rows = Rows(self.name, features, self.columns, 0)
             yield WholePart(self._given, rows, tuple(kept), self._each)
             return
         # A vector column would be read again for each portion of its elements, and by rows it is one column to open.
         plain = not kept and all(f.element is None for f in features)
         if plain and self._open_bytes(needed) > MOST_OPEN:
-            yield from self._turned(tuple(features), run)
+            yield from self._turned(features, run)
             return
         first_row = self._first_row
         for batch in self._batches(rows_at_once(len(features)), needed):
             arrays = dict(zip(needed, batch.columns, strict=True))
             self._given += batch.num_rows
-            yield ArrowPart(self.name, batch.num_rows, arrays, tuple(features), tuple(kept), self.columns, first_row)
+            yield ArrowPart(self.name, batch.num_rows, arrays, features, tuple(kept), self.columns, first_row)
             first_row += batch.num_rows
 
     @property
@@ -200,7 +203,7 @@ class ParquetTable:
         try:
             if 2 * len(leaves) > metadata.num_columns:
                 data = pa.BufferReader(pa.py_buffer(self._opened.seekable().read()))
-                file = parquet.ParquetFile(data, metadata=metadata, pre_buffer=False, page_checksum_verification=True)
+                file = ByNumber(data, metadata=metadata, pre_buffer=False, page_checksum_verification=True)
                 # Each takes the memory of the one before it, and is still at hand when it is copied.
                 arrays: Iterator[Any] = map(file.reader.read_column, columns)
             else:
@@ -223,9 +226,8 @@ class ParquetTable:
 
         At most so much: the size of each column is not asked for, since Arrow ends the process where that is damaged.
         """
-        return min(
-            2 * _most_bytes(self._file.metadata), OPEN_COLUMN * sum(len(self._leaves[column]) for column in columns)
-        )
+        leaves = sum(len(self._leaves[column]) for column in columns)
+        return min(2 * _most_bytes(self._file.metadata), OPEN_COLUMN * leaves)
 
     def _turned(self, features: tuple[Feature, ...], run: Runner) -> Iterator[Part]:
         """Each row group read by columns, and handed out by rows."""

@@ -30,21 +30,21 @@ class WholePart(NamedTuple):
     each: Each
 
     def batch(self) -> Batch:
-        rows = self.rows
-        places = by_column(rows.features)
-        X = empty_block(self.height, len(rows.features))
+        rows, kept = self.rows, self.kept
+        features, told, places = rows.features, rows.columns, by_column(rows.features)
+        X = empty_block(self.height, len(features))
         held: dict[int, pa.Array] = {}
         try:
-            with closing(self.each(list(dict.fromkeys([*places, *self.kept])))) as columns:
+            with closing(self.each(list(dict.fromkeys([*places, *kept])))) as columns:
                 for column, chunks in columns:
                     array = _joined(chunks)
                     if column in places:
-                        fill(X, places[column], rows.features, array, rows.columns[column])
-                    if column in self.kept or is_exact(array.type):
+                        fill(X, places[column], features, array, told[column])
+                    if column in kept or is_exact(array.type):
                         held[column] = array
         except VectorLength as error:
             raise error.at(rows.place(error.row)) from None
-        return rows.batch(X, held, self.kept)
+        return rows.batch(X, held, kept)
 
 
 def _joined(column: pa.ChunkedArray) -> pa.Array:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +32,7 @@ class VectorLength(Exception):
 
 
 def features_to_block(
-    arrays: dict[int, pa.Array], rows: int, features: Sequence[Feature], columns: Sequence[Column]
+    arrays: dict[int, pa.Array], rows: int, features: tuple[Feature, ...], columns: Sequence[Column]
 ) -> Array:
     """X (rows, d) from the arrays of the columns that the features come from."""
     X = empty_block(rows, len(features))
@@ -40,8 +41,9 @@ def features_to_block(
     return X
 
 
-def by_column(features: Sequence[Feature]) -> dict[int, list[int]]:
-    """Where the features stand that come from one column, for each of these."""
+@lru_cache(maxsize=4)
+def by_column(features: tuple[Feature, ...]) -> Mapping[int, list[int]]:
+    """Where the features stand that come from one column, for each of these; of many pieces of a table, found once."""
     found: dict[int, list[int]] = {}
     for j, feature in enumerate(features):
         found.setdefault(feature.column, []).append(j)
@@ -50,14 +52,14 @@ def by_column(features: Sequence[Feature]) -> dict[int, list[int]]:
 
 def fill(X: Array, chosen: list[int], features: Sequence[Feature], array: pa.Array, column: Column) -> None:
     """The chosen features of X (rows, d), which come from this column."""
-    elements = [e for j in chosen if (e := features[j].element) is not None]
-    if not elements:
+    if features[chosen[0]].element is None:  # as are all of this column then
         numbers = numbers_of(array)
         for j in chosen:
             X[:, j] = numbers
     elif array.null_count == len(array):
         X[:, chosen] = NULL
     else:
+        elements = [e for j in chosen if (e := features[j].element) is not None]
         X[:, _index(chosen)] = _rows_of(array, column)[:, _index(elements)]
 
 

@@ -16,6 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from pcatool.errors import DataError
+from pcatool.readers import parquet as reader
 from pcatool.readers.arrow import numbers_of
 from pcatool.readers.base import Column, Feature
 from pcatool.readers.vectors import VectorLength, features_to_block
@@ -187,7 +188,7 @@ def test_too_little_memory_is_not_taken_for_damage(tmp_path: Path, monkeypatch: 
         raise pa.lib.ArrowMemoryError("malloc of size 5000 failed")
 
     file = save(tmp_path, {"a": np.arange(5.0)})
-    monkeypatch.setattr(parquet, "ParquetFile", short)
+    monkeypatch.setattr(reader, "ByNumber", short)
     with pytest.raises(MemoryError):
         read(file)
 
@@ -234,7 +235,7 @@ def test_vectors(case: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", VECTORS)
 def test_parts_of_arrays_of_vectors(case: str) -> None:
     array = vectors(VECTORS[case], ROWS)
-    features = [Feature(f"v[{e}]", 0, e) for e in (2, 0)]
+    features = tuple(Feature(f"v[{e}]", 0, e) for e in (2, 0))
     for start in range(5):
         for stop in range(start, 6):
             X = features_to_block(
@@ -253,7 +254,7 @@ def test_vectors_of_another_length_are_named_by_row(case: str, tmp_path: Path) -
         read(save(tmp_path, {"v": many}, row_group_size=7000))
     with pytest.raises(VectorLength):
         features_to_block(
-            {0: vectors(VECTORS[case], rows)[2:]}, 2, [Feature("v[0]", 0, 0)], [Column("v", "vector", width=2)]
+            {0: vectors(VECTORS[case], rows)[2:]}, 2, (Feature("v[0]", 0, 0),), [Column("v", "vector", width=2)]
         )
 
 
