@@ -68,8 +68,8 @@ class ParquetTable:
         try:
             self._file = self._another()
             self._schema = self._file.schema_arrow
-            self._leaves, columns = layout_of(self._schema)
-            self.columns = columns or tuple(
+            self._layout = layout_of(self._schema)
+            self.columns = self._layout.columns or tuple(
                 column_of(field.name, field.type, self._sample(i)) for i, field in enumerate(self._schema)
             )
         except (pa.ArrowException, OSError, ValueError) as error:
@@ -107,7 +107,7 @@ class ParquetTable:
 
     def _batches(self, rows: int, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """Some columns, by number: names may occur twice, or hold the dots that separate names within names."""
-        leaves = [leaf for column in columns for leaf in self._leaves[column]]
+        leaves = [leaf for column in columns for leaf in self._layout.leaves[column]]
         groups = self._groups
         if not groups:
             return
@@ -118,9 +118,16 @@ class ParquetTable:
             for portion in portions:
                 batches = reader.iter_batches(rows, row_groups=portion, column_indices=leaves, use_threads=False)
                 while (batch := self._read(partial(next, batches, None))) is not None:
+                    self._check(batch, columns)
                     yield batch
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from None
+
+    def _check(self, data: Any, columns: Sequence[int]) -> None:
+        """See that no dictionary lacks an entry: Arrow does not look, and ends the process where it copies one."""
+        for i, column in enumerate(columns):
+            if column in self._layout.coded:
+                data.column(i).validate(full=True)
 
     def _sample(self, column: int) -> pa.Array | None:
         """The first rows of a column in which there is something, for what its type does not tell."""
@@ -198,7 +205,7 @@ class ParquetTable:
 
     def _each(self, columns: Sequence[int]) -> Generator[tuple[int, pa.ChunkedArray], None, None]:
         """Some columns of a small file, one after the other; it is closed thereafter."""
-        leaves = [leaf for column in columns for leaf in self._leaves[column]]
+        leaves = [leaf for column in columns for leaf in self._layout.leaves[column]]
         metadata = self._file.metadata
         try:
             if 2 * len(leaves) > metadata.num_columns:
@@ -214,6 +221,8 @@ class ParquetTable:
             for column, array in zip(columns, arrays, strict=True):
                 if len(array) != metadata.num_rows:
                     raise pa.ArrowInvalid(f"a column of {len(array)} rows among others of {metadata.num_rows}")
+                if column in self._layout.coded:
+                    array.validate(full=True)
                 yield column, array
             self._opened.check_unchanged()
         except (pa.ArrowException, OSError) as error:
@@ -226,7 +235,7 @@ class ParquetTable:
 
         At most so much: the size of each column is not asked for, since Arrow ends the process where that is damaged.
         """
-        leaves = sum(len(self._leaves[column]) for column in columns)
+        leaves = sum(len(self._layout.leaves[column]) for column in columns)
         return min(2 * _most_bytes(self._file.metadata), OPEN_COLUMN * leaves)
 
     def _turned(self, features: tuple[Feature, ...], run: Runner) -> Iterator[Part]:
@@ -263,10 +272,11 @@ class ParquetTable:
     def _some(self, file: parquet.ParquetFile, group: int, features: tuple[Feature, ...], first_row: int) -> Array:
         """Some features of a row group (rows, g)."""
         columns = sorted({f.column for f in features})
-        leaves = [leaf for column in columns for leaf in self._leaves[column]]
+        leaves = [leaf for column in columns for leaf in self._layout.leaves[column]]
         reader: Any = file.reader
         try:
             table = self._read(partial(reader.read_row_group, group, column_indices=leaves, use_threads=False))
+            self._check(table, columns)
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from None
         arrays = {column: pa.concat_arrays(table.column(i).chunks) for i, column in enumerate(columns)}

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from pcatool.readers.arrow import column_of, needs_sample
 from pcatool.readers.base import Column
 
-__all__ = ["layout_of"]
+__all__ = ["Layout", "layout_of"]
+
+
+class Layout(NamedTuple):
+    """What the schema of a file tells."""
+
+    leaves: list[list[int]]  # for each column the numbers of what Parquet stores for it
+    coded: frozenset[int]  # columns with dictionaries, of which damaged files name entries that there are not
+    columns: tuple[Column, ...] | None  # where types tell all
 
 
 class Alike:
@@ -27,21 +35,22 @@ class Alike:
         return isinstance(other, Alike) and bool(self.schema.equals(other.schema))
 
 
-def layout_of(schema: pa.Schema) -> tuple[list[list[int]], tuple[Column, ...] | None]:
-    """What Parquet stores for each column, and the columns where types tell all; of many files that are alike, once."""
+def layout_of(schema: pa.Schema) -> Layout:
+    """Of many files that are alike it is worked out once."""
     return _layout_of(Alike(schema))
 
 
 @lru_cache(maxsize=4)
-def _layout_of(alike: Alike) -> tuple[list[list[int]], tuple[Column, ...] | None]:
+def _layout_of(alike: Alike) -> Layout:
     schema = alike.schema
     told = not any(needs_sample(field.type) for field in schema)
     columns = tuple(column_of(field.name, field.type, None) for field in schema) if told else None
-    return list(_leaves(schema)), columns
+    coded = frozenset(i for i, field in enumerate(schema) if _is_coded(field.type))
+    return Layout(list(_leaves(schema)), coded, columns)
 
 
 def _leaves(fields: Any) -> Iterator[list[int]]:
-    """For each column the numbers of what Parquet stores for it: a struct has as many as it has parts."""
+    """A struct has as many as it has parts."""
     first = 0
     for field in fields:
         count = _count_leaves(field.type)
@@ -55,3 +64,9 @@ def _count_leaves(kind: pa.DataType) -> int:
     if pa.types.is_dictionary(kind) or kind.num_fields == 0:
         return 1
     return sum(_count_leaves(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def _is_coded(kind: pa.DataType) -> bool:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _is_coded(kind.storage_type)
+    return pa.types.is_dictionary(kind) or any(_is_coded(kind.field(i).type) for i in range(kind.num_fields))

@@ -46,6 +46,8 @@ def table() -> pa.Table:
             "holes": pa.array(holes),
             "words": words,
             "few": pa.array(words).dictionary_encode(),
+            "grades": pa.array([i % 3 for i in range(ROWS)], pa.int32()).dictionary_encode(),
+            "prices": pa.array([i % 5 / 4 for i in range(ROWS)]).dictionary_encode(),
             "flags": [i % 2 == 0 for i in range(ROWS)],
             "half": X[:, 0].astype(np.float16),
             "money": pa.array([Decimal(i) / 4 for i in range(ROWS)], pa.decimal128(9, 2)),
@@ -95,7 +97,7 @@ def changed(data: bytes, rng: random.Random) -> bytes:
     return bytes(body)
 
 
-def commands(path: Path, folder: Path) -> Iterator[tuple[object, ...]]:
+def commands(path: Path, good: Path, folder: Path) -> Iterator[tuple[object, ...]]:
     output, model = folder / "out.parquet", folder / "out.npz"
     yield "fit", path, "-o", model, "-k", "1"
     yield "fit", path, "-o", model, "-c", "a-d,vector", "--missing", "drop"
@@ -105,6 +107,12 @@ def commands(path: Path, folder: Path) -> Iterator[tuple[object, ...]]:
     yield "transform", MODEL, path, "--keep-all", "-o", output
     yield "transform", MODEL, path, "--missing", "project", "-o", folder / "out.csv"
     yield "reconstruct", MODEL, path, "--keep", "words,pair", "-o", folder / "out.jsonl"
+    yield "fit", path, "-o", model, "-c", "a,grades,prices", "--missing", "mean", "-k", "1"
+    # As one of several small files, each of which is read whole.
+    yield "fit", good, path, "-o", model, "-c", "a-d,grades,prices", "--missing", "drop", "-k", "1"
+    yield "fit", good, path, "-o", model, "-c", "prices", "--skip-bad", "-k", "1"
+    yield "transform", MODEL, good, path, "--keep-all", "-o", output
+    yield "transform", MODEL, good, path, "--keep", "few,grades,words", "-o", folder / "out.csv"
     yield "explain-variance", path, "-c", "list", "--json"
 
 
@@ -115,9 +123,10 @@ def files(rng: random.Random, count: int) -> int:
             seed = rng.getrandbits(64)
             own = random.Random(seed)
             data = changed(own.choice(written()), own)
-            path = folder / "x.parquet"
+            path, good = folder / "x.parquet", folder / "good.parquet"
             path.write_bytes(data)
-            command = own.choice(list(commands(path, folder)))
+            good.write_bytes(written()[0])
+            command = own.choice(list(commands(path, good, folder)))
             with reproducible(f"seed {seed}, {' '.join(map(str, command))}", parquet=data):
                 kept_to(called(*command))
     return count

@@ -183,6 +183,27 @@ def test_damaged_sizes_of_columns_do_not_end_the_process() -> None:
         read(Path(__file__).parents[1] / "data" / "damaged_sizes.parquet")
 
 
+@pytest.mark.parametrize("others", [0, 1])  # of several small files each is read whole
+@pytest.mark.parametrize("coded", ["number", "text", "within"])
+def test_a_dictionary_without_an_entry_that_is_named(coded: str, others: int, tmp_path: Path) -> None:
+    """Arrow would copy whatever stands in memory beyond it."""
+    entries: dict[str, pa.Array] = {"number": pa.array([0.5, 1.5, 2.5]), "text": pa.array(["x", "y", "z"])}
+    column = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, 2, 0, 1, 2, 0, 1], pa.int32()), entries.get(coded, entries["text"])
+    )
+    if coded == "within":
+        column = pa.StructArray.from_arrays([column], ["part"])
+    good = save(tmp_path, {"a": np.arange(8.0), "coded": column}, compression="none")
+    data = good.read_bytes()
+    indices = b"\x02\x03\x24\x49"  # of two bits each, eight of them
+    assert data.count(indices) == 1
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(data.replace(indices, b"\x02\x03\x27\x49"))
+    taken: dict[str, Any] = {"columns": ("a,coded",)} if coded == "number" else {"columns": ("a",), "keep": ("coded",)}
+    with pytest.raises(DataError, match=r"damaged.parquet: the Parquet data are damaged or cut off"):
+        read(*[good] * others, damaged, **taken)
+
+
 def test_too_little_memory_is_not_taken_for_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def short(*args: object, **more: object) -> None:
         raise pa.lib.ArrowMemoryError("malloc of size 5000 failed")
