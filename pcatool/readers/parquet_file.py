@@ -1,14 +1,184 @@
-"""A Parquet file whose columns are asked for by number, as they are here throughout."""
+"""What one Parquet file holds: its columns, read by number, and a sentence where it is damaged."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
 from pyarrow import parquet
 
-__all__ = ["ByNumber"]
+from pcatool.errors import DataError
+from pcatool.readers.arrow import column_of, needs_sample
+from pcatool.readers.base import Column
+from pcatool.readers.parquet_layout import layout_of
+from pcatool.readers.source import Opened
+
+__all__ = ["ParquetData", "most_bytes"]
+
+# Rows looked at to learn the width of vectors and the first value of texts.
+SAMPLE_ROWS = 1024
+# Of each column a piece in memory, not a whole group of rows, which may be the whole file. Before Arrow 21 a buffer as
+# small as the first look at a page's header (16 KB) fails.
+BUFFER = 1 << 16
+
+# From a store, where each request takes as long as reading a MB, the columns of a row group are fetched together where
+# they take no more than this; else a piece of each column, so large that all are no more.
+MOST_FETCHED = 128 << 20
+LARGEST_BUFFER = 8 << 20
 
 
 class ByNumber(parquet.ParquetFile):  # type: ignore[misc]
-    """The same without a table of names, which for a thousand columns takes longer than all else about opening it."""
+    """The file without a table of names, which for a thousand columns takes longer than all else about opening it."""
 
     def _build_nested_paths(self) -> dict[str, list[int]]:
         return {}
+
+
+class ParquetData:
+    """One Parquet file, opened."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        try:
+            self.file = self.another()
+            self.schema: pa.Schema = self.file.schema_arrow
+            self._layout = layout_of(self.schema)
+            self.columns: tuple[Column, ...] = self._layout.columns or tuple(
+                column_of(field.name, field.type, self._sample(i)) for i, field in enumerate(self.schema)
+            )
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self._damaged(error) from None
+
+    @property
+    def metadata(self) -> parquet.FileMetaData:
+        """Its table of contents."""
+        return self.file.metadata
+
+    def another(self, metadata: parquet.FileMetaData | None = None) -> parquet.ParquetFile:
+        """The file with a place of its own to read at."""
+        far = self._opened.remote
+        if far and metadata is None:
+            metadata = ByNumber(self._opened.seekable(), buffer_size=BUFFER).metadata
+        self._at_once = far and most_bytes(metadata) <= MOST_FETCHED
+        return ByNumber(
+            self._opened.seekable(),
+            metadata=metadata,
+            pre_buffer=self._at_once,
+            buffer_size=_far_buffer(metadata) if far else BUFFER,
+            page_checksum_verification=True,
+        )
+
+    @property
+    def group_rows(self) -> list[int]:
+        """Rows of each row group."""
+        metadata = self.metadata
+        return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+
+    @property
+    def groups(self) -> range:
+        """The row groups that are read."""
+        groups = range(self.metadata.num_row_groups)
+        return groups if self._opened.input.groups is None else groups[slice(*self._opened.input.groups)]
+
+    def leaves(self, columns: Sequence[int]) -> list[int]:
+        """The numbers of what Parquet stores for them."""
+        return [leaf for column in columns for leaf in self._layout.leaves[column]]
+
+    def batches(self, rows: int, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        """Some columns, by number: names may occur twice, or hold the dots that separate names within names."""
+        leaves = self.leaves(columns)
+        groups = self.groups
+        if not groups:
+            return
+        reader: Any = self.file.reader
+        # What a group's columns take in the file is fetched together, and is gone before the next is fetched.
+        portions = [[group] for group in groups] if self._at_once else [groups]
+        try:
+            for portion in portions:
+                batches = reader.iter_batches(rows, row_groups=portion, column_indices=leaves, use_threads=False)
+                while (batch := self._read(partial(next, batches, None))) is not None:
+                    self._check(batch, columns)
+                    yield batch
+        except (pa.ArrowException, OSError) as error:
+            raise self._damaged(error) from None
+
+    def each(self, columns: Sequence[int]) -> Generator[tuple[int, pa.ChunkedArray], None, None]:
+        """Some columns of a small file, one after the other; it is closed thereafter."""
+        leaves = self.leaves(columns)
+        metadata = self.metadata
+        try:
+            if 2 * len(leaves) > metadata.num_columns:
+                data = pa.BufferReader(pa.py_buffer(self._opened.seekable().read()))
+                file = ByNumber(data, metadata=metadata, pre_buffer=False, page_checksum_verification=True)
+                # Each takes the memory of the one before it, and is still at hand when it is copied.
+                arrays: Iterator[Any] = map(file.reader.read_column, columns)
+            else:
+                reader: Any = self.file.reader
+                groups = range(metadata.num_row_groups)
+                table = self._read(partial(reader.read_row_groups, groups, column_indices=leaves, use_threads=False))
+                arrays = iter(table.columns)
+            for column, array in zip(columns, arrays, strict=True):
+                if len(array) != metadata.num_rows:
+                    raise pa.ArrowInvalid(f"a column of {len(array)} rows among others of {metadata.num_rows}")
+                if column in self._layout.coded:
+                    array.validate(full=True)
+                yield column, array
+            self._opened.check_unchanged()
+        except (pa.ArrowException, OSError) as error:
+            raise self._damaged(error) from None
+        finally:
+            self._opened.close()
+
+    def some(self, file: parquet.ParquetFile, group: int, columns: Sequence[int]) -> pa.Table:
+        """Some columns of a row group, as one of the readers of this file has them."""
+        reader: Any = file.reader
+        read = partial(reader.read_row_group, group, column_indices=self.leaves(columns), use_threads=False)
+        try:
+            table = self._read(read)
+            self._check(table, columns)
+        except (pa.ArrowException, OSError) as error:
+            raise self._damaged(error) from None
+        return table
+
+    def _sample(self, column: int) -> pa.Array | None:
+        """The first rows of a column in which there is something, for what its type does not tell."""
+        if not needs_sample(self.schema.field(column).type):
+            return None
+        arrays = (batch.column(0) for batch in self.batches(SAMPLE_ROWS, [column]))
+        return next((array for array in arrays if array.null_count < len(array)), None)
+
+    def _check(self, data: Any, columns: Sequence[int]) -> None:
+        """See that no dictionary lacks an entry: Arrow does not look, and ends the process where it copies one."""
+        for i, column in enumerate(columns):
+            if column in self._layout.coded:
+                data.column(i).validate(full=True)
+
+    def _read(self, read: Callable[[], Any]) -> Any:
+        """What is read; of a store such that signals are heard, which Arrow does not while it waits."""
+        if not self._opened.remote:
+            return read()
+        from pcatool.stores.waiting import patiently
+
+        return patiently(read)
+
+    def _damaged(self, error: Exception) -> Exception:
+        if isinstance(error, MemoryError):  # Arrow's is an error of its own, too
+            return error
+        if self._opened.failure is not None:
+            return self._opened.failure
+        reason = str(error).split("\n", 1)[0].rstrip(".")
+        return DataError(
+            f"{self._opened.name}: the Parquet data are damaged or cut off ({reason})", "make the file again"
+        )
+
+
+def _far_buffer(metadata: parquet.FileMetaData) -> int:
+    columns: int = max(metadata.num_columns, 1)
+    return max(BUFFER, min(LARGEST_BUFFER, MOST_FETCHED // columns))
+
+
+def most_bytes(metadata: parquet.FileMetaData) -> int:
+    """Of the largest row group, unpacked."""
+    return max((metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)), default=0)

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from pcatool.errors import DataError
-from pcatool.readers import parquet as reader
+from pcatool.readers import parquet_file
 from pcatool.readers.arrow import numbers_of
 from pcatool.readers.base import Column, Feature
 from pcatool.readers.vectors import VectorLength, features_to_block
@@ -209,7 +209,7 @@ def test_too_little_memory_is_not_taken_for_damage(tmp_path: Path, monkeypatch: 
         raise pa.lib.ArrowMemoryError("malloc of size 5000 failed")
 
     file = save(tmp_path, {"a": np.arange(5.0)})
-    monkeypatch.setattr(reader, "ByNumber", short)
+    monkeypatch.setattr(parquet_file, "ByNumber", short)
     with pytest.raises(MemoryError):
         read(file)
 

@@ -16,7 +16,7 @@ from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
 from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
-from pcatool.readers import parquet as reader
+from pcatool.readers.parquet_file import ParquetData
 from pcatool.readers.rows import Checked, checked_batches
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
@@ -78,7 +78,7 @@ def test_many_files_give_what_one_gives(taken: dict[str, Any], groups: int | Non
 
 def test_they_are_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = save(tmp_path / "many", table().select(["a", "b", "c"]), 3)
-    monkeypatch.delattr(reader.ParquetTable, "_batches")  # which reads by rows
+    monkeypatch.delattr(ParquetData, "batches")  # which reads by rows
     assert len(read(*files).X) == ROWS
 
 

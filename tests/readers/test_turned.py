@@ -25,6 +25,7 @@ from pcatool.modelfile import dumps
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers import parquet as reader
+from pcatool.readers.parquet_file import ParquetData
 from pcatool.readers.rows import checked_batches
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
@@ -412,13 +413,13 @@ def test_one_reader_for_each_thread_at_work(both: Both, tmp_path: Path, monkeypa
     monkeypatch.setattr(reader, "AT_ONCE", 1)
     file = save(tmp_path / "t.parquet", plain(60))
     opens: list[object] = []
-    another = reader.ParquetTable._another
+    another = ParquetData.another
 
-    def counted(self: reader.ParquetTable, *given: Any) -> Any:
+    def counted(self: ParquetData, *given: Any) -> Any:
         opens.append(self)
         return another(self, *given)
 
-    monkeypatch.setattr(reader.ParquetTable, "_another", counted)
+    monkeypatch.setattr(ParquetData, "another", counted)
     both(lambda: dumps(pcatool.fit(file, threads=3, components=1)))
     most = len(GROUPS) * 4  # threads, and what waits
     assert 3 <= len(opens) <= 2 + most
