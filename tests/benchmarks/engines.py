@@ -9,9 +9,9 @@ needs pcatool[dask,spark], Java, and some 4 GB below the folder that is named.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import pickle
-import re
 import subprocess
 import sys
 import time
@@ -44,26 +44,25 @@ def files(folder: Path, count: int, rows: int, columns: int) -> Path:
 
 
 @contextmanager
-def cluster() -> Iterator[str]:
-    """A Dask scheduler and its workers, each a process with one core's worth of threads; its address."""
-    quiet = {"stdout": subprocess.DEVNULL, "text": True}
+def cluster(folder: Path) -> Iterator[str]:
+    """A Dask scheduler and its workers, each a process with one thread; its address."""
+    told = folder / "scheduler.json"
+    told.unlink(missing_ok=True)
+    dask, alike = str(SCRIPTS / "dask"), ["--scheduler-file", str(told), "--host", "127.0.0.1", "--no-dashboard"]
+    words = [[dask, "scheduler", "--port", "0", *alike]]
+    words += [[dask, "worker", "--nthreads", "1", "--memory-limit", "0", *alike]] * WORKERS
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    scheduler = [str(SCRIPTS / "dask"), "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
-    with subprocess.Popen(scheduler, stderr=subprocess.PIPE, **quiet) as leader:  # type: ignore[call-overload]
-        address = next(m[0] for line in leader.stderr if (m := re.search(r"tcp://[0-9.:]+", line)))
-        worker = [str(SCRIPTS / "dask"), "worker", address, "--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
-        workers = [
-            subprocess.Popen(worker, stderr=subprocess.DEVNULL, env=environment, **quiet)  # type: ignore[call-overload]
-            for _ in range(WORKERS)
-        ]
-        try:
-            time.sleep(4)
-            yield address
-        finally:
-            for process in (*workers, leader):
-                process.terminate()
-            for process in workers:
-                process.wait()
+    quiet = subprocess.DEVNULL
+    processes = [subprocess.Popen(each, stdout=quiet, stderr=quiet, env=environment) for each in words]
+    try:
+        while not told.exists():
+            time.sleep(0.1)
+        time.sleep(4)  # for the workers
+        yield json.loads(told.read_text())["address"]
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+            process.wait()
 
 
 def measure(words: Sequence[str]) -> tuple[float, float]:
@@ -129,7 +128,8 @@ def main() -> None:
     sizes = [(20, int(250_000 * given.scale), 50), (20, int(20_000 * given.scale), 500)]
     print("| fit of | engine | s | start-up s | work s | of threads | million rows/s a core | program's MB |")
     print("|---|---|---:|---:|---:|---:|---:|---:|")
-    with cluster() as address:
+    given.folder.mkdir(parents=True, exist_ok=True)
+    with cluster(given.folder) as address:
         for count, rows, columns in sizes:
             data, few = files(given.folder, count, rows, columns), files(given.folder, 2, 10, columns)
             title = f"{count} files, {count * rows:,} x {columns}"
