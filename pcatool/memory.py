@@ -8,7 +8,9 @@ from pathlib import Path
 
 from pcatool.errors import UsageError, show
 
-__all__ = ["free_bytes", "parse_size", "size_text"]
+__all__ = ["free_bytes", "keep_memory", "parse_size", "size_text"]
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of the GNU C library
 
 UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
@@ -34,6 +36,18 @@ def size_text(count: float) -> str:
         if count >= factor:
             return f"{count / factor:.3g} {unit}"
     return f"{count / 1e3:.3g} kB"
+
+
+def keep_memory() -> None:
+    """Blocks of a few MB come and go all the time: the C library shall not give each back and fetch it anew."""
+    from ctypes import CDLL
+
+    try:
+        mallopt = CDLL(None).mallopt
+    except AttributeError:  # not the GNU library
+        return
+    mallopt(M_MMAP_THRESHOLD, 32 << 20)
+    mallopt(M_TRIM_THRESHOLD, 256 << 20)
 
 
 def free_bytes() -> int:

@@ -28,7 +28,6 @@ NAMES = ("SIGHUP", "SIGINT", "SIGTERM", "SIGXCPU")  # the last of a limit on tim
 NUMBERS = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 
 PR_SET_PDEATHSIG = 1  # of Linux
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of the GNU C library
 
 SHORT = "out of memory; use fewer columns or threads, or a machine with more"
 CODES = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
@@ -55,19 +54,9 @@ def tune() -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     # A thread that comes out of Arrow wants the interpreter for less time than it would wait for it.
     sys.setswitchinterval(SWITCH)
-    _keep_memory()
+    from pcatool.memory import keep_memory
 
-
-def _keep_memory() -> None:
-    """Blocks of a few MB come and go all the time: the C library shall not give each back and fetch it anew."""
-    from ctypes import CDLL
-
-    try:
-        mallopt = CDLL(None).mallopt
-    except AttributeError:  # not the GNU library
-        return
-    mallopt(M_MMAP_THRESHOLD, 32 << 20)
-    mallopt(M_TRIM_THRESHOLD, 256 << 20)
+    keep_memory()
 
 
 def is_limited() -> bool:

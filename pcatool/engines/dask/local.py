@@ -20,12 +20,10 @@ __all__ = ["Local"]
 START = "import sys; sys.path[:] = sys.argv[3:]; from pcatool.engines.dask.worker import main; main(*sys.argv[1:3])"
 # Of Dask: no profiler beside the work.
 ENVIRONMENT = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
-# What the user has set stays. A core for each worker; and memory is kept and taken as by the program itself.
+# What the user has set stays. A core for each worker; and Arrow's memory is taken as by the program itself.
 DEFAULTS = {
     **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
     "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
-    "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
 }
 
 HOST = "127.0.0.1"

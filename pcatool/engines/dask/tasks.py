@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import reduce
+from functools import cache, reduce
 from importlib import import_module
 from operator import call
 from pickle import loads
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from pcatool.engines.base import FAN
 from pcatool.errors import FileError
 from pcatool.linalg.blas import threads
+from pcatool.memory import keep_memory
 
 __all__ = ["Tree", "plant", "version"]
 
@@ -58,8 +59,15 @@ class Merging(NamedTuple):
 
 def _one_core() -> AbstractContextManager[None]:
     """A worker has a task for each of its cores."""
-    import_module("numpy")  # whose BLAS it is
+    _settle()
     return threads(1)
+
+
+@cache
+def _settle() -> None:
+    """Once in each process: Dask has its workers give back all memory at once, which costs a third of our time."""
+    import_module("numpy")  # whose BLAS it is
+    keep_memory()
 
 
 def version() -> str:
