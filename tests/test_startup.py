@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from pcatool import memory
 from pcatool.cli import app, process
 from pcatool.cli.process import Stopped, stop_in
 from pcatool.errors import UsageError
@@ -183,7 +184,7 @@ def test_a_wrong_call_still_tells_of_the_others(
 
 
 def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_keep_memory", lambda: None)
+    monkeypatch.setattr(memory, "keep_memory", lambda: None)
     for name, ours in (("OPENBLAS_NUM_THREADS", "1"), ("ARROW_DEFAULT_MEMORY_POOL", "system")):
         monkeypatch.setenv(name, "theirs")
         process.tune()
@@ -197,10 +198,10 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     settings: list[tuple[int, int]] = []
     library = SimpleNamespace(mallopt=lambda what, value: settings.append((what, value)))
     monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
-    process._keep_memory()
+    memory.keep_memory()
     assert settings == [(-3, 32 << 20), (-1, 256 << 20)]
     monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
-    process._keep_memory()
+    memory.keep_memory()
 
 
 def raised(work: Callable[[], object]) -> BaseException:
