@@ -20,7 +20,7 @@ def double(number: int) -> int:
 
 def inexact(number: int) -> float:
     """Sums of these depend on their order."""
-    return 10.0 ** (number * 7 % 31 - 15)
+    return 1 / (number + 3)
 
 
 def plus(one: float, other: float) -> float:
@@ -61,3 +61,7 @@ def killed(_: int) -> None:
 def large(number: int) -> bytes:
     """More than goes into one row."""
     return bytes([number]) * (9 << 20)
+
+
+def sleeping(seconds: float) -> None:
+    time.sleep(seconds)

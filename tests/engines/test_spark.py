@@ -1,4 +1,14 @@
-"""Spark in local mode, with its real JVM: the same answers whatever happens on the way, and nothing on the terminal."""
+"""Spark in local mode, with its real JVM: the same answers whatever happens on the way, and nothing on the terminal.
+
+A real cluster takes too long for a test of every day. By hand, with what pyspark brings along:
+
+    export SPARK_LOCAL_IP=127.0.0.1
+    spark-class org.apache.spark.deploy.master.Master --host 127.0.0.1 --port 7077 --webui-port 0
+    spark-class org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --cores 2 --memory 2g spark://127.0.0.1:7077
+
+A fit on it with `--scheduler spark://127.0.0.1:7077` gives the eigenvalues of threads, also when the process
+CoarseGrainedExecutorBackend is killed. With all three killed, or no worker from the start, it ends within 30 s, exit 5.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +17,8 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +27,13 @@ from pyarrow import parquet
 
 import pcatool
 from engines import spark_work
-from pcatool.engines.spark import Spark
+from pcatool.engines.spark import Spark, java, session, watch
+from pcatool.engines.spark.address import is_here
 from pcatool.engines.spark.cluster import told_of
 from pcatool.engines.spark.trouble import in_words
 from pcatool.errors import FileError, LostError, RefusedError, UsageError
 
 TESTS = Path(__file__).resolve().parents[1]
-
-# Of Java's two compilers the quick one alone, as no test runs for long.
-QUICK = "-XX:TieredStopAtLevel=1"
 
 needs_java = pytest.mark.skipif(
     shutil.which("java") is None and "JAVA_HOME" not in os.environ and "CI" not in os.environ,
@@ -34,73 +41,96 @@ needs_java = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Spark]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(TESTS))
-        patch.setenv("JDK_JAVA_OPTIONS", QUICK)
-        with Spark("local[2]") as cluster:
-            yield cluster
-
-
 def ignore(count: int) -> None:
     pass
 
 
-@needs_java
-@pytest.mark.parametrize("count", [1, 8, 70])
-def test_neighbours_are_merged_in_their_order(spark: Spark, count: int) -> None:
-    counts: list[int] = []
-    merged = spark.gather(spark_work.letters, spark_work.joined, range(count), counts.append)
-    assert merged == "".join(map(spark_work.letters, range(count)))
-    assert sum(counts) == count
+# --- what shares one JVM, as it takes seconds to start: one test, for one process of a run in several ---
 
 
 @needs_java
-def test_more_items_than_tasks_share_them(spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pcatool.engines.spark.cluster.TASKS", 9)
+def test_the_work_in_one_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))
+    monkeypatch.chdir(tmp_path)
+    with Spark("local[2]") as spark:
+        neighbours_are_merged_in_their_order(spark)
+        more_items_than_tasks_share_them(spark)
+        results_come_in_many_pieces(spark)
+        the_first_item_that_fails_is_told_of(spark)
+        a_bug_comes_back_as_it_is(spark)
+        a_worker_that_is_killed_costs_a_retry(spark, tmp_path)
+        workers_that_are_killed_again_and_again_are_an_error(spark)
+        assert capfd.readouterr() == ("", "")
+        work_that_nobody_does_is_given_up(spark)
+        parts_of_a_table()
+        a_session_that_is_there_is_used_and_stays(spark)
+        as_many_threads_as_there_are_give_the_same_bits(spark)
+        a_master_that_says_nothing()
+        monkeypatch.setattr(session, "TO_STOP", 0.1)  # the attempt to reach that master still holds pyspark's lock,
+        monkeypatch.setattr(java, "TO_LEAVE", 0.1)  # and Java
+
+
+def neighbours_are_merged_in_their_order(spark: Spark) -> None:
+    for count in (1, 8, 70):
+        counts: list[int] = []
+        merged = spark.gather(spark_work.letters, spark_work.joined, range(count), counts.append)
+        assert merged == "".join(map(spark_work.letters, range(count)))
+        assert sum(counts) == count
+
+
+def more_items_than_tasks_share_them(spark: Spark) -> None:
     counts: list[int] = []
-    assert spark.map(spark_work.double, range(50), counts.append) == [2 * i for i in range(50)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pcatool.engines.spark.cluster.TASKS", 9)
+        assert spark.map(spark_work.double, range(50), counts.append) == [2 * i for i in range(50)]
     assert sum(counts) == 50
 
 
-@needs_java
-def test_the_first_item_that_fails_is_told_of(spark: Spark, capfd: pytest.CaptureFixture[str]) -> None:
+def the_first_item_that_fails_is_told_of(spark: Spark) -> None:
     with pytest.raises(FileError) as caught:
         spark.map(spark_work.failing, range(12), ignore)
     assert (caught.value.message, caught.value.remedy) == ("item 5", "look at it")
-    assert capfd.readouterr() == ("", "")
 
 
-@needs_java
-def test_a_bug_comes_back_as_it_is(spark: Spark) -> None:
+def a_bug_comes_back_as_it_is(spark: Spark) -> None:
     with pytest.raises(ZeroDivisionError):
         spark.map(spark_work.dividing, range(5), ignore)
 
 
-@needs_java
-def test_a_worker_that_is_killed_costs_a_retry(spark: Spark, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    places = [str(tmp_path / f"{i}{'.kill' if i == 3 else '.calm'}") for i in range(6)]
+def a_worker_that_is_killed_costs_a_retry(spark: Spark, folder: Path) -> None:
+    places = [str(folder / f"{i}{'.kill' if i == 3 else '.calm'}") for i in range(6)]
     assert spark.map(spark_work.killed_once, places, ignore) == [str(i) for i in range(6)]
-    assert (tmp_path / "3.kill").exists()
-    assert capfd.readouterr() == ("", "")
+    assert (folder / "3.kill").exists()
 
 
-@needs_java
-def test_workers_that_are_killed_again_and_again_are_an_error(spark: Spark) -> None:
+def workers_that_are_killed_again_and_again_are_an_error(spark: Spark) -> None:
     with pytest.raises(LostError, match="a worker was lost again and again"):
         spark.map(spark_work.killed, [1], ignore)
 
 
-@needs_java
-def test_results_of_many_pieces(spark: Spark) -> None:
+def results_come_in_many_pieces(spark: Spark) -> None:
     merged = spark.gather(spark_work.large, spark_work.joined, range(3), ignore)
     assert merged == b"".join(map(spark_work.large, range(3)))
 
 
-@needs_java
-def test_parts_of_a_table(spark: Spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def work_that_nobody_does_is_given_up(spark: Spark) -> None:
+    """A local session has no executor apart from this process: what a cluster looks like that grants none."""
+    here = spark._session
+    assert here is not None and here.patience is None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(here, "patience", 0.5)
+        patch.setattr(watch, "BEAT", 0.1)
+        with pytest.raises(LostError, match=r"the Spark master 'local\[2,4\]' has started no executor in 0 s; look"):
+            spark.map(spark_work.sleeping, [60.0], ignore)
+        patch.setattr(here, "executors", iter([1, 1, *[0] * 600]).__next__)
+        with pytest.raises(LostError, match="has no executors left; look whether it still runs"):
+            spark.map(spark_work.sleeping, [60.0], ignore)
+    assert spark.map(spark_work.double, [2], ignore) == [4]
+
+
+def parts_of_a_table() -> None:
     Path("in").mkdir()
     for number in range(3):
         rows = np.random.default_rng(number).standard_normal((20, 3))
@@ -117,13 +147,34 @@ def test_parts_of_a_table(spark: Spark, tmp_path: Path, monkeypatch: pytest.Monk
         np.testing.assert_allclose(parts[name], whole[name], rtol=1e-13, atol=1e-13)
 
 
-@needs_java
-def test_a_session_that_is_there_is_used_and_stays(spark: Spark) -> None:
+def a_session_that_is_there_is_used_and_stays(spark: Spark) -> None:
     with Spark(None) as another:
         assert another.map(spark_work.double, [1], ignore) == [2]
     assert spark.map(spark_work.double, [2], ignore) == [4]
     with pytest.raises(UsageError, match=r"Spark runs here already, with the master 'local\[2,4\]' and not 'yarn'"):
         Spark("yarn").__enter__()
+
+
+def as_many_threads_as_there_are_give_the_same_bits(spark: Spark) -> None:
+    def total(cluster: Spark) -> float:
+        return cluster.gather(spark_work.inexact, spark_work.plus, range(20), ignore)
+
+    there = total(spark)
+    assert spark._session is not None
+    spark._session.context.stop()  # its JVM stays, for another
+    with Spark("local[1]") as another:
+        assert total(another) == there
+
+
+def a_master_that_says_nothing() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "TO_REGISTER", 0.5)
+        master = f"spark://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(LostError, match=f"the Spark master '{master}' does not answer; check the address"):
+            Spark(master).__enter__()
+
+
+# --- sentences ---
 
 
 @pytest.mark.parametrize(
@@ -175,6 +226,29 @@ def test_an_address_of_something_else(address: str) -> None:
         Spark(address)
 
 
+@pytest.mark.parametrize(
+    ("master", "here"),
+    [
+        ("local[2,4]", True),
+        ("local-cluster[2,1,1024]", True),
+        ("spark://127.0.0.1:7077", True),
+        ("spark://localhost:7077", True),
+        ("spark://localhost:7077,node2:7077", False),
+        ("spark://node1:7077", False),
+        ("yarn", False),
+    ],
+)
+def test_executors_on_this_machine_run_the_same_python(master: str, here: bool) -> None:
+    assert is_here(master) is here
+
+
+def test_who_tunes_java_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert not java.is_tuned("nowhere")
+    (tmp_path / "spark-defaults.conf").write_text("spark.driver.extraJavaOptions -XX:+UseG1GC\n")
+    assert java.is_tuned("nowhere")
+
+
 def test_spark_connect_is_refused() -> None:
     with pytest.raises(UsageError, match="a server of Spark Connect"):
         Spark("sc://host:15002")
@@ -185,7 +259,6 @@ def test_spark_connect_is_refused() -> None:
 
 def run(folder: Path, environment: dict[str, str], *words: str) -> tuple[int, str, str]:
     """The installed program's exit code, and all that came on the terminal."""
-    environment = {"JDK_JAVA_OPTIONS": QUICK, **environment}
     done = subprocess.run(["pcatool", *words], capture_output=True, text=True, env=environment, cwd=folder)
     return done.returncode, done.stdout, done.stderr
 
@@ -202,24 +275,6 @@ def test_a_master_that_is_not_there(folder: Path, plain_environment: dict[str, s
         "pcatool: error: cannot reach the Spark master 'spark://127.0.0.1:1': Connection refused; check the address, "
         "and that it runs\n",
     )
-
-
-IMPATIENT = """
-import sys
-from pcatool.engines.spark import Spark, session
-session.TO_REGISTER = 1
-with Spark(sys.argv[1]):
-    pass
-"""
-
-
-@needs_java
-def test_a_master_that_says_nothing(folder: Path, plain_environment: dict[str, str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        master = f"spark://127.0.0.1:{server.getsockname()[1]}"
-        done = subprocess.run([sys.executable, "-c", IMPATIENT, master], capture_output=True, env=plain_environment)
-    last = done.stderr.decode().splitlines()[-1]
-    assert last.endswith(f"LostError: the Spark master '{master}' does not answer; check the address, and that it runs")
 
 
 def test_no_java(folder: Path, plain_environment: dict[str, str]) -> None:
@@ -267,15 +322,15 @@ def test_spark_that_is_not_installed(folder: Path, plain_environment: dict[str, 
 
 @needs_java
 def test_nothing_of_spark_on_the_terminal(folder: Path, plain_environment: dict[str, str]) -> None:
-    write_parts(folder / "parts", 3)
-    assert run(folder, plain_environment, "fit", "parts", "-o", "m.npz", "--engine=spark", "--scheduler=local[2]") == (
-        0,
-        "",
-        "",
-    )
-    assert run(folder, plain_environment, "fit", "parts", "-o", "t.npz")[0] == 0
-    there, here = (np.load(folder / name)["eigenvalues"] for name in ("m.npz", "t.npz"))
-    np.testing.assert_allclose(there, here, rtol=1e-12)
+    """And the numbers are those of threads."""
+    write_parts(folder / "parts", 20)
+    spark = ["--engine=spark", "--scheduler=local[2]"]
+    assert run(folder, plain_environment, "fit", "parts", "-o", "there.npz", "-k2", *spark) == (0, "", "")
+    assert run(folder, plain_environment, "fit", "parts", "-o", "here.npz", "-k2") == (0, "", "")
+    there, here = np.load(folder / "there.npz"), np.load(folder / "here.npz")
+    np.testing.assert_allclose(there["eigenvalues"], here["eigenvalues"], rtol=1e-12)
+    outside = there["basis"] - here["basis"] @ (here["basis"].T @ there["basis"])
+    assert np.linalg.norm(outside, 2) < 1e-9
 
 
 @needs_java
@@ -287,7 +342,7 @@ def test_an_interrupt_ends_all_of_it(folder: Path, plain_environment: dict[str, 
         words,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**plain_environment, "JDK_JAVA_OPTIONS": QUICK, "PCATOOL_TEST": mark},
+        env={**plain_environment, "PCATOOL_TEST": mark},
         cwd=folder,
         start_new_session=True,
     )
@@ -295,7 +350,7 @@ def test_an_interrupt_ends_all_of_it(folder: Path, plain_environment: dict[str, 
     os.killpg(program.pid, signal.SIGINT)  # as a terminal does
     out, error = program.communicate(timeout=30)
     assert (program.returncode, out, error) == (130, b"", b"")
-    wait_for(lambda: not marked(mark), 2)
+    wait_for(lambda: not marked(mark), 10)
     assert [path.name for path in folder.iterdir() if path.suffix == ".npz"] == []
 
 

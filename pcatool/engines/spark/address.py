@@ -7,12 +7,13 @@ import socket
 
 from pcatool.errors import LostError, UsageError, show
 
-__all__ = ["check_address", "check_reachable", "is_local", "is_standalone", "with_retries"]
+__all__ = ["check_address", "check_reachable", "is_here", "is_local", "is_standalone", "with_retries"]
 
 FORM = re.compile(
     r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[[\d, ]+\]|spark://[^/\s:,]+:\d+(,[^/\s:,]+:\d+)*|yarn|k8s://\S+"
 )
 LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
+HERE = r"local-cluster\[.*|spark://(localhost|127(\.\d+){3}):\d+"
 
 # Seconds; Spark itself would try for a minute.
 PATIENCE = 10
@@ -38,6 +39,11 @@ def check_address(address: str) -> None:
 def is_local(master: str) -> bool:
     """Do the tasks run in this machine's own JVM?"""
     return master == "local" or master.startswith("local[")
+
+
+def is_here(master: str) -> bool:
+    """Is all of it on this machine, where the executors can run the same Python?"""
+    return is_local(master) or re.fullmatch(HERE, master) is not None
 
 
 def is_standalone(master: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import add
-from time import monotonic
 from types import TracebackType
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -17,7 +16,8 @@ from pcatool.engines.spark.sending import Parcel
 from pcatool.engines.spark.session import Session, found, made
 from pcatool.engines.spark.tasks import listed
 from pcatool.engines.spark.trouble import in_words
-from pcatool.errors import FileError, LostError, PcatoolError, show
+from pcatool.engines.spark.watch import Watch
+from pcatool.errors import FileError, PcatoolError, show
 
 __all__ = ["Spark"]
 
@@ -27,7 +27,6 @@ Result = TypeVar("Result")
 # Tasks at most: of more items, neighbours share one. A task costs some ten milliseconds, its result a trip to disk.
 TASKS = 512
 TO_CANCEL = 5  # seconds
-TO_LOOK = 5  # seconds between two looks after the cluster
 
 
 class Spark:
@@ -85,7 +84,7 @@ class Run:
         self._told = ask(lambda: parcel.accumulator(session.context))
         self._call = Call(self._run)
         self._seen = 0
-        self._looked = monotonic()
+        self._watch = Watch(session)
 
     def _run(self) -> tuple[bool, Any]:
         self._session.context.setJobGroup(self._group, "pcatool", interruptOnCancel=True)
@@ -97,7 +96,7 @@ class Run:
             while not self._call.ended():
                 self._tell(done)
                 self._stop_at_error()
-                self._look_after()
+                self._watch.check()
             failed, value = self._call.answer()
         except PcatoolError:
             raise
@@ -121,14 +120,6 @@ class Run:
         first = min((number for number, error in outcomes.items() if error), default=None)
         if first is not None and all(number in outcomes for number in range(first)):
             raise told_of(self._parcel.loads(outcomes[first]), self._parcel.version)
-
-    def _look_after(self) -> None:
-        """Spark waits for ever for executors that nobody will start."""
-        if monotonic() < self._looked + TO_LOOK:
-            return
-        self._looked = monotonic()
-        if not self._session.is_running():
-            raise LostError("Spark's Java process ended before its work was done", "check its memory, and try again")
 
     def cancel(self) -> None:
         """Nothing of it goes on."""

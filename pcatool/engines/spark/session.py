@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from pcatool.engines.spark.address import check_reachable, is_local, is_standalone, with_retries
+from pcatool.engines.spark.address import check_reachable, is_here, is_local, is_standalone, with_retries
 from pcatool.engines.spark.asking import ask
 from pcatool.engines.spark.java import Java
 from pcatool.engines.spark.trouble import in_words
@@ -21,6 +21,12 @@ __all__ = ["Session", "found", "made"]
 # Seconds that a master has to take a driver on; Spark itself would give it a minute.
 TO_REGISTER = 15
 TO_STOP = 5
+# And without an executor, before nothing more is hoped for: YARN and Kubernetes have queues.
+TO_GRANT = 15.0
+TO_GRANT_IN_TURN = 300.0
+
+# While our JVM ends, the way to it breaks: Python would print what is logged of that and nobody handles.
+UNHEARD = logging.NullHandler()
 
 # What is set unless the user has set something else.
 EVERYWHERE = {
@@ -40,6 +46,8 @@ class Session:
     def __init__(self, spark: Any, java: Java | None = None, *, ours: bool = False) -> None:
         self.context = spark.sparkContext
         self.master = str(self.context.master)
+        self.name = f"the Spark master {show(self.master)}"
+        self.patience = _patience(self.context, self.master)
         self.spark = spark.newSession()  # with settings of its own
         self._java = java
         self._ours = ours
@@ -47,11 +55,14 @@ class Session:
     def is_running(self) -> bool:
         return self._java is None or self._java.is_running()
 
+    def executors(self) -> int:
+        """How many there are; what is asked counts this process as one, too."""
+        return len(self.context._jsc.sc().statusTracker().getExecutorInfos()) - 1
+
     def close(self) -> None:
         if self._ours:
             with suppress(Exception):  # the JVM may be gone, and it goes in any case
                 ask(self._stop, TO_STOP)
-        if self._java is not None:
             _end(self._java)
 
     def _stop(self) -> None:
@@ -80,7 +91,7 @@ def made(address: str | None) -> Session:
     """A session of our own, with a JVM of our own unless this process has one."""
     from pyspark import SparkContext
 
-    logging.getLogger("py4j").addHandler(logging.NullHandler())  # else Python prints what nobody handles
+    logging.getLogger().addHandler(UNHEARD)
     if address is not None and is_standalone(address):
         check_reachable(address)
     java = None
@@ -117,6 +128,15 @@ def _unwarned() -> Iterator[None]:
         yield
 
 
+def _patience(context: Any, master: str) -> float | None:
+    """Seconds that the work may wait for an executor; on this machine there is always one."""
+    if is_local(master):
+        return None
+    usual = TO_GRANT if is_standalone(master) else TO_GRANT_IN_TURN
+    given = context.getConf().get("spark.scheduler.maxRegisteredResourcesWaitingTime")
+    return max(usual, context._jvm.org.apache.spark.network.util.JavaUtils.timeStringAsSec(given)) if given else usual
+
+
 def _limit(address: str | None) -> float:
     return TO_REGISTER if address is not None and is_standalone(address) else float("inf")
 
@@ -133,7 +153,7 @@ def _session(address: str | None) -> Any:
     for name, value in {**EVERYWHERE, **(LOCALLY if is_local(master) else {})}.items():
         conf.setIfMissing(name, value)
     context = SparkContext(conf=conf)
-    if is_local(master) and not (os.environ.get("PYSPARK_PYTHON") or conf.get("spark.pyspark.python")):
+    if is_here(master) and not (os.environ.get("PYSPARK_PYTHON") or conf.get("spark.pyspark.python")):
         context.pythonExec = sys.executable
     return SparkSession(context)
 
@@ -148,16 +168,16 @@ def _environment(address: str | None) -> dict[str, str]:
 
 def _end(java: Java | None) -> None:
     """End the JVM, and let pyspark know: the next session starts another."""
-    if java is None:
-        return
-    from pyspark import SparkContext
+    if java is not None:
+        from pyspark import SparkContext
 
-    java.end()
-    gateway = SparkContext._gateway
-    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
-    if gateway is not None:
-        with suppress(Exception):
-            gateway.shutdown()
+        java.end()
+        gateway = SparkContext._gateway
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+        if gateway is not None:
+            with suppress(Exception):
+                gateway.shutdown()
+    logging.getLogger().removeHandler(UNHEARD)
 
 
 def _check_installed() -> None:
