@@ -23,8 +23,8 @@ POLL = 0.05
 # Seconds that it has to leave by itself, and then that its files are removed in.
 TO_LEAVE = 5.0
 
-# Data hardly comes here. Of Java's compilers the quick one: that halves its start. Of its collectors the small one, and
-# little room for what is new: of the growth by 2,000 results of 8 MB a third is left, 95 MB, in the same time.
+# Data hardly comes here. Of Java's compilers the quick one: that halves its start. Of its collectors the small one and
+# little room for what is new: from 20 to 2,000 files of 1,000 columns it grows by 95 MB, without that bound by 278.
 LIGHT = (
     "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
     "-XX:MaxNewSize=48m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20"
