@@ -17,10 +17,10 @@ from pcatool.registry import READERS
 
 __all__ = ["Portion", "portions_of", "together"]
 
-# A larger Parquet file is cut: a task should take seconds, and be small to do again. Of more parts than this the larger
-# ones make fewer: each costs the scheduler a millisecond and some KB.
+# A larger Parquet file is cut: a task should take seconds, and be small to do again. Past so many parts they grow
+# instead: each costs the scheduler a millisecond or two and some KB.
 LARGE = 64 << 20
-MOST_CUTS = 1 << 12
+MANY = 1 << 14
 
 # Smaller files go together where there are so many that all workers have enough to do.
 SMALL = 8 << 20
@@ -42,7 +42,7 @@ def portions_of(found: Found, options: TableOptions) -> list[Portion]:
     folder = os.getcwd()  # noqa: PTH109
     portions: list[Portion] = []
     sizes = [item.size or 0 for item in found.inputs]
-    large = max(LARGE, sum(sizes) // MOST_CUTS)
+    large = max(LARGE, sum(sizes) // MANY)
     for at, (item, size) in enumerate(zip(found.inputs, sizes, strict=True)):
         if item.flows:
             raise UsageError(f"{item.name} cannot be read elsewhere", "give files that all workers see")
@@ -54,7 +54,8 @@ def portions_of(found: Found, options: TableOptions) -> list[Portion]:
 
 def together(portions: Sequence[Portion]) -> list[tuple[Portion, ...]]:
     """Neighbours that are small, so that a task takes longer than handing it out."""
-    most = min(SMALL, sum(portion.size for portion in portions) // ENOUGH)
+    total = sum(portion.size for portion in portions)
+    most = max(min(SMALL, total // ENOUGH), total // MANY)
     groups: list[tuple[Portion, ...]] = []
     waiting: list[Portion] = []
     for portion in portions:

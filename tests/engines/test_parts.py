@@ -164,10 +164,12 @@ def test_many_small_files_go_together(tables: Path, monkeypatch: pytest.MonkeyPa
     whole, apart = pcatool.fit(str(tables / "far"), **X_ONLY), pcatool.fit(str(tables / "far"), engine="dask", **X_ONLY)
     np.testing.assert_allclose(apart.eigenvalues, whole.eigenvalues, rtol=0, atol=1e-13 * whole.eigenvalues[0])
     assert portions.together([]) == []
+    monkeypatch.setattr(portions, "MANY", 1)
+    assert len(portions.together(found)) == 1
 
 
 def test_there_are_no_more_cuts_than_a_scheduler_can_bear(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portions, "MOST_CUTS", 1)
+    monkeypatch.setattr(portions, "MANY", 1)
     assert [p.input.groups for p in cut(tables / "whole" / "part-6.parquet", monkeypatch, 1)] == [None]
 
 
