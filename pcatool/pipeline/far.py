@@ -71,11 +71,11 @@ class SumUp:
 def fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
     """A model of rows that are read and added up elsewhere."""
     check_adds_up(job.options)
-    parts = together(portions_of(inputs.found, job.table))
+    portions = portions_of(inputs.found, job.table)
     wanted, plan = _planned(job, inputs)
     options = wanted.named(job.options)
     plan.check(limit_of(options), PCA(options, job.notices).problem(wanted.features, None))
-    sums = _gathered(job, inputs, parts, wanted, tally, triangular=plan.solver == "tsqr")
+    sums = _gathered(job, inputs, portions, wanted, tally, triangular=plan.solver == "tsqr")
     if sums is None:
         raise nothing_to_fit()
     reason = None if labels_of(wanted) else plan.reason  # that of labels tells how many there are
@@ -85,8 +85,9 @@ def fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
 def plan_far(job: Job, inputs: Inputs) -> Plan:
     """What such a fit would do and need."""
     check_adds_up(job.options)
-    parts = together(portions_of(inputs.found, job.table))
-    return _planned(job, inputs)[1]._replace(parts=len(parts))
+    portions = portions_of(inputs.found, job.table)
+    plan = _planned(job, inputs)[1]
+    return plan._replace(parts=len(_parts(portions, inputs)))
 
 
 def _planned(job: Job, inputs: Inputs) -> tuple[Wanted, Plan]:
@@ -97,14 +98,20 @@ def _planned(job: Job, inputs: Inputs) -> tuple[Wanted, Plan]:
 
 def sums_far(job: Job, inputs: Inputs, tally: Tally, *, triangular: bool) -> Sums | None:
     """The sums over all rows, of a fit whose columns and options are known to add up."""
-    parts = together(portions_of(inputs.found, job.table))
-    return _gathered(job, inputs, parts, wanted_of(job, inputs, in_turn), tally, triangular=triangular)
+    portions = portions_of(inputs.found, job.table)
+    return _gathered(job, inputs, portions, wanted_of(job, inputs, in_turn), tally, triangular=triangular)
+
+
+def _parts(portions: Sequence[Portion], inputs: Inputs) -> list[tuple[Portion, ...]]:
+    """What is read: not the inputs left out while the columns were chosen, which other columns may not show as bad."""
+    return together([portion for portion in portions if portion.at not in inputs.skipping.bad])
 
 
 def _gathered(
-    job: Job, inputs: Inputs, parts: Sequence[tuple[Portion, ...]], wanted: Wanted, tally: Tally, *, triangular: bool
+    job: Job, inputs: Inputs, portions: Sequence[Portion], wanted: Wanted, tally: Tally, *, triangular: bool
 ) -> Sums | None:
     """The sums over all parts; what was met on the way is told."""
+    parts = _parts(portions, inputs)
     found, options = inputs.found, wanted.named(job.options)
     told = inputs.columns.tell(wanted.kept)
     inputs.close()

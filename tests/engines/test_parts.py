@@ -230,6 +230,7 @@ def both(paths: list[str], **settings: Any) -> Iterator[tuple[str, Any]]:
         "a later column of numbers": (("a,b\n1,2\n3,5\n", "a,b,c\n5,6,7\n8,8,8\n", "a,c,b\n5,6,7\n"), {}),
         "no such column in the second": (("a,b\n1,2\n3,5\n", "a,c\n5,6\n"), {}),
         "no such column, left out": (("a,b\n1,2\n3,5\n", "a,c\n5,6\n", "a,b\n1,0\n"), {"skip_bad": True}),
+        "bad by its own columns alone": (("a,b,c\n1,2,\n9,8,\n", "a,b,c\n5,6,u\n1,0,u\n"), {"skip_bad": True}),
         "all bad": (("a,b\n1,2\n3,x\n", "a,c\n5,6\n"), {"skip_bad": True, "columns": "a,b"}),
         "text in a number": (("a,b\n1,2\n3,5\n", "a,b\n5,6\nx,1\n", "a,b\n5,6\ny,1\n"), {}),
         "no rows": (("a,b\n", "a,b\n"), {}),
