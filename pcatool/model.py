@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pcatool.errors import DataError, ModelError, UsageError, show
 from pcatool.linalg.blas import threads
 from pcatool.linalg.centring import center_rows, row_means
+from pcatool.registry import VIEWS
 from pcatool.settings import Sizes, check_settings
 from pcatool.variance import VarianceTable
 
@@ -53,7 +54,21 @@ def check_orthonormal(B: Array, name: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A fitted linear model. It cannot be built with shapes or values that do not fit together."""
+    """A fitted linear model. It cannot be built with shapes or values that do not fit together, nor changed.
+
+    Made by `pcatool.fit`, kept by `pcatool.save_model` and `pcatool.load_model`, applied by `pcatool.transform` and
+    `pcatool.reconstruct`. Pickles and copies are models like any other, and equal to it: equal are models whose files
+    would be the same. A model has no length: `n_samples`, `d` and `k` say what could be counted.
+
+    Raises `ModelError` where arrays or settings do not fit together.
+
+    >>> import pcatool
+    >>> model = pcatool.fit([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 5]], components=1)
+    >>> model
+    <pcatool.Model: pca, 5 x 2, k=1 keeps 100.0000%, not standardised, ddof 0, solver covariance>
+    >>> model.basis.shape, model.columns
+    ((2, 1), ('c1', 'c2'))
+    """
 
     MORE: ClassVar[
         Mapping[str, str]
@@ -328,7 +343,67 @@ class Model:
         bound = 8 * self.d * np.finfo(float).eps * (size + lean)
         return np.where(null & (np.abs(Z) <= bound[:, None]), 0.0, Z)
 
+    def to_sklearn(self) -> Any:
+        """This model as a fitted estimator of scikit-learn, whose transform and inverse_transform are the model's.
+
+        Gives a `sklearn.decomposition.PCA`, a `TruncatedSVD` if the model is not centred, and a `Pipeline` with a
+        `StandardScaler` ahead of it if it is standardised; whitening with an epsilon above 0 is one more scaler behind
+        it. Variances keep the model's divisor: those of scikit-learn are fitted with ddof=1. What the model does not
+        know is nan. Raises `UsageError` where scikit-learn has no such estimator, or is not installed.
+
+        >>> import pcatool
+        >>> model = pcatool.fit([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 6]], components=1, ddof=1)
+        >>> pca = model.to_sklearn()
+        >>> pca.n_features_in_, pca.n_samples_, pca.n_components_
+        (2, 5, 1)
+        """
+        from pcatool.scikit.given import estimator
+
+        return estimator(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Two models are equal if they hold the same, to the last bit: their files are the same."""
+        if not isinstance(other, Model):
+            return NotImplemented
+        return type(self) is type(other) and all(
+            _alike(getattr(self, one.name), getattr(other, one.name)) for one in fields(self)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.columns, self.n_samples, self.total_variance))
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """From a pickle, or a deep copy, whose arrays come back writeable."""
+        self.__dict__.update(state)
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
     def __repr__(self) -> str:
         kept = self.variance.cumulative[self.k - 1]
-        method = show(self.meta.get("method", "pca"))
-        return f"<pcatool.Model {method} d={self.d} k={self.k} n={self.n_samples} keeps {kept:.4%}>"
+        kernel = f" {self.meta['kernel']['name']}" if "kernel" in self.meta else ""
+        solver = show(self.meta["solver"])[1:-1] if "solver" in self.meta else "unknown"
+        said = [
+            f"{self.meta.get('method', 'pca')}{kernel}, {self.n_samples} x {self.d}",
+            f"k={self.k} keeps {kept:.4%}",
+            *(["not centred"] if not self.centered else []),
+            "standardised" if self.standardized else "not standardised",
+            *([f"{self.whitening} whitening"] if self.whitening != "none" else []),
+            f"ddof {self.ddof}, solver {solver}",
+        ]
+        return f"<pcatool.{type(self).__name__}: {', '.join(said)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        html: str = VIEWS.load("notebook")(self)
+        return html
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """The same value, or arrays of the same values."""
+    if hasattr(one, "arrays") and hasattr(other, "arrays"):  # sums over rows
+        one, other = one.arrays(), other.arrays()
+        return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return type(one) is type(other) and bool(one == other)

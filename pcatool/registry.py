@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pcatool.errors import UsageError, nearest, show
 
-__all__ = ["ENGINES", "KERNELS", "METHODS", "READERS", "RULES", "SOLVERS", "WRITERS", "Entry", "Registry"]
+__all__ = ["ENGINES", "KERNELS", "METHODS", "READERS", "RULES", "SOLVERS", "VIEWS", "WRITERS", "Entry", "Registry"]
 
 
 class Entry(NamedTuple):
@@ -166,5 +166,12 @@ ENGINES = Registry(
         "threads": Entry("pcatool.engines.threads:Threads", "the cores of this machine"),
         "dask": Entry("pcatool.engines.dask:Dask", "workers of a Dask cluster", far=True),
         "spark": Entry("pcatool.engines.spark:Spark", "executors of Spark", far=True),
+    },
+)
+
+VIEWS = Registry(
+    "view",
+    {
+        "notebook": Entry("pcatool.render.notebook:model_html", "a model as a small table in a notebook"),
     },
 )

@@ -23,7 +23,7 @@ LOWEST = {"gamma": 0.0, "degree": 0.0, "coef0": -math.inf, "neighbours": 0.0}
 HIGHEST = 1e300
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KernelModel(Model):
     """Scores are V sqrt(Lambda) for the training rows, and from kernel values alone for others."""
 
@@ -134,6 +134,15 @@ class KernelModel(Model):
     def reconstruct(self, Z: Array) -> Array:
         self.reversible()
         return Z
+
+    def to_sklearn(self) -> Any:
+        """This model as a fitted `sklearn.decomposition.KernelPCA`, behind a `StandardScaler`: see `Model.to_sklearn`.
+
+        For the kernels linear, rbf, polynomial, sigmoid and cosine of all rows, centred. There is no inverse_transform.
+        """
+        from pcatool.scikit.kernel import kernel_estimator
+
+        return kernel_estimator(self)
 
     def reversible(self) -> Model:
         raise UsageError(

@@ -1,0 +1,123 @@
+"""A linear model as a fitted estimator: a PCA; a TruncatedSVD where nothing was centred; in a Pipeline with scalers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pcatool.errors import UsageError
+from pcatool.model import Array, Model
+from pcatool.scikit.library import scikit_learn
+
+__all__ = ["estimator"]
+
+OUR_OWN = "pcatool.transform(model, data) applies it"
+
+# scikit-learn never divides by less when it whitens.
+LEAST_SPREAD = float(np.finfo(np.float64).eps)
+
+
+def estimator(model: Model) -> Any:
+    """The model as a fitted estimator whose transform and inverse_transform are its own; refused where there is none.
+
+    Attributes are those that a fit of the same rows by scikit-learn would leave, but that variances keep the divisor of
+    the model (ddof 1 is scikit-learn's), and that what neither rows nor sums tell is nan.
+    """
+    _check(model)
+    steps = [("scale", scaler(model))] if model.standardized else []
+    spread = np.sqrt(model.eigenvalues[: model.k] + model.epsilon)
+    whiten = model.whitening == "pca"
+    inside = whiten and model.centered and model.epsilon == 0 and bool(np.all(spread >= LEAST_SPREAD))
+    steps.append(("pca", _pca(model, inside)) if model.centered else ("svd", _svd(model)))
+    if whiten and not inside:
+        steps.append(("whiten", _divider(spread, model.n_samples)))
+    return joined(model, steps)
+
+
+def joined(model: Model, steps: list[tuple[str, Any]]) -> Any:
+    """One estimator as it is, several as a pipeline; the first knows the names of the columns, if they have any."""
+    if model.columns != tuple(f"c{i}" for i in range(1, model.d + 1)):
+        steps[0][1].feature_names_in_ = np.array(model.columns, dtype=object)
+    return steps[0][1] if len(steps) == 1 else scikit_learn().Pipeline(steps)
+
+
+def scaler(model: Model) -> Any:
+    """Mean and standard deviation of the model as a fitted StandardScaler."""
+    made = scikit_learn().StandardScaler(with_mean=model.centered, with_std=model.standardized)
+    made.mean_ = np.array(model.mean) if model.centered else _means(model)
+    made.scale_ = np.array(model.std) if model.standardized else None
+    made.var_ = np.square(model.std) if model.standardized else None
+    if model.standardized and model.variances is not None:
+        made.var_[model.variances == 0] = 0.0  # of a constant column, which is divided by 1
+    made.n_features_in_ = model.d
+    made.n_samples_seen_ = np.int64(model.n_samples)
+    return made
+
+
+def _check(model: Model) -> None:
+    if model.meta.get("method") == "supervised":
+        raise UsageError("scikit-learn has no supervised PCA: eigenvalues are of the dependence on a label", OUR_OWN)
+    if model.rows_centered:
+        raise UsageError("scikit-learn has no step that subtracts from each row its own mean", OUR_OWN)
+    if model.whitening == "zca":
+        raise UsageError(
+            "scikit-learn whitens components only, it does not turn them back to columns (zca)",
+            "pcatool.refit(model, whiten='pca') gives a model that it can hold",
+        )
+
+
+def _pca(model: Model, whiten: bool) -> Any:
+    k, most = model.k, min(model.n_samples, model.d)
+    made = scikit_learn().PCA(n_components=k, whiten=whiten)
+    _add_axes(made, model)
+    made.mean_ = np.zeros(model.d) if model.standardized else np.array(model.mean)
+    made.explained_variance_ = np.array(model.eigenvalues[:k])
+    made.explained_variance_ratio_ = made.explained_variance_ / model.total_variance
+    made.noise_variance_ = float(model.variance.lost[k - 1]) / (most - k) if k < most else 0.0
+    made.n_components_ = k
+    made.n_samples_ = model.n_samples
+    return made
+
+
+def _svd(model: Model) -> Any:
+    """Its variances are those of the scores about their mean, which eigenvalues about 0 are not."""
+    made = scikit_learn().TruncatedSVD(n_components=model.k)
+    _add_axes(made, model)
+    means, all_rows = _means(model), model.n_samples / _divisor(model)
+    if means is None or model.variances is None:
+        unknown = np.full(model.k, np.nan)
+        made.explained_variance_, made.explained_variance_ratio_ = unknown, unknown.copy()
+        return made
+    about_zero = model.eigenvalues[: model.k] / all_rows
+    made.explained_variance_ = np.maximum(about_zero - np.square(means / model.std @ model.basis), 0.0)
+    whole = float(np.sum(model.variances / np.square(model.std))) / all_rows
+    made.explained_variance_ratio_ = made.explained_variance_ / whole
+    return made
+
+
+def _add_axes(made: Any, model: Model) -> None:
+    made.components_ = np.array(model.basis.T, order="C")
+    made.singular_values_ = np.sqrt(model.eigenvalues[: model.k] * _divisor(model))
+    made.n_features_in_ = model.d
+
+
+def _divider(spread: Array, rows: int) -> Any:
+    """What whitening divides by, where it is not the root of the eigenvalues alone."""
+    made = scikit_learn().StandardScaler(with_mean=False)
+    made.mean_, made.scale_, made.var_ = np.zeros(len(spread)), spread, np.square(spread)
+    made.n_features_in_ = len(spread)
+    made.n_samples_seen_ = np.int64(rows)
+    return made
+
+
+def _divisor(model: Model) -> float:
+    """What sums of squares were divided by; scikit-learn knows no weights, so of weighted rows nan."""
+    return np.nan if "weights" in model.meta else float(model.n_samples - model.ddof)
+
+
+def _means(model: Model) -> Array | None:
+    """The column means of a model that does not subtract them, where it knows them."""
+    if model.statistic is not None:
+        return np.array(model.statistic.centre.mean)
+    return None if model.column_means is None else np.array(model.column_means)
