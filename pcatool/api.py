@@ -3,7 +3,12 @@
     model = pcatool.fit(frame, components=0.95, standardize=True)
     scores = pcatool.transform(model, frame)          # a DataFrame in gives a DataFrame out, with its index
 
-Keywords are the fields of the option records in `pcatool.options`.
+Data are a path or several (files, folders, patterns, URLs), a DataFrame of pandas, a table, record batch or reader of
+Arrow, anything else that gives itself to Arrow (polars, duckdb), a two-dimensional array, or a list of rows. Keywords
+are the fields of the option records in `pcatool.options`, which are the options of the command line; `pcatool.typing`
+spells them out. All functions raise `PcatoolError`: `UsageError` for settings, `DataError` for data, `ModelError` for
+files that are no models, `FileError` for what cannot be read or written, `RefusedError` for want of memory or accuracy.
+Where the command line warns, they issue a `PcatoolWarning`.
 """
 
 from __future__ import annotations
@@ -13,9 +18,10 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.errors import PcatoolWarning, UsageError, show
 from pcatool.model import Model
@@ -42,6 +48,11 @@ from pcatool.pipeline import models as named_models
 from pcatool.pipeline import report as reporting
 from pcatool.pipeline.refit import refit as refitting
 from pcatool.readers.tally import Tally
+from pcatool.returned import in_kind
+from pcatool.typing import AlignSettings, ApplySettings, ArraySettings, FitSettings, RefitSettings, UpdateSettings
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "compare_rules",
@@ -79,19 +90,29 @@ def _levels_to_the_caller() -> int:
     return level
 
 
+Scores = NDArray[np.float64]
+
+
 def fit(
     data: Any,
     *,
     scores: str | Path | None = None,
     keep: str | Sequence[str] = (),
     keep_all: bool = False,
-    **settings: Any,
+    **settings: Unpack[FitSettings],
 ) -> Model:
     """Fit a model to `data`: a path or several, a DataFrame, an Arrow table, or a two-dimensional array.
 
     Settings: those of `pcatool fit`, such as components=0.99, standardize=True, center=False, ddof=1, solver="svd",
     missing="drop", columns=["a", "b"], exclude=["c"], and how a file is read, such as delimiter=";". With `scores`,
-    the scores of the rows are written to that file, too, with the columns named in `keep` ahead of them.
+    the scores of the rows are written to that file, too, with the columns named in `keep` ahead of them,
+    or all with `keep_all`. Raises `UsageError` for settings that are none, before any data are read; `DataError` for
+    data that have no components, such as constant ones, or missing cells; `RefusedError` where memory would not do.
+
+    >>> import pcatool
+    >>> model = pcatool.fit("sample_data/houses.csv", components=1)
+    >>> model.columns, model.n_samples, model.k
+    (('price', 'area'), 5, 1)
     """
     job = _job(data, settings)
     asked = ScoreOptions(None if scores is None else str(scores), texts(keep), bool(keep_all))
@@ -102,11 +123,48 @@ def fit(
     return fit_and_score(job, None, asked).fitted.model
 
 
-def transform(model: Model | str | Path, data: Any, *, output: str | Path | None = None, **settings: Any) -> Any:
-    """Scores of the rows of `data`: as an array or a DataFrame, or written to the file `output`.
+@overload
+def transform(
+    model: Model | str | Path, data: Any, *, output: str | Path, **settings: Unpack[ApplySettings]
+) -> None: ...
+@overload
+def transform(
+    model: Model | str | Path,
+    data: NDArray[Any] | Sequence[Sequence[float]],
+    *,
+    output: None = None,
+    **settings: Unpack[ArraySettings],
+) -> Scores: ...
+@overload
+def transform(
+    model: Model | str | Path,
+    data: str | Path | Sequence[str | Path] | pd.DataFrame,
+    *,
+    output: None = None,
+    **settings: Unpack[ApplySettings],
+) -> pd.DataFrame: ...
+@overload
+def transform(
+    model: Model | str | Path, data: Any, *, output: None = None, **settings: Unpack[ApplySettings]
+) -> Any: ...
+def transform(
+    model: Model | str | Path, data: Any, *, output: str | Path | None = None, **settings: Unpack[ApplySettings]
+) -> Any:
+    """Scores of the rows of `data`, in the kind of table that they are, or written to the file `output`.
 
-    Where `output` is a folder, or ends with /, each of the files that `data` names gets an output of its own there.
-    With engine="dask" or "spark" the results are always written, in parts, to such a folder.
+    An array or a list of rows gives an array, a DataFrame of pandas one with its index, one of polars one of polars, a
+    record batch a record batch; a table or reader of Arrow, and whatever else speaks Arrow, gives a table of Arrow;
+    paths give a DataFrame of pandas, as does an array with columns to keep. Settings: components, missing, keep,
+    keep_all, with_error, with_coverage, and how files are read and written.
+    Columns are found by name; those of an array by position. Where `output` is a folder, or ends with /, each of the
+    files that `data` names gets an output of its own there; with engine="dask" or "spark" they are parts of one table.
+    Raises `DataError` for columns that are missing and for rows that cannot be scored.
+
+    >>> import numpy as np, pcatool
+    >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 5]])
+    >>> model = pcatool.fit(X, components=1)
+    >>> pcatool.transform(model, X).round(4).ravel().tolist()
+    [7.0711, -4.2426, 2.8284, -5.6569, 0.0]
     """
     kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
     table, apply, engine, out = records(settings, *kinds, output=output)
@@ -118,6 +176,50 @@ def transform(model: Model | str | Path, data: Any, *, output: str | Path | None
     return _deliver(make, data, table, out, engine, model)
 
 
+@overload
+def reconstruct(
+    model: Model | str | Path,
+    data: Any,
+    *,
+    source: str | None = None,
+    preimage: bool = False,
+    fill: bool = False,
+    output: str | Path,
+    **settings: Unpack[ApplySettings],
+) -> None: ...
+@overload
+def reconstruct(
+    model: Model | str | Path,
+    data: NDArray[Any] | Sequence[Sequence[float]],
+    *,
+    source: str | None = None,
+    preimage: bool = False,
+    fill: bool = False,
+    output: None = None,
+    **settings: Unpack[ArraySettings],
+) -> Scores: ...
+@overload
+def reconstruct(
+    model: Model | str | Path,
+    data: str | Path | Sequence[str | Path] | pd.DataFrame,
+    *,
+    source: str | None = None,
+    preimage: bool = False,
+    fill: bool = False,
+    output: None = None,
+    **settings: Unpack[ApplySettings],
+) -> pd.DataFrame: ...
+@overload
+def reconstruct(
+    model: Model | str | Path,
+    data: Any,
+    *,
+    source: str | None = None,
+    preimage: bool = False,
+    fill: bool = False,
+    output: None = None,
+    **settings: Unpack[ApplySettings],
+) -> Any: ...
 def reconstruct(
     model: Model | str | Path,
     data: Any,
@@ -126,12 +228,21 @@ def reconstruct(
     preimage: bool = False,
     fill: bool = False,
     output: str | Path | None = None,
-    **settings: Any,
+    **settings: Unpack[ApplySettings],
 ) -> Any:
     """Rows in original units, from scores or from original rows (`source`: "scores" or "rows", else by the columns).
 
-    A kernel model gives them only approximately, and only with preimage=True. With `fill`, the original rows with only
-    their missing cells replaced.
+    Results come in the kind of table that `data` are, as from `transform`, with the same settings, or are written to
+    `output`. A kernel model gives them only approximately, and only with preimage=True. With `fill`, the original rows
+    with only their missing cells replaced. Raises `UsageError` where an array could be both, and where a model does not
+    come back from scores.
+
+    >>> import numpy as np, pcatool
+    >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 5]])
+    >>> model = pcatool.fit(X, components=1)
+    >>> back = pcatool.reconstruct(model, pcatool.transform(model, X))
+    >>> bool(np.allclose(back, X))
+    True
     """
     if source not in (None, "scores", "rows"):
         raise UsageError(f"source {show(source)} is neither scores nor rows")
@@ -146,10 +257,21 @@ def reconstruct(
     return _deliver(make, data, table, out, engine, model)
 
 
-def explain_variance(model: Any, *, threshold: float | None = None, **settings: Any) -> Any:
+@overload
+def explain_variance(model: Any, *, threshold: None = None, **settings: Unpack[FitSettings]) -> pd.DataFrame: ...
+@overload
+def explain_variance(model: Any, *, threshold: float, **settings: Unpack[FitSettings]) -> int: ...
+def explain_variance(
+    model: Any, *, threshold: float | None = None, **settings: Unpack[FitSettings]
+) -> pd.DataFrame | int:
     """A DataFrame with what each number of components keeps and loses; with `threshold`, how many keep that share.
 
-    Of a model, a path to one, or data to fit with the settings of `fit`.
+    Of a model, a path to one, or data to fit with the settings of `fit`. Raises `UsageError` for a threshold that is no
+    share, and `RefusedError` where the eigenvalues that are known do not reach it.
+
+    >>> import pcatool
+    >>> pcatool.explain_variance("sample_data/digits.csv", exclude="digit", threshold=0.9)
+    21
     """
     import pandas as pd
 
@@ -161,8 +283,22 @@ def explain_variance(model: Any, *, threshold: float | None = None, **settings: 
     return pd.DataFrame(fitted.variance.columns())
 
 
-def scree(model: Any, *, output: str | Path | None = None, width: int = 80, **settings: Any) -> str | None:
-    """The scree chart of a model, a path to one, or data to fit: as text, or drawn to the file `output`."""
+@overload
+def scree(model: Any, *, output: None = None, width: int = 80, **settings: Unpack[FitSettings]) -> str: ...
+@overload
+def scree(model: Any, *, output: str | Path, width: int = 80, **settings: Unpack[FitSettings]) -> None: ...
+def scree(
+    model: Any, *, output: str | Path | None = None, width: int = 80, **settings: Unpack[FitSettings]
+) -> str | None:
+    """The scree chart of a model, a path to one, or data to fit: as text, or drawn to the file `output`.
+
+    Text is `width` columns wide. A picture, by the name's end png, svg or pdf, needs matplotlib: without it a
+    `UsageError` says so.
+
+    >>> import pcatool
+    >>> print(pcatool.scree("sample_data/digits.csv", exclude="digit", components=2, width=40).splitlines()[0])
+    PC  eigenvalue  cumulative
+    """
     from pcatool.render.chart import scree_chart
 
     fitted = _model_or_fit(model, settings)
@@ -174,6 +310,26 @@ def scree(model: Any, *, output: str | Path | None = None, width: int = 80, **se
     )
 
 
+@overload
+def components(
+    model: Any,
+    *,
+    values: str | Sequence[str] = "loadings",
+    first: int | None = None,
+    image: None = None,
+    output: None = None,
+    **settings: Unpack[FitSettings],
+) -> pd.DataFrame: ...
+@overload
+def components(
+    model: Any,
+    *,
+    values: str | Sequence[str] = "loadings",
+    first: int | None = None,
+    image: tuple[int, int] | str,
+    output: str | Path,
+    **settings: Unpack[FitSettings],
+) -> None: ...
 def components(
     model: Any,
     *,
@@ -181,13 +337,19 @@ def components(
     first: int | None = None,
     image: tuple[int, int] | str | None = None,
     output: str | Path | None = None,
-    **settings: Any,
-) -> Any:
+    **settings: Unpack[FitSettings],
+) -> pd.DataFrame | None:
     """What the components of a model, a path to one, or data to fit are made of, as a DataFrame.
 
     `values`: "loadings", "correlations", "contributions", "cos2", or several, which give a row for each component and
-    column. With `image`, the height and width of the images that the columns are pixels of, the mean and the
-    components are drawn to the file `output`.
+    column; of the `first` components only. With `image`, the height and width of the images that the columns are pixels
+    of, the mean and the components are drawn to the file `output`, and nothing is returned.
+    Raises `UsageError` for a kernel model, whose components are not made of columns.
+
+    >>> import pcatool
+    >>> table = pcatool.components("sample_data/houses.csv", components=1)
+    >>> table.round(4).values.tolist()
+    [['price', 0.7071], ['area', 0.7071]]
     """
     import pandas as pd
 
@@ -207,30 +369,59 @@ def components(
 
 
 def inspect(model: Model | str | Path) -> dict[str, Any]:
-    """What is in a model, or in a file of one: what `pcatool inspect --json` prints."""
+    """What is in a model, or in a file of one, as plain values: what `pcatool inspect --json` prints.
+
+    >>> import pcatool
+    >>> facts = pcatool.inspect(pcatool.fit("sample_data/houses.csv", components=1))
+    >>> facts["rows"], facts["columns"], facts["settings"]
+    (5, ['price', 'area'], 'centred, not standardised, divisor n (ddof 0)')
+    """
     from pcatool.pipeline.inspection import inspect
 
     return inspect(model)
 
 
 def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
-    """What has changed from model `a` to model `b`, or files of them: what `pcatool diff --json` prints."""
+    """What has changed from model `a` to model `b`, or files of them: what `pcatool diff --json` prints.
+
+    >>> import pcatool
+    >>> a = pcatool.fit("sample_data/houses.csv", components=1)
+    >>> b = pcatool.fit("sample_data/houses.csv", components=1, ddof=1)
+    >>> pcatool.diff(a, b)["settings"]
+    [{'setting': 'ddof', 'a': 0, 'b': 1}]
+    """
     from pcatool.pipeline.comparison import diff
 
     return diff(a, b)
 
 
-def update(model: Model | str | Path, data: Any, **settings: Any) -> Model:
+def update(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettings]) -> Model:
     """The model of the rows it was fitted to and of those of `data`, as a fit of all together would give it.
 
-    Settings: missing="error" or "drop", align_to=older, and how a file is read.
+    Settings: missing="error" or "drop", align_to=older, and how a file is read. Raises `UsageError` for a model without
+    the sums over its rows, with the reason.
+
+    >>> import numpy as np, pcatool
+    >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 6]])
+    >>> model = pcatool.update(pcatool.fit(X[:3], components=1), X[3:])
+    >>> model.n_samples, bool(np.allclose(model.eigenvalues, pcatool.fit(X).eigenvalues))
+    (5, True)
     """
     table, options, engine = records(settings, TableOptions, UpdateOptions, EngineOptions)
     return combining.update(_named(model), _data(data), table, options, engine, Warnings()).model
 
 
-def subtract(model: Model | str | Path, data: Any, **settings: Any) -> Model:
-    """The model of its rows without those of `data`, rows that were fitted or a model of them; settings as `update`."""
+def subtract(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettings]) -> Model:
+    """The model of its rows without those of `data`, rows that were fitted or a model of them; settings as `update`.
+
+    Raises `RefusedError` where what cancels would leave too few digits, and `DataError` for rows that cannot have been
+    fitted.
+
+    >>> import numpy as np, pcatool
+    >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 6]])
+    >>> pcatool.subtract(pcatool.fit(X, components=1), X[3:]).n_samples
+    3
+    """
     table, options, engine = records(settings, TableOptions, UpdateOptions, EngineOptions)
     named, data = _named(model), data if isinstance(data, Model) else _data(data)
     if isinstance(data, Model) or (_is_path(data) and named_models.are_models(data)):
@@ -240,18 +431,32 @@ def subtract(model: Model | str | Path, data: Any, **settings: Any) -> Model:
     return combining.subtract(named, data, table, options, engine, Warnings()).model
 
 
-def merge(*models: Model | str | Path, **settings: Any) -> Model:
-    """The model of the rows of all these models. Settings: align_to=older."""
+def merge(*models: Model | str | Path, **settings: Unpack[AlignSettings]) -> Model:
+    """The model of the rows of all these models. Settings: align_to=older.
+
+    Raises `DataError` or `UsageError` for models of different columns or settings, or without sums over rows.
+
+    >>> import numpy as np, pcatool
+    >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 6]])
+    >>> pcatool.merge(pcatool.fit(X[:3], components=1), pcatool.fit(X[3:], components=1)).n_samples
+    5
+    """
     if not models:
         raise UsageError("there are no models to merge", "give one or more")
     (options,) = records(settings, AlignOptions)
     return combining.merge(map(_named, models), options.align_to, Warnings()).model
 
 
-def refit(model: Model | str | Path, **settings: Any) -> Model:
+def refit(model: Model | str | Path, **settings: Unpack[RefitSettings]) -> Model:
     """The model that a fit of the same rows with these settings would have given, without the rows.
 
-    Settings: components, standardize, center, ddof, whiten, epsilon, columns, exclude, align_to.
+    Settings: components, standardize, center, ddof, whiten, epsilon, columns, exclude, align_to. Raises `UsageError`
+    for a model without the sums over its rows.
+
+    >>> import pcatool
+    >>> model = pcatool.fit("sample_data/houses.csv", components=1)
+    >>> pcatool.refit(model, standardize=True, ddof=1).standardized
+    True
     """
     (options,) = records(settings, RefitOptions)
     return refitting(_named(model), options, Warnings())
@@ -261,15 +466,28 @@ def _named(model: Model | str | Path) -> tuple[str, Model]:
     return ("the model", model) if isinstance(model, Model) else (os.fspath(model), load_model(model))
 
 
-def plan(data: Any, **settings: Any) -> dict[str, Any]:
-    """What a fit of `data` would do, with the settings of `fit`: solver, reason, rows, passes, bytes at the peak."""
+def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:
+    """What a fit of `data` would do, with the settings of `fit`: solver, reason, rows, passes, bytes at the peak.
+
+    >>> import pcatool
+    >>> pcatool.plan("sample_data/houses.csv")["solver"]
+    'covariance'
+    """
     from pcatool.render.summary import plan_facts
 
     return plan_facts(fitting.plan_fit(_job(data, settings)))
 
 
-def compare_rules(model: Any, rules: list[str] | None = None, **settings: Any) -> Any:
-    """A DataFrame with what each rule for the number of components says of a model, a path to one, or data."""
+def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack[FitSettings]) -> pd.DataFrame:
+    """A DataFrame with what each rule for the number of components says of a model, a path to one, or data.
+
+    `rules` by name, all that can be asked if none are named. Raises `UsageError` for a rule that is none.
+
+    >>> import pcatool
+    >>> table = pcatool.compare_rules("sample_data/digits.csv", ["kaiser", "elbow"], exclude="digit")
+    >>> table[["rule", "k"]].values.tolist()
+    [['kaiser', 14], ['elbow', 3]]
+    """
     import pandas as pd
 
     job = _job(model, settings)
@@ -326,35 +544,13 @@ def _deliver(
             raise UsageError("a folder gets an output for each file, and the data are none", "name a file as output")
         folder.write_each(make, _data(data), table, output, path, Warnings())
         return None
-    results = make(_data(data), table, Warnings())
+    named = _data(data)
+    results = make(named, table, Warnings())
     if output.output is not None:
         applying.write(results, output, None)
         return None
-    gathered = list(results.each(lambda kept, values: (kept, values)))
-    m = len(results.names)
-    values = np.concatenate([np.empty((0, m)), *(values for _, values in gathered)])
-    if not results.kept and isinstance(data, (np.ndarray, list, tuple)) and not _is_path(data):
-        return values
-    kept = [[batch[i] for batch, _ in gathered] for i in range(len(results.kept))]
-    return _frame(results, kept, values, data)
+    return in_kind(results, named)
 
 
 def _is_path(data: Any) -> bool:
     return isinstance(_data(data), list) and all(isinstance(item, str) for item in _data(data))
-
-
-def _frame(results: applying.Results, kept: list[list[Any]], values: Any, data: Any) -> Any:
-    import pandas as pd
-    import pyarrow as pa
-
-    columns = {
-        name: pa.chunked_array(chunks, type=kind) for (name, kind), chunks in zip(results.kept, kept, strict=True)
-    }
-    if isinstance(data, pa.Table):
-        return pa.table({**columns, **{name: values[:, j] for j, name in enumerate(results.names)}})
-    index = data.index if hasattr(data, "index") and hasattr(data, "columns") and not results.by_users else None
-    frame = pd.DataFrame(values, columns=results.names, index=index)
-    for at, (name, chunks) in enumerate(columns.items()):
-        series = data[name] if index is not None and name in data else chunks.to_pandas()
-        frame.insert(at, name, series.to_numpy() if index is not None else series)
-    return frame

@@ -59,11 +59,29 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 class PcatoolWarning(UserWarning):
-    """What the Python API issues where the command line prints a warning."""
+    """What the Python API issues where the command line prints a warning.
+
+    >>> import warnings, pcatool
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = pcatool.fit("sample_data/houses.csv", components=2)
+    >>> caught[0].category.__name__
+    'PcatoolWarning'
+    """
 
 
 class PcatoolError(Exception):
-    """Base of all refusals. The message says what is wrong and where; the remedy says what to do."""
+    """Base of all refusals. The message says what is wrong and where; the remedy says what to do.
+
+    `exit_code` is that of the command line.
+
+    >>> import pcatool
+    >>> try:
+    ...     pcatool.fit("sample_data/houses.csv", compnents=2)
+    ... except pcatool.PcatoolError as error:
+    ...     print(error.message, "->", error.remedy, error.exit_code)
+    no setting called 'compnents' -> did you mean components? 2
+    """
 
     exit_code = 3
     of_input = False  # met while an input was read: another input may do
@@ -91,25 +109,49 @@ def _again(kind: type[PcatoolError], message: str, remedy: str, of_input: bool) 
 
 
 class UsageError(PcatoolError):
-    """The call itself is wrong."""
+    """The call itself is wrong.
+
+    >>> import pcatool
+    >>> pcatool.fit("sample_data/houses.csv", standardise=True)
+    Traceback (most recent call last):
+    pcatool.errors.UsageError: no setting called 'standardise'; did you mean standardize?
+    """
 
     exit_code = 2
 
 
 class DataError(PcatoolError):
-    """The data cannot give what was asked."""
+    """The data cannot give what was asked: constant columns, missing cells, columns that are not there.
+
+    >>> import pcatool
+    >>> pcatool.fit([[1.0, 2.0], [1.0, 2.0]])
+    Traceback (most recent call last):
+    pcatool.errors.DataError: ...
+    """
 
     exit_code = 3
 
 
 class ModelError(PcatoolError):
-    """The file is not a usable model."""
+    """The file is not a usable model, or what should be one does not fit together.
+
+    >>> import pcatool
+    >>> pcatool.load_model("sample_data/houses.csv")
+    Traceback (most recent call last):
+    pcatool.errors.ModelError: 'sample_data/houses.csv' is not a usable model: ...
+    """
 
     exit_code = 4
 
 
 class FileError(PcatoolError):
-    """Something could not be read or written."""
+    """Something could not be read or written.
+
+    >>> import pcatool
+    >>> pcatool.load_model("nowhere.npz")
+    Traceback (most recent call last):
+    pcatool.errors.FileError: cannot read 'nowhere.npz': No such file or directory...
+    """
 
     exit_code = 5
 
@@ -124,7 +166,13 @@ class LostError(FileError):
 
 
 class RefusedError(PcatoolError):
-    """Right in form, but would need more memory or accuracy than there is."""
+    """Right in form, but would need more memory or accuracy than there is.
+
+    >>> import pcatool
+    >>> pcatool.fit("sample_data/digits.csv", memory="1KB")
+    Traceback (most recent call last):
+    pcatool.errors.RefusedError: ...
+    """
 
     exit_code = 6
 

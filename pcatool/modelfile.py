@@ -76,12 +76,30 @@ def dumps(model: Model) -> bytes:
 
 
 def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inputs: Sequence[str] = ()) -> None:
-    """Write the model in one step: the whole file, or the old one stays."""
+    """Write the model in one step, to a path or into an object store: the whole file, or the old one stays.
+
+    With `no_clobber` a file that is there stays, and a `FileError` says so; `inputs` names files that must not be
+    replaced. Raises `FileError` for what cannot be written.
+
+    >>> import pcatool
+    >>> model = pcatool.fit("sample_data/houses.csv", components=1)
+    >>> pcatool.save_model(model, "houses.npz")
+    >>> pcatool.load_model("houses.npz") == model
+    True
+    """
     write_whole(str(path), dumps(model), no_clobber=no_clobber, inputs=inputs)
 
 
 def load_model(path: str | Path) -> Model:
-    """Read a model, trusting nothing in the file."""
+    """Read a model, trusting nothing in the file; any that `save_model` or the command line has written.
+
+    Raises `FileError` for a file that cannot be read, `ModelError` for one that is no model, or is damaged.
+
+    >>> import pcatool
+    >>> pcatool.save_model(pcatool.fit("sample_data/houses.csv", components=1), "houses.npz")
+    >>> pcatool.load_model("houses.npz").k
+    1
+    """
     return read_model(path)[0]
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +21,7 @@ PUBLIC = {
     "__version__",
     "explain_variance",
     "fit",
+    "from_sklearn",
     "inspect",
     "diff",
     "update",
@@ -259,6 +263,73 @@ def test_transform_of_an_arrow_table_is_one(frame: pd.DataFrame) -> None:
     assert scores["city"].equals(table["city"])
 
 
+class Foreign:
+    """A table of another library, which gives itself to Arrow in one way only."""
+
+    def __init__(self, table: pa.Table, way: str) -> None:
+        source = table.to_batches()[0] if way == "__arrow_c_array__" else table
+        setattr(type(self), way, lambda self, *asked, **named: getattr(source, way)(*asked, **named))
+
+
+@pytest.mark.parametrize("way", ["__arrow_c_stream__", "__arrow_c_array__", "__dataframe__"])
+def test_tables_of_other_libraries_come_through_arrow(way: str, frame: pd.DataFrame) -> None:
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    foreign = type("Foreign", (Foreign,), {})(table, way)
+    model = pcatool.fit(foreign, components=2)
+    assert model == pcatool.fit(table, components=2)
+    scores = pcatool.transform(model, foreign, keep="city")
+    assert scores.equals(pcatool.transform(model, table, keep="city"))
+
+
+def test_a_record_batch_gives_one_and_a_reader_a_table(frame: pd.DataFrame) -> None:
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    model = pcatool.fit(table.to_reader(max_chunksize=2), components=2)
+    assert model == pcatool.fit(table, components=2)
+    expected = pcatool.transform(model, table, keep="city")
+    batch = pcatool.transform(model, table.to_batches()[0], keep="city")
+    assert isinstance(batch, pa.RecordBatch)
+    assert pa.Table.from_batches([batch]).equals(expected)
+    assert pcatool.transform(model, table.to_batches()[0].slice(0, 0)).num_rows == 0
+    assert pcatool.transform(model, table.to_reader(), keep="city").equals(expected)
+
+
+def test_polars_gives_polars(frame: pd.DataFrame) -> None:
+    polars = pytest.importorskip("polars")
+    table = polars.from_arrow(pa.Table.from_pandas(frame, preserve_index=False))
+    model = pcatool.fit(table, components=2)
+    scores = pcatool.transform(model, table, keep="city")
+    assert isinstance(scores, polars.DataFrame)
+    assert scores.columns == ["city", "PC1", "PC2"]
+    assert scores["city"].to_list() == frame["city"].tolist()
+    np.testing.assert_array_equal(scores[["PC1", "PC2"]].to_numpy(), pcatool.transform(model, frame).to_numpy())
+    assert isinstance(pcatool.reconstruct(model, scores[["PC1", "PC2"]]), polars.DataFrame)
+    with pytest.raises(pcatool.UsageError, match="a LazyFrame has no rows yet; call its collect"):
+        pcatool.fit(table.lazy())
+
+
+def test_one_column_is_a_table_only_with_a_name() -> None:
+    series = pd.Series(X[:, 0], name="price", index=list("vwxyz"))
+    scores = pcatool.transform(pcatool.fit(series), series)
+    assert list(scores.index) == list("vwxyz")
+    with pytest.raises(pcatool.UsageError, match="the ChunkedArray gives no table"):
+        pcatool.fit(pa.chunked_array([X[:, 0]]))
+
+
+def test_a_kind_of_frame_made_from_pandas_is_one(frame: pd.DataFrame) -> None:
+    class Own(pd.DataFrame):
+        pass
+
+    scores = pcatool.transform(pcatool.fit(frame), Own(frame))
+    assert isinstance(scores, pd.DataFrame)
+    assert list(scores.index) == list("vwxyz")
+
+
+def test_columns_kept_of_an_array_need_a_frame(model: pcatool.Model) -> None:
+    kept = pcatool.transform(model, X.tolist(), keep="1")
+    assert list(kept.columns) == ["c1", "PC1", "PC2"]
+    np.testing.assert_array_equal(kept["c1"], X[:, 0])
+
+
 def test_transform_from_file_to_file(frame: pd.DataFrame, tmp_path: Path) -> None:
     source, target = tmp_path / "in.csv", tmp_path / "out.parquet"
     frame.to_csv(source, index=False)
@@ -353,7 +424,72 @@ def test_save_and_load(model: pcatool.Model, tmp_path: Path) -> None:
 def test_a_model_cannot_be_changed(model: pcatool.Model) -> None:
     with pytest.raises(AttributeError):
         model.basis = np.eye(3)  # type: ignore[misc]
-    assert "k=2" in repr(model)
+
+
+MODELS: dict[str, tuple[dict[str, object], str]] = {
+    "plain": ({}, "Model: pca, 5 x 3, k=2 keeps 100.0000%, not standardised, ddof 0, solver svd"),
+    "not centred": (
+        {"center": False, "standardize": True, "ddof": 1, "solver": "svd"},
+        "Model: pca, 5 x 3, k=2 keeps 100.0000%, not centred, standardised, ddof 1, solver svd",
+    ),
+    "whitened": (
+        {"whiten": "zca"},
+        "Model: pca, 5 x 3, k=2 keeps 100.0000%, not standardised, zca whitening, ddof 0, solver svd",
+    ),
+    "kernel": (
+        {"method": "kernel", "kernel": "linear"},
+        "KernelModel: kernel linear, 5 x 3, k=2 keeps 100.0000%, not standardised, ddof 0, solver lapack",
+    ),
+    "supervised": (
+        {"method": "supervised", "label": "c3", "columns": ["c1", "c2"], "components": 1},
+        "Model: supervised, 5 x 2, k=1 keeps 100.0000%, not standardised, ddof 0, solver ",
+    ),
+}
+
+
+def model_of(case: str) -> pcatool.Model:
+    settings, _ = MODELS[case]
+    return pcatool.fit(pd.DataFrame(X, columns=["c1", "c2", "c3"]), **{"components": 2, **settings})
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_a_model_in_a_line(case: str) -> None:
+    text = repr(model_of(case))
+    assert text.startswith(f"<pcatool.{MODELS[case][1]}")
+    assert text.count("\n") == 0
+
+
+@pytest.mark.parametrize("case", MODELS)
+@pytest.mark.parametrize(
+    "again", [lambda m: pickle.loads(pickle.dumps(m)), copy.copy, copy.deepcopy], ids=["pickle", "copy", "deepcopy"]
+)
+def test_pickles_and_copies_are_equal_and_frozen(case: str, again: Callable[[pcatool.Model], pcatool.Model]) -> None:
+    model = model_of(case)
+    pcatool.transform(model, X[:, : model.d])  # what it has worked out since is no part of it
+    other = again(model)
+    assert type(other) is type(model)
+    assert other == model
+    assert hash(other) == hash(model)
+    assert repr(other) == repr(model)
+    np.testing.assert_array_equal(pcatool.transform(other, X[:, : model.d]), pcatool.transform(model, X[:, : model.d]))
+    for name in ("mean", "basis", "eigenvalues", *model.MORE):
+        assert not getattr(other, name).flags.writeable
+
+
+def test_models_are_equal_when_their_files_are(model: pcatool.Model, tmp_path: Path) -> None:
+    pcatool.save_model(model, tmp_path / "m.npz")
+    assert pcatool.load_model(tmp_path / "m.npz") == model
+    assert model != pcatool.fit(X, components=1)
+    assert model != pcatool.fit(X, components=2, ddof=1)
+    assert model != pcatool.fit(X, components=2, updatable=False)
+    assert model != pcatool.fit(X + 1, components=2)
+    assert model != "m.npz"
+    assert len({model, pcatool.fit(X, components=2)}) == 1
+
+
+def test_a_model_has_no_length(model: pcatool.Model) -> None:
+    with pytest.raises(TypeError):
+        len(model)  # type: ignore[arg-type]
 
 
 # --- warnings ---

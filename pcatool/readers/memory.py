@@ -19,7 +19,10 @@ from pcatool.readers.arrow_part import ArrowPart
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite
 from pcatool.readers.spellings import in_numbers
 
-__all__ = ["ArrayTable", "ArrowTable", "in_memory"]
+__all__ = ["ArrayTable", "ArrowTable", "in_memory", "is_pandas"]
+
+# How tables of other libraries give themselves to Arrow.
+TO_ARROW = ("__arrow_c_stream__", "__arrow_c_array__")
 
 
 def in_memory(data: Any) -> ArrayTable | ArrowTable:
@@ -28,11 +31,29 @@ def in_memory(data: Any) -> ArrayTable | ArrowTable:
         return ArrowTable(data)
     if isinstance(data, pa.RecordBatch):
         return ArrowTable(pa.Table.from_batches([data]))
-    if type(data).__module__.partition(".")[0] == "pandas":
+    if is_pandas(data):
         return _from_pandas(data)
-    if hasattr(data, "__arrow_c_stream__"):
-        return ArrowTable(pa.table(data))
+    if any(hasattr(data, way) for way in TO_ARROW):
+        return ArrowTable(_from_arrow(data))
+    if hasattr(data, "__dataframe__"):
+        from pyarrow.interchange import from_dataframe
+
+        return ArrowTable(from_dataframe(data))
+    if hasattr(data, "collect"):
+        raise UsageError(f"a {type(data).__name__} has no rows yet", "call its collect() first")
     return ArrayTable(data)
+
+
+def is_pandas(data: Any) -> bool:
+    """Is it a DataFrame or a Series of pandas, or made from one?"""
+    return any(kind.__module__.partition(".")[0] == "pandas" for kind in type(data).__mro__)
+
+
+def _from_arrow(data: Any) -> pa.Table:
+    try:
+        return pa.table(data)
+    except (pa.ArrowException, TypeError, ValueError) as error:  # a single column, or values of several types
+        raise UsageError(f"the {type(data).__name__} gives no table: {error}", "give rows by columns") from None
 
 
 def _from_pandas(data: Any) -> ArrowTable:

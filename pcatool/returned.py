@@ -1,0 +1,61 @@
+"""Results in the kind of table that was given, where that is a kind that can be made."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pcatool.model import Array
+from pcatool.pipeline.apply import Results
+from pcatool.readers.memory import is_pandas
+
+__all__ = ["in_kind"]
+
+
+def in_kind(results: Results, data: Any) -> Any:
+    """All results at once: an array for arrays, a table for tables.
+
+    A DataFrame of pandas keeps its index and is what the rows of files become; one of polars becomes one of polars, a
+    record batch of Arrow a record batch, and whatever else speaks Arrow a table of Arrow.
+    """
+    gathered = list(results.each(lambda kept, values: (kept, values)))
+    values = np.concatenate([np.empty((0, len(results.names))), *(values for _, values in gathered)])
+    if not results.kept and not _is_table(data):
+        return values
+    kept = {
+        name: pa.chunked_array([batch[i] for batch, _ in gathered], type=kind)
+        for i, (name, kind) in enumerate(results.kept)
+    }
+    if isinstance(data, list) or not _is_table(data) or is_pandas(data):
+        return _pandas(results, kept, values, data)
+    table = pa.table({**kept, **{name: values[:, j] for j, name in enumerate(results.names)}})
+    if isinstance(data, pa.RecordBatch):
+        arrays = [column.combine_chunks() for column in table.columns]
+        return pa.RecordBatch.from_arrays(arrays, names=table.column_names)
+    if type(data).__module__.partition(".")[0] == "polars":
+        return sys.modules["polars"].DataFrame(table)  # theirs: it need not be installed
+    return table
+
+
+def _is_table(data: Any) -> bool:
+    """Does it have names of columns? Paths do, arrays and lists of rows do not."""
+    if isinstance(data, (list, tuple)):
+        return all(isinstance(item, str) for item in data)
+    return is_pandas(data) or any(
+        hasattr(data, way) for way in ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+    )
+
+
+def _pandas(results: Results, kept: dict[str, Any], values: Array, data: Any) -> Any:
+    import pandas as pd
+
+    index: Any = data.index if is_pandas(data) and not results.by_users else None
+    frame = pd.DataFrame(values, columns=results.names, index=index)
+    for at, (name, chunks) in enumerate(kept.items()):
+        own = index is not None and hasattr(data, "columns") and name in data
+        series = data[name] if own else chunks.to_pandas()
+        frame.insert(at, name, series.to_numpy() if index is not None else series)
+    return frame

@@ -1,0 +1,57 @@
+"""Every public name says what it takes, gives and raises, with an example that runs as it stands."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import warnings
+from pathlib import Path
+
+import pytest
+
+import pcatool
+from pcatool.model import Model
+
+NAMES = [name for name in pcatool.__all__ if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_examples_run(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    subject = getattr(pcatool, name)
+    found = [test for test in doctest.DocTestFinder(recurse=False).find(subject, name) if test.examples]
+    assert found, f"{name} has no example"
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for test in found:
+            test.globs = {}
+            said: list[str] = []
+            runner.run(test, out=said.append)
+            assert not runner.summarize(verbose=False).failed, "".join(said)
+
+
+def test_the_example_of_to_sklearn_runs() -> None:
+    runner = doctest.DocTestRunner(verbose=False)
+    (test,) = doctest.DocTestFinder(recurse=False).find(Model.to_sklearn, "to_sklearn")
+    said: list[str] = []
+    runner.run(test, out=said.append)
+    assert not runner.failures, "".join(said)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if inspect.isfunction(getattr(pcatool, name))])
+def test_every_keyword_is_named(name: str) -> None:
+    function = getattr(pcatool, name)
+    given = inspect.signature(function).parameters.values()
+    for parameter in given:
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            assert f"`{parameter.name}`" in function.__doc__ or f"{parameter.name}=" in function.__doc__, parameter.name
+
+
+def test_members_of_a_model_are_explained() -> None:
+    bare = [
+        name
+        for name, member in vars(Model).items()
+        if not name.startswith("_") and callable(member) and not inspect.getdoc(member)
+    ]
+    assert bare == []
