@@ -77,10 +77,42 @@ def test_main_command_of_the_set_up_runs(place: Path) -> None:
     assert "component,eigenvalue" in printed
 
 
-def test_python_block_runs(place: Path) -> None:
-    (code, _), *others = blocks("python")
-    assert not others
-    subprocess.run([sys.executable, "-c", code], cwd=place, check=True, timeout=60)
+def test_python_blocks_run_and_print_what_is_shown(place: Path) -> None:
+    """All in one program: later ones use what earlier ones made."""
+    examples = blocks("python")
+    assert len(examples) >= 3
+    mark = "=" * 20
+    script = "\n".join(f"{code}print({mark!r})" for code, _ in examples)
+    done = subprocess.run([sys.executable, "-c", script], cwd=place, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    for (code, shown), printed in zip(examples, done.stdout.split(mark + "\n"), strict=False):
+        assert printed == shown, code
+
+
+def test_what_is_the_same_in_scikit_learn_is_the_same() -> None:
+    import numpy as np
+    import pandas as pd
+    from sklearn.decomposition import PCA
+
+    import pcatool
+
+    X = pd.read_csv(ROOT / "sample_data" / "digits.csv").iloc[:200, :20]
+    Z = np.random.default_rng(0).normal(size=(5, 3))
+    own = pcatool.fit(X, components=3, ddof=1)
+    fitted = PCA(3).fit(X)
+    signs = np.sign(np.sum(fitted.components_ * own.basis.T, axis=1))
+    fitted.components_ = fitted.components_ * signs[:, None]
+    names = {"X": X, "Z": Z, "pca": fitted, "model": own, "np": np, "pcatool": pcatool}
+    (table,) = re.findall(r"^\| `pca` \| `model` \|\n.*?\n(.*?)\n\n", TEXT, re.MULTILINE | re.DOTALL)
+    rows = [re.fullmatch(r"\| `(.*)` \| `(.*)` \|", line) for line in table.splitlines()]
+    assert len(rows) > 10
+    for row in rows:
+        assert row is not None
+        theirs, ours = (np.asarray(eval(side, names)) for side in row.groups())
+        if theirs.dtype == object:
+            assert theirs.tolist() == ours.tolist()
+        else:
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-10, err_msg=row[0])
 
 
 def test_exit_codes_are_those_of_the_errors() -> None:
