@@ -13,7 +13,7 @@ from pcatool import options
 
 REPORTS = ("explain-variance", "scree", "components", "inspect", "diff")
 AGAIN = ("update", "merge", "subtract", "refit")
-COMMANDS = ("fit", "transform", "reconstruct", *REPORTS, *AGAIN)
+COMMANDS = ("fit", "transform", "reconstruct", *REPORTS, *AGAIN, "completion")
 TAKES = {
     "fit": ("TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
     "transform": ("TableOptions", "ApplyOptions", "OutputOptions", "GeneralOptions"),
@@ -27,6 +27,7 @@ TAKES = {
     "merge": ("AlignOptions", "GeneralOptions"),
     "subtract": ("TableOptions", "UpdateOptions", "GeneralOptions"),
     "refit": ("RefitOptions", "GeneralOptions"),
+    "completion": (),
 }
 
 

@@ -51,7 +51,7 @@ def houses(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("arguments", ["--help", "--version", "fit --help", "scree --help"])
+@pytest.mark.parametrize("arguments", ["--help", "--version", "fit --help", "scree --help", "completion zsh"])
 def test_help_needs_no_numbers(arguments: str, folder: Path) -> None:
     modules = by_program(*arguments.split(), folder=folder)
     assert modules.isdisjoint({"numpy", "pyarrow", "pandas", "scipy", "rich.console", "pydantic"})
@@ -104,7 +104,7 @@ def test_reports_load_little(arguments: str, houses: Path) -> None:
 # --- only the subcommand named is built ---
 
 COMMANDS = ["fit", "transform", "reconstruct", "explain-variance", "scree", "components", "inspect", "diff"]
-COMMANDS += ["update", "merge", "subtract", "refit"]
+COMMANDS += ["update", "merge", "subtract", "refit", "completion"]
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typer.main import get_command
 
 from pcatool import __version__
 from pcatool.cli import (
+    completion,
     components,
     diff,
     explain_variance,
@@ -59,6 +60,7 @@ COMMANDS = (
     merge,
     subtract,
     refit,
+    completion,
 )
 
 

@@ -10,6 +10,7 @@ import typer
 from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import refuse_binary
 from pcatool.errors import UsageError
+from pcatool.options import ANY_FILE
 
 if TYPE_CHECKING:
     from pcatool.pipeline.combine import Combined
@@ -26,6 +27,7 @@ ModelOutput = Annotated[
         rich_help_panel="Output",
         show_default=False,
     ),
+    ANY_FILE,
 ]
 
 

@@ -12,6 +12,7 @@ from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import NoClobber, Screen, Subject, lacks_input
 from pcatool.errors import UsageError, show
 from pcatool.options import (
+    ANY_FILE,
     ComponentsOptions,
     EngineOptions,
     FitOptions,
@@ -43,6 +44,7 @@ def run(
             "'plot').",
             rich_help_panel="Output", show_default=False,
         ),
+        ANY_FILE,
     ] = None,
     no_clobber: NoClobber = False,
     asked: ComponentsOptions,

@@ -8,7 +8,7 @@ import typer
 
 from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import Screen, lacks_input
-from pcatool.options import DiffOptions, GeneralOptions
+from pcatool.options import MODEL, DiffOptions, GeneralOptions
 
 NAME = "diff"
 USAGE = "A B [OPTIONS]"
@@ -16,8 +16,8 @@ USAGE = "A B [OPTIONS]"
 
 def run(
     *,
-    first: Annotated[str, typer.Argument(metavar="A", help="A model, the older; - is standard input.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="A model, the newer; - is standard input.")],
+    first: Annotated[str, typer.Argument(metavar="A", help="A model, the older; - is standard input."), MODEL],
+    second: Annotated[str, typer.Argument(metavar="B", help="A model, the newer; - is standard input."), MODEL],
     asked: DiffOptions,
     general: GeneralOptions,
 ) -> int:

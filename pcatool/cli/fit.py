@@ -9,7 +9,15 @@ import typer
 from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import Inputs, NoClobber, lacks_input, refuse_binary
 from pcatool.errors import UsageError
-from pcatool.options import EngineOptions, FitOptions, GeneralOptions, ScoreOptions, SelectOptions, TableOptions
+from pcatool.options import (
+    ANY_FILE,
+    EngineOptions,
+    FitOptions,
+    GeneralOptions,
+    ScoreOptions,
+    SelectOptions,
+    TableOptions,
+)
 
 if TYPE_CHECKING:
     from pcatool.pipeline.job import Job
@@ -27,6 +35,7 @@ def run(
             "-o", "--output", metavar="MODEL", help="Write the model here, replacing the file in one step; "
             "- is standard output.", rich_help_panel="Output", show_default=False,
         ),
+        ANY_FILE,
     ] = None,
     no_clobber: NoClobber = False,
     plan: Annotated[

@@ -9,7 +9,7 @@ import typer
 from pcatool.cli.combined import ModelOutput, produce
 from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import NoClobber
-from pcatool.options import AlignOptions, GeneralOptions
+from pcatool.options import MODEL, AlignOptions, GeneralOptions
 
 NAME = "merge"
 USAGE = "MODEL... -o MODEL [OPTIONS]"
@@ -22,6 +22,7 @@ def run(
         typer.Argument(
             metavar="MODEL...", help="Files made by pcatool fit; folders and globs of them, too.", show_default=False
         ),
+        MODEL,
     ],
     output: ModelOutput = None,
     no_clobber: NoClobber = False,

@@ -10,7 +10,7 @@ from pcatool.cli.applied import deliver
 from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import Inputs, ModelPath, lacks_input, model_of, refuse_binary
 from pcatool.errors import UsageError, show
-from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions
+from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions, word_of
 
 if TYPE_CHECKING:
     from pcatool.notices import Notices
@@ -30,6 +30,7 @@ def run(
             "--from", metavar="scores|rows", help="What the input holds.", rich_help_panel="Input",
             show_default="by its columns: PC1, ... or the model's own",
         ),
+        word_of("scores", "rows"),
     ] = None,
     preimage: Annotated[
         bool,

@@ -13,7 +13,7 @@ import typer
 from pcatool.cli.command import Command
 from pcatool.cli.page import WORDS
 from pcatool.errors import UsageError, show
-from pcatool.options import Flag
+from pcatool.options import Flag, Wanted
 
 __all__ = ["command"]
 
@@ -53,8 +53,12 @@ def _parameter(owner: str, field: Field[Any]) -> inspect.Parameter:
     option = typer.Option(
         *flag.names, help=help, metavar=metavar, rich_help_panel=flag.group.capitalize(), show_default=shown
     )
+    wanted = flag.wanted if flag.choices is None else Wanted(words=flag.choices)
     return inspect.Parameter(
-        f"{owner}__{field.name}", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
+        f"{owner}__{field.name}",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, option, wanted],  # Typer passes over what is not its own
     )
 
 

@@ -9,7 +9,18 @@ import typer
 from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import NoClobber, Screen, Subject, lacks_input, variance_report
 from pcatool.errors import UsageError, printable, show
-from pcatool.options import EngineOptions, FitOptions, GeneralOptions, SelectOptions, TableOptions, parse_components
+from pcatool.options import (
+    ANY_FILE,
+    EngineOptions,
+    FitOptions,
+    GeneralOptions,
+    SelectOptions,
+    TableOptions,
+    parse_components,
+    some_of,
+    word_of,
+)
+from pcatool.registry import RULES
 from pcatool.stores.uri import shown
 
 if TYPE_CHECKING:
@@ -30,6 +41,7 @@ def run(
             help="Draw a picture instead: .png, .svg or .pdf (needs matplotlib, the extra 'plot').",
             rich_help_panel="Output", show_default=False,
         ),
+        ANY_FILE,
     ] = None,
     no_clobber: NoClobber = False,
     form: Annotated[
@@ -38,6 +50,7 @@ def run(
             "--format", metavar="FORM", help=f"The drawing, or its numbers. One of: {', '.join(FORMS)}.",
             rich_help_panel="Output",
         ),
+        word_of(*FORMS),
     ] = "chart",
     rules: Annotated[
         str | None,
@@ -46,6 +59,7 @@ def run(
             help="Instead of drawing, print what the rules for -k make of the data, and where they agree.",
             rich_help_panel="Output", show_default=False,
         ),
+        some_of(*RULES),
     ] = None,
     select: SelectOptions,
     table: TableOptions,

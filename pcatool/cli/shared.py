@@ -13,6 +13,7 @@ import typer
 
 from pcatool.cli.outcome import say
 from pcatool.errors import FileError, ModelError, UsageError
+from pcatool.options import DATA, MODEL, MODEL_OR_DATA
 from pcatool.stores.uri import is_remote
 
 if TYPE_CHECKING:
@@ -39,9 +40,12 @@ Inputs = Annotated[
         help="CSV or Parquet: files, folders, globs; - or nothing is standard input.",
         show_default=False,
     ),
+    DATA,
 ]
 ModelPath = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A file made by pcatool fit; - is standard input.", show_default=False)
+    str,
+    typer.Argument(metavar="MODEL", help="A file made by pcatool fit; - is standard input.", show_default=False),
+    MODEL,
 ]
 Subject = Annotated[
     list[str] | None,
@@ -50,6 +54,7 @@ Subject = Annotated[
         help="A model, or data to fit first; - or nothing is standard input.",
         show_default=False,
     ),
+    MODEL_OR_DATA,
 ]
 NoClobber = Annotated[
     bool, typer.Option("--no-clobber", help="Refuse to replace a file that exists.", rich_help_panel="Output")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from pcatool.cli.combined import ModelOutput, produce
 from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import Inputs, ModelPath, NoClobber, lacks_input, model_of
-from pcatool.options import EngineOptions, GeneralOptions, TableOptions, UpdateOptions
+from pcatool.options import MODEL_OR_DATA, EngineOptions, GeneralOptions, TableOptions, UpdateOptions
 
 if TYPE_CHECKING:
     from pcatool.pipeline.combine import Combined
@@ -19,7 +19,7 @@ USAGE = "MODEL [OLD...] -o MODEL [OPTIONS]"
 def run(
     *,
     model: ModelPath,
-    inputs: Inputs = None,
+    inputs: Annotated[Inputs, MODEL_OR_DATA] = None,
     output: ModelOutput = None,
     no_clobber: NoClobber = False,
     table: TableOptions,

@@ -16,13 +16,19 @@ from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions
 from pcatool.options.scoring import ScoreOptions
 from pcatool.options.tables import BLANKS, NULLS, SelectOptions, TableOptions
 from pcatool.options.triples import ABSENT
+from pcatool.options.wanted import ANY_FILE, DATA, MODEL, MODEL_OR_DATA, NOTHING, Wanted, some_of, word_of
 
 __all__ = [
     "ABSENT",
+    "ANY_FILE",
     "APPLY_MISSING",
     "BLANKS",
+    "DATA",
     "MISSING",
+    "MODEL",
+    "MODEL_OR_DATA",
     "MOST_KEPT",
+    "NOTHING",
     "NULLS",
     "WHITENINGS",
     "AlignOptions",
@@ -40,6 +46,9 @@ __all__ = [
     "SelectOptions",
     "TableOptions",
     "UpdateOptions",
+    "Wanted",
     "parse_components",
     "parse_truncation",
+    "some_of",
+    "word_of",
 ]

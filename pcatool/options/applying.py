@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pcatool.errors import UsageError, show
 from pcatool.options.flags import names_of, option, require
 from pcatool.options.triples import TriplesOptions
+from pcatool.options.wanted import ANY_FILE
 from pcatool.registry import WRITERS
 
 __all__ = ["APPLY_MISSING", "ApplyOptions", "OutputOptions", "parse_truncation"]
@@ -90,6 +91,7 @@ class OutputOptions:
         help="Write here, replacing the file in one step; - is standard output. A folder, or a name that ends with "
         "/, gets one output for each input, under the same name; with --engine dask or spark, parts in the order of "
         "the rows, and _SUCCESS when all of them are there.",
+        wanted=ANY_FILE,
     )
     output_format: str | None = option(
         None,

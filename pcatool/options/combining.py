@@ -9,6 +9,8 @@ from pcatool.errors import UsageError
 from pcatool.options.fitting import WHITENINGS, parse_components
 from pcatool.options.flags import option, require
 from pcatool.options.kernels import numbered
+from pcatool.options.wanted import MODEL, word_of
+from pcatool.registry import RULES
 
 __all__ = ["AlignOptions", "RefitOptions", "UpdateOptions"]
 
@@ -23,6 +25,7 @@ class AlignOptions:
         group="model",
         metavar="OLD",
         help="Give components the signs that they have in this older model, and nearly equal ones its order.",
+        wanted=MODEL,
     )
 
 
@@ -56,6 +59,7 @@ class RefitOptions(AlignOptions):
         metavar="K",
         help="How many components: a number, a share of the variance, all, or a rule, as in fit.",
         shown_default="as the model was fitted",
+        wanted=word_of(*RULES),
     )
     standardize: bool | None = option(
         None,
@@ -79,6 +83,7 @@ class RefitOptions(AlignOptions):
         metavar="0|1",
         help="Divide by n (0) or by n - 1 (1).",
         shown_default="as the model was fitted",
+        wanted=word_of("0", "1"),
     )
     whiten: str | None = option(
         None,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pcatool.errors import UsageError, nearest, show
 from pcatool.options.flags import option, require
+from pcatool.options.wanted import some_of
 
 __all__ = ["VALUES", "ComponentsOptions", "parse_first", "parse_image", "parse_values"]
 
@@ -63,6 +64,7 @@ class ComponentsOptions:
         metavar="NAMES",
         help="What to show of each column: loadings; correlations with the scores; contributions, in per cent of the "
         "component; cos2, the share of the column's variance. Several, with commas between, stand side by side.",
+        wanted=some_of(*VALUES),
     )
     first: int | None = option(
         None,

@@ -12,6 +12,7 @@ from pcatool.options.flags import names_of, option, require
 from pcatool.options.kernels import KernelOptions, numbered
 from pcatool.options.labels import LabelOptions
 from pcatool.options.triples import TriplesOptions
+from pcatool.options.wanted import MODEL, word_of
 from pcatool.registry import METHODS, RULES, SOLVERS
 
 __all__ = ["MISSING", "MOST_KEPT", "WHITENINGS", "FitOptions", "parse_components"]
@@ -75,6 +76,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         help="How many components: a number, a share of the variance (the smallest k that keeps it), all, or a rule: "
         + ", ".join(name for name in RULES if name != "all")
         + ".",
+        wanted=word_of(*RULES),
     )
     standardize: bool = option(
         False, "-s", "--standardize", group="model", help="Divide each column by its standard deviation."
@@ -84,7 +86,12 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         False, "--center-rows", group="model", help="Subtract from each row its own mean, first of all (for images)."
     )
     ddof: int = option(
-        0, "--ddof", group="model", metavar="0|1", help="Divide by n (0) or by n - 1 (1, as scikit-learn and R do)."
+        0,
+        "--ddof",
+        group="model",
+        metavar="0|1",
+        help="Divide by n (0) or by n - 1 (1, as scikit-learn and R do).",
+        wanted=word_of("0", "1"),
     )
     method: str = option("pca", "--method", group="model", help="What to fit.", choices=names_of(METHODS))
     solver: str = option(
@@ -152,6 +159,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         metavar="OLD",
         help="Give components the signs that they have in this older model, and nearly equal ones its order, so that "
         "nightly fits can be compared.",
+        wanted=MODEL,
     )
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Any, NamedTuple
 
 from pcatool.errors import UsageError, show
+from pcatool.options.wanted import NOTHING, Wanted
 from pcatool.registry import Registry
 
 __all__ = ["Flag", "names_of", "option", "require"]
@@ -21,6 +22,7 @@ class Flag(NamedTuple):
     metavar: str | None = None
     choices: Callable[[], tuple[str, ...]] | None = None
     shown_default: str | None = None
+    wanted: Wanted = NOTHING  # of the value, where it is none of the choices
 
 
 def option(default: Any, *names: str, group: str, help: str, **more: Any) -> Any:

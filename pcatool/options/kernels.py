@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pcatool.errors import UsageError, show
 from pcatool.options.flags import names_of, option, require
+from pcatool.options.wanted import word_of
 from pcatool.registry import KERNELS
 
 __all__ = ["GRAPHS", "KernelOptions", "numbered", "only_with"]
@@ -65,6 +66,7 @@ class KernelOptions:
         metavar="NAME",
         help="How alike two rows are: " + ", ".join(KERNELS) + ".",
         shown_default="rbf with --method kernel",
+        wanted=word_of(*KERNELS),
     )
     gamma: float | None = option(
         None,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pcatool.errors import UsageError
 from pcatool.options.flags import option
+from pcatool.options.wanted import ANY_FILE
 
 __all__ = ["ScoreOptions"]
 
@@ -21,6 +22,7 @@ class ScoreOptions:
         metavar="OUT",
         help="Write the scores of the same rows here, too, as transform would; a pipe is read once, through a "
         "temporary file. - is standard output.",
+        wanted=ANY_FILE,
     )
     keep: tuple[str, ...] = option(
         (),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pcatool.errors import UsageError, show
 from pcatool.options.flags import names_of, option, require
+from pcatool.options.wanted import word_of
 from pcatool.registry import READERS
 
 __all__ = ["BLANKS", "NULLS", "SelectOptions", "TableOptions"]
@@ -37,6 +38,7 @@ class TableOptions:
         metavar="CHAR",
         help="Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks).",
         shown_default="tab for .tsv, else comma",
+        wanted=word_of(*(name for name in DELIMITERS if name.isalpha()), BLANKS),
     )
     header: bool | None = option(
         None,
@@ -53,11 +55,20 @@ class TableOptions:
         help="A further spelling of a missing cell; repeatable. Always missing, in any letter case: "
         "an empty cell, NA, N/A, NaN, null, none and a lone dot.",
     )
-    encoding: str = option("utf-8", "--encoding", group="input", metavar="NAME", help="Character encoding of text.")
+    encoding: str = option(
+        "utf-8",
+        "--encoding",
+        group="input",
+        metavar="NAME",
+        help="Character encoding of text.",
+        wanted=word_of("utf-8", "latin-1", "cp1252", "utf-16"),
+    )
     comment: str | None = option(
         None, "--comment", group="input", metavar="CHAR", help="Ignore what follows this character on a line."
     )
-    decimal: str = option(".", "--decimal", group="input", metavar="CHAR", help="Decimal mark.")
+    decimal: str = option(
+        ".", "--decimal", group="input", metavar="CHAR", help="Decimal mark.", wanted=word_of(".", ",")
+    )
     thousands: str | None = option(
         None, "--thousands", group="input", metavar="CHAR", help="Thousands mark inside numbers."
     )

@@ -1,0 +1,46 @@
+"""`pcatool completion`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pcatool.cli.completions.shells import SHELLS, script
+from pcatool.cli.outcome import print_result
+from pcatool.options import word_of
+
+NAME = "completion"
+USAGE = "SHELL"
+
+
+def run(
+    *,
+    shell: Annotated[
+        str,
+        typer.Argument(metavar="SHELL", help=f"One of {', '.join(SHELLS)}; what you type into.", show_default=False),
+        word_of(*SHELLS),
+    ],
+) -> int:
+    """Print the script by which a shell completes pcatool.
+
+    TAB then offers subcommands, options, what an option can be, models where a model is wanted and tables where data
+    are. The script stands alone: no run of pcatool when TAB is pressed.
+
+    Examples:
+      source <(pcatool completion bash)
+      pcatool completion zsh > _pcatool
+      pcatool completion fish > pcatool.fish
+
+    Where it goes, to be there in every new shell:
+      bash        the first line above into ~/.bashrc; or, with bash-completion,
+                  as ~/.local/share/bash-completion/completions/pcatool
+      zsh         as _pcatool into a folder that ~/.zshrc adds to fpath
+                  before it calls compinit: fpath=(~/.zfunc $fpath)
+      fish        as ~/.config/fish/completions/pcatool.fish,
+                  or 'pcatool completion fish | source' into config.fish
+      powershell  this line into the file that $PROFILE names:
+                  pcatool completion powershell | Out-String | Invoke-Expression
+    """
+    print_result(script(shell).rstrip("\n"))
+    return 0

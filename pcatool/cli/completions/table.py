@@ -1,0 +1,95 @@
+"""What there is to complete: the command tree as a table of plain records, which each shell's script is made from."""
+
+from __future__ import annotations
+
+import re
+from inspect import signature
+from typing import Any, NamedTuple, get_args
+
+from pcatool.cli.app import program
+from pcatool.options import NOTHING, Wanted
+
+__all__ = ["Argument", "Option", "Subcommand", "Table", "Value", "table"]
+
+
+class Value(NamedTuple):
+    """What can stand for a value: words, files of some kinds, or nothing that could be told."""
+
+    words: tuple[str, ...]
+    files: tuple[str, ...]
+    listed: bool  # several words, with commas between
+
+
+class Option(NamedTuple):
+    """One option under all its names; those that say the contrary of each other are one."""
+
+    names: tuple[str, ...]
+    about: str
+    metavar: str | None  # None: it takes no value
+    value: Value
+    repeatable: bool
+
+
+class Argument(NamedTuple):
+    """What is given by its place."""
+
+    metavar: str
+    value: Value
+    repeatable: bool
+
+
+class Subcommand(NamedTuple):
+    """One subcommand; the program itself is told by the same."""
+
+    name: str
+    about: str
+    options: tuple[Option, ...]
+    arguments: tuple[Argument, ...]
+
+
+class Table(NamedTuple):
+    """The program, whose options stand before any subcommand, and its subcommands."""
+
+    program: Subcommand
+    subcommands: tuple[Subcommand, ...]
+
+
+def table() -> Table:
+    tree = program()
+    context = tree.context_class(tree, info_name="pcatool", **tree.context_settings)
+    below = (
+        _subcommand(command, tree.context_class(command, parent=context, info_name=name))
+        for name, command in tree.commands.items()
+    )
+    return Table(_subcommand(tree, context), tuple(below))
+
+
+def _subcommand(command: Any, context: Any) -> Subcommand:
+    params = command.get_params(context)
+    wanted = {param.name: _wanted(command, param.name) for param in params}
+    options = (_option(param, wanted[param.name]) for param in params if param.param_type_name == "option")
+    arguments = (_argument(param, wanted[param.name]) for param in params if param.param_type_name == "argument")
+    about = first_sentence(command.help.partition("\n")[0])
+    return Subcommand(command.name, about, tuple(options), tuple(arguments))
+
+
+def _wanted(command: Any, name: str) -> Value:
+    """As the annotation of the parameter says; the last word on it counts."""
+    parameter = signature(command.callback).parameters.get(name)
+    said = [NOTHING, *(note for note in get_args(parameter and parameter.annotation) if isinstance(note, Wanted))]
+    return Value(said[-1].words(), said[-1].files, said[-1].listed)
+
+
+def _option(param: Any, value: Value) -> Option:
+    names = (*sorted(param.opts, key=len), *param.secondary_opts)
+    metavar = None if param.is_flag else param.metavar
+    return Option(names, first_sentence(param.help), metavar, value, param.multiple)
+
+
+def _argument(param: Any, value: Value) -> Argument:
+    return Argument(param.metavar.removesuffix("..."), value, param.nargs == -1)
+
+
+def first_sentence(text: str) -> str:
+    """Without its full stop; the dot of an abbreviation or of a file's ending is followed by no capital."""
+    return re.split(r"(?<!\.)\.(?:\s+(?=[A-Z-])|\s*$)", " ".join(text.split()), maxsplit=1)[0]
