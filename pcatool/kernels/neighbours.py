@@ -57,7 +57,8 @@ class Graph(NamedTuple):
         from scipy.sparse import csr_array
 
         starts = np.searchsorted(self.tails, np.arange(self.n + 1))
-        return csr_array((self.lengths, self.heads, starts), shape=(self.n, self.n))
+        heads, starts = self.heads.astype(np.int32), starts.astype(np.int32)  # older scipy takes no others
+        return csr_array((self.lengths, heads, starts), shape=(self.n, self.n))
 
     def _check_connected(self, count: int) -> None:
         from scipy.sparse.csgraph import connected_components
