@@ -398,7 +398,7 @@ def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
 def update(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettings]) -> Model:
     """The model of the rows it was fitted to and of those of `data`, as a fit of all together would give it.
 
-    Settings: missing="error" or "drop", align_to=older, and how a file is read. Raises `UsageError` for a model without
+    Settings: missing="error" or "drop", align_to=older, and how a file is read. Raises `ModelError` for a model without
     the sums over its rows, with the reason.
 
     >>> import numpy as np, pcatool
@@ -414,8 +414,8 @@ def update(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettin
 def subtract(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettings]) -> Model:
     """The model of its rows without those of `data`, rows that were fitted or a model of them; settings as `update`.
 
-    Raises `RefusedError` where what cancels would leave too few digits, and `DataError` for rows that cannot have been
-    fitted.
+    Raises `RefusedError` where what cancels would leave too few digits, `DataError` for rows that cannot have been
+    fitted, and `ModelError` for a model without the sums over its rows.
 
     >>> import numpy as np, pcatool
     >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 6]])
@@ -434,7 +434,8 @@ def subtract(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSett
 def merge(*models: Model | str | Path, **settings: Unpack[AlignSettings]) -> Model:
     """The model of the rows of all these models. Settings: align_to=older.
 
-    Raises `DataError` or `UsageError` for models of different columns or settings, or without sums over rows.
+    Raises `DataError` for models of different columns, `ModelError` for ones of different settings, or without the sums
+    over their rows.
 
     >>> import numpy as np, pcatool
     >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 6]])
@@ -450,7 +451,7 @@ def merge(*models: Model | str | Path, **settings: Unpack[AlignSettings]) -> Mod
 def refit(model: Model | str | Path, **settings: Unpack[RefitSettings]) -> Model:
     """The model that a fit of the same rows with these settings would have given, without the rows.
 
-    Settings: components, standardize, center, ddof, whiten, epsilon, columns, exclude, align_to. Raises `UsageError`
+    Settings: components, standardize, center, ddof, whiten, epsilon, columns, exclude, align_to. Raises `ModelError`
     for a model without the sums over its rows.
 
     >>> import pcatool

@@ -151,7 +151,8 @@ def test_some_components_do_not_tell_the_variances() -> None:
     with pytest.raises(pcatool.ModelError) as caught:
         component_table(model, ["cos2"])
     assert str(caught.value) == (
-        "the model does not hold the variances of its columns, which correlations need: it is of an earlier pcatool; "
+        "the model does not hold the variances of its columns, which correlations need: it is of an earlier pcatool, "
+        "or taken from scikit-learn, which did not keep them; "
         "fit it again"
     )
     assert len(component_table(model, ["loadings", "contributions"])) == 4

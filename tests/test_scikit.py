@@ -306,16 +306,20 @@ def test_a_model_that_was_taken_says_so(tmp_path: Path, capsys: pytest.CaptureFi
     assert facts["choice"] == "n_components=3"
     assert facts["certificate"] is None
     assert facts["eigenvalues_known"] == 3
-    assert "keeps no sums over rows" in facts["cannot"]["update"]
+    assert facts["cannot"]["update"] == "it was taken from scikit-learn, which has none"
     for words in (["inspect"], ["explain-variance", "-v"], ["scree"], ["components"], ["diff", path]):
         assert run([*words, path]) == 0
     said = "".join(capsys.readouterr())
     assert "nothing tells how right the eigenvalues are" in said
     assert "vouched" not in said
-    with pytest.raises(pcatool.PcatoolError, match="scikit-learn, which it comes from, keeps no sums over rows"):
+    with pytest.raises(
+        pcatool.PcatoolError, match="no sums over its rows: it was taken from scikit-learn, which has none"
+    ):
         pcatool.refit(path, ddof=0)
-    with pytest.raises(pcatool.PcatoolError):
+    with pytest.raises(pcatool.RefusedError, match="the 3 eigenvalues known keep"):
         pcatool.explain_variance(path, threshold=0.9999999)
+    with pytest.raises(pcatool.ModelError, match="or taken from scikit-learn, which did not keep them; fit it again"):
+        pcatool.components(path, values="correlations")
 
 
 NOT_TAKEN: dict[str, tuple[Any, type[Exception], str]] = {
@@ -348,7 +352,7 @@ def test_what_is_not_taken_is_refused_with_the_reason(case: str) -> None:
 def test_rows_that_do_not_vary_and_edited_attributes() -> None:
     with np.errstate(all="ignore"):
         flat = PCA(1).fit(np.ones((4, 2)))
-    with pytest.raises(pcatool.ModelError, match="do not vary"):
+    with pytest.raises(pcatool.ModelError, match="no component has any; fit rows that vary"):
         pcatool.from_sklearn(flat)
     edited = PCA(2).fit(X)
     edited.components_ = edited.components_ * 2

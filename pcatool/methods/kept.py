@@ -21,7 +21,7 @@ def reason_against(model: Model) -> str | None:
         "single cells were fitted, not whole rows": "absent" in meta,
         "what stands in for missing cells depends on all rows": meta.get("missing") in ("mean", "em"),
         "solver randomized forms no sums that add up": meta.get("solver") == "randomized",
-        "scikit-learn, which it comes from, keeps no sums over rows": meta.get("solver") == SCIKIT_LEARN,
+        "it was taken from scikit-learn, which has none": meta.get("solver") == SCIKIT_LEARN,
         f"it has more than {MOST_KEPT} columns, and --updatable was not given": model.d > MOST_KEPT,
     }
     other = "it was fitted with --no-updatable, or by a pcatool that kept no sums"

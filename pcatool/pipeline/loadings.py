@@ -100,7 +100,8 @@ def column_spread(model: Model) -> Array:
     if holds_all_variance(model):
         return recovered_spread(model)
     raise ModelError(
-        "the model does not hold the variances of its columns, which correlations need: it is of an earlier pcatool",
+        "the model does not hold the variances of its columns, which correlations need: it is of an earlier "
+        "pcatool, or taken from scikit-learn, which did not keep them",
         "fit it again",
     )
 

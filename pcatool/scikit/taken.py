@@ -111,7 +111,7 @@ def _parts(scaler: Any, pca: Any) -> Parts:
     values = np.asarray(pca.explained_variance_, dtype=np.float64)
     basis = np.asarray(pca.components_, dtype=np.float64).T
     if not np.all(np.isfinite(values)) or not np.sum(values) > 0:
-        raise ModelError(f"explained_variance_ begins with {values[:1]}: the rows of the fit do not vary")
+        raise ModelError(f"explained_variance_ is {show(values)}: no component has any", "fit rows that vary")
     total = float(np.sum(values))
     if len(values) < min(rows, len(basis)):  # some were dropped; their sum is kept as the share of the others
         total = max(float(values[0] / np.asarray(pca.explained_variance_ratio_, dtype=np.float64)[0]), total)
