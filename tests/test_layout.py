@@ -205,6 +205,26 @@ def test_version_is_the_packages_own() -> None:
     assert found.version == pcatool.__version__
 
 
+# Where each shell looks for completions in an installation.
+SHARED = {
+    "share/bash-completion/completions/pcatool": "pcatool.bash",
+    "share/zsh/site-functions/_pcatool": "_pcatool",
+    "share/fish/vendor_completions.d/pcatool.fish": "pcatool.fish",
+    "share/pcatool/completions/pcatool.ps1": "pcatool.ps1",
+}
+
+
+def test_completions_are_installed_where_shells_look() -> None:
+    found = installed()
+    if found is None:
+        pytest.skip("tested from the source tree")
+    there = {place: file for file in found.files or [] for place in SHARED if file.as_posix().endswith(place)}
+    assert set(there) == set(SHARED)
+    for place, file in there.items():
+        shared = Path(str(file.locate())).read_bytes()
+        assert shared == (ROOT / "completions" / SHARED[place]).read_bytes(), "install it again"
+
+
 # --- the checker itself, on made-up trees ---
 
 SOUND = {

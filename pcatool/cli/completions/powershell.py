@@ -33,7 +33,8 @@ def branch(name: str, entry: Subcommand) -> str:
 
 
 def pair(name: str, about: str) -> str:
-    return f"@({word(name)}, {word(about)})"
+    """No array of two: PowerShell takes an array apart where it stands alone in another."""
+    return f"@{{ Word = {word(name)}; About = {word(about)} }}"
 
 
 def word(text: str) -> str:

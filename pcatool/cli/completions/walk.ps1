@@ -1,6 +1,7 @@
 # Completion of pcatool for PowerShell, made from the program's own table of options; it needs no Python.
 # Put this line into your profile (its place is in $PROFILE):
 #   pcatool completion powershell | Out-String | Invoke-Expression
+# Where nothing fits, PowerShell itself goes on to offer files.
 
 Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
@@ -10,7 +11,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
     )
 
     # What a subcommand takes. An option is its names, = when it has a value, and what that can be: words; some of
-    # them, after a +; files, after @; nothing that could be told. A * before it: it can be given again. Beside it, its help.
+    # them, after a +; files, after @; nothing that could be told. A * before it: it can be given again.
     $takes = @{
 @TABLE@
     }
@@ -41,8 +42,8 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         $cut = $typed.LastIndexOfAny('/\'.ToCharArray()) + 1
         $folder = $typed.Substring(0, $cut)
         $start = $typed.Substring($cut)
-        $place = if ($folder) { $folder -replace '^~', $HOME } else { '.' }
-        foreach ($item in Get-ChildItem -LiteralPath $place -ErrorAction Ignore) {
+        $where = if ($folder) { $folder -replace '^~', $HOME } else { '.' }
+        foreach ($item in Get-ChildItem -LiteralPath $where -ErrorAction Ignore) {
             if (-not $item.Name.StartsWith($start, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
             $text = $before + $folder + $item.Name
             if ($item.PSIsContainer) { Reply ($text + '/') 'ProviderContainer' $item.Name }
@@ -53,24 +54,24 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
     function Reply-Value($wanted, $before, $typed) {
         if (-not $wanted) { return }
         if ($wanted.StartsWith('@')) { Reply-Files $wanted $before $typed }
-        elseif ($wanted.StartsWith('+')) { Reply-Listed $wanted.Substring(1).Split(' ') $before $typed }
-        else { Reply-Words $wanted.Split(' ') $before $typed }
+        elseif ($wanted.StartsWith('+')) { Reply-Listed ($wanted.Substring(1).Split(' ')) $before $typed }
+        else { Reply-Words ($wanted.Split(' ')) $before $typed }
     }
 
-    function Get-Names($option) { , $option[0].Split('=')[0].TrimStart('*').Split('|') }
+    function Get-Names($option) { $option.Word.Split('=')[0].TrimStart('*').Split('|') }
 
-    function Get-Value($option) { $option[0].Substring($option[0].IndexOf('=') + 1) }
+    function Get-Value($option) { $option.Word.Substring($option.Word.IndexOf('=') + 1) }
 
-    function Test-Value($option) { $option -and $option[0].Contains('=') }
+    function Test-Value($option) { $option -and $option.Word.Contains('=') }
 
     function Find-Option($name) {
-        foreach ($option in $options) { if ((Get-Names $option) -ccontains $name) { return , $option } }
+        foreach ($option in $options) { if ((Get-Names $option) -ccontains $name) { return $option } }
     }
 
     $typed = $wordToComplete -replace '^[''"]', '' -replace '[''"]$', ''
     $before = @($commandAst.CommandElements | Select-Object -Skip 1 |
             Where-Object { $_.Extent.EndOffset -lt $cursorPosition -or ($_.Extent.EndOffset -eq $cursorPosition -and -not $wordToComplete) } |
-            ForEach-Object { if ($null -ne $_.Value -and $_.Value -is [string]) { $_.Value } else { $_.Extent.Text } })
+            ForEach-Object { if ($_ -is [System.Management.Automation.Language.StringConstantExpressionAst]) { $_.Value } else { $_.Extent.Text } })
 
     $options = $takes[''].Options
     $places = $takes[''].Arguments
@@ -83,15 +84,15 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         if ($pending) { $pending = $null }
         elseif (-not $ended -and $word -ceq '--') { $ended = $true }
         elseif (-not $ended -and $word.StartsWith('--')) {
-            $option = Find-Option $word.Split('=')[0]
-            if ($option) { $given += , $option[0] }
+            $option = Find-Option ($word.Split('=')[0])
+            if ($option) { $given += $option.Word }
             if ((Test-Value $option) -and -not $word.Contains('=')) { $pending = $option }
         }
         elseif (-not $ended -and $word.Length -gt 1 -and $word.StartsWith('-')) {
             for ($i = 1; $i -lt $word.Length; $i++) {
                 $option = Find-Option ('-' + $word[$i])
                 if (-not $option) { break }
-                $given += , $option[0]
+                $given += $option.Word
                 if (Test-Value $option) {
                     if ($i -eq $word.Length - 1) { $pending = $option }
                     break
@@ -101,9 +102,12 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         elseif (-not $command) {
             $command = $word
             $given = @()
-            $known = $takes.ContainsKey($command)
-            $options = if ($known) { $takes[$command].Options } else { @() }
-            $places = if ($known) { $takes[$command].Arguments } else { @() }
+            $options = @()
+            $places = @()
+            if ($takes.ContainsKey($command)) {
+                $options = $takes[$command].Options
+                $places = $takes[$command].Arguments
+            }
         }
         else { $place++ }
     }
@@ -116,20 +120,20 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
     }
     elseif (-not $ended -and $typed.StartsWith('-')) {
         foreach ($option in $options) {
-            if (-not $option[0].StartsWith('*') -and $given -ccontains $option[0]) { continue }
+            if (-not $option.Word.StartsWith('*') -and $given -ccontains $option.Word) { continue }
             foreach ($name in Get-Names $option) {
-                if ($name.StartsWith($typed, [System.StringComparison]::Ordinal)) { Reply $name 'ParameterName' $option[1] }
+                if ($name.StartsWith($typed, [System.StringComparison]::Ordinal)) { Reply $name 'ParameterName' $option.About }
             }
         }
     }
     elseif (-not $command -or $command -ceq 'help') {
         foreach ($entry in $commands) {
-            if ($entry[0].StartsWith($typed)) { Reply $entry[0] 'ParameterValue' $entry[1] }
+            if ($entry.Word.StartsWith($typed)) { Reply $entry.Word 'ParameterValue' $entry.About }
         }
     }
     elseif ($places.Count) {
         $last = $places[$places.Count - 1]
-        if ($place -lt $places.Count) { Reply-Value $places[$place].TrimStart('*') '' $typed }
-        elseif ($last.StartsWith('*')) { Reply-Value $last.TrimStart('*') '' $typed }
+        if ($place -lt $places.Count) { Reply-Value ($places[$place].TrimStart('*')) '' $typed }
+        elseif ($last.StartsWith('*')) { Reply-Value ($last.TrimStart('*')) '' $typed }
     }
 }
