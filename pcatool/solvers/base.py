@@ -140,7 +140,8 @@ def check_solvable(
     if divisor <= 0:
         what = f"{n} row" + ("s" if n != 1 else "")
         raise DataError(f"--ddof {problem.ddof} leaves a divisor of {divisor:g} for {what}", "use --ddof 0")
-    if problem.center and constant.all():
+    held = bool(np.isfinite(total) and np.all(np.isfinite(variances)))
+    if problem.center and constant.all() and held:  # sums that came from elsewhere do not tell what overflowed varies
         what = f"column {show(problem.columns[0])} is" if problem.d == 1 else f"all {problem.d} columns are"
         raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
     varying = np.flatnonzero(~constant)
@@ -150,7 +151,7 @@ def check_solvable(
             f"squares of the values of column {show(name)} underflow a double",
             "rescale the column so that its values differ by more than 1e-140, or leave it out with -x",
         )
-    if not (np.isfinite(total) and np.all(np.isfinite(variances))):
+    if not held:
         raise RefusedError("squares of the values overflow a double", "rescale the columns so values stay below 1e150")
     if total <= 0:
         raise DataError("every value is 0: there is no variance to explain", "give a table with values")

@@ -237,6 +237,7 @@ def both(paths: list[str], **settings: Any) -> Iterator[tuple[str, Any]]:
         "rows in one file only": (("a,b\n", "a,b\n1,2\n2,5\n"), {}),
         "one row": (("a,b\n", "a,b\n1,2\n"), {}),
         "constant": (("a,b\n7,2\n", "a,b\n7,3\n", "a,b\n7,5\n"), {}),
+        "squares that overflow": (("a,b\n1e200,2e200\n-1e200,1e200\n", "a,b\n5e200,1e200\n0,0\n"), {}),
         "constant in each": (("a,b\n7,2\n7,1\n", "a,b\n8,3\n8,4\n"), {}),
         "large whole numbers": (("a,b\n9007199254740993,2\n7,1\n", "a,b\n9007199254740995,3\n8,4\n"), {}),
         "one class": (("a,b,c\n1,2,u\n7,1,u\n", "a,b,c\n8,3,u\n"), {"method": "supervised", "label": "c"}),
