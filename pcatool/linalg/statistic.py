@@ -102,7 +102,7 @@ class Statistic(NamedTuple):
         else:
             off = STEP * EPS * sums.sizes + self.noise * left.sizes + other.noise * right.sizes
             noise = relative(off, sums.sizes)
-        return Statistic(_varying(sums, noise), noise, classes)
+        return Statistic(_varying(sums, noise, _differing(left.centre, right.centre)), noise, classes)
 
     def less(self, other: Statistic) -> Statistic:
         """Of these rows without the others; a square below 0 by more than rounding tells that they are not among these.
@@ -134,7 +134,9 @@ class Statistic(NamedTuple):
         """The same with columns that do not vary."""
         noise = self.noise.copy()
         noise[columns] = EPS
-        return Statistic(_varying(self.sums.without(columns), noise), noise, self.classes)
+        varies = self.centre.varies.copy()
+        varies[columns] = False
+        return Statistic(_varying(self.sums.without(columns), noise, varies), noise, self.classes)
 
     def take(self, columns: NDArray[np.intp]) -> Statistic:
         """Of some columns only."""
@@ -246,10 +248,16 @@ def _centre(rows: int, weight: Array, means: Array) -> Centre:
     return Centre(rows, float(weight[0]), float(weight[1]), zeros, means[0], means[1], zeros > 0)
 
 
-def _varying(sums: Any, noise: Array) -> Any:
-    """Which columns vary, by their squares: those of a constant column are 0 without any rounding."""
+def _differing(one: Centre, other: Centre) -> NDArray[np.bool_]:
+    """(d,) columns that vary in either, or from one to the other, even where squares of that underflow."""
+    return np.asarray(one.varies | other.varies | (one.high != other.high) | (one.low != other.low))
+
+
+def _varying(sums: Any, noise: Array, varies: NDArray[np.bool_] | None = None) -> Any:
+    """Which columns vary; if that is not known, by their squares: of a constant column they are 0 without rounding."""
     told = noise < NOTHING_KNOWN
-    sums = sums._replace(centre=sums.centre._replace(varies=(sums.squares > 0) & told[: len(sums.squares)]))
+    varies = sums.squares > 0 if varies is None else varies
+    sums = sums._replace(centre=sums.centre._replace(varies=varies & told[: len(sums.squares)]))
     if isinstance(sums, CrossMoments):
         sums = sums._replace(label=sums.label._replace(varies=(sums.label_squares > 0) & told[-1]))
     return sums

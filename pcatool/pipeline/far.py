@@ -85,6 +85,7 @@ def fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
 def plan_far(job: Job, inputs: Inputs) -> Plan:
     """What such a fit would do and need."""
     check_adds_up(job.options)
+    cluster_of(job.engine)  # whose address may be none
     portions = portions_of(inputs.found, job.table)
     plan = _planned(job, inputs)[1]
     return plan._replace(parts=len(_parts(portions, inputs)))

@@ -183,7 +183,7 @@ def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
     if inputs.model is None:
         _refuse_kept(job.options)
         return fit_opened(job, inputs, older_model(job))
-    _refuse_settings(inputs.model.name, job.select, job.options)
+    _refuse_settings(inputs.model.name, job.select, job.options, *([job.engine] if job.engine.far else []))
     return Fitted(modelfile.loads(read_whole(inputs.model.stream), inputs.model.name), Tally())
 
 

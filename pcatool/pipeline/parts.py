@@ -24,6 +24,9 @@ __all__ = ["MARK", "PartsFolder"]
 MARK = "_SUCCESS"
 FEWEST_DIGITS = 5
 
+# How the name of a file begins by which workers see that it is the same folder.
+SIGN = ".sign-"
+
 SEEN_BY_ALL = "name a folder that all workers see, or one in a store"
 
 
@@ -91,7 +94,7 @@ class PartsFolder:
         if is_remote(self._folder):
             yield ""
             return
-        sign = Path(self.place(f".{os.urandom(8).hex()}{TEMPORARY}"))
+        sign = Path(self.place(f"{SIGN}{os.urandom(8).hex()}{TEMPORARY}"))
         try:
             sign.touch()
         except OSError as error:
@@ -119,8 +122,9 @@ class PartsFolder:
         write_whole(self.place(MARK), b"", no_clobber=False)
 
     def _tidy(self) -> None:
-        """Remove what workers that were lost had begun; what a store has no name for is not there."""
+        """Remove what runs and workers that were lost left behind; what a store has no name for is not there."""
         if is_remote(self._folder):
             return
-        for begun in Path(self._folder).glob(f".part-*{self._ending}.*{TEMPORARY}"):
-            remove(str(begun))
+        for pattern in (f".part-*{self._ending}.*{TEMPORARY}", f"{SIGN}*{TEMPORARY}"):
+            for begun in Path(self._folder).glob(pattern):
+                remove(str(begun))

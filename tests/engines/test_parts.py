@@ -240,6 +240,15 @@ def both(paths: list[str], **settings: Any) -> Iterator[tuple[str, Any]]:
         "squares that overflow": (("a,b\n1e200,2e200\n-1e200,1e200\n", "a,b\n5e200,1e200\n0,0\n"), {}),
         "constant in each": (("a,b\n7,2\n7,1\n", "a,b\n8,3\n8,4\n"), {}),
         "large whole numbers": (("a,b\n9007199254740993,2\n7,1\n", "a,b\n9007199254740995,3\n8,4\n"), {}),
+        "squares underflow": (("a,b\n1e-170,2\n3e-170,1\n", "a,b\n2e-170,3\n1e-170,9\n"), {}),
+        "squares of a few underflow": (
+            ("a,b\n1e-170,2\n3e-170,1\n", "a,b\n2e-170,3\n1e-170,9\n"), {"solver": "tsqr", "standardize": True}
+        ),
+        "squares between files underflow": (("a,b\n1e-170,2\n1e-170,1\n", "a,b\n2e-170,3\n2e-170,9\n"), {}),
+        "squares underflow beside a label": (
+            ("a,b,c\n1e-170,2,u\n3e-170,1,v\n", "a,b,c\n2e-170,3,u\n1e-170,9,v\n"),
+            {"method": "supervised", "label": "c"},
+        ),
         "one class": (("a,b,c\n1,2,u\n7,1,u\n", "a,b,c\n8,3,u\n"), {"method": "supervised", "label": "c"}),
         "classes as they first appear": (
             ("a,b,c\n1,2,u\n7,1,v\n", "a,b,c\n8,3,w\n2,4,u\n"), {"method": "supervised", "label": "c"}
@@ -293,6 +302,18 @@ def test_a_scheduler_belongs_to_an_engine_elsewhere(tables: Path) -> None:
         pcatool.fit(str(tables / "whole"), scheduler="tcp://127.0.0.1:1", **X_ONLY)
     with pytest.raises(UsageError, match="--engine 'dusk' is none of threads, dask, spark"):
         pcatool.fit(str(tables / "whole"), engine="dusk", **X_ONLY)
+
+
+def test_a_model_is_not_read_elsewhere(tables: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.npz"
+    pcatool.save_model(pcatool.fit(str(tables / "whole"), **X_ONLY), model)
+    with pytest.raises(UsageError, match="is a model, fitted already: --engine would change nothing"):
+        pcatool.explain_variance(str(model), engine="dask")
+
+
+def test_a_plan_refuses_what_the_fit_would(tables: Path) -> None:
+    with pytest.raises(UsageError, match="--threads would change nothing with --engine dask"):
+        pcatool.plan(str(tables / "whole"), engine="dask", threads=2, **X_ONLY)
 
 
 def test_a_fit_that_needs_too_much_is_refused_before_the_work(tables: Path) -> None:

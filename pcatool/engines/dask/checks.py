@@ -30,7 +30,7 @@ def checked(link: Link) -> int:
     import distributed
 
     here = (platform.python_version(), distributed.__version__, version(), import_module("numpy").__version__)
-    answers: Mapping[str, Any] = link.ask(lambda: link.client.run(eval, QUESTION, on_error="return"))
+    answers: Mapping[str, Any] = link.ask(lambda: link.client.run(eval, QUESTION, on_error="return"), of_workers=True)
     # One that was lost meanwhile costs nothing.
     answers = {worker: there for worker, there in sorted(answers.items()) if not isinstance(there, OSError)}
     for worker, there in answers.items():
@@ -47,5 +47,5 @@ def checked(link: Link) -> int:
                     f"the worker {show(worker)} has {name} {its}, this is {name} {mine}",
                     "install the same versions here and where the workers run",
                 )
-    link.ask(lambda: link.client.run(eval, f"len({NEEDED})", on_error="return"))
+    link.ask(lambda: link.client.run(eval, f"len({NEEDED})", on_error="return"), of_workers=True)
     return len(answers)

@@ -98,7 +98,7 @@ class Dask:
         try:
             client = _client(address)
         except OSError:
-            raise unreachable(address, f"no Dask scheduler answers in {CONNECT} s") from None
+            raise unreachable(address, "no Dask scheduler answers") from None
         except Exception as error:  # of TLS, of a protocol that is not installed, of what another version says
             raise unreachable(address, str(error), SAME) from None
         started.callback(_close, client)

@@ -28,16 +28,19 @@ class Link:
         self._answered = self._manned = self._looked = time.monotonic()
         self._asked = float("-inf")
 
-    def ask(self, question: Callable[[], Awaitable[Any]]) -> Any:
-        """What Dask answers."""
+    def ask(self, question: Callable[[], Awaitable[Any]], *, of_workers: bool = False) -> Any:
+        """What Dask answers; of workers not one may be silent for long."""
 
         async def asking() -> Any:
             return await question()
 
         coming = asyncio.run_coroutine_threadsafe(asking(), self.client.loop.asyncio_loop)
         try:
+            until = time.monotonic() + SILENCE
             while not wait([coming], MOMENT).done:
                 self.check()
+                if of_workers and time.monotonic() > until:
+                    raise LostError(f"a worker of {self._name} does not answer", "look which it is, and end it")
             return coming.result()
         finally:
             coming.cancel()
