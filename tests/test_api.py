@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars
 import pyarrow as pa
 import pytest
 
@@ -294,7 +295,6 @@ def test_a_record_batch_gives_one_and_a_reader_a_table(frame: pd.DataFrame) -> N
 
 
 def test_polars_gives_polars(frame: pd.DataFrame) -> None:
-    polars = pytest.importorskip("polars")
     table = polars.from_arrow(pa.Table.from_pandas(frame, preserve_index=False))
     model = pcatool.fit(table, components=2)
     scores = pcatool.transform(model, table, keep="city")

@@ -6,11 +6,8 @@ Where a line must be an error it says so, and mypy complains of a mark that is n
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
-from shutil import which
 from typing import Any, assert_type
 
 import numpy as np
@@ -64,18 +61,6 @@ def test_slips_are_seen_by_type_checkers() -> None:
         pcatool.fitt  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(AttributeError):
         pcatool.fit(ROWS).k = 1  # type: ignore[misc]
-
-
-def test_pyright_agrees() -> None:
-    if which("pyright") is None:
-        pytest.skip("pyright is not installed")
-    done = subprocess.run(
-        ["pyright", "--pythonpath", sys.executable, __file__], cwd=ROOT, capture_output=True, text=True, timeout=100
-    )
-    assert done.returncode == 0, done.stdout
-
-
-# --- what is written twice agrees ---
 
 
 def test_checkers_see_the_names_that_are_there() -> None:

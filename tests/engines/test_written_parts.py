@@ -158,6 +158,7 @@ def test_parts_of_an_earlier_run_go(here: Path, elsewhere: dict[str, str]) -> No
     Path("out/part-00004.parquet").write_bytes(Path("out/part-00000.parquet").read_bytes())
     Path("out/notes.md").write_text("kept")
     Path("out/.part-00001.parquet.0123456789abcdef.pcatool-tmp").write_text("of a worker that was lost")
+    Path("out/.sign-0123456789abcdef.pcatool-tmp").write_text("of a run that was lost")
     pcatool.transform("m.npz", "data/year=2020", output="out", **PROJECT, **elsewhere)  # a folder by now
     assert parts_of("out") == ["_SUCCESS", "notes.md", *FOUR[:2]]
     assert rows_of("out").num_rows == 70
