@@ -96,6 +96,7 @@ def write_parts(
             "--engine threads does it on one machine",
         )
     _try_writer(results, output)
+    items = [item for item in items if item.portion.at not in results.inputs.skipping.bad]
     written = _run(results, items, folder, table, output, engine, notices)
     done = [(item, part) for item, part in zip(items, written, strict=True) if part.errors is not None]
     named = [(item.portion.input.path, shown(folder.called(item.name)), part.met.tally.rows) for item, part in done]
