@@ -16,40 +16,19 @@ from numpy.typing import NDArray
 from pcatool.errors import DataError, ModelError, UsageError, show
 from pcatool.linalg.blas import threads
 from pcatool.linalg.centring import center_rows, row_means
+from pcatool.modelcheck import OPTIONAL, check_model, check_orthonormal
 from pcatool.registry import VIEWS
-from pcatool.settings import Sizes, check_settings
 from pcatool.variance import VarianceTable
 
 if TYPE_CHECKING:
     from pcatool.linalg.statistic import Statistic
 
-__all__ = ["FORMAT_VERSION", "NEAR_EQUAL", "Array", "Model", "check_orthonormal"]
+__all__ = ["FORMAT_VERSION", "Array", "Model"]
 
 Array = NDArray[np.float64]
 
 # 2: whitening, row centring, kernel and supervised models, which a program that knows 1 would misread.
 FORMAT_VERSION = 2
-
-# B^T B differs from I by a few d * eps when it was computed; past this a file was edited or damaged.
-ORTHONORMAL = 1e-6
-
-# Components that are held against the sums over rows.
-LOOKED_AT = 8
-
-# Components may trade places to stand where they did in an older model if their eigenvalues differ by no more than this
-# part of the one whose place it is.
-NEAR_EQUAL = 0.1
-
-UNSORTED = "eigenvalues are not descending from a largest one down to 0 or more"
-
-# Arrays that a model may lack.
-OPTIONAL = ("variances", "column_means")
-
-
-def check_orthonormal(B: Array, name: str) -> None:
-    off = float(np.max(np.abs(B.T @ B - np.eye(B.shape[1]))))
-    if not off <= ORTHONORMAL:
-        raise ModelError(f"{name} is not orthonormal: |B^T B - I| is {off:.1e}, the bound is {ORTHONORMAL:.0e}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,109 +77,15 @@ class Model:
         object.__setattr__(self, "n_samples", int(self.n_samples))
         object.__setattr__(self, "meta", deepcopy(dict(self.meta)))
         with np.errstate(all="ignore"):
-            self._check()
+            check_model(self)
 
-    def _check(self) -> None:
-        d = len(self.columns)
-        if self.basis.ndim != 2:
-            raise ModelError(f"basis has {self.basis.ndim} dimensions, not 2")
-        shapes = {"mean": (d,), "std": (d,), "basis": (d, self.basis.shape[1])}
-        shapes |= {name: (d,) for name in OPTIONAL if getattr(self, name) is not None}
-        for name, shape in shapes.items():
-            found = getattr(self, name).shape
-            if found != shape:
-                raise ModelError(f"{name} has shape {found}, {d} columns need {shape}")
-        if self.eigenvalues.ndim != 1 or self.eigenvalues.size < self.k:
-            raise ModelError(f"eigenvalues have shape {self.eigenvalues.shape}, there are {self.k} components")
-        if d < 1 or self.k < 1 or self.n_samples < 1:
-            raise ModelError(f"{d} columns, {self.k} components, {self.n_samples} rows: each must be at least 1")
-        for name in ("mean", "std", "basis", "eigenvalues", "total_variance", *shapes):
-            if not np.all(np.isfinite(getattr(self, name))):
-                raise ModelError(f"{name} holds a value that is not finite")
-        if np.any(self.std <= 0):
-            raise ModelError("std holds a value that is not above 0")
-        if not self.centered and self.mean.any():
-            raise ModelError("mean is not 0, and the model is not centred")
-        if np.any(self.eigenvalues < 0) or ("aligned" not in self.meta and np.any(np.diff(self.eigenvalues) > 0)):
-            raise ModelError(UNSORTED)
-        if self.total_variance <= 0:
-            raise ModelError(f"total_variance is {self.total_variance}, not above 0")
-        if not float(np.sum(self.eigenvalues)) <= self.total_variance * (1 + 1e-6):
-            raise ModelError("eigenvalues add up to more than total_variance")
-        if len(set(self.columns)) < d:
-            raise ModelError("columns hold a name twice")
-        try:
-            "".join(self.columns).encode("utf-8")
-        except (UnicodeError, SystemError):  # the latter from letters beyond Unicode, which a damaged file may hold
-            raise ModelError("columns hold a name that is no text") from None
-        if self.variances is not None and np.any(self.variances < 0):
-            raise ModelError("variances hold a value below 0")
-        self._check_basis()
-        self._check_settings()
-        self._check_places()
-        self._check_statistic()
-
-    def _check_statistic(self) -> None:
-        if self.statistic is None:
-            return
-        if self.variances is None:
-            raise ModelError("sums over rows without the variances of columns")
-        centre = self.statistic.centre
-        divisor = centre.divisor(self.ddof, reliability=self.meta.get("weights_kind") == "reliability")
-        about_zero = not self.centered or self.meta.get("method") == "supervised"
-        self.statistic.check(centre.mean if about_zero else self.mean, self.variances, divisor)
-        self._check_sums(self.statistic, divisor)
-
-    def _check_sums(self, statistic: Statistic, divisor: float) -> None:
-        """The leading components must be those of the sums, which are of this method."""
-        supervised = self.meta.get("method") == "supervised"
-        classes = self.meta.get("label_kernel") == "delta"
-        if ("cross" in statistic.arrays(), bool(statistic.classes)) != (supervised, supervised and classes):
-            raise ModelError("the sums are not those of such a model")
-        B, values = self.basis[:, :LOOKED_AT], self.eigenvalues[:LOOKED_AT]
-        V = B / self.std[:, None]
-        product = statistic.product(V)
-        if not supervised:
-            if not self.centered:
-                mu = statistic.centre.mean
-                product = product + np.outer(mu, mu @ V) * statistic.centre.weight
-            product = product / divisor
-        off = np.abs(product / self.std[:, None] - B * values[: B.shape[1]])
-        if not np.all(off <= ORTHONORMAL * self.eigenvalues.max()):
-            raise ModelError("the sums do not have these components and eigenvalues")
-
-    def _check_basis(self) -> None:
+    def check_basis(self) -> None:
+        """What holds the components must be what it says it is; each kind of model has its own."""
         if self.meta.get("method") == "kernel" or "kernel" in self.meta:
             raise ModelError("a kernel model without dual vectors")
         if self.k > self.d:
             raise ModelError(f"{self.k} components of {self.d} columns")
         check_orthonormal(self.basis, "basis")
-
-    def _check_settings(self) -> None:
-        """What every number depends on must be what it says it is."""
-        check_settings(self.meta, Sizes(self.n_samples, self.columns, self.directions))
-        if self.whitening == "none":
-            return
-        if "epsilon" not in self.meta:
-            raise ModelError("whitening without an epsilon")
-        if not np.all(self._spread() > 0):
-            raise ModelError("whitening would divide by an eigenvalue of 0")
-
-    def _check_places(self) -> None:
-        """Eigenvalues descend, but for nearly equal ones that stay beside components in the order of an older model."""
-        places = np.array(self.meta.get("aligned", []), dtype=np.intp) - 1
-        if not len(places):
-            return
-        if "kernel" in self.meta or not self.k <= len(places) <= len(self.eigenvalues):
-            raise ModelError(f"aligned gives places to {len(places)} of {self.k} components")
-        values, by_size = self.eigenvalues, self.eigenvalues.copy()
-        by_size[places] = values[: len(places)]
-        if np.any(np.diff(by_size) > 0):
-            raise ModelError(UNSORTED)
-        moved = np.flatnonzero(places != np.arange(len(places)))
-        apart = np.abs(values[moved] - by_size[moved]) > NEAR_EQUAL * by_size[moved]
-        if np.any(apart) or np.any(values[moved] == 0):
-            raise ModelError("aligned moves an eigenvalue to the place of one that is not nearly equal")
 
     @property
     def d(self) -> int:
@@ -286,7 +171,7 @@ class Model:
 
     def whitened(self, Z: Array) -> Array:
         """Scores (n, k) of variance 1, where the model whitens; ZCA turns them back after that."""
-        return Z if self.whitening == "none" else Z / self._spread()
+        return Z if self.whitening == "none" else Z / self.spread()
 
     def reconstruct(self, Z: Array) -> Array:
         """Rows (n, d) in original units from what `project` gives; its first columns are enough, save with ZCA."""
@@ -297,7 +182,7 @@ class Model:
                 Z = Z @ self.basis
             m = Z.shape[1]
             if self.whitening != "none":
-                Z = Z * self._spread()[:m]
+                Z = Z * self.spread()[:m]
             return self.std * (Z @ self.basis[:, :m].T) + self.mean
 
     def reversible(self) -> Model:
@@ -323,7 +208,7 @@ class Model:
         errors: Array = np.einsum("ij,ij->i", R, R)
         return errors
 
-    def _spread(self) -> Array:
+    def spread(self) -> Array:
         """What whitening divides the scores by, (k,)."""
         spread: Array = np.sqrt(self.eigenvalues[: self.k] + self.epsilon)
         return spread

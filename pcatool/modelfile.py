@@ -14,9 +14,10 @@ import numpy as np
 from numpy.lib import format as npy
 
 from pcatool.errors import ModelError, show
-from pcatool.linalg.statistic import KINDS as SUMS
+from pcatool.linalg.consistency import KINDS as SUMS
 from pcatool.linalg.statistic import Statistic
-from pcatool.model import FORMAT_VERSION, OPTIONAL, Model
+from pcatool.model import FORMAT_VERSION, Model
+from pcatool.modelcheck import OPTIONAL
 from pcatool.readers.source import ZIP, Input, read_beginning, read_file
 from pcatool.settings import check_json
 from pcatool.writers.sink import write_whole

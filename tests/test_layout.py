@@ -26,7 +26,7 @@ LAYERS = (
     ("pcatool.engines", "pcatool.readers", "pcatool.writers", "pcatool.render", "pcatool.modelfile"),
     ("pcatool.methods", "pcatool.rules"),
     ("pcatool.holes", "pcatool.solvers"),
-    ("pcatool.kernels", "pcatool.linalg", "pcatool.model", "pcatool.blocks", "pcatool.scikit"),
+    ("pcatool.kernels", "pcatool.linalg", "pcatool.model", "pcatool.modelcheck", "pcatool.blocks", "pcatool.scikit"),
     (
         "pcatool.errors",
         "pcatool.memory",

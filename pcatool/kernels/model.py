@@ -13,7 +13,8 @@ import numpy as np
 from pcatool.errors import ModelError, UsageError, show
 from pcatool.kernels.base import Dual, Kernel, Settings, load, slabs
 from pcatool.linalg.blas import threads
-from pcatool.model import Array, Model, check_orthonormal
+from pcatool.model import Array, Model
+from pcatool.modelcheck import check_orthonormal
 from pcatool.registry import KERNELS
 
 __all__ = ["KernelModel"]
@@ -74,7 +75,7 @@ class KernelModel(Model):
         """The fields alone: what follows from them can be had again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def _check_basis(self) -> None:
+    def check_basis(self) -> None:
         if self.meta.get("method") != "kernel" and not (self.supervised and "labels" in self.meta):
             raise ModelError(f"method {show(self.meta.get('method'))} has no dual vectors")
         if self.kernel_means.ndim != 1:

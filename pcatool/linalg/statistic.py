@@ -27,32 +27,16 @@ from numpy.typing import NDArray
 
 from pcatool.blocks import block_rows
 from pcatool.errors import ModelError
+from pcatool.linalg.consistency import check_shapes, check_sums
 from pcatool.linalg.cross import CrossMoments
 from pcatool.linalg.moments import Centre, Moments
 from pcatool.linalg.spectral import EPS
 from pcatool.linalg.triangle import Triangle
 from pcatool.model import Array
 
-__all__ = ["KINDS", "STEP", "Statistic", "relative"]
+__all__ = ["STEP", "Statistic", "relative"]
 
 Sums = Moments | Triangle | CrossMoments
-
-# Arrays of a model file, and their numpy kinds.
-KINDS = {
-    "means": "f",
-    "rounding": "f",
-    "weights": "f",
-    "scatter": "f",
-    "factor": "f",
-    "cross": "f",
-    "squares": "f",
-    "label_means": "f",
-    "label_squares": "f",
-    "class_names": "U",
-}
-
-# Sums agree with the columns' variances to rounding; past this a file was edited or damaged.
-AGREES = 1e-6
 
 # Squares that may be off by as much as they are say nothing: the column counts as one that does not vary.
 NOTHING_KNOWN = 0.5
@@ -187,7 +171,7 @@ class Statistic(NamedTuple):
         missing = [name for name in names if name not in arrays]
         if missing:
             raise ModelError(f"it has {kind[0]} and no {missing[0]}")
-        _check_shapes(arrays, kind[0])
+        check_shapes(arrays, kind[0])
         weight = arrays.get("weights", np.array([rows, _pairs(rows)]))
         centre = _centre(rows, weight, arrays["means"])
         sums: Sums
@@ -214,23 +198,7 @@ class Statistic(NamedTuple):
 
     def check(self, mean: Array, variances: Array, divisor: float) -> None:
         """Refuse sums that are not those of columns with such means and variances (d,)."""
-        squares, noise = self.sums.squares, self.rounding
-        if len(squares) != len(variances):
-            raise ModelError(f"sums are of {len(squares)} columns, there are {len(variances)}")
-        if not np.all(self.noise >= 0):
-            raise ModelError("rounding holds a value below 0")
-        with np.errstate(all="ignore"):
-            if not np.all(np.abs(squares - variances * divisor) <= (AGREES + 2 * noise) * squares):
-                raise ModelError("the sums of squares are not those of the column variances")
-            if not np.all(np.abs(self.centre.mean - mean) <= AGREES * (np.abs(mean) + np.sqrt(variances))):
-                raise ModelError("means are not those of the columns")
-            if isinstance(self.sums, Moments):
-                S, length = self.sums.scatter, np.sqrt(squares * (1 + 4 * noise))
-                bound = np.outer(length, length)
-                if not np.all(np.abs(S - S.T) <= AGREES * bound):
-                    raise ModelError("scatter is not symmetric")
-                if not np.all(np.abs(S) <= (1 + AGREES) * bound):
-                    raise ModelError("scatter holds products that are larger than squares allow")
+        check_sums(self.sums, self.noise, mean, variances, divisor)
 
 
 def relative(off: Array, sizes: Array) -> Array:
@@ -261,45 +229,6 @@ def _varying(sums: Any, noise: Array, varies: NDArray[np.bool_] | None = None) -
     if isinstance(sums, CrossMoments):
         sums = sums._replace(label=sums.label._replace(varies=(sums.label_squares > 0) & told[-1]))
     return sums
-
-
-def _check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
-    """Shapes that fit together, and finite values."""
-    d = arrays["rounding"].size - (kind == "cross")
-    shapes = {
-        "means": (2, d),
-        "rounding": (d + (kind == "cross"),),
-        "weights": (2,),
-        "scatter": (d, d),
-        "squares": (d,),
-    }
-    if kind == "factor":
-        shapes["factor"] = (min((*arrays["factor"].shape[:1], d)), d)
-    if kind == "cross":
-        t = arrays["label_squares"].size
-        shapes |= {"cross": (t, d), "label_means": (2, t), "label_squares": (t,), "class_names": (t,)}
-    for name, shape in shapes.items():
-        if name in arrays and arrays[name].shape != shape:
-            raise ModelError(f"{name} has shape {arrays[name].shape}, not {shape}")
-        if name in arrays and KINDS[name] == "f" and not np.all(np.isfinite(arrays[name])):
-            raise ModelError(f"{name} holds a value that is not finite")
-    if "weights" in arrays:
-        weight, pairs = arrays["weights"]
-        if not (weight > 0 and pairs >= 0):
-            raise ModelError("weights hold a value that is not above 0")
-        if not pairs <= weight**2:
-            raise ModelError("weights hold products that add up to more than the square of their sum")
-    if kind == "cross":
-        _check_labels(arrays["label_means"].sum(axis=0), arrays["label_squares"], "class_names" in arrays)
-    if "class_names" in arrays and len(set(arrays["class_names"].tolist())) < arrays["class_names"].size:
-        raise ModelError("class_names hold a name twice")
-
-
-def _check_labels(means: Array, squares: Array, classes: bool) -> None:
-    if not (len(squares) and np.all(squares >= 0)):
-        raise ModelError("label_squares are none, or hold a value below 0")
-    if classes and not (np.all(means > 0) and abs(float(means.sum()) - 1) <= AGREES):
-        raise ModelError("label_means are not the shares of classes")
 
 
 def _without_empty(sums: CrossMoments, classes: tuple[str, ...]) -> tuple[CrossMoments, tuple[str, ...]]:

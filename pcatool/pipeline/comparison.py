@@ -10,7 +10,8 @@ import numpy as np
 from pcatool.errors import DataError, UsageError, listed
 from pcatool.linalg.angles import principal_angles
 from pcatool.methods.alignment import cosines, matched
-from pcatool.model import NEAR_EQUAL, Array, Model
+from pcatool.model import Array, Model
+from pcatool.modelcheck import NEAR_EQUAL
 from pcatool.modelfile import dumps, load_model
 from pcatool.pipeline.inspection import fitted_with
 from pcatool.readers.paths import STDIN

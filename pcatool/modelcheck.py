@@ -1,0 +1,138 @@
+"""What a model must satisfy, whether it was fitted here or read from a file of whatever origin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcatool.errors import ModelError
+from pcatool.settings import Sizes, check_settings
+
+if TYPE_CHECKING:
+    from pcatool.linalg.statistic import Statistic
+    from pcatool.model import Array, Model
+
+__all__ = ["NEAR_EQUAL", "OPTIONAL", "check_model", "check_orthonormal"]
+
+# B^T B differs from I by a few d * eps when it was computed; past this a file was edited or damaged.
+ORTHONORMAL = 1e-6
+
+# Components that are held against the sums over rows.
+LOOKED_AT = 8
+
+UNSORTED = "eigenvalues are not descending from a largest one down to 0 or more"
+
+# Components may trade places to stand where they did in an older model if their eigenvalues differ by no more than this
+# part of the one whose place it is.
+NEAR_EQUAL = 0.1
+
+# Arrays that a model may lack.
+OPTIONAL = ("variances", "column_means")
+
+
+def check_model(model: Model) -> None:
+    """Refuse shapes, values and settings that do not fit together."""
+    d = len(model.columns)
+    if model.basis.ndim != 2:
+        raise ModelError(f"basis has {model.basis.ndim} dimensions, not 2")
+    shapes = {"mean": (d,), "std": (d,), "basis": (d, model.basis.shape[1])}
+    shapes |= {name: (d,) for name in OPTIONAL if getattr(model, name) is not None}
+    for name, shape in shapes.items():
+        found = getattr(model, name).shape
+        if found != shape:
+            raise ModelError(f"{name} has shape {found}, {d} columns need {shape}")
+    if model.eigenvalues.ndim != 1 or model.eigenvalues.size < model.k:
+        raise ModelError(f"eigenvalues have shape {model.eigenvalues.shape}, there are {model.k} components")
+    if d < 1 or model.k < 1 or model.n_samples < 1:
+        raise ModelError(f"{d} columns, {model.k} components, {model.n_samples} rows: each must be at least 1")
+    for name in ("mean", "std", "basis", "eigenvalues", "total_variance", *shapes):
+        if not np.all(np.isfinite(getattr(model, name))):
+            raise ModelError(f"{name} holds a value that is not finite")
+    if np.any(model.std <= 0):
+        raise ModelError("std holds a value that is not above 0")
+    if not model.centered and model.mean.any():
+        raise ModelError("mean is not 0, and the model is not centred")
+    if np.any(model.eigenvalues < 0) or ("aligned" not in model.meta and np.any(np.diff(model.eigenvalues) > 0)):
+        raise ModelError(UNSORTED)
+    if model.total_variance <= 0:
+        raise ModelError(f"total_variance is {model.total_variance}, not above 0")
+    if not float(np.sum(model.eigenvalues)) <= model.total_variance * (1 + 1e-6):
+        raise ModelError("eigenvalues add up to more than total_variance")
+    if len(set(model.columns)) < d:
+        raise ModelError("columns hold a name twice")
+    try:
+        "".join(model.columns).encode("utf-8")
+    except (UnicodeError, SystemError):  # the latter from letters beyond Unicode, which a damaged file may hold
+        raise ModelError("columns hold a name that is no text") from None
+    if model.variances is not None and np.any(model.variances < 0):
+        raise ModelError("variances hold a value below 0")
+    model.check_basis()
+    _check_settings(model)
+    _check_places(model)
+    _check_statistic(model)
+
+
+def _check_statistic(model: Model) -> None:
+    if model.statistic is None:
+        return
+    if model.variances is None:
+        raise ModelError("sums over rows without the variances of columns")
+    centre = model.statistic.centre
+    divisor = centre.divisor(model.ddof, reliability=model.meta.get("weights_kind") == "reliability")
+    about_zero = not model.centered or model.meta.get("method") == "supervised"
+    model.statistic.check(centre.mean if about_zero else model.mean, model.variances, divisor)
+    _check_sums(model, model.statistic, divisor)
+
+
+def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
+    """The leading components must be those of the sums, which are of this method."""
+    supervised = model.meta.get("method") == "supervised"
+    classes = model.meta.get("label_kernel") == "delta"
+    if ("cross" in statistic.arrays(), bool(statistic.classes)) != (supervised, supervised and classes):
+        raise ModelError("the sums are not those of such a model")
+    B, values = model.basis[:, :LOOKED_AT], model.eigenvalues[:LOOKED_AT]
+    V = B / model.std[:, None]
+    product = statistic.product(V)
+    if not supervised:
+        if not model.centered:
+            mu = statistic.centre.mean
+            product = product + np.outer(mu, mu @ V) * statistic.centre.weight
+        product = product / divisor
+    off = np.abs(product / model.std[:, None] - B * values[: B.shape[1]])
+    if not np.all(off <= ORTHONORMAL * model.eigenvalues.max()):
+        raise ModelError("the sums do not have these components and eigenvalues")
+
+
+def _check_settings(model: Model) -> None:
+    """What every number depends on must be what it says it is."""
+    check_settings(model.meta, Sizes(model.n_samples, model.columns, model.directions))
+    if model.whitening == "none":
+        return
+    if "epsilon" not in model.meta:
+        raise ModelError("whitening without an epsilon")
+    if not np.all(model.spread() > 0):
+        raise ModelError("whitening would divide by an eigenvalue of 0")
+
+
+def _check_places(model: Model) -> None:
+    """Eigenvalues descend, but for nearly equal ones that stay beside components in the order of an older model."""
+    places = np.array(model.meta.get("aligned", []), dtype=np.intp) - 1
+    if not len(places):
+        return
+    if "kernel" in model.meta or not model.k <= len(places) <= len(model.eigenvalues):
+        raise ModelError(f"aligned gives places to {len(places)} of {model.k} components")
+    values, by_size = model.eigenvalues, model.eigenvalues.copy()
+    by_size[places] = values[: len(places)]
+    if np.any(np.diff(by_size) > 0):
+        raise ModelError(UNSORTED)
+    moved = np.flatnonzero(places != np.arange(len(places)))
+    apart = np.abs(values[moved] - by_size[moved]) > NEAR_EQUAL * by_size[moved]
+    if np.any(apart) or np.any(values[moved] == 0):
+        raise ModelError("aligned moves an eigenvalue to the place of one that is not nearly equal")
+
+
+def check_orthonormal(B: Array, name: str) -> None:
+    off = float(np.max(np.abs(B.T @ B - np.eye(B.shape[1]))))
+    if not off <= ORTHONORMAL:
+        raise ModelError(f"{name} is not orthonormal: |B^T B - I| is {off:.1e}, the bound is {ORTHONORMAL:.0e}")
