@@ -100,7 +100,7 @@ def _with_labels(
     statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str
 ) -> Fit:
     from pcatool.linalg.cross import CrossMoments
-    from pcatool.methods.dependence import of_cross_moments
+    from pcatool.methods.cross_moments import of_cross_moments
     from pcatool.methods.labels import LabelKernel
     from pcatool.methods.supervised import SupervisedPCA
 

@@ -12,7 +12,7 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.statistic import Statistic
 from pcatool.methods.again import fit_again
 from pcatool.methods.base import Fit, Labels, Supply
-from pcatool.methods.dependence import cross_moments_of, noise_of
+from pcatool.methods.cross_moments import cross_moments_of, noise_of
 from pcatool.methods.incomplete import IncompletePCA
 from pcatool.methods.labels import LabelKernel
 from pcatool.methods.pca import PCA

@@ -29,16 +29,9 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
 from pcatool.methods.base import NOTHING_MORE, Fit, Labels, Supply, linear_model
-from pcatool.methods.dependence import (
-    COPIES,
-    HELD_COPIES,
-    HOLDS_NO_ROWS,
-    Dependence,
-    Task,
-    by_cross_moments,
-    by_label_kernel,
-    refuse_above,
-)
+from pcatool.methods.cross_moments import by_cross_moments
+from pcatool.methods.dependence import COPIES, Dependence, Task, refuse_above
+from pcatool.methods.label_kernel import HELD_COPIES, HOLDS_NO_ROWS, by_label_kernel
 from pcatool.methods.labels import MOST_STEPS, LabelKernel
 from pcatool.methods.pca import PCA, Solved
 from pcatool.methods.remarks import check_rule, tell_constant, warn_past_rank, warn_unsure

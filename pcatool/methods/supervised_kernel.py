@@ -23,17 +23,8 @@ from pcatool.kernels.columns import Preparation
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.signs import fix_signs
 from pcatool.linalg.spectral import EPS, backward
-from pcatool.methods.dependence import (
-    HELD_COPIES,
-    HOLDS_NO_ROWS,
-    Task,
-    centred,
-    check_targets,
-    check_total,
-    held,
-    independent,
-    refuse_above,
-)
+from pcatool.methods.dependence import Task, check_total, independent, refuse_above
+from pcatool.methods.label_kernel import HELD_COPIES, HOLDS_NO_ROWS, centred, check_targets, held
 from pcatool.methods.labels import NOTHING, centred_factor
 from pcatool.model import Array
 from pcatool.options import FitOptions
