@@ -189,6 +189,7 @@ def test_the_installed_package_is_the_one_under_test() -> None:
         for path in sorted(PACKAGE.rglob("*"))
         if path.is_file()
         and path.suffix != ".pyc"
+        and path.parent != PAGES  # of those below
         and (
             not (there / path.relative_to(PACKAGE)).is_file()
             or path.read_bytes() != (there / path.relative_to(PACKAGE)).read_bytes()
@@ -205,16 +206,19 @@ def test_version_is_the_packages_own() -> None:
     assert found.version == pcatool.__version__
 
 
-# Where each shell looks for completions in an installation.
+# Where each shell looks for completions in an installation, and `man` for pages.
+SCRIPTS = ROOT / "completions"
+PAGES = PACKAGE / "cli" / "manual" / "pages"
 SHARED = {
-    "share/bash-completion/completions/pcatool": "pcatool.bash",
-    "share/zsh/site-functions/_pcatool": "_pcatool",
-    "share/fish/vendor_completions.d/pcatool.fish": "pcatool.fish",
-    "share/pcatool/completions/pcatool.ps1": "pcatool.ps1",
+    "share/bash-completion/completions/pcatool": SCRIPTS / "pcatool.bash",
+    "share/zsh/site-functions/_pcatool": SCRIPTS / "_pcatool",
+    "share/fish/vendor_completions.d/pcatool.fish": SCRIPTS / "pcatool.fish",
+    "share/pcatool/completions/pcatool.ps1": SCRIPTS / "pcatool.ps1",
+    **{f"share/man/man1/{path.name}": path for path in PAGES.iterdir()},
 }
 
 
-def test_completions_are_installed_where_shells_look() -> None:
+def test_completions_and_pages_are_installed_where_they_are_looked_for() -> None:
     found = installed()
     if found is None:
         pytest.skip("tested from the source tree")
@@ -222,7 +226,7 @@ def test_completions_are_installed_where_shells_look() -> None:
     assert set(there) == set(SHARED)
     for place, file in there.items():
         shared = Path(str(file.locate())).read_bytes()
-        assert shared == (ROOT / "completions" / SHARED[place]).read_bytes(), "install it again"
+        assert shared == SHARED[place].read_bytes(), "install it again"
 
 
 # --- the checker itself, on made-up trees ---

@@ -10,7 +10,7 @@ from pcatool.cli.outcome import print_result
 from pcatool.cli.page import Entry, page
 from pcatool.cli.usage import no_command, refuse_single_dash, refuse_swallowed
 
-__all__ = ["Command", "Group"]
+__all__ = ["PANELS", "Command", "Group", "explained", "panel"]
 
 # In the order of the page: what shapes the result first, what most calls can do without last.
 PANELS = ("Model", "Output", "Input", "Kernel", "Supervised", "General")
@@ -58,8 +58,7 @@ class Command(TyperCommand):
             if param.param_type_name == "argument":
                 named["Arguments"].append((param.metavar or "", getattr(param, "help", "") or ""))
             else:
-                panel = getattr(param, "rich_help_panel", None) or PANELS[-1]
-                named.setdefault(panel, []).append((spelled(param), explained(param)))
+                named.setdefault(panel(param), []).append((spelled(param), explained(param)))
         formatter.write(page(self.get_usage(ctx), self.help or "", named))
 
 
@@ -87,6 +86,11 @@ class Group(TyperGroup):
 
 def first_line(command: Any) -> str:
     return (command.help or "").partition("\n")[0]
+
+
+def panel(param: Any) -> str:
+    """The group of options that it belongs to."""
+    return getattr(param, "rich_help_panel", None) or PANELS[-1]
 
 
 def spelled(param: Any) -> str:

@@ -33,7 +33,8 @@ def run(
       pcatool completion fish > pcatool.fish
 
     Where it goes, to be there in every new shell:
-      bash        the first line above into ~/.bashrc; or, with bash-completion,
+      bash        source <(pcatool completion bash), a line in ~/.bashrc; or,
+                  with bash-completion,
                   as ~/.local/share/bash-completion/completions/pcatool
       zsh         as _pcatool into a folder that ~/.zshrc adds to fpath
                   before it calls compinit: fpath=(~/.zfunc $fpath)

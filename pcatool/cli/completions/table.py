@@ -1,4 +1,4 @@
-"""What there is to complete: the command tree as a table of plain records, which each shell's script is made from."""
+"""The command tree as a table of plain records, which the script of each shell and the manual pages are made from."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Any, NamedTuple, get_args
 
 from pcatool.cli.app import program
+from pcatool.cli.command import explained, panel
 from pcatool.options import NOTHING, Wanted
 
 __all__ = ["Argument", "Option", "Subcommand", "Table", "Value", "table"]
@@ -28,6 +29,8 @@ class Option(NamedTuple):
     metavar: str | None  # None: it takes no value
     value: Value
     repeatable: bool
+    group: str
+    meaning: str  # the whole of what help says, its default, too
 
 
 class Argument(NamedTuple):
@@ -36,6 +39,7 @@ class Argument(NamedTuple):
     metavar: str
     value: Value
     repeatable: bool
+    meaning: str
 
 
 class Subcommand(NamedTuple):
@@ -45,6 +49,8 @@ class Subcommand(NamedTuple):
     about: str
     options: tuple[Option, ...]
     arguments: tuple[Argument, ...]
+    usage: str
+    text: str  # of its help, line by line
 
 
 class Table(NamedTuple):
@@ -70,7 +76,8 @@ def _subcommand(command: Any, context: Any) -> Subcommand:
     options = (_option(param, wanted[param.name]) for param in params if param.param_type_name == "option")
     arguments = (_argument(param, wanted[param.name]) for param in params if param.param_type_name == "argument")
     about = first_sentence(command.help.partition("\n")[0])
-    return Subcommand(command.name, about, tuple(options), tuple(arguments))
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    return Subcommand(command.name, about, tuple(options), tuple(arguments), usage, command.help)
 
 
 def _wanted(command: Any, name: str) -> Value:
@@ -83,11 +90,12 @@ def _wanted(command: Any, name: str) -> Value:
 def _option(param: Any, value: Value) -> Option:
     names = (*sorted(param.opts, key=len), *param.secondary_opts)
     metavar = None if param.is_flag else param.metavar
-    return Option(names, first_sentence(param.help), metavar, value, param.multiple)
+    about = first_sentence(param.help)
+    return Option(names, about, metavar, value, param.multiple, panel(param), explained(param))
 
 
 def _argument(param: Any, value: Value) -> Argument:
-    return Argument(param.metavar.removesuffix("..."), value, param.nargs == -1)
+    return Argument(param.metavar.removesuffix("..."), value, param.nargs == -1, param.help or "")
 
 
 def first_sentence(text: str) -> str:

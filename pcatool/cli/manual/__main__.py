@@ -1,0 +1,9 @@
+"""`python -m pcatool.cli.manual [FOLDER]` writes all pages; without a folder, those that are checked in."""
+
+import sys
+from pathlib import Path
+
+from pcatool.cli.manual.book import PAGES, write_all
+
+if __name__ == "__main__":
+    write_all(Path(sys.argv[1]) if sys.argv[1:] else PAGES)
