@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,8 +16,10 @@ from pcatool.cli.completions.shells import FILES, script
 from pcatool.cli.manual.book import PAGES, write_all, written
 from pcatool.cli.manual.facts import EXIT_STATUS
 from pcatool.cli.manual.roff import escaped, prose
+from programs import need
+from readme import ROOT
+from readme import section as section_of_readme
 
-ROOT = Path(__file__).resolve().parents[1]
 REFRESH = "python -m pcatool.cli.manual"
 TREE = program()
 NAMES = list(TREE.commands)
@@ -31,15 +31,6 @@ BEGINS = {
     "fish": r"^        case (.+)$",
     "powershell": r"^        '(.*)' = @\{$",
 }
-
-
-def have(name: str) -> str:
-    """Elsewhere than on a server, what is not there is not tried."""
-    if shutil.which(name) is None:
-        if os.environ.get("CI"):
-            pytest.fail(f"no {name} here, which .ci/run installs")
-        pytest.skip(f"no {name} here")
-    return name
 
 
 def test_pages_are_fresh(tmp_path: Path) -> None:
@@ -90,7 +81,7 @@ def test_the_programs_own_flags_are_in_its_page() -> None:
 @pytest.mark.parametrize("command", [("mandoc", "-Tlint"), ("groff", "-man", "-ww", "-z")], ids=lambda words: words[0])
 def test_no_formatter_warns(command: Sequence[str], tmp_path: Path) -> None:
     """Of a missing date mandoc does: there is none, so that a page changes only with what it says."""
-    have(command[0])
+    need(command[0])
     write_all(tmp_path)
     done = subprocess.run([*command, *sorted(tmp_path.iterdir())], capture_output=True, text=True)
     said = [line for line in (done.stdout + done.stderr).splitlines() if "missing date" not in line]
@@ -100,7 +91,7 @@ def test_no_formatter_warns(command: Sequence[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", [("mandoc", "-Tutf8"), ("groff", "-man", "-Tutf8", "-P-cbou")], ids=lambda w: w[0])
 def test_what_is_read_can_be_typed(command: Sequence[str], tmp_path: Path) -> None:
     """Examples come out letter by letter, with the hyphens and quotes that a shell takes."""
-    have(command[0])
+    need(command[0])
     write_all(tmp_path)
     for name in NAMES:
         shown = subprocess.run([*command, tmp_path / f"pcatool-{name}.1"], capture_output=True, text=True, check=True)
@@ -123,5 +114,4 @@ def test_marks_of_roff_are_plain_letters() -> None:
 def test_exit_codes_are_those_of_the_errors() -> None:
     used = {getattr(errors, name).exit_code for name in errors.__all__ if name.endswith("Error")}
     assert {str(code) for code in used} <= set(EXIT_STATUS)
-    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Exit codes\n")[2].partition("\n## ")[0]
-    assert list(EXIT_STATUS) == re.findall(r"^\| ([0-9, ]+) \|", section, re.MULTILINE)
+    assert list(EXIT_STATUS) == re.findall(r"^\| ([0-9, ]+) \|", section_of_readme("Exit codes"), re.MULTILINE)

@@ -12,16 +12,9 @@ from pathlib import Path
 
 import pytest
 
+import make_pictures
+from readme import BLOCKS, ROOT, TEXT, blocks
 from stores.server import ENVIRONMENT, Store
-
-ROOT = Path(__file__).resolve().parents[1]
-TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def blocks(language: str) -> list[tuple[str, str]]:
-    """Fenced blocks of a language, each with the text block that directly follows it, if one does."""
-    pattern = rf"^```{language}\n(.*?)^```\n(?:\n^```text\n(.*?)^```)?"
-    return [(code, shown or "") for code, shown in re.findall(pattern, TEXT, re.MULTILINE | re.DOTALL)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -59,11 +52,11 @@ def run(code: str, place: Path) -> str:
 
 
 def test_shell_blocks_run_and_print_what_is_shown(place: Path) -> None:
-    examples = [(code, shown) for code, shown in blocks("sh") if ".venv" not in code]
+    examples = [block for block in blocks("sh") if ".venv" not in block.code]
     assert len(examples) >= 6
-    for code, shown in examples:
-        printed = run(code, place)
-        assert shown in printed, f"{code}\nprinted:\n{printed}\nshown:\n{shown}"
+    for block in examples:
+        printed = run(block.code, place)
+        assert block.shown in printed, f"{block.code}\nprinted:\n{printed}\nshown:\n{block.shown}"
 
 
 def test_main_command_of_the_set_up_runs(place: Path) -> None:
@@ -82,11 +75,11 @@ def test_python_blocks_run_and_print_what_is_shown(place: Path) -> None:
     examples = blocks("python")
     assert len(examples) >= 3
     mark = "=" * 20
-    script = "\n".join(f"{code}print({mark!r})" for code, _ in examples)
+    script = "\n".join(f"{block.code}print({mark!r})" for block in examples)
     done = subprocess.run([sys.executable, "-c", script], cwd=place, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    for (code, shown), printed in zip(examples, done.stdout.split(mark + "\n"), strict=False):
-        assert printed == shown, code
+    for block, printed in zip(examples, done.stdout.split(mark + "\n"), strict=False):
+        assert printed == block.shown, block.code
 
 
 def test_what_is_the_same_in_scikit_learn_is_the_same() -> None:
@@ -113,6 +106,40 @@ def test_what_is_the_same_in_scikit_learn_is_the_same() -> None:
             assert theirs.tolist() == ours.tolist()
         else:
             np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-10, err_msg=row[0])
+
+
+# Who runs the blocks of a language: those that a recipe takes are in test_recipes.py, R and SAS in test_coming_from.py.
+RUN = {"sh", "python", "bash", "make", "r", "sas", "text"}
+
+
+def test_every_block_is_known_to_a_test() -> None:
+    fences = re.findall(r"^```(.*)$", TEXT, re.MULTILINE)
+    assert set(fences[::2]) <= RUN
+    assert set(fences[1::2]) == {""}
+    assert len(fences) == 2 * len(BLOCKS) + 2 * sum(bool(block.shown) for block in BLOCKS)
+
+
+def test_links_within_lead_somewhere() -> None:
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", TEXT, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+    assert set(re.findall(r"\]\(#(.*?)\)", TEXT)) <= anchors
+    assert all((ROOT / path).is_file() for path in re.findall(r"\]\((?!#|https?:)(.*?)\)", TEXT))
+
+
+@pytest.mark.parametrize("name", make_pictures.PICTURES)
+def test_pictures_are_those_that_the_program_makes(name: str, tmp_path: Path) -> None:
+    """Another version of matplotlib may set letters otherwise, but not much of the page."""
+    import numpy as np
+    from matplotlib.image import imread
+
+    checked_in = make_pictures.FOLDER / name
+    assert f"(.github/pictures/{name})" in TEXT
+    assert checked_in.stat().st_size < 100_000
+    make_pictures.make(name, tmp_path)
+    there, made = imread(checked_in), imread(tmp_path / name)
+    assert there.shape == made.shape
+    assert np.abs(there - made).mean() < 0.01, "python tests/make_pictures.py makes it anew"
+    assert np.abs(there - there[:, ::-1]).mean() > 0.02, "pages that differ are told apart by this"
 
 
 def test_exit_codes_are_those_of_the_errors() -> None:

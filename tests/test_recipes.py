@@ -1,0 +1,231 @@
+"""The recipes of README.md run as they stand, with real ones of the programs that they are for."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from programs import need
+from readme import BLOCKS, ROOT, recipe
+
+# What each needs beside this package. cron and Airflow start commands: the tests below do so in their place.
+PROGRAMS = {
+    "postgresql": ["psql"],
+    "duckdb": ["duckdb"],
+    "jq": ["jq"],
+    "miller": ["mlr"],
+    "cron": ["flock"],
+    "make": ["make"],
+    "parallel": ["parallel"],
+    "airflow": [],
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder of its own for each, with the sample data in it."""
+    shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
+    return tmp_path
+
+
+def prepare(name: str, place: Path, environment: dict[str, str]) -> dict[str, str]:
+    """Its files are written; what is returned is the world it runs in."""
+    need(*PROGRAMS[name])
+    for block in recipe(name):
+        if block.file:
+            (place / block.file).write_text(block.code)
+    return {**environment, "HOME": str(place)}
+
+
+def bash(code: str, place: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", code],
+        cwd=place, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60,
+    )  # fmt: skip
+
+
+def follow(name: str, place: Path, environment: dict[str, str]) -> None:
+    """What a reader would type, in order, and see."""
+    for block in recipe(name):
+        if block.language == "sh":
+            done = bash(block.code, place, environment)
+            assert done.returncode == 0, f"{block.code}\n{done.stderr}"
+            assert block.shown in done.stdout, f"{block.code}\nprinted:\n{done.stdout}"
+
+
+def test_every_recipe_is_known() -> None:
+    assert {block.recipe for block in BLOCKS if block.recipe} == set(PROGRAMS)
+
+
+@pytest.mark.parametrize("name", ["duckdb", "jq", "miller", "parallel"])
+def test_it_runs_and_prints_what_is_shown(name: str, place: Path, plain_environment: dict[str, str]) -> None:
+    follow(name, place, prepare(name, place, plain_environment))
+
+
+# --- PostgreSQL, a server of its own ---
+
+
+def postgres(*words: str, folder: Path) -> list[str]:
+    """One of the server's programs. It does not run as root, so then it is run as the user whom Debian makes for it."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin")) or [str(Path(shutil.which("pg_ctl") or "none").parent)]
+    call = [str(Path(found[-1]) / words[0]), *words[1:], "-D", str(folder / "data")]
+    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *call] if os.getuid() == 0 else call
+
+
+@pytest.fixture
+def server() -> Iterator[dict[str, str]]:
+    """It listens at a socket in a folder that nobody else knows, and keeps its files there; gone at the end."""
+    need("psql")
+    if not glob.glob("/usr/lib/postgresql/*/bin/initdb"):
+        need("pg_ctl")
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a socket's name must be short
+    try:
+        if os.getuid() == 0:
+            shutil.chown(folder, "postgres", "postgres")
+        world = {"cwd": folder, "env": {"LC_ALL": "C.UTF-8", "PATH": os.defpath}, "check": True, "capture_output": True}
+        make = ("initdb", "-N", "-A", "trust", "-U", "ada", "-E", "UTF8", "--locale=C.UTF-8", "--no-instructions")
+        subprocess.run(postgres(*make, folder=folder), **world)
+        options = f"-k {folder} -c listen_addresses= -F"
+        begin = ("pg_ctl", "start", "-s", "-w", "-o", options, "-l", str(folder / "log"))
+        subprocess.run(postgres(*begin, folder=folder), **world)
+        yield {"PGHOST": str(folder), "PGUSER": "ada", "PGDATABASE": "postgres"}
+        subprocess.run(postgres("pg_ctl", "stop", "-s", "-m", "immediate", folder=folder), **world)
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_postgresql(place: Path, server: dict[str, str], plain_environment: dict[str, str]) -> None:
+    environment = prepare("postgresql", place, {**plain_environment, **server})
+    follow("postgresql", place, environment)
+    scores = bash("psql -Atc 'select count(*), count(pc2) from scores'", place, environment)
+    assert scores.stdout == "50|50\n", "those of the rows that were not fitted, too"
+
+
+# --- cron ---
+
+MAIL = """#!/bin/sh
+{ printf '%s\\n' "$@"; cat; } >> mailed
+"""
+
+
+@pytest.fixture
+def night(place: Path, plain_environment: dict[str, str]) -> Any:
+    """Runs the line of the crontab as cron does: by sh, with next to nothing in the environment."""
+    follow("cron", place, prepare("cron", place, plain_environment))
+    (place / "bin").mkdir()
+    (place / "bin" / "mail").write_text(MAIL)
+    (place / "bin" / "mail").chmod(0o755)
+    lines = (place / "crontab").read_text().splitlines()
+    path = lines[0].removeprefix("PATH=").replace("/srv/pca/.venv/bin", f"{place}/bin:{Path(sys.executable).parent}")
+    found = re.fullmatch(r"(?:[\d*]+ ){5} *(.*)", lines[1])
+    assert found is not None
+    assert "%" not in found[1], "which cron takes for the end of the line"
+    command = found[1].replace("/srv/pca", str(place))
+
+    def run() -> str:
+        """What the alarm said."""
+        (place / "mailed").write_text("")
+        world = {"PATH": path, "HOME": str(place), "LOGNAME": "ada", "SHELL": "/bin/sh"}
+        done = subprocess.run(["/bin/sh", "-c", command], env=world, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), "cron would mail it"
+        return (place / "mailed").read_text()
+
+    return run
+
+
+def test_cron(place: Path, night: Any) -> None:
+    """All is well; a run is still at work; a job fails, and leaves what was there as it was."""
+    assert night() == ""
+    scores, model = (place / "scores.csv").read_bytes(), (place / "digits.npz").read_bytes()
+    assert scores.count(b"\n") == 1798
+
+    (place / "scores.csv").unlink()
+    holder = subprocess.Popen(["flock", ".lock", "-c", "echo held; read line"], cwd=place, stdin=-1, stdout=-1)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"held\n"
+    assert night().startswith("-s\npcatool: exit code 75\nada@example.org\n")
+    assert not (place / "scores.csv").exists()
+    holder.communicate(b"\n")
+
+    (place / "scores.csv").write_bytes(scores)
+    table = place / "sample_data" / "digits.csv"
+    table.write_bytes(table.read_bytes().replace(b"\n0,", b"\nx,", 1))
+    said = night()
+    assert said.startswith("-s\npcatool: exit code 3\nada@example.org\npcatool: error: sample_data/digits.csv")
+    assert ((place / "scores.csv").read_bytes(), (place / "digits.npz").read_bytes()) == (scores, model)
+
+
+# --- make ---
+
+
+def test_make(place: Path, plain_environment: dict[str, str]) -> None:
+    """What failed leaves nothing behind, and is made again; what is there is not."""
+    environment = prepare("make", place, plain_environment)
+    table = place / "sample_data" / "digits.csv"
+    good = table.read_bytes()
+    table.write_bytes(good.replace(b"\n0,", b"\nx,", 1))
+    assert bash("make -s", place, environment).returncode == 2
+    assert not (place / "digits.npz").exists()
+    table.write_bytes(good)
+    follow("make", place, environment)
+    assert (place / "scores.csv").is_file()
+
+
+# --- Airflow ---
+
+
+class Operator:
+    """Notes what it is made with; `>>` orders two."""
+
+    made: list[dict[str, Any]]
+
+    def __init__(self, **given: Any) -> None:
+        self.made.append(given)
+
+    def __rshift__(self, other: Operator) -> Operator:
+        return other
+
+
+class Dag:
+    def __init__(self, name: str, **given: Any) -> None:
+        self.name = name
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+def test_airflow(place: Path, plain_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is read with stand-ins for Airflow's names, and each command run as the operator does: by bash -c."""
+    prepare("airflow", place, plain_environment)
+    monkeypatch.setattr(Operator, "made", [], raising=False)
+    for name, named in {
+        "airflow": {}, "airflow.sdk": {"DAG": Dag}, "airflow.providers": {}, "airflow.providers.standard": {},
+        "airflow.providers.standard.operators": {},
+        "airflow.providers.standard.operators.bash": {"BashOperator": Operator},
+    }.items():  # fmt: skip
+        module = ModuleType(name)
+        vars(module).update(named)
+        monkeypatch.setitem(sys.modules, name, module)
+    exec(compile((place / "components.py").read_text(), "components.py", "exec"), {})
+    assert [task["task_id"] for task in Operator.made] == ["fit", "score"]
+    for task in Operator.made:
+        assert task["cwd"] == "/srv/pca"
+        command = task["bash_command"].replace("{{ ds }}", "2026-01-01")
+        assert "{{" not in command
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=place, env=plain_environment, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+    assert (place / "scores-2026-01-01.parquet").is_file()
