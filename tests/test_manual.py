@@ -23,6 +23,8 @@ from readme import section as section_of_readme
 REFRESH = "python -m pcatool.cli.manual"
 TREE = program()
 NAMES = list(TREE.commands)
+WRITTEN = dict(written())
+SCRIPT = {shell: script(shell) for shell in FILES}
 
 # Where the part of a script begins that is about a subcommand.
 BEGINS = {
@@ -51,7 +53,7 @@ def flags(command: Any) -> Iterator[str]:
 
 def section(shell: str, name: str) -> str:
     """Of a script, what is about one subcommand."""
-    text = script(shell)
+    text = SCRIPT[shell]
     begins = list(re.finditer(BEGINS[shell], text, re.MULTILINE))
     (number,) = [n for n, found in enumerate(begins) if found[1] == name]
     ends = [found.start() for found in begins[number + 1 :]] or [len(text)]
@@ -61,7 +63,7 @@ def section(shell: str, name: str) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_flag_is_in_help_in_completion_and_in_the_page(name: str) -> None:
     command = TREE.commands[name]
-    page = re.sub(r"\\f[BIR]", " ", dict(written())[f"pcatool-{name}.1"]).replace(r"\-", "-")
+    page = re.sub(r"\\f[BIR]", " ", WRITTEN[f"pcatool-{name}.1"]).replace(r"\-", "-")
     places = {"help": command.get_help(command.context_class(command, info_name=name))}
     places |= {shell: section(shell, name) for shell in FILES}
     places["page"] = "".join(re.findall(r"^\.TP\n.*\n", page, re.MULTILINE))
@@ -73,7 +75,7 @@ def test_every_flag_is_in_help_in_completion_and_in_the_page(name: str) -> None:
 
 
 def test_the_programs_own_flags_are_in_its_page() -> None:
-    page = dict(written())["pcatool.1"]
+    page = WRITTEN["pcatool.1"]
     assert all(rf"\fB{escaped(flag)}\fR" in page for flag in flags(TREE))
     assert all(rf"\fBpcatool\-{escaped(name)}\fR(1)" in page for name in NAMES)
 
@@ -89,12 +91,12 @@ def test_no_formatter_warns(command: Sequence[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [("mandoc", "-Tutf8"), ("groff", "-man", "-Tutf8", "-P-cbou")], ids=lambda w: w[0])
-def test_what_is_read_can_be_typed(command: Sequence[str], tmp_path: Path) -> None:
+def test_what_is_read_can_be_typed(command: Sequence[str]) -> None:
     """Examples come out letter by letter, with the hyphens and quotes that a shell takes."""
     need(command[0])
-    write_all(tmp_path)
     for name in NAMES:
-        shown = subprocess.run([*command, tmp_path / f"pcatool-{name}.1"], capture_output=True, text=True, check=True)
+        page = WRITTEN[f"pcatool-{name}.1"]
+        shown = subprocess.run(command, input=page, capture_output=True, text=True, check=True)
         plain = re.sub(r".\x08", "", shown.stdout)
         examples = TREE.commands[name].help.partition("Examples:\n")[2].partition("\n\n")[0].splitlines()
         assert examples

@@ -24,7 +24,7 @@ def test_there_are_some() -> None:
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[pd.DataFrame, Path]:
     """Scores of rows some of which have holes, with text and whole numbers beside them, and the file they went to."""
     rng = np.random.default_rng(7)
-    frame = pd.DataFrame(rng.normal(size=(5_000, 3)) * 10.0 ** np.array([-9, 0, 7]), columns=["a", "b", "größe"])
+    frame = pd.DataFrame(rng.normal(size=(700, 3)) * 10.0 ** np.array([-9, 0, 7]), columns=["a", "b", "größe"])
     frame.insert(0, "id", [f'row "{i}", or so' for i in range(len(frame))])
     frame.insert(1, "count", rng.integers(0, 2**53, len(frame)))
     model = pcatool.fit(frame, columns="a-größe", components=3)
@@ -36,7 +36,7 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[pd.DataFrame,
 
 def test_the_same_rows(table: tuple[pd.DataFrame, Path]) -> None:
     frame, path = table
-    with pytest.warns(pcatool.PcatoolWarning, match="dropped 715 of 5000 rows"):
+    with pytest.warns(pcatool.PcatoolWarning, match="dropped 100 of 700 rows"):
         of_frame = pcatool.fit(frame, columns="count-PC3", missing="drop", standardize=True)
         of_file = pcatool.fit(path, columns="count-PC3", missing="drop", standardize=True)
     assert dumps(of_file) == dumps(of_frame)
