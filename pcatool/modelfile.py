@@ -20,6 +20,7 @@ from pcatool.model import FORMAT_VERSION, Model
 from pcatool.modelcheck import OPTIONAL
 from pcatool.readers.source import ZIP, Input, read_beginning, read_file
 from pcatool.settings import check_json
+from pcatool.stages import doing
 from pcatool.writers.sink import write_whole
 
 __all__ = ["Stored", "check_beginning", "contents", "dumps", "load_model", "loads", "read_model", "save_model"]
@@ -88,6 +89,7 @@ def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inpu
     >>> pcatool.load_model("houses.npz") == model
     True
     """
+    doing("writing")
     write_whole(str(path), dumps(model), no_clobber=no_clobber, inputs=inputs)
 
 

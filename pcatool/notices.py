@@ -3,8 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
-__all__ = ["Notices", "Within"]
+__all__ = ["Gauge", "Notices", "Within"]
+
+
+class Gauge(Protocol):
+    """Tells how far reading is, at any moment and to any thread."""
+
+    @property
+    def several(self) -> bool:
+        """Are there several inputs?"""
+        ...
+
+    @property
+    def current(self) -> str:
+        """The name of the input that is being read."""
+        ...
+
+    def share(self) -> float | None:
+        """Of all that is to be read, from 0 to 1; None where that is not known."""
+        ...
+
+    def taken(self) -> int:
+        """Bytes of the current input that were read."""
+        ...
 
 
 class Notices:
@@ -39,6 +62,9 @@ class Notices:
         """Called when all are done."""
         self.spread = engine, parts
 
+    def at_reading(self, gauge: Gauge, *, further: bool = False) -> None:
+        """Called when reading begins, for each pass over the inputs anew; `further`: it goes on with another input."""
+
     def at_rows(self, count: int) -> None:
         """Called when so many more rows were read."""
 
@@ -71,6 +97,9 @@ class Silent(Notices):
     def at_part(self, done: int, of: int) -> None:
         self._outer.at_part(done, of)
 
+    def at_reading(self, gauge: Gauge, *, further: bool = False) -> None:
+        self._outer.at_reading(gauge, further=further)
+
     def at_rows(self, count: int) -> None:
         self._outer.at_rows(count)
 
@@ -92,6 +121,9 @@ class Within(Silent):
 
     def at_file(self, number: int, of: int) -> None:
         """It is the outer run that counts them."""
+
+    def at_reading(self, gauge: Gauge, *, further: bool = False) -> None:
+        self._outer.at_reading(gauge, further=True)
 
     def at_end(self) -> None:
         """As above."""

@@ -36,6 +36,7 @@ LAYERS = (
         "pcatool.settings",
         "pcatool.variance",
         "pcatool.spool",
+        "pcatool.stages",
         "pcatool.stores",
     ),
 )

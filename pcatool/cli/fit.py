@@ -71,7 +71,7 @@ def run(
         raise UsageError("fit needs -o MODEL, the file to write the model to", "-o - writes to standard output")
     from pcatool.pipeline import fit as fitting
 
-    speaker = Speaker(general)
+    speaker = Speaker(general, rows_to=scoring.scores)
     job = fitting.Job(inputs or [], table, select, options, engine, speaker)
     if plan:
         if scoring.scores is not None:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+from pcatool.cli.line import LINE
 from pcatool.cli.process import SHORT, is_limited, occupy, stop_in
-from pcatool.cli.progress import LINE, Progress
+from pcatool.cli.progress import Progress
 from pcatool.errors import FileError, PcatoolError, printable, show
-from pcatool.notices import Notices
+from pcatool.notices import Gauge, Notices
 from pcatool.options import GeneralOptions
+from pcatool.stages import listen
 
 __all__ = ["Speaker", "guarded", "print_result", "say", "tell"]
 
@@ -22,10 +27,10 @@ def guarded(run: Callable[[], int], *, debug: bool) -> int:
     try:
         return run()
     except BaseException as error:
-        LINE.erase()
+        LINE.close()
         return _code_of(error, debug)
     finally:
-        LINE.erase()
+        LINE.close()
 
 
 def _code_of(error: BaseException, debug: bool) -> int:
@@ -80,14 +85,15 @@ def tell(text: str) -> None:
 
 def say(text: str) -> None:
     """Text on standard error, if there is one."""
-    LINE.erase()
-    try:
-        sys.stderr.write(text.rstrip("\n") + "\n")
-        sys.stderr.flush()
-    except (ValueError, AttributeError):
-        return  # closed: there is nobody to tell
-    except OSError:
-        occupy(2, os.O_WRONLY)  # or Python would try again when it exits, and call that a failure
+    with LINE.lock:
+        LINE.erase()
+        try:
+            sys.stderr.write(text.rstrip("\n") + "\n")
+            sys.stderr.flush()
+        except (ValueError, AttributeError):
+            return  # closed: there is nobody to tell
+        except OSError:
+            occupy(2, os.O_WRONLY)  # or Python would try again when it exits, and call that a failure
 
 
 def print_result(text: str) -> None:
@@ -95,7 +101,7 @@ def print_result(text: str) -> None:
     if sys.stdout is None:
         raise FileError("cannot write 'standard output': it is closed")
     text = text if text.endswith("\n") else text + "\n"
-    LINE.erase()
+    LINE.close()
     try:
         try:
             sys.stdout.write(text)
@@ -108,15 +114,25 @@ def print_result(text: str) -> None:
         raise FileError.from_os("standard output", "write", error) from error
 
 
+def is_screen(output: str) -> bool:
+    """Is this place a terminal, by whatever name?"""
+    if output == "-":
+        return sys.stdout is not None and sys.stdout.isatty()
+    with suppress(OSError, ValueError):
+        if stat.S_ISCHR(Path(output).stat().st_mode):
+            return output == "/dev/tty" or Path(output).stat().st_rdev == os.fstat(2).st_rdev
+    return False
+
+
 class Speaker(Notices):
     """Prints notices as they come, and the closing summary where it is wanted."""
 
-    def __init__(self, general: GeneralOptions, *, stdout_in_use: bool = False) -> None:
+    def __init__(self, general: GeneralOptions, *, rows_to: str | None = None) -> None:
+        """`rows_to`: where rows are written as they come; where that is the terminal, they tell enough."""
         super().__init__()
         self.general = general
-        # Rows that scroll by tell enough.
-        scrolls = stdout_in_use and sys.stdout is not None and sys.stdout.isatty()
-        self._progress = Progress(wanted=not general.quiet and not scrolls)
+        self._progress = Progress(wanted=not general.quiet and not (rows_to is not None and is_screen(rows_to)))
+        listen(self._progress.at_stage)
 
     def at_file(self, number: int, of: int) -> None:
         self._progress.at_file(number, of)
@@ -124,11 +140,14 @@ class Speaker(Notices):
     def at_part(self, done: int, of: int) -> None:
         self._progress.at_part(done, of)
 
+    def at_reading(self, gauge: Gauge, *, further: bool = False) -> None:
+        self._progress.at_reading(gauge, further)
+
     def at_rows(self, count: int) -> None:
         self._progress.at_rows(count)
 
     def at_end(self) -> None:
-        LINE.erase()
+        self._progress.at_end()
 
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
         if not self.general.quiet:
@@ -138,6 +157,7 @@ class Speaker(Notices):
 
     def close(self, facts: Mapping[str, Any], lines: list[str], *, stdout_free: bool) -> None:
         """The closing summary: an object with `--json`, lines on a terminal or with `-v`."""
+        LINE.close()
         if self.general.json:
             import json
 

@@ -1,93 +1,98 @@
-"""How far a run is: one line on a terminal, written over and over, and gone when there is something else to say."""
+"""How far a run is: a line on a terminal for what takes more than a second, and nothing anywhere else.
+
+A thread of its own draws it, so that it moves while the others reckon; it asks where the run stands only then.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from contextlib import suppress
-from time import monotonic
+from threading import Thread
+from time import monotonic, sleep
 
-__all__ = ["LINE", "Progress"]
+from pcatool.cli.bar import Look, State, bar_line
+from pcatool.cli.line import LINE, window
+from pcatool.notices import Gauge
+
+__all__ = ["Progress"]
 
 # Seconds until the line first appears, and between two of them.
 PATIENCE = 1.0
 EVERY = 0.2
 
-ERASE = "\r\x1b[K"
+OPENING, READING, WORKING = "opening", "reading", "working"
+UNTIL_READING = (OPENING, WORKING, "looking at the first file")
 
 
 class Progress:
-    """Counts files and rows; draws on standard error, if that is a terminal."""
+    """Told what happens, shows it on standard error if that is a terminal."""
 
     def __init__(self, wanted: bool) -> None:
-        self._wanted = wanted and sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self._start = monotonic()
-        self._next = self._start + PATIENCE
+        self._what = OPENING
+        self._since = self._reading_since = monotonic()
+        self._gauge: Gauge | None = None
         self._file = self._files = self._rows = self._done = self._parts = 0
+        if wanted and is_terminal():
+            self._show()
+
+    def at_stage(self, what: str) -> None:
+        if what != self._what:
+            self._what, self._since = what, monotonic()
 
     def at_file(self, number: int, of: int) -> None:
-        if number <= self._file:  # from the beginning, for another pass
-            self._rows, self._start = 0, monotonic()
         self._file, self._files = number, of
-        self._draw()
 
     def at_part(self, done: int, of: int) -> None:
+        if self._parts != of:
+            self.at_stage(WORKING)
         self._done, self._parts = done, of
-        self._draw()
+
+    def at_reading(self, gauge: Gauge, further: bool) -> None:
+        self._gauge = gauge
+        if further:
+            return
+        self._rows, self._reading_since = 0, monotonic()
+        if self._what in UNTIL_READING:
+            self._what = READING
 
     def at_rows(self, count: int) -> None:
         self._rows += count
-        self._draw()
+
+    def at_end(self) -> None:
+        self._gauge, self._rows, self._files, self._parts = None, 0, 0, 0
+        self.at_stage(WORKING)
+
+    def _show(self) -> None:
+        LINE.open()
+        with suppress(RuntimeError):  # no memory for a thread: the run is more than its picture
+            Thread(target=self._draw, daemon=True).start()
 
     def _draw(self) -> None:
-        now = monotonic()
-        if self._wanted and now >= self._next:
-            self._next = now + EVERY
-            LINE.draw(self.line(now - self._start))
+        sleep(PATIENCE)
+        color = not os.environ.get("NO_COLOR")
+        unicode = (sys.stderr.encoding or "").lower().replace("-", "").startswith("utf")
+        while LINE.draw(bar_line(self.state(), Look(window(), color, unicode))):
+            sleep(EVERY)
 
-    def line(self, elapsed: float) -> str:
-        if self._parts:
-            said = [f"{self._done} of {self._parts} parts", clock(elapsed)]
-            return ", ".join([*said, *left(elapsed, self._done, self._parts)])
-        said = [f"{self._rows} rows", clock(elapsed)]
-        if self._files > 1:
-            said = [f"file {self._file} of {self._files}", *said, *left(elapsed, self._file - 1, self._files)]
-        return ", ".join(said)
-
-
-def left(elapsed: float, done: int, of: int) -> list[str]:
-    """How much time is left, once something is done."""
-    return [f"about {clock(elapsed * (of - done) / done)} left"] if done else []
-
-
-def clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    def state(self) -> State:
+        """As it is now; the run goes on meanwhile, so that each thing is looked at once."""
+        seconds, gauge = monotonic() - self._since, self._gauge
+        if parts := self._parts:
+            done = self._done
+            return State(self._what, seconds, done / parts, self._rows, place=f"{done} of {parts} parts")
+        if gauge is None:
+            return State(self._what, seconds)
+        seconds = monotonic() - self._reading_since
+        share, size, file, files = gauge.share(), None, self._file, self._files
+        if share is None:
+            size = gauge.taken()
+        elif files > 1 and not gauge.several:  # one after the other, each for itself
+            share = (file - 1 + share) / files
+        place = f"file {file} of {files}" if files > 1 else ""
+        return State(self._what, seconds, share, self._rows, size, place, gauge.current if files > 1 else "")
 
 
-class Line:
-    """What stands on the terminal's last line and is not there to stay."""
-
-    def __init__(self) -> None:
-        self._shown = False
-
-    def draw(self, text: str) -> None:
-        from shutil import get_terminal_size
-
-        self._write(f"{ERASE}{text[: get_terminal_size((80, 24)).columns - 1]}")
-        self._shown = True
-
-    def erase(self) -> None:
-        if self._shown:
-            self._shown = False
-            self._write(ERASE)
-
-    def _write(self, text: str) -> None:
-        with suppress(OSError, ValueError, AttributeError):  # nobody to tell
-            sys.stderr.write(text)
-            sys.stderr.flush()
-
-
-# There is one terminal: whoever writes there takes the line off first.
-LINE = Line()
+def is_terminal() -> bool:
+    """One that can write a line over another."""
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -78,6 +78,7 @@ def run(
     def results(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
         return applying.reconstruct(fitted, data, table, apply, engine, notices, back)
 
+    speaker = Speaker(general, rows_to=output.output or "-")
     return deliver(
-        NAME, fitted.truncated(apply.components), results, inputs or [], table, output, engine, model, Speaker(general)
+        NAME, fitted.truncated(apply.components), results, inputs or [], table, output, engine, model, speaker
     )

@@ -14,6 +14,7 @@ Tipping and Bishop 1999, J. R. Stat. Soc. B 61(3); Ilin and Raiko 2010, JMLR 11;
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -36,6 +37,7 @@ from pcatool.model import Array
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance, scatter_bytes
 from pcatool.solvers.rows import Rows
+from pcatool.stages import doing
 
 __all__ = ["Fitted", "as_solution", "closed_form", "estimate", "fit_em", "most_components"]
 
@@ -78,6 +80,7 @@ def fit_em(
     """
     _several_passes(rows)
     with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        doing("counting what is missing")
         census = census or take_census(rows, problem)
         if k < 1 or k > min(census.rows, problem.d):
             raise _too_many(k, census, problem)
@@ -159,7 +162,10 @@ def _iterated(
     else:
         table = Cells.of(rows, units, k, run)
 
+    count = itertools.count(1)
+
     def step(at: Parameters) -> Point:
+        doing(f"EM step {next(count)}")
         sums = table.sums(at, problem.center)
         if not math.isfinite(sums.log_likelihood):
             raise np.linalg.LinAlgError("the likelihood is not finite")

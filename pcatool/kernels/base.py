@@ -11,6 +11,7 @@ import numpy as np
 from pcatool.blocks import Runner
 from pcatool.model import Array
 from pcatool.registry import KERNELS
+from pcatool.stages import doing
 
 __all__ = ["Dual", "Kernel", "Settings", "Wishes", "load", "resolve", "slabs", "symmetric"]
 
@@ -151,6 +152,7 @@ def symmetric(values: Callable[[slice, slice], Array], n: int, run: Runner) -> A
         K[start:stop, stop:] = B[:, height:]
         K[stop:, start:stop] = B[:, height:].T
 
+    doing("comparing rows")
     for _ in run(fill, slabs(n, n)):
         pass
     return K

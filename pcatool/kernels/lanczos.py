@@ -16,6 +16,7 @@ import numpy as np
 
 from pcatool.kernels.distances import EPS
 from pcatool.model import Array
+from pcatool.stages import doing
 
 __all__ = ["Pairs", "leading"]
 
@@ -151,5 +152,6 @@ def leading(
                 for _ in range(PROBES - 1):
                     space.step()
             check = space.m * GROWTH
+            doing(f"solving, {space.m} vectors")
         space.step()
     return None

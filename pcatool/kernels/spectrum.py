@@ -15,6 +15,7 @@ from pcatool.kernels.lanczos import leading
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.spectral import Wish, backward
 from pcatool.model import Array
+from pcatool.stages import doing
 
 __all__ = ["LANCZOS", "LAPACK", "KernelSpectrum", "center", "check_finite", "choose", "product", "solve", "usual_space"]
 
@@ -124,6 +125,7 @@ def solve(
 
     `before_lapack` may refuse what takes more memory than was reckoned with.
     """
+    doing("solving")
     n = len(K)
     trace = float(np.trace(K))
     noise = ROUNDINGS * EPS * n * largest  # the norm of a matrix whose every entry is off by that much
@@ -133,6 +135,7 @@ def solve(
         if found is not None:
             return found
         before_lapack()
+        doing("solving")
         reason = f"Lanczos found no end within {n // SPACE_FOR_SHARE} vectors"
     with threads(factorisation_threads(n)):
         values, vectors = np.linalg.eigh(K)

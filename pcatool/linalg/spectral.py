@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pcatool.linalg.blas import factorisation_threads, side_by_side, threads
 from pcatool.model import Array
+from pcatool.stages import doing
 
 Wish = int | float | str  # how many components: a number, a share of the variance, or a rule
 
@@ -94,6 +95,7 @@ def of_scatter(S: Array, noise: Array, wish: Wish) -> Spectrum:
 
     `noise` (d,): entry S_ij is known to (noise_i + noise_j) * sqrt(S_ii S_jj).
     """
+    doing("solving")
     d = len(S)
     scale = unit_scale(np.diagonal(S))
     with threads(factorisation_threads(d)):
@@ -124,6 +126,7 @@ def of_factor(F: Array, noise: Array, rows: int, wish: Wish) -> Spectrum:
     `noise` (d,): column j of F is known to noise_j times its length. `rows` went into F, and their roundings add up
     like the steps of a random walk.
     """
+    doing("solving")
     r, d = F.shape
     length = np.sqrt(np.einsum("ij,ij->j", F, F))
     scale = np.where(length > 0, length, 1.0)
@@ -148,6 +151,7 @@ def of_gram(F: Array, noise: Array, rows: int, wish: Wish) -> Spectrum:
 
     Directions F^T u / s lose orthogonality where s is small, so they are made orthonormal again, leading first.
     """
+    doing("solving")
     r, d = F.shape
     length = np.sqrt(np.einsum("ij,ij->j", F, F))
     scale = np.where(length > 0, length, 1.0)

@@ -14,6 +14,7 @@ from pcatool.methods.kernel_exact import exact
 from pcatool.methods.kernel_task import NYSTROEM, Data, KernelTask, Solved
 from pcatool.model import Array
 from pcatool.solvers.rows import Rows
+from pcatool.stages import doing
 
 __all__ = ["by_landmarks"]
 
@@ -21,6 +22,7 @@ __all__ = ["by_landmarks"]
 def by_landmarks(task: KernelTask, data: Data, rows: Rows, m: int) -> Fit:
     """From m rows drawn at random (Nystroem), in two passes."""
     rows.several_passes()
+    doing("pass 1 of 2")
     draw, moments = _first_pass(task, rows, data.d, m)
     if draw.seen <= m:  # every row is a landmark
         return exact(task, data, draw.rows)
@@ -29,6 +31,7 @@ def by_landmarks(task: KernelTask, data: Data, rows: Rows, m: int) -> Fit:
     landmarks = Landmarks(data.kernel, prepared.apply(draw.rows), data.supply.run, centred=task.options.center)
     if landmarks.negative:
         task.warn_negative(data.kernel, landmarks.negative, m, landmarks.lowest)
+    doing("pass 2 of 2")
     part = gathered(rows.map(lambda X, _: landmarks.part(prepared.apply(X)), size=result_bytes(m)))
     over = draw.seen - task.options.ddof
     S = (part.moments.scatter if task.options.center else part.moments.scatter_about_zero()) / over
@@ -56,6 +59,7 @@ def _fit_features(
     """PCA of phi, whose covariance is S (r, r)."""
     m, total = len(landmarks.L), float(np.trace(S))
     task.check_rank(int(total > 0))
+    doing("solving")
     spectrum = landmarks.spectrum(S)
     more = np.zeros(m - len(spectrum.eigenvalues))
     values = np.concatenate([spectrum.eigenvalues, more])

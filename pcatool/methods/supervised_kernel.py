@@ -29,6 +29,7 @@ from pcatool.methods.labels import NOTHING, centred_factor
 from pcatool.model import Array
 from pcatool.options import FitOptions
 from pcatool.solvers.base import one_row
+from pcatool.stages import doing
 
 __all__ = ["Features", "in_features"]
 
@@ -79,9 +80,11 @@ def in_features(task: Task, options: FitOptions) -> Features:
             limit, 8 * FACTOR_COPIES * n * m, f"a label kernel of rank {m} over {n} rows", HOLDS_NO_ROWS
         ),
     )
+    doing("comparing rows")
     T = prepared._replace(mean=shift).apply(X)
     product, largest = _product(kernel, T, L, task.supply.run)
     check_total(float(np.abs(np.diagonal(product)).sum()), product)
+    doing("solving")
     with threads(factorisation_threads(len(product))):
         values, A = np.linalg.eigh(product)
     values, A = values[::-1], A[:, ::-1]

@@ -22,6 +22,7 @@ from pcatool.readers.rows import Checked, checked_batches, refuse_incomplete
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 from pcatool.readers.wanted import Wanted
+from pcatool.stages import doing
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink
 
@@ -115,6 +116,7 @@ def transform(
     model: Model, data: Any, table: TableOptions, options: ApplyOptions, engine: EngineOptions, notices: Notices
 ) -> Results:
     """Scores of the rows of the data."""
+    doing("scoring")
     model = _light(model, engine).truncated(options.components)
     inputs = Inputs(data, table, notices)
     return _settled(inputs, lambda one: _transform(model, one, options, engine, notices))
@@ -148,6 +150,7 @@ def reconstruct(
     back: Back = Back(),  # noqa: B008
 ) -> Results:
     """Rows in original units, from scores or by projecting original rows and coming back, or only their holes so."""
+    doing("reconstructing")
     model = _light(model, engine)
     model = (model.with_preimage() if back.preimage else model.reversible()).truncated(options.components)
     inputs = Inputs(data, table, notices)
@@ -192,6 +195,7 @@ def write(
         with closing(results.each(writer.format)) as rows:
             for formatted in rows:
                 writer.put(formatted)
+        doing("writing")
         writer.close()
         before_end()
 

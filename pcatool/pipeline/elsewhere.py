@@ -20,6 +20,7 @@ from pcatool.readers.skipping import Skip, is_bad_file
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 from pcatool.registry import ENGINES
+from pcatool.stages import doing
 
 __all__ = ["Met", "Reading", "cluster_of", "counting", "remedied"]
 
@@ -33,6 +34,7 @@ def cluster_of(engine: EngineOptions) -> Cluster:
             f"--threads would change nothing with --engine {engine.engine}: each worker takes one core for a task",
             "leave out --threads",
         )
+    doing(f"starting {engine.engine}")
     cluster: Cluster = ENGINES.load(engine.engine)(engine.scheduler)
     return cluster
 
@@ -40,6 +42,7 @@ def cluster_of(engine: EngineOptions) -> Cluster:
 def counting(notices: Notices, parts: int) -> Done:
     """Tells how many parts are done."""
     done = 0
+    notices.at_part(0, parts)
 
     def more(count: int) -> None:
         nonlocal done

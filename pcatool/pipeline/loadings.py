@@ -17,6 +17,7 @@ from pcatool.pipeline.job import Job
 from pcatool.render.choices import how_fitted
 from pcatool.render.missing import counted
 from pcatool.render.mosaic import mosaic_picture
+from pcatool.stages import doing
 from pcatool.writers.sink import check_target, open_sink
 
 __all__ = [
@@ -195,6 +196,7 @@ def components_picture(model: Model, shape: tuple[int, int], form: str, first: i
             "fit the pixels alone: name them with -c, or the others with -x",
         )
     k = drawn(model, first)
+    doing("drawing")
     count = counted(k, "component") if k == model.k else f"the first {k} of {model.k} components"
     return mosaic_picture(
         model.mean if model.centered and not is_supervised(model) else None,

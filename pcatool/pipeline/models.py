@@ -17,6 +17,7 @@ from pcatool.modelfile import load_model
 from pcatool.notices import Notices
 from pcatool.readers.paths import STDIN, Input, resolve, resolve_models
 from pcatool.readers.source import MODEL, Opened
+from pcatool.stages import doing
 
 __all__ = ["Named", "Watch", "are_models", "in_order_of", "model_paths", "models_of", "refuse_reading", "statistic_of"]
 
@@ -48,7 +49,10 @@ def model_paths(paths: Sequence[str]) -> list[str]:
 
 def models_of(paths: Sequence[str]) -> Iterator[Named]:
     """Models as they are asked for, each with its name."""
-    return ((Input(path).name, load_model(path)) for path in model_paths(paths))
+    found = model_paths(paths)
+    for number, path in enumerate(found, 1):
+        doing(f"model {number} of {len(found)}")
+        yield Input(path).name, load_model(path)
 
 
 def are_models(paths: Sequence[str]) -> bool:

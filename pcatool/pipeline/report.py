@@ -14,6 +14,7 @@ from pcatool.render.choices import how_fitted, whole
 from pcatool.render.pictures import picture_form, scree_picture
 from pcatool.rules.base import Evidence
 from pcatool.rules.compare import Verdict, compare
+from pcatool.stages import doing
 from pcatool.writers.sink import check_target, write_whole
 
 __all__ = ["draw_scree", "fit_and_draw", "judge", "smallest_k"]
@@ -34,6 +35,7 @@ def smallest_k(model: Model, share: float) -> int:
 def draw_scree(model: Model, output: str, *, no_clobber: bool = False, inputs: Sequence[str] = ()) -> None:
     """Write a picture of the eigenvalues."""
     form = picture_form(output)
+    doing("drawing")
     title = f"{len(model.eigenvalues)} eigenvalues of {model.n_samples} rows, {model.d} columns; {how_fitted(model)}"
     picture = scree_picture(model.variance, kept=model.k, form=form, title=title)
     write_whole(output, picture, no_clobber=no_clobber, inputs=inputs)

@@ -106,6 +106,10 @@ class Table(Protocol):
         """Were all rows handed out, as far as that is known already?"""
         ...
 
+    def share(self) -> float | None:
+        """How much of it was handed out, from 0 to 1, as any thread may ask; None where its size is not known."""
+        ...
+
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:

@@ -37,6 +37,7 @@ class FileBytes:
         self.descriptor = descriptor
         self.name = name
         self.regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        self.taken = 0  # bytes read one after the other
         self._closed = False
 
     @property
@@ -46,7 +47,9 @@ class FileBytes:
     def read(self, size: int, /) -> bytes:
         while True:
             try:
-                return os.read(self.descriptor, size)
+                data = os.read(self.descriptor, size)
+                self.taken += len(data)
+                return data
             except BlockingIOError:  # another program made the pipe answer at once, always
                 self._wait(None)
             except OSError as error:
@@ -82,6 +85,7 @@ class File(ByteStream, Protocol):
     """Where bytes come from in the end: a file, a pipe, an object in a store."""
 
     regular: bool  # it has a size, and any part of it can be read
+    taken: int  # bytes read one after the other
 
     @property
     def size(self) -> int: ...

@@ -32,6 +32,7 @@ class CsvTable:
         self.dialect = Dialect.of(options, "\t" if opened.format == "tsv" else ",")
         self._options = options
         self._size = opened.size
+        self._share = opened.share
         self.nameless = options.header is False
         self.text = True
         self._cutter = Cutter(opened.stream, self.dialect, self.name, options.skip_lines)
@@ -84,6 +85,9 @@ class CsvTable:
 
     def ended(self) -> bool:
         return self._cutter.ended()
+
+    def share(self) -> float | None:
+        return self._share()
 
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn

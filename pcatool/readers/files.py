@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 from pcatool.blocks import Runner
@@ -126,6 +128,30 @@ class Files:
         if not own or None in sizes or len(kinds) > 1:
             return None
         return int(first * (1 + sum(size or 0 for size in sizes) / own))
+
+    @property
+    def taken(self) -> int:
+        """Bytes that were read of the one that is open."""
+        opened = self._opened
+        return 0 if opened is None else opened.taken
+
+    def share(self, table: Table) -> float | None:
+        """How much of all was read, by their sizes, where the table is the one that is open."""
+        at, own = self.at, table.share()
+        if own is None or len(self) == 1:
+            return own
+        before = self._before
+        if before is None:
+            return (at + own) / len(self)
+        return (before[at] + own * (before[at + 1] - before[at])) / max(before[-1], 1)
+
+    @cached_property
+    def _before(self) -> list[int] | None:
+        """Bytes of the files before each, and of all; None where a store would have to be asked."""
+        if any(is_remote(item.path) for item in self.found.inputs):
+            return None
+        sizes = [item.size for item in self.found.inputs]
+        return None if None in sizes else [0, *accumulate(size or 0 for size in sizes)]
 
     def check_unchanged(self) -> None:
         """All of it was read: raise an error where it was changed meanwhile."""

@@ -97,6 +97,9 @@ class Present:
     def ended(self) -> bool:
         return False  # nothing can follow
 
+    def share(self) -> float | None:
+        return None  # nobody watches
+
 
 class ArrayTable(Present):
     """A two-dimensional array; its columns are c1, c2, ..."""

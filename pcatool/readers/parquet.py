@@ -73,6 +73,9 @@ class ParquetTable:
     def ready(self) -> bool:
         return True
 
+    def share(self) -> float | None:
+        return self._given / max(self.expected_rows() or 0, 1)
+
     def ended(self) -> bool:
         return self._given == self.expected_rows()
 

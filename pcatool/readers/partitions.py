@@ -132,6 +132,9 @@ class PartitionedTable:
     def ended(self) -> bool:
         return self._table.ended()
 
+    def share(self) -> float | None:
+        return self._table.share()
+
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:

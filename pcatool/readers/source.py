@@ -54,6 +54,7 @@ class Opened:
         self.name = source.name
         self._raw = _file(source)
         self._copy: FileBytes | None = None
+        self._whole = self._raw.size if self._raw.regular else 0
         stream = Peekable(self._raw)
         head = stream.peek(HEAD, _undecided)
         kind = compression_of(head)
@@ -74,6 +75,15 @@ class Opened:
     def size(self) -> int | None:
         """Bytes of the text or table itself, where they can be told beforehand."""
         return self._raw.size if self._raw.regular and not self._packed else None
+
+    @property
+    def taken(self) -> int:
+        """Bytes that were read of it so far, as they come."""
+        return self._raw.taken
+
+    def share(self) -> float | None:
+        """How much of it was read, from 0 to 1; None of a pipe."""
+        return min(self._raw.taken / self._whole, 1.0) if self._whole else None
 
     def seekable(self) -> Seekable:
         """The whole input as a file that can seek: itself, or a copy of what comes through a pipe or packed.

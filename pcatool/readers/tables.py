@@ -19,6 +19,7 @@ from pcatool.readers.match import match_columns
 from pcatool.readers.skipping import Skipping
 from pcatool.readers.source import MODEL, Opened
 from pcatool.readers.wanted import Wanted
+from pcatool.stages import doing
 
 __all__ = ["Inputs", "Piece"]
 
@@ -120,11 +121,34 @@ class Inputs:
             raise self.skipping.none_left()
         self._files.at += 1
 
+    # --- how far it is, as any thread may ask ---
+
+    @property
+    def several(self) -> bool:
+        return len(self._files) > 1
+
+    @property
+    def current(self) -> str:
+        return self._files.current.name
+
+    def share(self) -> float | None:
+        """How much of all inputs was read, from 0 to 1; None where one of them is a pipe."""
+        table = self._current or self._table
+        return None if table is None else self._files.share(table)
+
+    def taken(self) -> int:
+        """Bytes of the current input that were read."""
+        return self._files.taken
+
+    # --- rows ---
+
     def settle(self, trial: Callable[[Inputs], None]) -> None:
         """Where bad files are left out, see that the first is none before it names the columns for all others.
 
         The trial does with it alone what will be done with all.
         """
+        if self.skipping.allowed and not self._settled:
+            doing("looking at the first file")
         while self.skipping.allowed and not self._settled and not self.flows(self._files.at):
             try:
                 trial(self.alone(self._files.at))
@@ -162,6 +186,7 @@ class Inputs:
     def pieces(self, wanted: Wanted, *, eager: bool, run: Runner) -> Iterator[Piece]:
         """All rows in order. Where bad files are left out, an input ends with its error, or with its end."""
         self._later = self._files.later(run)
+        self._notices.at_reading(self)
         try:
             while True:
                 at = self._files.at

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pcatool.errors import DataError, RefusedError, show
 from pcatool.model import Array
 from pcatool.registry import RULES
+from pcatool.stages import doing
 from pcatool.variance import VarianceTable
 
 __all__ = ["SPECTRAL_RULES", "Choice", "Evidence", "Rule", "above", "decide", "first", "split_rule"]
@@ -109,6 +110,7 @@ def decide(wish: int | float | str, evidence: Evidence) -> Choice:
         raise RefusedError(
             f"-k {show(wish)} needs every eigenvalue, this solver computes the leading ones", "give a number with -k"
         )
+    doing(f"choosing k: {name}")
     rule: Rule = RULES.load(name)
     choice = rule(evidence, number)
     return Choice(max(1, min(choice.k, evidence.rank)), choice.reason)

@@ -10,6 +10,7 @@ Musco and Musco 2015, NeurIPS 28; Halko, Martinsson, Tropp 2011, SIAM Review 53(
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import reduce
 from typing import NamedTuple
@@ -29,6 +30,7 @@ from pcatool.solvers.base import (
 )
 from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.rows import Rows
+from pcatool.stages import doing
 
 __all__ = ["Randomized", "by_products", "krylov_bytes"]
 
@@ -69,9 +71,13 @@ class Randomized:
         return self._solve(rows, problem)
 
     def _solve(self, rows: Rows, problem: Problem) -> Solution:
+        doing("pass 1")
         centre, squares = _column_moments(rows)
+        count = itertools.count(2)
 
         def product(V: Array, sigma: Array) -> Array:
+            doing(f"pass {next(count)}")
+
             def of_block(X: Array, w: Array | None) -> Array:
                 # Through the origin, since the mean as one double has lost what a small spread far out needs.
                 Y = ((X - centre.origin) - (centre.high + centre.low) if problem.center else X) / sigma

@@ -25,6 +25,7 @@ class RemoteBytes:
     def __init__(self, ranges: Ranges, name: str) -> None:
         self.name = name
         self.failure: FileError | None = None  # which a library may have hidden behind an error of its own
+        self.taken = 0  # bytes read one after the other
         self._ranges = ranges
         self._pool = ThreadPoolExecutor(UNDER_WAY)
         self._coming: deque[Future[bytes]] = deque()
@@ -39,6 +40,7 @@ class RemoteBytes:
         if not self._piece:
             self._piece = memoryview(self._next())
         data, self._piece = bytes(self._piece[:size]), self._piece[size:]
+        self.taken += len(data)
         return data
 
     def _next(self) -> bytes:
