@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 __all__ = [
@@ -50,12 +52,22 @@ def listed(names: Iterable[str], most: int = 5) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like this one, if any is like it; letter case counts for little."""
+    """The known name most like this one, or the only one that it begins; letter case counts for little."""
     from difflib import get_close_matches
 
     by_lower = {k.lower(): k for k in known}
-    found = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    begun = [k for k in by_lower if len(name.strip("-")) > 2 and k.startswith(name.lower())]
+    found = begun if len(begun) == 1 else get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[found[0]] if found else None
+
+
+def near_file(path: str) -> str:
+    """Of a file that is not there the one beside its place that is most like it."""
+    folder, name = os.path.split(path)
+    with suppress(OSError, ValueError):
+        near = nearest(name, sorted(os.listdir(folder or ".")))  # noqa: PTH208
+        return f"did you mean {show(os.path.join(folder, near), LONGEST_PATH)}?" if near else ""  # noqa: PTH118
+    return ""
 
 
 class PcatoolWarning(UserWarning):
@@ -158,7 +170,8 @@ class FileError(PcatoolError):
     @classmethod
     def from_os(cls, path: object, doing: str, error: OSError) -> FileError:
         reason = error.strerror or str(error) or type(error).__name__
-        return cls(f"cannot {doing} {show(path, LONGEST_PATH)}: {reason}")
+        remedy = near_file(str(path)) if doing == "read" and isinstance(error, FileNotFoundError) else ""
+        return cls(f"cannot {doing} {show(path, LONGEST_PATH)}: {reason}", remedy)
 
 
 class LostError(FileError):

@@ -150,7 +150,8 @@ class Model:
         if k is None or k == self.k:
             return self
         if not 1 <= k <= self.k:
-            raise DataError(f"-k {k}: the model has {self.k} components", f"give a number from 1 to {self.k}")
+            has = "1 component" if self.k == 1 else f"{self.k} components"
+            raise DataError(f"-k {k}: the model has {has}", f"give a number from 1 to {self.k}, or leave out -k")
         return replace(self, basis=self.basis[:, :k])
 
     def with_meta(self, **more: Any) -> Model:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-__all__ = ["Gauge", "Notices", "Within"]
+__all__ = ["Gauge", "Notices", "Taken", "Within"]
+
+
+class Taken(NamedTuple):
+    """What a fit took of its inputs, and what it did not."""
+
+    rows_read: int
+    rows_dropped: int
+    columns_left_out: tuple[str, ...]
 
 
 class Gauge(Protocol):
@@ -38,6 +46,7 @@ class Notices:
         self.warnings: list[str] = []
         self.files_read = 0
         self.skipped: list[tuple[str, str]] = []  # files that were left out, and why
+        self.taken: Taken | None = None
         self.spread: tuple[str, int] | None = None  # over which engine, and in how many parts
 
     def note(self, text: str) -> None:

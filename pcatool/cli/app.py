@@ -45,7 +45,8 @@ HELP = """Principal component analysis of tables: fit a model, save it, apply it
 
     Tables come from files or a pipe, results go to standard output, all else to standard error. Exit codes: 0 done,
     2 wrong usage, 3 bad data, 4 not a usable model, 5 cannot read or write, 6 refused.
-    'pcatool COMMAND --help' tells more."""
+    'pcatool COMMAND -h' shows the usual options of a
+    command, 'pcatool COMMAND --help' all."""
 
 COMMANDS = (
     fit,

@@ -7,13 +7,23 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from pcatool.cli.outcome import print_result
-from pcatool.cli.page import Entry, page
-from pcatool.cli.usage import no_command, refuse_single_dash, refuse_swallowed
+from pcatool.cli.page import Entry, page, with_headings
+from pcatool.cli.shared import Screen
+from pcatool.cli.usage import no_command, refuse_slips, refuse_swallowed
 
 __all__ = ["PANELS", "Command", "Group", "explained", "panel"]
 
-# In the order of the page: what shapes the result first, what most calls can do without last.
-PANELS = ("Model", "Output", "Input", "Kernel", "Supervised", "General")
+# In the order of the page, which is that of the data.
+PANELS = ("Input", "Model", "Kernel", "Supervised", "Output", "General")
+
+# What most calls can do without: `-h` shows these options, `--help` all.
+USUAL = frozenset({
+    "--columns", "--exclude", "--delimiter", "--from",
+    "--components", "--standardize", "--missing", "--method", "--label",
+    "--output", "--scores", "--keep", "--with-error", "--format", "--threshold", "--rules", "--values", "--image",
+    "--verbose", "--help",
+})  # fmt: skip
+HELP = "Show the usual options (-h), or all of them (--help)."
 
 
 class AsGiven:
@@ -27,24 +37,28 @@ def as_given(params: list[Any]) -> list[Any]:
     for param in params:
         vars(param)["get_runtime_param"] = AsGiven
         if "--help" in param.opts:
-            param.callback = show_help
+            param.callback, param.help = show_help, HELP
     return params
 
 
 def show_help(ctx: Any, param: Any, wanted: bool) -> None:
     if wanted:
-        print_result(ctx.get_help())
+        text = ctx.get_help()
+        print_result(with_headings(text) if Screen.now().color else text)
         ctx.exit()
 
 
 class Command(TyperCommand):
     """One subcommand. Its help text is the docstring of its function, line by line."""
 
+    brief = False  # was the short page asked for?
+
     def get_params(self, ctx: Any) -> list[Any]:
         return as_given(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        refuse_single_dash(self, args)
+        self.brief = "-h" in args and "--help" not in args
+        refuse_slips(self, args)
         rest = super().parse_args(ctx, args)
         refuse_swallowed(self, ctx.params)
         return rest
@@ -53,13 +67,23 @@ class Command(TyperCommand):
         return f"Usage: pcatool {self.name} {self.options_metavar}"
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        named: dict[str, list[Entry]] = {"Arguments": [], **{panel: [] for panel in PANELS}}
+        arguments: list[Entry] = []
+        options: dict[str, list[Entry]] = {name: [] for name in PANELS}
+        left_out = 0
         for param in self.get_params(ctx):
             if param.param_type_name == "argument":
-                named["Arguments"].append((param.metavar or "", getattr(param, "help", "") or ""))
+                arguments.append((param.metavar or "", getattr(param, "help", "") or ""))
+            elif self.brief and USUAL.isdisjoint(param.opts):
+                left_out += 1
             else:
-                named.setdefault(panel(param), []).append((spelled(param), explained(param)))
-        formatter.write(page(self.get_usage(ctx), self.help or "", named))
+                options.setdefault(panel(param), []).append((spelled(param), explained(param)))
+        text, usage = self.help or "", self.get_usage(ctx)
+        if not self.brief:
+            formatter.write(page(usage, text, {"Arguments": arguments, **options}))
+            return
+        usual = {"Arguments": arguments, "Options": [entry for group in options.values() for entry in group]}
+        more = f"{left_out} more options: 'pcatool {self.name} --help'." if left_out else ""
+        formatter.write(page(usage, in_short(text), usual, more))
 
 
 class Group(TyperGroup):
@@ -82,6 +106,12 @@ class Group(TyperGroup):
             "Options": [(spelled(param), explained(param)) for param in self.get_params(ctx)],
         }
         formatter.write(page(self.get_usage(ctx), self.help or "", named))
+
+
+def in_short(text: str) -> str:
+    """What it does, and the examples."""
+    first, *others = text.split("\n\n")
+    return "\n\n".join([first, *(part for part in others if part.lstrip().startswith("Examples:"))])
 
 
 def first_line(command: Any) -> str:

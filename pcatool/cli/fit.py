@@ -68,7 +68,9 @@ def run(
     if lacks_input(inputs, NAME, USAGE):
         return 2
     if not plan and output is None:
-        raise UsageError("fit needs -o MODEL, the file to write the model to", "-o - writes to standard output")
+        *_, last = inputs or [""]
+        meant = f"write -o {last}" if last.endswith(".npz") else "-o - writes to standard output"
+        raise UsageError("fit needs -o MODEL, the file to write the model to", meant)
     from pcatool.pipeline import fit as fitting
 
     speaker = Speaker(general, rows_to=scoring.scores)
@@ -76,7 +78,7 @@ def run(
     if plan:
         if scoring.scores is not None:
             raise UsageError("--plan writes no scores", "leave out --scores")
-        return _plan(job, general)
+        return _plan(job, speaker)
     refuse_binary(output, "a model")
     if scoring.scores is not None:
         return _fit_and_score(job, str(output), scoring, no_clobber)
@@ -101,13 +103,14 @@ def _fit_and_score(job: Job, output: str, scoring: ScoreOptions, no_clobber: boo
     return 0
 
 
-def _plan(job: Job, general: GeneralOptions) -> int:
+def _plan(job: Job, speaker: Speaker) -> int:
     """Print what would be done."""
-    import json
-
     from pcatool.pipeline.fit import plan_fit
     from pcatool.render.summary import plan_facts, plan_lines
 
     facts = plan_facts(plan_fit(job))
-    print_result(json.dumps(facts) if general.json else "\n".join(plan_lines(facts)))
+    if speaker.general.json:
+        speaker.close(facts, [], stdout_free=True)
+    else:
+        print_result("\n".join(plan_lines(facts)))
     return 0

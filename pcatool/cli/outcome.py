@@ -9,8 +9,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
+from pcatool.cli.bar import clock
 from pcatool.cli.line import LINE
 from pcatool.cli.process import SHORT, is_limited, occupy, stop_in
 from pcatool.cli.progress import Progress
@@ -20,6 +22,8 @@ from pcatool.options import GeneralOptions
 from pcatool.stages import listen
 
 __all__ = ["Speaker", "guarded", "print_result", "say", "tell"]
+
+STARTED = monotonic()  # this module is among the first that are loaded
 
 
 def guarded(run: Callable[[], int], *, debug: bool) -> int:
@@ -158,12 +162,19 @@ class Speaker(Notices):
     def close(self, facts: Mapping[str, Any], lines: list[str], *, stdout_free: bool) -> None:
         """The closing summary: an object with `--json`, lines on a terminal or with `-v`."""
         LINE.close()
+        seconds = monotonic() - STARTED
+        lines = [*lines[:1], *self._not_taken(facts), *lines[1:]]
         if self.general.json:
             import json
 
-            text = json.dumps(
-                {**facts, **self._files(), "notes": self.notes, "warnings": self.warnings}, allow_nan=False
-            )
+            facts = {
+                "command": facts["command"],
+                **self._taken(),
+                **facts,
+                **self._files(),
+                "seconds": round(seconds, 3),
+            }
+            text = json.dumps({**facts, "notes": self.notes, "warnings": self.warnings}, allow_nan=False)
             if stdout_free:
                 print_result(text)
             else:
@@ -177,6 +188,22 @@ class Speaker(Notices):
             if self.spread is not None:
                 engine, parts = self.spread
                 tell(f"engine {engine}: {parts} part" + ("s" if parts != 1 else ""))
+            tell(f"took {seconds:.2g} s" if seconds < 100 else f"took {clock(seconds)}")
+
+    def _taken(self) -> dict[str, Any]:
+        """Of a fit what it took of its inputs."""
+        if self.taken is None:
+            return {}
+        from pcatool.render.summary import taken_facts
+
+        return taken_facts(self.taken)
+
+    def _not_taken(self, facts: Mapping[str, Any]) -> list[str]:
+        if self.taken is None:
+            return []
+        from pcatool.render.summary import taken_lines
+
+        return taken_lines(self.taken, facts["command"])
 
     def _files(self) -> dict[str, Any]:
         """Of several inputs, how many were read, and which were left out; and who read them elsewhere."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
 
-__all__ = ["WORDS", "Entry", "page"]
+__all__ = ["WORDS", "Entry", "page", "with_headings"]
 
 INDENT = 2
 WORDS = 28  # where explanations begin
@@ -15,7 +16,15 @@ WIDEST = 100  # longer lines are hard to read
 Entry = tuple[str, str]  # a word of the command line, and what it means
 
 
-def page(usage: str, text: str, named: Mapping[str, Iterable[Entry]]) -> str:
+BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+def with_headings(text: str) -> str:
+    """The page for a terminal, its headings in bold."""
+    return re.sub(r"^(Usage:|[A-Z][a-z]+:$)", rf"{BOLD}\1{PLAIN}", text, flags=re.MULTILINE)
+
+
+def page(usage: str, text: str, named: Mapping[str, Iterable[Entry]], more: str = "") -> str:
     """The whole help as text; no line is wider than the terminal as long as words allow."""
     width = max(min(shutil.get_terminal_size().columns, WIDEST), 40)
     parts = [usage, *(paragraph(lines, width) for lines in text.strip().split("\n\n"))]
@@ -23,6 +32,7 @@ def page(usage: str, text: str, named: Mapping[str, Iterable[Entry]]) -> str:
         lines = [line for words, meaning in entries for line in entry(words, meaning, width)]
         if lines:
             parts.append("\n".join([f"{heading}:", *lines]))
+    parts += [more] if more else []
     return "\n\n".join(parts) + "\n"
 
 

@@ -9,8 +9,8 @@ import typer
 from pcatool.cli.applied import deliver
 from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import Inputs, ModelPath, lacks_input, model_of, refuse_binary
-from pcatool.errors import UsageError, show
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions, word_of
+from pcatool.options.flags import require
 
 if TYPE_CHECKING:
     from pcatool.notices import Notices
@@ -64,8 +64,8 @@ def run(
           pcatool reconstruct houses.npz
       pcatool reconstruct orders.npz sample_data/orders.csv --fill -o whole.csv
     """
-    if source not in (None, "scores", "rows"):
-        raise UsageError(f"--from {show(source)} is neither scores nor rows")
+    if source is not None:
+        require(source, lambda: ("scores", "rows"), "--from")
     if lacks_input(inputs, NAME, USAGE):
         return 2
     if output.output_format == "parquet":

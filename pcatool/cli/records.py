@@ -95,5 +95,5 @@ def _value(field: Field[Any], given: Any) -> Any:
 
 def _whole(text: str, flag: str) -> int:
     if not re.fullmatch(r"-?[0-9]{1,18}", text, re.ASCII):
-        raise UsageError(f"{flag} {show(text)} is not a whole number")
+        raise UsageError(f"{flag} {show(text)} is not a whole number", "give one, such as 0")
     return int(text)

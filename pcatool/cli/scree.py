@@ -8,7 +8,7 @@ import typer
 
 from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import NoClobber, Screen, Subject, lacks_input, variance_report
-from pcatool.errors import UsageError, printable, show
+from pcatool.errors import UsageError, printable
 from pcatool.options import (
     ANY_FILE,
     EngineOptions,
@@ -20,6 +20,7 @@ from pcatool.options import (
     some_of,
     word_of,
 )
+from pcatool.options.flags import require
 from pcatool.registry import RULES
 from pcatool.stores.uri import shown
 
@@ -77,8 +78,7 @@ def run(
       pcatool scree digits.npz -o scree.svg
       pcatool scree sample_data/digits.csv -x digit --rules all
     """
-    if form not in FORMS:
-        raise UsageError(f"--format {show(form)} is none of {', '.join(FORMS)}")
+    require(form, lambda: FORMS, "--format")
     if output is not None and form != "chart":
         raise UsageError("-o draws a picture, --format prints numbers", "use one of the two")
     names = _rule_names(rules)

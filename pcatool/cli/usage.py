@@ -8,30 +8,10 @@ from typing import Any
 
 from typer.exceptions import TyperException
 
+from pcatool.cli.slips import COMMANDS, OPTIONS, refuse_pasted, refuse_short_equals
 from pcatool.errors import UsageError, nearest, show
 
-__all__ = ["no_command", "refuse_single_dash", "refuse_swallowed", "sentence"]
-
-# How others call what there is here: scikit-learn, pandas, csvkit, Miller.
-ELSEWHERE = {
-    "--n-components": "--components",
-    "--scale": "--standardize",
-    "--normalize": "--standardize",
-    "--zscore": "--standardize",
-    "--sep": "--delimiter",
-    "--separator": "--delimiter",
-    "--ifs": "--delimiter",
-    "--fs": "--delimiter",
-    "--na": "--null-value",
-    "--na-values": "--null-value",
-    "--skiprows": "--skip-lines",
-    "--no-header-row": "--no-header",
-    "--usecols": "--columns",
-    "--select": "--columns",
-    "--drop": "--exclude",
-    "--out": "--output",
-    "--precision": "--float-format",
-}
+__all__ = ["no_command", "refuse_slips", "refuse_swallowed", "sentence"]
 
 
 def sentence(error: TyperException, program: Any, arguments: Sequence[str]) -> str:
@@ -67,9 +47,11 @@ def _no_option(name: str, command: Any, program: Any) -> str:
         return f"option {show(name)} belongs after the command, as in pcatool {having[0]} {name}"
     if having:
         return f"option {show(name)} is for {', '.join(having)}, not for {command.name}"
+    if name.lstrip("-") in program.commands:
+        return f"{show(name)} is a command, not an option: pcatool {name.lstrip('-')}"
     if command is not program and name.lstrip("-").lower() in _arguments(command):
         return f"no option {show(name)}; it is given without one: pcatool {command.name} {command.options_metavar}"
-    near = ELSEWHERE.get(name) or (nearest(name, _options(command)) if name.startswith("--") else None)
+    near = OPTIONS.get(name) or (nearest(name, _options(command)) if name.startswith("--") else None)
     return f"no option {show(name)}" + (f"; did you mean {near}?" if near in _options(command) else "")
 
 
@@ -81,10 +63,19 @@ def _arguments(command: Any) -> list[str]:
 
 def no_command(name: str, known: Iterable[str]) -> UsageError:
     known = list(known)
-    near = nearest(name, known)
+    near = COMMANDS.get(name.lower().replace("_", "-"))
+    near = near if near in (*known, "--version") else nearest(name, known)
     if near is None and Path(name).exists():
         return UsageError(f"{show(name)} is a file, not a command", f"say what to do with it: {', '.join(known)}")
     return UsageError(f"no command {show(name)}", f"did you mean {near}?" if near else f"there are: {', '.join(known)}")
+
+
+def refuse_slips(command: Any, words: Sequence[str]) -> None:
+    """What the parser would take for something else."""
+    valued = {name for param in command.params if not getattr(param, "is_flag", False) for name in param.opts}
+    refuse_pasted(words)
+    refuse_short_equals(words, {name for name in valued if len(name) == 2})
+    refuse_single_dash(command, words)
 
 
 def refuse_single_dash(command: Any, words: Sequence[str]) -> None:

@@ -73,6 +73,8 @@ class ApplyOptions(TriplesOptions):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "components", parse_truncation(self.components))
+        if self.missing == "drop":
+            raise UsageError("--missing drop is for fits: here every row read is a row written", "keep leaves it empty")
         if self.missing is not None:
             require(self.missing, lambda: APPLY_MISSING, "--missing")
         self.check_triples({"--keep": bool(self.keep), "--keep-all": self.keep_all})

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError, nearest, show
 from pcatool.memory import parse_size
 from pcatool.options.flags import names_of, option, require
 from pcatool.options.kernels import KernelOptions, numbered
@@ -39,15 +39,18 @@ def parse_components(text: str | int | float) -> int | float | str:
     if re.fullmatch(r"0?\.[0-9]+", word, re.ASCII) and 0 < float(word) < 1:
         return float(word)
     name, colon, number = word.partition(":")
-    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) and name.lower() not in ("nan", "inf", "infinity"):
+    if name in RULES or nearest(name, RULES):
         if RULES[name].default is not None and colon:
             _check_threshold(name, number)
         elif colon:
             raise UsageError(f"-k {show(word)}: {name} takes no number", f"give -k {name}")
         return word
+    percent = re.fullmatch(r"([0-9]{1,2}(?:\.[0-9]+)?)\s*%", word, re.ASCII)
     raise UsageError(
         f"-k {show(word)} is not a number of components",
-        "give a whole number from 1, a share of the variance between 0 and 1 such as 0.99, "
+        f"give {float(percent[1]) / 100:g} for that share of the variance"
+        if percent and float(percent[1])
+        else "give a whole number from 1, a share of the variance between 0 and 1 such as 0.99, "
         f"or a rule: {', '.join(RULES)}",
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, NamedTuple
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError, nearest, show
 from pcatool.options.wanted import NOTHING, Wanted
 from pcatool.registry import Registry
 
@@ -35,4 +35,6 @@ def names_of(registry: Registry, *first: str) -> Callable[[], tuple[str, ...]]:
 
 def require(choice: str, allowed: Callable[[], tuple[str, ...]], flag: str) -> None:
     if choice not in allowed():
-        raise UsageError(f"{flag} {show(choice)} is none of {', '.join(allowed())}")
+        near = nearest(choice, allowed())
+        hint = f"did you mean {near}?" if near else ""
+        raise UsageError(f"{flag} {show(choice)} is none of {', '.join(allowed())}", hint)

@@ -195,7 +195,6 @@ def write(
         with closing(results.each(writer.format)) as rows:
             for formatted in rows:
                 writer.put(formatted)
-        doing("writing")
         writer.close()
         before_end()
 

@@ -16,7 +16,7 @@ from pcatool.methods.alignment import aligned_to
 from pcatool.methods.subtraction import check_digits, less
 from pcatool.methods.sums import sums_of
 from pcatool.model import Model
-from pcatool.notices import Notices
+from pcatool.notices import Notices, Taken
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, UpdateOptions
 from pcatool.pipeline.fit import older_model
 from pcatool.pipeline.job import Job, read_blocks, supply_of
@@ -78,8 +78,10 @@ def _rows_of(job: Job, like: Statistic) -> tuple[Statistic | None, Tally]:
     if inputs.model is not None:
         raise UsageError(f"{inputs.model.name} is a model, not a table", "pcatool merge adds models up")
     sums = (_sums_far if job.engine.far else _sums_here)(job, inputs, tally, isinstance(like.sums, Triangle))
-    if tally.incomplete and job.options.missing == "drop":
-        job.notices.warn(f"dropped {tally.incomplete} of {tally.rows} rows for missing cells")
+    dropped = tally.incomplete if job.options.missing == "drop" else 0
+    if dropped:
+        job.notices.warn(f"dropped {dropped} of {tally.rows} rows for missing cells")
+    job.notices.taken = Taken(tally.rows, dropped, inputs.columns.left_out)
     return sums, tally
 
 

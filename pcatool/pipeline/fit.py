@@ -12,7 +12,7 @@ from pcatool.errors import DataError, FileError, UsageError
 from pcatool.methods.alignment import aligned_to, check_older
 from pcatool.methods.base import Fit
 from pcatool.model import Model
-from pcatool.notices import Notices
+from pcatool.notices import Notices, Taken
 from pcatool.options import FitOptions
 from pcatool.pipeline.job import Job, read_blocks, supply_of
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
@@ -72,8 +72,10 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
             raise tally.error("no complete row is left") from None
         raise
     model = fitted.model
-    if tally.incomplete and options.missing == "drop":
-        job.notices.warn(f"dropped {tally.incomplete} of {tally.rows} rows for missing cells")
+    dropped = tally.incomplete if options.missing == "drop" else 0
+    if dropped:
+        job.notices.warn(f"dropped {dropped} of {tally.rows} rows for missing cells")
+    job.notices.taken = Taken(tally.rows, dropped, inputs.columns.left_out)
     if booleans := wanted.booleans.intersection(wanted.features):
         model = model.with_meta(booleans=sorted(booleans))
     return Fitted(model, tally, fitted.evidence)

@@ -50,6 +50,7 @@ class Columns:
         self._notices = notices
         self._several = several
         self._features: tuple[Feature, ...] | None = None
+        self.left_out: tuple[str, ...] = ()  # of the first input by a fit: neither features nor labels nor weights
         self._further = None if told is None else told.further
         self._last: tuple[tuple[Column, ...], tuple[Feature, ...]] | None = None
 
@@ -112,6 +113,8 @@ class Columns:
         labelled = tuple(Feature(columns[i].name, i, boolean=columns[i].kind == "boolean") for i in found.numbers)
         booleans |= {f.name for f in labelled if f.boolean}
         self._features = (*features, *labelled, *(Feature(columns[i].name, i) for i in at))
+        used = {*found.texts, *(f.column for f in self._features)}
+        self.left_out = tuple(column.name for i, column in enumerate(columns) if i not in used)
         names = tuple(f.name for f in self._features)
         taken = Wanted(names, booleans, labels=tuple(f.name for f in labelled), weighted=bool(at))
         if not found.classes:

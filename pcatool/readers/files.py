@@ -14,7 +14,7 @@ from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers.base import Table
 from pcatool.readers.found import Found
-from pcatool.readers.paths import Input
+from pcatool.readers.paths import MODEL_SUFFIX, Input
 from pcatool.readers.source import MODEL, Opened
 from pcatool.registry import READERS
 from pcatool.stores.uri import is_remote
@@ -166,4 +166,6 @@ class Files:
 
 
 def not_a_table(name: str) -> DataError:
+    if name.endswith(MODEL_SUFFIX):
+        return DataError(f"{name} is a model, not a table", "give CSV or Parquet")
     return DataError(f"{name} is a zip archive (a model? a spreadsheet?), not a table", "give CSV or Parquet")

@@ -22,6 +22,7 @@ __all__ = ["MODEL_SUFFIX", "STDIN", "Input", "bare_name", "resolve", "resolve_mo
 STDIN = "-"
 STDIN_TOO = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 MODEL_SUFFIX = ".npz"
+ENDINGS = ", ".join(suffix for name in READERS for suffix in READERS[name].suffixes)
 COMPRESSED = (".gz", ".bz2", ".zst", ".zstd")
 
 
@@ -127,8 +128,8 @@ def _expand(path: str, wanted: Callable[[str], bool]) -> list[Input]:
     if Path(path).is_dir():
         files = _files_in(path, wanted)
         if not files:
-            what = "data files" if wanted is _is_table else "models"
-            raise FileError(f"no {what} in folder {show(path)}", "files in a folder are recognised by their ending")
+            what, endings = ("data files", ENDINGS) if wanted is _is_table else ("models", MODEL_SUFFIX)
+            raise FileError(f"no {what} in folder {show(path)}", f"they are recognised by their ending: {endings}")
         return [Input(file, path) for file in sorted(files)]
     if not os.path.lexists(path) and has_magic(path):
         files = _matching(path, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
@@ -34,12 +35,23 @@ def choose_features(
     if not features:
         numbers = any(column.kind == "number" for column in columns)
         what = "no column is left" if named or numbers else "no column holds numbers"
-        there = f"there are: {listed(c.name for c in columns)}" if columns else "it has no columns at all"
+        there = (
+            _by_blanks(columns) or f"there are: {listed(c.name for c in columns)}"
+            if columns
+            else "it has no columns at all"
+        )
         raise DataError(f"{where}: {what}", there)
     doubled = [name for name, count in Counter(f.name for f in features.values()).items() if count > 1]
     if doubled:
         raise DataError(f"{where}: two features are called {show(doubled[0])}", "leave one out with -x")
     return tuple(features.values())
+
+
+def _by_blanks(columns: Sequence[Column]) -> str:
+    """How a table is read whose one column holds several numbers."""
+    cells = columns[0].example.split() if len(columns) == 1 else []
+    numbers = len(cells) > 1 and all(re.fullmatch(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?", cell) for cell in cells)
+    return "read it with -d blanks" if numbers else ""
 
 
 def _without_partitions(

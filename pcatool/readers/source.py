@@ -175,7 +175,7 @@ def _descriptor(source: Input) -> int:
         raise FileError.from_os(source.path, "read", error) from None
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise FileError(f"cannot read {show(source.path)}: it is a folder")
+        raise FileError(f"cannot read {show(source.path)}: it is a folder", "name a file in it")
     return descriptor
 
 

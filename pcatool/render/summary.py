@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pcatool.errors import listed
 from pcatool.memory import size_text
 from pcatool.model import Model
+from pcatool.notices import Taken
 from pcatool.readers.tally import Tally
-from pcatool.render.choices import how_fitted
+from pcatool.render.choices import how_fitted, whole
 from pcatool.render.missing import counted, missing_facts, missing_lines, triples_text
 from pcatool.render.solution import kept_lines, model_facts, sums_facts, sums_line
 from pcatool.solvers.plan import Plan
@@ -29,6 +31,8 @@ __all__ = [
     "parts_lines",
     "plan_facts",
     "plan_lines",
+    "taken_facts",
+    "taken_lines",
 ]
 
 
@@ -68,7 +72,7 @@ def fit_facts(model: Model, tally: Tally, output: str) -> dict[str, Any]:
 
 
 def fit_lines(facts: Mapping[str, Any]) -> list[str]:
-    dropped = f", {facts['rows_dropped']} dropped" if facts.get("rows_dropped") else ""
+    dropped = f", {facts['rows']} used, {facts['rows_dropped']} dropped" if facts.get("rows_dropped") else ""
     used = triples_text(facts["triples"]) if "triples" in facts else f"{counted(len(facts['columns']), 'column')} used"
     return [
         f"{counted(facts['rows_read'], 'row')} read{dropped}; {used}; {facts['settings']}",
@@ -116,6 +120,17 @@ def combined_lines(facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def taken_facts(taken: Taken) -> dict[str, Any]:
+    return {**taken._asdict(), "columns_left_out": list(taken.columns_left_out)}
+
+
+def taken_lines(taken: Taken, command: str) -> list[str]:
+    """What was not taken; the lines of a fit begin with its rows."""
+    read, dropped, left_out = taken
+    lines = [f"{counted(read, 'row')} read, {dropped} dropped"] if dropped and command != "fit" else []
+    return lines + ([f"{counted(len(left_out), 'column')} left out: {listed(left_out)}"] if left_out else [])
+
+
 def apply_facts(command: str, model: Model, tally: Tally, error: float | None, output: str | None) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "command": command,
@@ -123,7 +138,11 @@ def apply_facts(command: str, model: Model, tally: Tally, error: float | None, o
         "rows_read": tally.rows,
         "rows_incomplete": tally.incomplete,
         "rows_left_empty": tally.left_empty,
+        "method": model.meta.get("method"),
+        "columns": list(model.columns),
+        "centered": model.centered,
         "components": model.k,
+        "cumulative": float(model.variance.cumulative[model.k - 1]),
         "ddof": model.ddof,
     }
     if error is not None:
@@ -134,7 +153,10 @@ def apply_facts(command: str, model: Model, tally: Tally, error: float | None, o
 def apply_lines(facts: Mapping[str, Any]) -> list[str]:
     incomplete = f", {facts['rows_incomplete']} of them with missing cells" if facts["rows_incomplete"] else ""
     incomplete += f", {facts['rows_left_empty']} left empty for it" if facts["rows_left_empty"] else ""
-    lines = [f"{facts['rows_read']} rows read and written{incomplete}; {counted(facts['components'], 'component')}"]
+    rows, columns = counted(facts["rows_read"], "row"), counted(len(facts["columns"]), "column")
+    share = f"{facts['cumulative']:.4%} of the {whole(facts['method'], facts['centered'])}"
+    components = f"{counted(facts['components'], 'component')}, {share}"
+    lines = [f"{rows} read and written{incomplete}; {columns}, {components}"]
     if "mean_squared_error" in facts:
         lines.append(f"mean squared error {facts['mean_squared_error']!r} in the units of the fit")
     return lines
