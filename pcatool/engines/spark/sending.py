@@ -15,7 +15,7 @@ __all__ = ["Parcel"]
 
 # For the session of this work alone.
 SETTINGS = {
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "4",  # rows that come to a task at once, a few MB each
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "4",  # rows that come to a task at once, a MB each
     # How many tasks there are is for us to say, but for the last stage: it hands a large result over in parts, each
     # of which the JVM holds twice, and a small one whole.
     "spark.sql.adaptive.enabled": "true",

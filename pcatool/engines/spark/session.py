@@ -37,6 +37,11 @@ LOCALLY = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
+    # Here the driver's Java also sorts what is to be merged: past so many pieces, of a MB each, in runs on disk. A page
+    # holds three of them.
+    "spark.shuffle.spill.numElementsForceSpillThreshold": "24",
+    "spark.buffer.pageSize": "4m",
+    "spark.unsafe.sorter.spill.read.ahead.enabled": "false",  # a second buffer for each run
 }
 
 

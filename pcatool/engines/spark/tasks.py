@@ -1,6 +1,6 @@
 """What executors do. This module is sent along whole: only a task itself can say that pcatool is missing there.
 
-Results travel pickled, cut into pieces: a row of Spark's is at home in its memory when it is a few MB.
+Results travel pickled, cut into pieces: Spark's Java holds a row several times on its way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["SCHEMA", "Leaf", "Merging", "Row", "Told", "listed", "together"]
 
 SCHEMA = "number long, piece long, failed long, data binary"
 
-PIECE = 4 << 20
+PIECE = 1 << 20
 
 
 class Row(NamedTuple):
