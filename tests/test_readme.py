@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import make_pictures
@@ -83,7 +84,6 @@ def test_python_blocks_run_and_print_what_is_shown(place: Path) -> None:
 
 
 def test_what_is_the_same_in_scikit_learn_is_the_same() -> None:
-    import numpy as np
     import pandas as pd
     from sklearn.decomposition import PCA
 
@@ -128,18 +128,19 @@ def test_links_within_lead_somewhere() -> None:
 
 @pytest.mark.parametrize("name", make_pictures.PICTURES)
 def test_pictures_are_those_that_the_program_makes(name: str, tmp_path: Path) -> None:
-    """Another version of matplotlib may set letters otherwise, but not much of the page."""
-    import numpy as np
-    from matplotlib.image import imread
+    """Another version of matplotlib sets letters a little otherwise: tiles of the page have the same mean colour."""
+    from PIL import Image
 
     checked_in = make_pictures.FOLDER / name
     assert f"(.github/pictures/{name})" in TEXT
     assert checked_in.stat().st_size < 100_000
     make_pictures.make(name, tmp_path)
-    there, made = imread(checked_in), imread(tmp_path / name)
-    assert there.shape == made.shape
-    assert np.abs(there - made).mean() < 0.01, "python tests/make_pictures.py makes it anew"
-    assert np.abs(there - there[:, ::-1]).mean() > 0.02, "pages that differ are told apart by this"
+    there, made = (
+        np.asarray(Image.open(folder / name).convert("RGB").resize((16, 12), Image.Resampling.BOX), float) / 255
+        for folder in (make_pictures.FOLDER, tmp_path)
+    )
+    assert np.abs(there - made).max() < 0.2, "python tests/make_pictures.py makes it anew"  # 0.1 from 3.9 to 3.11
+    assert np.abs(there - there[:, ::-1]).max() > 0.3, "what differs is told apart"
 
 
 def test_exit_codes_are_those_of_the_errors() -> None:
