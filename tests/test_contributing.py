@@ -69,6 +69,7 @@ def test_what_is_added_is_known_everywhere_and_tested(copy: Path) -> None:
     said = call(["-m", "pytest", "-n0", "-p", "no:cacheprovider", "-vv", *files, "-k", " or ".join(names)], copy)
     for name in names:
         assert re.search(rf"\[.*{name}.*\] PASSED", said), f"{name}\n{said}"
+    assert "components_are_found[0-jolliffe] PASSED" in said, "the line in the list of the tests"
     assert "SKIPPED" not in said
     ((_, *words),) = lines("pcatool")
     assert "0.7 of their mean" in call(["-m", "pcatool", *words], copy)

@@ -80,7 +80,9 @@ def test_the_programs_own_flags_are_in_its_page() -> None:
     assert all(rf"\fBpcatool\-{escaped(name)}\fR(1)" in page for name in NAMES)
 
 
-@pytest.mark.parametrize("command", [("mandoc", "-Tlint"), ("groff", "-man", "-ww", "-z")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "command", [("mandoc", "-Tlint"), ("groff", "-man", "-Tutf8", "-ww", "-z")], ids=lambda words: words[0]
+)
 def test_no_formatter_warns(command: Sequence[str], tmp_path: Path) -> None:
     """Of a missing date mandoc does: there is none, so that a page changes only with what it says."""
     need(command[0])
