@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import subprocess
+from contextlib import redirect_stdout
 from dataclasses import fields
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from pcatool import options
+from pcatool.cli import app, command
+from pcatool.cli.shared import Screen
 
 REPORTS = ("explain-variance", "scree", "components", "inspect", "diff")
 AGAIN = ("update", "merge", "subtract", "refit")
@@ -65,8 +69,46 @@ def test_a_page_is_in_order(name: str, plain_environment: dict[str, str]) -> Non
     headings = re.findall(r"^([A-Z][a-z]+):$", text, re.MULTILINE)
     methods = ["Kernel", "Supervised"] if "FitOptions" in TAKES[name] else []
     of_models = {"diff": ["Output"], "merge": ["Model", "Output"], "refit": ["Model", "Output"]}
-    others = ["Model", "Output", "Input", *methods] if "TableOptions" in TAKES[name] else of_models.get(name, [])
+    others = ["Input", "Model", *methods, "Output"] if "TableOptions" in TAKES[name] else of_models.get(name, [])
     assert headings == ["Examples", "Arguments", *others, "General"]
+
+
+def text_of(*words: str) -> str:
+    """A page, written by the same process."""
+    out = StringIO()
+    with redirect_stdout(out):
+        assert app.run(list(words)) == 0
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_short_page_is_a_part_of_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it does, the examples, and the options most calls need; the rest is counted."""
+    monkeypatch.setenv("COLUMNS", "80")
+    short, whole = text_of(name, "-h"), text_of(name, "--help")
+    assert set(short.splitlines()) - set(whole.splitlines()) <= {"Options:", short.splitlines()[-1]}
+    assert examples(short) == examples(whole)
+    lists = (text.partition("\nArguments:\n")[2] for text in (short, whole))
+    usual, every = (re.findall(r"^ {2}(?:-.,| {3}) --[a-z0-9-]+", text, re.MULTILINE) for text in lists)
+    assert 1 <= len(usual) <= 14
+    if len(usual) < len(every):
+        assert short.endswith(f"\n\n{len(every) - len(usual)} more options: 'pcatool {name} --help'.\n")
+
+
+def test_usual_options_are_options() -> None:
+    """A name that no option has any more would show nothing."""
+    tree = app.program()
+    known = {name for command in tree.commands.values() for param in command.params for name in param.opts}
+    assert known | {"--help"} >= command.USUAL
+
+
+@pytest.mark.parametrize("color", [True, False])
+def test_headings_are_bold_on_a_terminal(color: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = text_of("fit", "-h")
+    monkeypatch.setattr(command.Screen, "now", lambda: Screen(True, 80, color, True))
+    shown = text_of("fit", "-h")
+    assert shown.replace("\x1b[1m", "").replace("\x1b[0m", "") == plain
+    assert ("\x1b[1mUsage:\x1b[0m pcatool" in shown, "\n\x1b[1mOptions:\x1b[0m\n" in shown) == (color, color)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,9 @@ def no_command(name: str, known: Iterable[str]) -> UsageError:
 def refuse_slips(command: Any, words: Sequence[str]) -> None:
     """What the parser would take for something else."""
     valued = {name for param in command.params if not getattr(param, "is_flag", False) for name in param.opts}
-    refuse_pasted(words)
-    refuse_short_equals(words, {name for name in valued if len(name) == 2})
+    given = [word for before, word in pairwise(["", *words]) if before not in valued]  # a value may be any text
+    refuse_pasted(given)
+    refuse_short_equals(given, {name for name in valued if len(name) == 2})
     refuse_single_dash(command, words)
 
 

@@ -35,12 +35,8 @@ def choose_features(
     if not features:
         numbers = any(column.kind == "number" for column in columns)
         what = "no column is left" if named or numbers else "no column holds numbers"
-        there = (
-            _by_blanks(columns) or f"there are: {listed(c.name for c in columns)}"
-            if columns
-            else "it has no columns at all"
-        )
-        raise DataError(f"{where}: {what}", there)
+        there = f"there are: {listed(c.name for c in columns)}" if columns else "it has no columns at all"
+        raise DataError(f"{where}: {what}", _by_blanks(columns) or there)
     doubled = [name for name, count in Counter(f.name for f in features.values()).items() if count > 1]
     if doubled:
         raise DataError(f"{where}: two features are called {show(doubled[0])}", "leave one out with -x")

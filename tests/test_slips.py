@@ -1,0 +1,103 @@
+"""Wrong calls as people make them: each is answered with what is wrong, and what to do."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pcatool.cli import app
+from pcatool.cli.outcome import guarded
+
+NUMBER = "-k 'X' is not a number of components; give a whole number from 1, a share of the variance"
+
+WRONG = {
+    # commands
+    "--fit houses.csv": "'--fit' is a command, not an option: pcatool fit; see 'pcatool --help'",
+    "Fit houses.csv": "no command 'Fit'; did you mean fit?",
+    "train houses.csv": "no command 'train'; did you mean fit?",
+    "predict m.npz": "no command 'predict'; did you mean transform?",
+    "inverse_transform m.npz": "no command 'inverse_transform'; did you mean reconstruct?",
+    "expl m.npz": "no command 'expl'; did you mean explain-variance?",
+    "version": "no command 'version'; did you mean --version?",
+    # dashes, quotation marks and signs of equality
+    "fit houses.csv –k 1 -o x": "'–k' begins with a dash that is no hyphen; type it anew: -k",
+    "fit houses.csv −k 1 -o x": "'−k' begins with a dash that is no hyphen; type it anew: -k",
+    "fit houses.csv —columns a -o x": "'—columns' begins with a dash that is no hyphen; type it anew: --columns",
+    "fit houses.csv –-columns=a -o x": "'–-columns=a' begins with a dash that is no hyphen; type it anew: --columns=a",
+    "fit “houses.csv” -o x": "'“houses.csv”' is in quotation marks that no shell knows; type them anew: plain ' or",
+    "fit houses.csv -k=1 -o x": "'-k=1': a short option takes no =; write -k 1",
+    # a model that has lost its option
+    "fit houses.csv x.npz": "fit needs -o MODEL, the file to write the model to; write -o x.npz",
+    # numbers of components
+    "fit houses.csv -o x -k abc": NUMBER.replace("X", "abc"),
+    "fit houses.csv -o x -k two": NUMBER.replace("X", "two"),
+    "fit houses.csv -o x -k 99%": "-k '99%' is not a number of components; give 0.99 for that share of the variance",
+    "fit houses.csv -o x -k 0%": NUMBER.replace("X", "0%"),
+    "fit houses.csv -o x -k kaisr": "no rule for the number of components called 'kaisr'; did you mean 'kaiser'?",
+    # choices
+    "fit houses.csv -o x --method kernal": "--method 'kernal' is none of pca, kernel, supervised; did you mean kernel?",
+    "fit houses.csv -o x --solver cov": "--solver 'cov' is none of auto, covariance, tsqr, svd, dual, randomized; did",
+    "fit houses.csv -o x --whiten ZCA": "--whiten 'ZCA' is none of none, pca, zca; did you mean zca?",
+    "fit houses.csv -o x --missing drp": "--missing 'drp' is none of error, drop, mean, em; did you mean drop?",
+    "fit houses.csv -o x --engine dsk": "--engine 'dsk' is none of threads, dask, spark; did you mean dask?",
+    "fit houses.csv -o x --input-format parqet": "--input-format 'parqet' is none of parquet, tsv, csv; did you mean p",
+    "fit houses.csv -o x --method kernel --kernel poly": "no kernel called 'poly'; did you mean 'polynomial'?",
+    "fit houses.csv -o x --seed 1.5": "--seed '1.5' is not a whole number; give one, such as 0",
+    "transform m.npz --missing drop": "--missing drop is for fits: here every row read is a row written; keep",
+    "reconstruct m.npz s.csv --from score": "--from 'score' is none of scores, rows; did you mean scores?",
+    "scree m.npz --format chrt": "--format 'chrt' is none of chart, table, csv, json, markdown; did you mean chart?",
+    "explain-variance m.npz --format tabel": "--format 'tabel' is none of table, csv, json, markdown; did you mean tab",
+}
+
+UNREADABLE = {
+    "fit housse.csv -o x": (5, "cannot read 'housse.csv': No such file or directory; did you mean 'houses.csv'?"),
+    "fit sub/housse.csv -o x": (
+        5,
+        "cannot read 'sub/housse.csv': No such file or directory; did you mean 'sub/",
+    ),
+    "fit nothing-like-it -o x": (5, "cannot read 'nothing-like-it': No such file or directory\n"),
+    "transform hoses.npz houses.csv": (5, "cannot read 'hoses.npz': No such file or directory; did you mean 'houses.c"),
+    "transform sub houses.csv": (5, "cannot read 'sub': it is a folder; name a file in it"),
+    "fit empty -o x": (
+        5,
+        "no data files in folder 'empty'; they are recognised by their ending: .parquet, .pq, ",
+    ),
+    "fit blanks.csv -o x": (3, "blanks.csv: no column holds numbers; read it with -d blanks"),
+}
+
+
+def answer(call: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    code = guarded(lambda: app.run(shlex.split(call)), debug=False)
+    return code, capsys.readouterr().err.rpartition("pcatool: error: ")[2]
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_a_wrong_call(call: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = answer(call, capsys)
+    assert (code, said[: len(WRONG[call])]) == (2, WRONG[call])
+
+
+@pytest.mark.parametrize("call", UNREADABLE)
+def test_what_is_not_there_or_no_table(
+    call: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("sub", "empty"):
+        Path(folder).mkdir()
+    for name in ("houses.csv", "sub/houses.csv"):
+        Path(name).write_text("a,b\n1,2\n3,5\n")
+    Path("blanks.csv").write_text("a b c\n1 2 3\n4 5 6\n")
+    code, said = UNREADABLE[call]
+    found = answer(call, capsys)
+    assert (found[0], found[1][: len(said)]) == (code, said)
+
+
+@pytest.mark.parametrize("call", ["fit –odd.csv -o m.npz", "fit t.csv --null-value – -d= -o m.npz"])
+def test_what_may_be_meant_so(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of an odd name that is there, and values, which may be any text."""
+    monkeypatch.chdir(tmp_path)
+    Path("–odd.csv").write_text("a,b\n1,2\n3,5\n")
+    Path("t.csv").write_text("a=b\n1=2\n–=4\n3=5\n")
+    assert app.run([*shlex.split(call), "--missing", "drop"]) == 0
