@@ -62,11 +62,16 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def near_file(path: str) -> str:
-    """Of a file that is not there the one beside its place that is most like it."""
+    """Of a file that is not there the one beside its place that is most like it, and of its kind."""
     folder, name = os.path.split(path)
     with suppress(OSError, ValueError):
-        near = nearest(name, sorted(os.listdir(folder or ".")))  # noqa: PTH208
-        return f"did you mean {show(os.path.join(folder, near), LONGEST_PATH)}?" if near else ""  # noqa: PTH118
+        stem, ending = os.path.splitext(name)  # noqa: PTH122
+        parts = {one: os.path.splitext(one) for one in sorted(os.listdir(folder or "."))}  # noqa: PTH122, PTH208
+        there = {
+            own: one for one, (own, its) in parts.items() if its == ending or (own == stem and nearest(ending, [its]))
+        }
+        near = nearest(stem, there)
+        return f"did you mean {show(os.path.join(folder, there[near]), LONGEST_PATH)}?" if near else ""  # noqa: PTH118
     return ""
 
 

@@ -58,7 +58,8 @@ UNREADABLE = {
         "cannot read 'sub/housse.csv': No such file or directory; did you mean 'sub/",
     ),
     "fit nothing-like-it -o x": (5, "cannot read 'nothing-like-it': No such file or directory\n"),
-    "transform hoses.npz houses.csv": (5, "cannot read 'hoses.npz': No such file or directory; did you mean 'houses.c"),
+    "fit houses.cvs -o x": (5, "cannot read 'houses.cvs': No such file or directory; did you mean 'houses.csv'?"),
+    "transform houses.npz houses.csv": (5, "cannot read 'houses.npz': No such file or directory\n"),
     "transform sub houses.csv": (5, "cannot read 'sub': it is a folder; name a file in it"),
     "fit empty -o x": (
         5,

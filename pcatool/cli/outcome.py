@@ -167,13 +167,8 @@ class Speaker(Notices):
         if self.general.json:
             import json
 
-            facts = {
-                "command": facts["command"],
-                **self._taken(),
-                **facts,
-                **self._files(),
-                "seconds": round(seconds, 3),
-            }
+            more = {name: fact for name, fact in self._taken().items() if name not in facts}
+            facts = {**facts, **more, **self._files(), "seconds": round(seconds, 3)}
             text = json.dumps({**facts, "notes": self.notes, "warnings": self.warnings}, allow_nan=False)
             if stdout_free:
                 print_result(text)

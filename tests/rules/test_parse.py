@@ -94,7 +94,7 @@ def test_the_nearest_rule_is_suggested(text, near):
 
 
 def test_a_name_like_no_other_lists_them_all():
-    with pytest.raises(UsageError, match="there are: " + ", ".join(RULES)):
+    with pytest.raises(UsageError, match="or a rule: " + ", ".join(RULES)):
         parse_components("xyzzy")
 
 
