@@ -10,7 +10,7 @@ function __pcatool_of --no-scope-shadowing
         case '' help
             set options \
                 '-V|--version'\t'Print the version' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments
         case fit
             set options \
@@ -67,7 +67,7 @@ function __pcatool_of --no-scope-shadowing
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '*@data'
         case transform
             set options \
@@ -103,7 +103,7 @@ function __pcatool_of --no-scope-shadowing
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '@model' '*@data'
         case reconstruct
             set options \
@@ -142,7 +142,7 @@ function __pcatool_of --no-scope-shadowing
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '@model' '*@data'
         case explain-variance
             set options \
@@ -195,7 +195,7 @@ function __pcatool_of --no-scope-shadowing
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '*@model@data'
         case scree
             set options \
@@ -250,7 +250,7 @@ function __pcatool_of --no-scope-shadowing
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '*@model@data'
         case components
             set options \
@@ -307,7 +307,7 @@ function __pcatool_of --no-scope-shadowing
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '*@model@data'
         case inspect
             set options \
@@ -315,7 +315,7 @@ function __pcatool_of --no-scope-shadowing
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '@model'
         case diff
             set options \
@@ -324,7 +324,7 @@ function __pcatool_of --no-scope-shadowing
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '@model' '@model'
         case update
             set options \
@@ -350,7 +350,7 @@ function __pcatool_of --no-scope-shadowing
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '@model' '*@data'
         case merge
             set options \
@@ -361,7 +361,7 @@ function __pcatool_of --no-scope-shadowing
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '*@model'
         case subtract
             set options \
@@ -387,7 +387,7 @@ function __pcatool_of --no-scope-shadowing
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '@model' '*@model@data'
         case refit
             set options \
@@ -406,11 +406,11 @@ function __pcatool_of --no-scope-shadowing
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '@model'
         case completion
             set options \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments 'bash zsh fish powershell'
     end
 end

@@ -28,7 +28,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         '' = @{
             Options = @(
                 @{ Word = '-V|--version'; About = 'Print the version' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @()
         }
@@ -87,7 +87,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('*@data')
         }
@@ -125,7 +125,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('@model', '*@data')
         }
@@ -166,7 +166,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('@model', '*@data')
         }
@@ -221,7 +221,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('*@model@data')
         }
@@ -278,7 +278,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('*@model@data')
         }
@@ -337,7 +337,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('*@model@data')
         }
@@ -347,7 +347,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('@model')
         }
@@ -358,7 +358,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('@model', '@model')
         }
@@ -386,7 +386,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('@model', '*@data')
         }
@@ -399,7 +399,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('*@model')
         }
@@ -427,7 +427,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('@model', '*@model@data')
         }
@@ -448,13 +448,13 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('@model')
         }
         'completion' = @{
             Options = @(
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('bash zsh fish powershell')
         }
