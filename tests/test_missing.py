@@ -641,7 +641,7 @@ def test_applications_that_are_refused(models: Callable[[str], Model], holed: Ar
     refused: list[tuple[Callable[[], Any], str]] = [
         (lambda: pcatool.reconstruct(em, frame, fill=True, missing="keep"), "--fill and --missing keep exclude each"),
         (lambda: pcatool.reconstruct(em, frame, fill=True, missing="error"), "give one of mean, project, em"),
-        (lambda: pcatool.transform(em, frame, missing="drop"), "none of error, mean, project, em, keep"),
+        (lambda: pcatool.transform(em, frame, missing="drop"), "--missing drop is for fits"),
         (lambda: pcatool.transform(without_means, holed, missing="mean"), "holds no column means; give --missing pro"),
         (lambda: pcatool.transform(kernel, holed, missing="project"), "for linear PCA, this is a kernel model"),
         (lambda: pcatool.transform(supervised, frame, missing="em"), "for linear PCA, this is a supervised model"),
