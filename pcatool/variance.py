@@ -46,13 +46,14 @@ class VarianceTable:
             lost_share=lost_share,
         )
 
-    def smallest_k(self, share: float) -> int | None:
-        """The smallest k that keeps the share; None when the known eigenvalues do not reach it.
+    @property
+    def slack(self) -> float:
+        """A few roundings of the sum: with it 0.95 is reached by eigenvalues that add up to it on paper."""
+        return 8 * max(len(self.lost_share), 1) * float(np.finfo(float).eps)
 
-        The slack, a few roundings of the sum, lets 0.95 be reached by eigenvalues that add up to it on paper.
-        """
-        slack = 8 * max(len(self.lost_share), 1) * np.finfo(float).eps
-        reached = np.flatnonzero(self.lost_share <= (1.0 - share) + slack)
+    def smallest_k(self, share: float) -> int | None:
+        """The smallest k that keeps the share; None when the known eigenvalues do not reach it."""
+        reached = np.flatnonzero(self.lost_share <= (1.0 - share) + self.slack)
         return int(reached[0]) + 1 if len(reached) else None
 
     def columns(self) -> dict[str, NDArray[Any]]:

@@ -21,6 +21,7 @@ from pcatool.cli import (
     merge,
     reconstruct,
     refit,
+    report,
     scree,
     subtract,
     transform,
@@ -42,6 +43,7 @@ HELP = """Principal component analysis of tables: fit a model, save it, apply it
       pcatool explain-variance houses.npz
       pcatool scree sample_data/digits.csv -x digit
       pcatool components sample_data/digits.csv -x digit --image 8x8 -o eigen.png
+      pcatool report houses.npz sample_data/houses.csv -o houses.html
 
     Tables come from files or a pipe, results go to standard output, all else to standard error. Exit codes: 0 done,
     2 wrong usage, 3 bad data, 4 not a usable model, 5 cannot read or write, 6 refused.
@@ -55,6 +57,7 @@ COMMANDS = (
     explain_variance,
     scree,
     components,
+    report,
     inspect,
     diff,
     update,

@@ -12,6 +12,7 @@ from pcatool.options.comparing import DiffOptions
 from pcatool.options.components import ComponentsOptions
 from pcatool.options.fitting import MISSING, MOST_KEPT, WHITENINGS, FitOptions, parse_components
 from pcatool.options.flags import Flag
+from pcatool.options.page import PageOptions
 from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions
 from pcatool.options.scoring import ScoreOptions
 from pcatool.options.tables import BLANKS, NULLS, SelectOptions, TableOptions
@@ -40,6 +41,7 @@ __all__ = [
     "Flag",
     "GeneralOptions",
     "OutputOptions",
+    "PageOptions",
     "RefitOptions",
     "ReportOptions",
     "ScoreOptions",

@@ -21,10 +21,14 @@ from pcatool.stages import doing
 from pcatool.writers.sink import check_target, open_sink
 
 __all__ = [
+    "check_image",
     "check_method",
+    "check_model",
+    "column_spread",
     "component_table",
     "components_picture",
     "drawn",
+    "drawn_mean",
     "entries",
     "fit_and_write",
     "shown",
@@ -137,7 +141,7 @@ def component_table(model: Model, names: Sequence[str] = ("loadings",), first: i
     One of them has a row for each column of the data and a column for each component; several have a row for each
     component and column of the data.
     """
-    _check_model(model, names)
+    check_model(model, names)
     k = shown(model, first)
     found = [MATRICES[name](model)[:, :k] + 0.0 for name in names]  # -0.0 becomes 0.0
     columns = np.array([*model.columns, None], dtype=object)[:-1]
@@ -150,7 +154,7 @@ def component_table(model: Model, names: Sequence[str] = ("loadings",), first: i
     return table | {VALUES[name]: values.T.ravel() for name, values in zip(names, found, strict=True)}
 
 
-def _check_model(model: Model, names: Sequence[str]) -> None:
+def check_model(model: Model, names: Sequence[str]) -> None:
     _refuse(str(model.meta.get("method", "pca")), model.basis.shape[1] == 0, names)
 
 
@@ -184,22 +188,32 @@ def drawn(model: Model, first: int | None) -> int:
     return shown(model, first if first is not None else min(model.k, PANELS))
 
 
-def components_picture(model: Model, shape: tuple[int, int], form: str, first: int | None = None) -> bytes:
-    """The mean and the components as images, as the bytes of a file."""
-    _check_model(model, ("loadings",))
-    H, W = shape
-    pixels = H * W
+def check_image(model: Model, shape: tuple[int, int]) -> None:
+    """Refuse images that the columns of a model are not the pixels of."""
+    check_model(model, ("loadings",))
+    pixels = shape[0] * shape[1]
     if model.d != pixels:
         there = "is 1 column" if model.d == 1 else f"are {model.d} columns"
         raise DataError(
-            f"an image of {H}x{W} has {counted(pixels, 'pixel')}, and there {there}",
+            f"an image of {shape[0]}x{shape[1]} has {counted(pixels, 'pixel')}, and there {there}",
             "fit the pixels alone: name them with -c, or the others with -x",
         )
+
+
+def drawn_mean(model: Model) -> Array | None:
+    """The mean, where the model has one to draw."""
+    return model.mean if model.centered and not is_supervised(model) else None
+
+
+def components_picture(model: Model, shape: tuple[int, int], form: str, first: int | None = None) -> bytes:
+    """The mean and the components as images, as the bytes of a file."""
+    check_image(model, shape)
+    H, W = shape
     k = drawn(model, first)
     doing("drawing")
     count = counted(k, "component") if k == model.k else f"the first {k} of {model.k} components"
     return mosaic_picture(
-        model.mean if model.centered and not is_supervised(model) else None,
+        drawn_mean(model),
         model.basis[:, :k],
         model.variance.share[:k],
         shape=shape,

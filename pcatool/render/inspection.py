@@ -15,7 +15,7 @@ from pcatool.render.missing import counted
 from pcatool.render.solution import aligned_lines, certificate_lines, em_lines, rank_text
 from pcatool.render.tables import render_table
 
-__all__ = ["inspection_text"]
+__all__ = ["fact_lines", "inspection_text", "proof_lines"]
 
 # Columns named, and components shown, unless all are asked for.
 NAMED = 8
@@ -76,9 +76,9 @@ def inspection_text(
         return render_table(arrays, "table", width=width, color=color, unicode=unicode)
 
     parts = [
-        labelled(_lines(facts), width, color),
+        labelled(fact_lines(facts), width, color),
         table(_components(facts, everything)),
-        labelled([*_left_out(facts, everything), *_proofs(facts)], width, color),
+        labelled([*_left_out(facts, everything), *proof_lines(facts)], width, color),
         labelled(_abilities(facts), width, color),
         table(_arrays(facts)),
     ]
@@ -87,7 +87,7 @@ def inspection_text(
     return "\n".join(part for part in parts if part)
 
 
-def _lines(facts: Mapping[str, Any]) -> list[Line]:
+def fact_lines(facts: Mapping[str, Any]) -> list[Line]:
     what = whole(facts["method"], facts["centered"])
     kept = f"{facts['components']} of {facts['eigenvalues_possible']} kept, {facts['cumulative']:.4%} of the {what}"
     missing = facts["missing"]
@@ -139,7 +139,7 @@ def _left_out(facts: Mapping[str, Any], everything: bool) -> list[Line]:
     return [] if everything or more <= 0 else [("shown", f"the first {SHOWN}; {more} more with -v")]
 
 
-def _proofs(facts: Mapping[str, Any]) -> list[Line]:
+def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
     """How far each eigenvalue can be relied on, and what else is proved."""
     certificate = facts["certificate"] or {}
     settled = "em" in facts

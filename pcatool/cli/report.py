@@ -1,0 +1,76 @@
+"""`pcatool report`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from pcatool.cli.outcome import Speaker
+from pcatool.cli.shared import ModelPath, NoClobber, lacks_input, model_of
+from pcatool.errors import UsageError
+from pcatool.options import (
+    ANY_FILE,
+    DATA,
+    ApplyOptions,
+    EngineOptions,
+    GeneralOptions,
+    PageOptions,
+    TableOptions,
+)
+
+NAME = "report"
+USAGE = "MODEL [DATA...] -o PAGE [OPTIONS]"
+
+
+def run(
+    *,
+    model: ModelPath,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="DATA...",
+            help="Rows to show, too: CSV or Parquet; files, folders, globs; - is standard input.",
+            show_default=False,
+        ),
+        DATA,
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="PAGE", help="Write the page here, replacing the file in one step; - is standard "
+            "output.", rich_help_panel="Output", show_default=False,
+        ),
+        ANY_FILE,
+    ] = None,
+    no_clobber: NoClobber = False,
+    asked: PageOptions,
+    table: TableOptions,
+    apply: ApplyOptions,
+    engine: EngineOptions,
+    general: GeneralOptions,
+) -> int:  # fmt: skip
+    """Show a model, and rows, on a page to look at in a browser.
+
+    One file of HTML that needs no network: summary, scree with a threshold to drag, loadings to sort, scores of the
+    rows to point at, images, certificate, and the commands that made it. Of many rows some are shown, spread evenly.
+
+    Examples:
+      pcatool report houses.npz sample_data/houses.csv -o houses.html
+      pcatool report digits.npz sample_data/digits.csv --color digit --image 8x8 \\
+          -o digits.html
+    """
+    if lacks_input([model, *(data or [])], NAME, USAGE):
+        return 2
+    import sys
+
+    if output in (None, "-") and sys.stdout is not None and sys.stdout.isatty():
+        raise UsageError("a page is to be seen in a browser, and standard output is a terminal", "name a file with -o")
+    from pcatool.pipeline.page.build import Rows, report_to
+    from pcatool.render.page.summary import page_facts, page_lines
+
+    speaker, fitted = Speaker(general), model_of(model, data or ["no data"])
+    page = report_to(output, fitted, model, Rows(data, table, apply, engine), asked, speaker, no_clobber=no_clobber)
+    facts: dict[str, Any] = page_facts(page.model, model, output or "-", page.html, page.rows_read, page.rows_shown)
+    speaker.close(facts, page_lines(facts), stdout_free=output not in (None, "-"))
+    return 0

@@ -1,0 +1,64 @@
+"""What a report shows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pcatool.errors import UsageError, show
+from pcatool.options.components import parse_first, parse_image
+from pcatool.options.flags import option
+
+__all__ = ["PageOptions", "parse_axes"]
+
+
+def parse_axes(text: str | tuple[int, int] | None) -> tuple[int, int] | None:
+    """Two components by their numbers, as in 1,2."""
+    if text is None:
+        return None
+    word = text if isinstance(text, str) else ",".join(map(str, text))
+    found = re.fullmatch(r"([1-9][0-9]{0,8}),([1-9][0-9]{0,8})", word, re.ASCII)
+    if found is None or found[1] == found[2]:
+        raise UsageError(f"--axes {show(word)} are not two components", "give two different numbers from 1, such as 1,2")
+    return int(found[1]), int(found[2])
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """What a report shows."""
+
+    color: str | None = option(
+        None,
+        "--color",
+        group="output",
+        metavar="COL",
+        help="Colour the scores by this input column: numbers in shades, other values as categories.",
+    )
+    axes: tuple[int, int] | None = option(
+        None,
+        "--axes",
+        group="output",
+        metavar="X,Y",
+        help="The components whose scores are drawn first, such as 1,3; others can be chosen on the page.",
+        shown_default="1,2",
+    )
+    image: tuple[int, int] | None = option(
+        None,
+        "--image",
+        group="output",
+        metavar="HxW",
+        help="Show the mean and the components as images, too, the columns as pixels, line by line.",
+    )
+    first: int | None = option(
+        None,
+        "--first",
+        group="output",
+        metavar="K",
+        help="Show loadings, scores and images of the first K components only.",
+        shown_default="as many as a page can hold",
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axes", parse_axes(self.axes))
+        object.__setattr__(self, "image", parse_image(self.image))
+        object.__setattr__(self, "first", parse_first(self.first))

@@ -1,0 +1,1 @@
+"""A model and rows as one page to look at."""

@@ -1,0 +1,84 @@
+"""What a page shows of rows: their scores, what is known of each, and what colours them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from pcatool.errors import DataError
+from pcatool.model import Model
+from pcatool.pipeline.page.parts import rounded, text
+from pcatool.pipeline.sample import Sample
+
+__all__ = ["POINTS", "check_axes", "columns_shown", "points"]
+
+# Rows in a page, scores in it beside those that were asked for, and the most components to choose axes from.
+POINTS = 5_000
+SCORES, COMPONENTS = 60_000, 50
+
+# Categories that colours and shapes can tell apart; the rest are one more. So few numbers are categories, too.
+CATEGORIES = 12
+
+
+def check_axes(axes: tuple[int, int] | None, count: int) -> None:
+    """Refuse components that are not there."""
+    if axes is not None and max(axes) > count:
+        there = "is 1 component" if count == 1 else f"are {count} components"
+        raise DataError(f"--axes {axes[0]},{axes[1]}: there {there}", "give smaller numbers")
+
+
+def columns_shown(count: int, most: int | None, axes: tuple[int, int] | None) -> list[int]:
+    """Places of the scores that may be shown: the first ones, and those of the axes."""
+    first = range(min(count, COMPONENTS if most is None else most))
+    return sorted({*first, *(axis - 1 for axis in axes or ())})
+
+
+def points(model: Model, sample: Sample, places: Sequence[int], asked: tuple[int, int] | None, color: str | None) -> dict[str, Any]:
+    """The rows of a sample as columns; fewer components where there are many rows."""
+    rows = len(sample.numbers)
+    most = max(SCORES // max(rows, 1), 10)
+    axes = [axis - 1 for axis in asked or (1, 2)]
+    chosen = [at for at, place in enumerate(places) if at < most or place in axes]
+    own = len(places)
+    share = model.variance.share if model.whitening != "zca" else []
+    kept = {text(name): [None if cell is None else text(cell) for cell in cells] for name, cells in sample.kept.items()}
+    return {
+        "rows": sample.numbers.tolist(),
+        "of": sample.seen,
+        "names": [text(sample.names[at]) for at in chosen],
+        "shares": rounded(share[[places[at] for at in chosen]], 4) if len(share) else [],
+        "scores": [rounded(sample.values[:, at], 6) for at in chosen],
+        "more": {sample.names[at]: rounded(sample.values[:, at], 6) for at in range(own, len(sample.names))},
+        "kept": kept,
+        "axes": [([places[at] for at in chosen].index(axis) if axis in places else -1) for axis in axes],
+        "color": None if color is None else _colored(text(color), kept[text(color)]),
+    }
+
+
+def _colored(name: str, cells: list[str | None]) -> dict[str, Any]:
+    """Shades for numbers, if there are many of them; else categories, the most frequent ones by themselves."""
+    there = [cell for cell in cells if cell not in (None, "")]
+    numbers = [_number(cell) for cell in cells]
+    numeric = bool(there) and sum(number is not None for number in numbers) == len(there)
+    if numeric and len(set(there)) > CATEGORIES:
+        return {"name": name, "numbers": numbers}
+    counts = Counter(there)
+    most = sorted(counts, key=lambda cell: (-counts[cell], str(cell)))[:CATEGORIES]
+    labels = sorted(most, key=lambda cell: (_number(cell) or 0.0, cell) if numeric else (0.0, str(cell)))
+    place = {label: i for i, label in enumerate(labels)}
+    return {
+        "name": name,
+        "labels": labels,
+        "codes": [place.get(cell, -1) for cell in cells],
+        "others": len(counts) - len(labels),
+    }
+
+
+def _number(cell: str | None) -> float | None:
+    try:
+        number = float(cell or "")
+    except ValueError:
+        return None
+    return number if isfinite(number) else None

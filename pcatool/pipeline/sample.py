@@ -1,0 +1,79 @@
+"""Some of the rows that come out of a model, evenly spread over all of them, and the same by every route.
+
+A row is taken by a hash of its number, of which the smallest win: neither how the rows are cut into batches, nor who
+works on them, nor how many follow changes which those are.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.model import Array
+from pcatool.pipeline.apply import Results
+from pcatool.writers.shown import cells_at
+
+__all__ = ["Sample", "hashes", "sample_of"]
+
+
+class Sample(NamedTuple):
+    """Rows in their order: their numbers from 1, results, and the cells passed through."""
+
+    numbers: NDArray[np.int64]  # (s,)
+    values: Array  # (s, w)
+    kept: dict[str, list[str | None]]
+    names: list[str]  # of the results
+    seen: int  # rows that they were taken from
+
+    def smallest(self, most: int) -> Sample:
+        """Those with the smallest hashes."""
+        if len(self.numbers) <= most:
+            return self
+        order = np.sort(np.argpartition(hashes(self.numbers), most - 1)[:most])
+        kept = {name: [cells[i] for i in order] for name, cells in self.kept.items()}
+        return self._replace(numbers=self.numbers[order], values=self.values[order], kept=kept)
+
+    def joined(self, other: Sample) -> Sample:
+        return self._replace(
+            numbers=np.concatenate([self.numbers, other.numbers]),
+            values=np.concatenate([self.values, other.values]),
+            kept={name: cells + other.kept[name] for name, cells in self.kept.items()},
+            seen=other.seen,
+        )
+
+
+def hashes(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Numbers stirred, no two alike (splitmix64; Steele, Lea and Flood 2014)."""
+    z = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+    return z ^ (z >> np.uint64(31))
+
+
+def sample_of(results: Results, most: int, columns: list[int]) -> Sample:
+    """At most so many rows, of the results only these columns; no more than twice as many are held meanwhile."""
+    names = [name for name, _ in results.kept]
+    found = Sample(
+        np.zeros(0, np.int64),
+        np.zeros((0, len(columns))),
+        {name: [] for name in names},
+        [results.names[j] for j in columns],
+        0,
+    )
+    bound = np.uint64(2**64 - 1)
+    with closing(results.each(lambda kept, values: (kept, values[:, columns]))) as batches:
+        for kept, values in batches:
+            numbers = np.arange(found.seen + 1, found.seen + len(values) + 1)
+            rows = np.flatnonzero(hashes(numbers) <= bound)
+            cells = {name: cells_at(column, rows) for name, column in zip(names, kept, strict=True)}
+            more = found._replace(
+                numbers=numbers[rows], values=values[rows], kept=cells, seen=found.seen + len(values)
+            ).smallest(most)
+            found = found.joined(more)
+            if len(found.numbers) >= 2 * most:
+                found = found.smallest(most)
+                bound = hashes(found.numbers).max()
+    return found.smallest(most)

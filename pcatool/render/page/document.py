@@ -1,0 +1,77 @@
+"""The page as a whole: its sections in order, what they hold as numbers, and the scripts that make them move."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from pcatool.render.choices import whole
+from pcatool.render.page.markup import Html, data_block, element, join
+from pcatool.render.page.sections import sections
+from pcatool.render.page.words import in_a_sentence
+
+__all__ = ["page_html"]
+
+# Joined in this order, as each builds on those before it.
+SCRIPTS = ("common", "copy", "scree", "loadings", "markers", "scores")
+
+# Nothing is loaded from anywhere, and no style or script runs but these.
+POLICY = "default-src 'none'; img-src data:; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'"
+
+
+def page_html(facts: Mapping[str, Any]) -> str:
+    """The page of a model, and of rows; the same facts give the same bytes."""
+    style = part("page.css")
+    script = "(() => {\n" + '"use strict";\n' + "".join(part(f"{name}.js") for name in SCRIPTS) + "})();\n"
+    made = sections(facts)
+    links = [element("li", element("a", title, href=f"#{name}")) for name, title, _ in made]
+    policy = POLICY.format(style=_source(style), script=_source(script))
+    return filled(
+        part("page.html"),
+        policy=Html(policy),
+        title=f"pcatool report: {facts['name']}",
+        name=facts["name"],
+        lead=in_a_sentence(facts),
+        links=join(*links),
+        sections=join(*(section for _, _, section in made)),
+        facts=data_block("facts", _numbers(facts)),
+        style=Html(style),
+        script=Html(script),
+    )
+
+
+def part(name: str) -> str:
+    """A file beside this one."""
+    return (files("pcatool.render.page") / name).read_text(encoding="utf-8")
+
+
+def filled(template: str, **parts: str) -> str:
+    """The template with its marks replaced; marks in what replaces them are text like any other."""
+    return re.sub("@([a-z]+)@", lambda found: join(parts[found[1]]), template)
+
+
+def _source(text: str) -> str:
+    """How a policy names a script or a style: by what it is."""
+    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode("ascii")
+
+
+def _numbers(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What the scripts draw."""
+    page = facts["page"]
+    what = whole(facts["method"], facts["centered"])
+    shares = [f"{row['share']:.1%}" for row in facts["variance"]]
+    return {
+        "scree": {**page["scree"], "again": facts["commands"]["again"], "what": what},
+        "loadings": _with_shares(page["loadings"], shares),
+        "scores": page["scores"],
+    }
+
+
+def _with_shares(loadings: Mapping[str, Any], shares: list[str]) -> dict[str, Any] | None:
+    if "reason" in loadings:
+        return None
+    return {**loadings, "shares": shares[: len(loadings["loadings"][0])]}

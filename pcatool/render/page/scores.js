@@ -1,0 +1,238 @@
+// The scores: a scatter with a choice of axes, what is known of each row, and what colours it.
+if (facts.scores && find("scores-canvas")) {
+  const { rows, names, shares, scores, more, kept, color: colored } = facts.scores;
+  const canvas = find("scores-canvas");
+  const tip = find("scores-tip");
+  const place = find("scores-drawing");
+  const off = new Set(); // categories that are not shown
+  const options = [...names.map((name, j) => (shares.length ? `${name} (${percent(shares[j])})` : name)), "row number"];
+  const selects = [find("scores-x"), find("scores-y")];
+  const numbers = colored && colored.numbers ? colored.numbers.filter((value) => value !== null) : [];
+  const range = numbers.length ? [Math.min(...numbers), Math.max(...numbers)] : null;
+  const area = {};
+  let at = []; // where each row is drawn, null for one that is not
+  let picked = null;
+
+  selects.forEach((select, which) => {
+    select.append(...options.map((name, j) => make("option", { value: j }, name)));
+    const wanted = facts.scores.axes[which];
+    select.value = wanted >= 0 ? wanted : options.length - 1;
+    select.addEventListener("change", redraw);
+  });
+  const axis = (which) => Number(selects[which].value);
+  const value = (row, j) => (j < names.length ? scores[j][row] : rows[row]);
+  const code = (row) => (colored && colored.codes ? colored.codes[row] : 0);
+
+  // Ends of both axes: the same units in both where both are scores.
+  function fit() {
+    area.ends = [0, 1].map((which) => {
+      const there = rows.map((_, row) => value(row, axis(which))).filter((one) => one !== null);
+      const [low, high] = there.length ? [Math.min(...there), Math.max(...there)] : [0, 1];
+      const room = (high - low) * 0.05 || Math.abs(high) * 0.1 || 1;
+      return [low - room, high + room];
+    });
+    if (axis(0) === names.length || axis(1) === names.length) return;
+    const unit = [0, 1].map((which) => (area.ends[which][1] - area.ends[which][0]) / area.size[which]);
+    const widest = Math.max(...unit);
+    area.ends = area.ends.map(([low, high], which) => {
+      const spare = (widest * area.size[which] - (high - low)) / 2;
+      return [low - spare, high + spare];
+    });
+  }
+
+  const x = (one) => area.left + ((one - area.ends[0][0]) / (area.ends[0][1] - area.ends[0][0])) * area.size[0];
+  const y = (one) => area.top + (1 - (one - area.ends[1][0]) / (area.ends[1][1] - area.ends[1][0])) * area.size[1];
+
+  function redraw() {
+    const width = place.clientWidth;
+    const height = Math.round(Math.min(Math.max(width * 0.68, 320), 620));
+    const dots = window.devicePixelRatio || 1;
+    [canvas.width, canvas.height] = [Math.round(width * dots), Math.round(height * dots)];
+    canvas.style.height = `${height}px`;
+    Object.assign(area, { left: 60, top: 14, size: [width - 60 - 14, height - 14 - 46] });
+    fit();
+    at = rows.map((_, row) => {
+      const [a, b] = [value(row, axis(0)), value(row, axis(1))];
+      return a === null || b === null || off.has(code(row)) ? null : [x(a), y(b)];
+    });
+    const pen = canvas.getContext("2d");
+    pen.setTransform(dots, 0, 0, dots, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    frame(pen);
+    const size = rows.length > 2000 ? 3 : rows.length > 300 ? 4 : 5.5;
+    area.radius = size;
+    rows.forEach((_, row) => at[row] && dot(pen, row, size));
+    if (picked !== null && at[picked]) ring(pen);
+  }
+
+  function frame(pen) {
+    const [right, bottom] = [area.left + area.size[0], area.top + area.size[1]];
+    pen.font = `12px ${color("text")}`;
+    pen.lineWidth = 1;
+    const line = (x1, y1, x2, y2, token) => {
+      pen.strokeStyle = color(token);
+      pen.beginPath();
+      pen.moveTo(Math.round(x1) + 0.5, Math.round(y1) + 0.5);
+      pen.lineTo(Math.round(x2) + 0.5, Math.round(y2) + 0.5);
+      pen.stroke();
+    };
+    pen.fillStyle = color("quiet");
+    pen.textAlign = "center";
+    for (const one of ticks(...area.ends[0], Math.max(2, Math.floor(area.size[0] / 90)))) {
+      line(x(one), area.top, x(one), bottom, one === 0 ? "left" : "line");
+      pen.fillText(number(one, 6), x(one), bottom + 17);
+    }
+    pen.textAlign = "right";
+    for (const one of ticks(...area.ends[1], Math.max(2, Math.floor(area.size[1] / 60)))) {
+      line(area.left, y(one), right, y(one), one === 0 ? "left" : "line");
+      pen.fillText(number(one, 6), area.left - 7, y(one) + 4);
+    }
+    pen.fillStyle = color("ink");
+    pen.textAlign = "center";
+    pen.fillText(options[axis(0)], area.left + area.size[0] / 2, bottom + 37);
+    pen.save();
+    pen.translate(14, area.top + area.size[1] / 2);
+    pen.rotate(-Math.PI / 2);
+    pen.fillText(options[axis(1)], 0, 0);
+    pen.restore();
+  }
+
+  function look(row) {
+    if (!colored) return { fill: color("kept"), shape: SHAPES[0] };
+    if (!range) return markOf(colored.codes[row]);
+    const one = colored.numbers[row];
+    return { fill: one === null ? color("left") : shade((one - range[0]) / (range[1] - range[0] || 1)), shape: SHAPES[0] };
+  }
+
+  function dot(pen, row, size) {
+    const { fill, shape } = look(row);
+    pen.beginPath();
+    shape(pen, ...at[row], size);
+    pen.globalAlpha = colored ? 0.9 : 0.65;
+    pen.fillStyle = fill;
+    pen.fill();
+    pen.lineWidth = 0.7;
+    pen.strokeStyle = color("paper");
+    pen.stroke();
+    pen.globalAlpha = 1;
+  }
+
+  function ring(pen) {
+    dot(pen, picked, area.radius * 1.5);
+    pen.beginPath();
+    pen.arc(...at[picked], area.radius * 1.5 + 5, 0, 2 * Math.PI);
+    pen.lineWidth = 2.5;
+    pen.strokeStyle = color("ink");
+    pen.stroke();
+  }
+
+  // What is known of a row: its own cells, the axes, and what else was computed of it.
+  function known(row) {
+    const cells = Object.entries(kept).map(([name, column]) => [name, column[row] === null ? "missing" : column[row]]);
+    const drawn = [...new Set([axis(0), axis(1)])].filter((j) => j < names.length);
+    const others = names.map((_, j) => j).filter((j) => !drawn.includes(j)).slice(0, 3);
+    return [
+      ...cells.slice(0, 8),
+      ...[...drawn, ...others].map((j) => [names[j], number(scores[j][row], 5)]),
+      ...Object.entries(more).map(([name, column]) => [name, number(column[row], 5)]),
+    ];
+  }
+
+  function pick(row, aloud = false) {
+    if (row === picked) return;
+    picked = row;
+    redraw();
+    tip.hidden = row === null || !at[row];
+    if (tip.hidden) return;
+    const said = known(row);
+    tip.replaceChildren(
+      make("strong", {}, `row ${rows[row]}`),
+      make("dl", {}, ...said.flatMap(([name, one]) => [make("dt", {}, name), make("dd", {}, one)])),
+    );
+    const [left, top] = at[row];
+    const [width, height] = [tip.offsetWidth, tip.offsetHeight];
+    const beside = left + 16 + width < place.clientWidth ? left + 16 : Math.max(left - 16 - width, 0);
+    tip.style.transform = `translate(${beside}px, ${Math.min(Math.max(top - height / 2, 4), Math.max(canvas.clientHeight - height - 4, 4))}px)`;
+    if (aloud) find("scores-picked").textContent = `Row ${rows[row]}: ${said.map((pair) => pair.join(" ")).join(", ")}`;
+  }
+
+  function nearest(event) {
+    const box = canvas.getBoundingClientRect();
+    const [a, b] = [event.clientX - box.left, event.clientY - box.top];
+    let [best, least] = [null, event.pointerType === "touch" ? 32 ** 2 : 20 ** 2];
+    at.forEach((point, row) => {
+      const far = point ? (point[0] - a) ** 2 + (point[1] - b) ** 2 : Infinity;
+      if (far < least) [best, least] = [row, far];
+    });
+    return best;
+  }
+
+  canvas.addEventListener("pointermove", (event) => pick(nearest(event)));
+  canvas.addEventListener("pointerdown", (event) => pick(nearest(event)));
+  canvas.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && pick(null));
+  canvas.addEventListener("blur", () => pick(null));
+  canvas.addEventListener("keydown", (event) => {
+    const moves = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [1, 1], ArrowDown: [1, -1], Home: [0, "first"], End: [0, "last"] };
+    if (event.key === "Escape") return pick(null);
+    if (!(event.key in moves)) return;
+    event.preventDefault();
+    const [which, by] = moves[event.key];
+    const order = [...rows.keys()].filter((row) => at[row]);
+    order.sort((a, b) => (which ? at[b][1] - at[a][1] : at[a][0] - at[b][0]) || a - b);
+    const here = order.indexOf(picked);
+    const next = by === "last" || (here < 0 && by === -1) ? order.length - 1 : by === "first" || here < 0 ? 0 : Math.min(Math.max(here + by, 0), order.length - 1);
+    if (order.length) pick(order[next], true);
+  });
+
+  function entry(label, category) {
+    const dots = window.devicePixelRatio || 1;
+    const sign = make("canvas", { width: 18 * dots, height: 18 * dots, "aria-hidden": "true" });
+    const pen = sign.getContext("2d");
+    pen.scale(dots, dots);
+    const { fill, shape } = markOf(category);
+    pen.beginPath();
+    shape(pen, 9, 9, 6);
+    pen.fillStyle = fill;
+    pen.fill();
+    const button = make("button", { type: "button", "aria-pressed": "true" }, sign, label);
+    button.addEventListener("click", () => {
+      off[off.has(category) ? "delete" : "add"](category);
+      button.setAttribute("aria-pressed", String(!off.has(category)));
+      pick(null);
+      redraw();
+    });
+    return make("li", {}, button);
+  }
+
+  function legend() {
+    if (!colored) return;
+    const parts = [make("h3", {}, `Colour: ${colored.name}`)];
+    if (range) {
+      const bar = make("canvas", { class: "shades", width: 256, height: 1, "aria-hidden": "true" });
+      const pen = bar.getContext("2d");
+      for (let i = 0; i < 256; i++) {
+        pen.fillStyle = shade(i / 255);
+        pen.fillRect(i, 0, 1, 1);
+      }
+      parts.push(bar, make("div", { class: "ends" }, make("span", {}, number(range[0], 6)), make("span", {}, number(range[1], 6))));
+    } else if (colored.labels) {
+      const list = colored.labels.map((label, j) => entry(label, j));
+      const rest = [colored.others && `${colored.others} others`, colored.codes.includes(-1) && !colored.others && "missing"].filter(Boolean);
+      list.push(...rest.map((label) => entry(label, -1)));
+      parts.push(make("ul", {}, ...list));
+    }
+    find("scores-legend").replaceChildren(...parts);
+  }
+
+  function paint() {
+    legend();
+    redraw();
+  }
+
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    off.clear();
+    paint();
+  });
+  legend();
+  whenSized(place, redraw);
+}

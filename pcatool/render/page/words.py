@@ -1,0 +1,92 @@
+"""What a page says in sentences: what the model is, what to be careful with, what its proofs mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pcatool.render.choices import whole
+from pcatool.render.inspection import IN_FIT, IN_TRANSFORM
+from pcatool.render.missing import counted
+from pcatool.render.solution import certificate_lines, em_lines
+
+__all__ = ["PROOFS", "caveats", "in_a_sentence", "verdict"]
+
+# What each number of a certificate means.
+PROOFS = {
+    "eigen_residual": (
+        "Eigen-residual",
+        "how far the worst component is from being an eigenvector, as a part of the largest eigenvalue",
+    ),
+    "orthonormality": ("Orthonormality", "how far the directions are from lengths of 1 and right angles"),
+    "trace_closure": (
+        "Trace closure",
+        "how far the eigenvalues' sum is from the total, which was added up by itself, as a part of it",
+    ),
+}
+
+
+def in_a_sentence(facts: Mapping[str, Any]) -> str:
+    """What the model is."""
+    what = whole(facts["method"], facts["centered"])
+    many = facts["components"] != 1
+    kept = f"{counted(facts['components'], 'component')} keep{'' if many else 's'} {facts['cumulative']:.4%}"
+    columns = counted(len(facts["columns"]), "column")
+    if "kernel" in facts:
+        columns += f", seen through the kernel {facts['kernel']['name']}"
+    return f"{kept} of the {what} in {counted(facts['rows'], 'row')} of {columns}."
+
+
+def verdict(facts: Mapping[str, Any]) -> str:
+    """How right the eigenvalues are, in a sentence or two."""
+    rows = [row for row in facts["variance"] if row["kept"]]
+    told = [row for row in rows if "vouched" in row]
+    if not told:
+        return "Nothing in the model tells how right its eigenvalues are."
+    if "em" in facts:
+        return f"{em_lines(facts)[0]}."
+    sure = [row for row in told if row["vouched"]]
+    if not sure:
+        return "No eigenvalue can be told from rounding."
+    least = min(row["digits"] for row in sure)
+    if len(sure) == len(rows):
+        which = "The eigenvalue is" if len(rows) == 1 else f"All {len(rows)} eigenvalues are"
+        return f"{which} vouched for, to at least {counted(least, 'digit')}."
+    are = "is" if len(sure) == 1 else "are"
+    return (
+        f"{len(sure)} of {len(rows)} eigenvalues {are} vouched for, to at least {counted(least, 'digit')}; "
+        "the others are not told from rounding, or past the rank."
+    )
+
+
+def caveats(facts: Mapping[str, Any]) -> list[str]:
+    """What to know before anything is concluded."""
+    said = []
+    pairs = {key: value for key, value in (facts["certificate"] or {}).items() if key == "close_pairs"}
+    for line in certificate_lines(pairs):
+        said.append(f"{line[0].upper()}{line[1:]}. Other rows may turn them into each other; their plane stays.")
+    rank, k = facts["rank"], facts["components"]
+    if rank is not None and k > rank:
+        said.append(f"Only {counted(rank, 'component')} {_carry(rank)} anything; those after have eigenvalue 0.")
+    elif rank is not None and rank < facts["eigenvalues_possible"] and facts["eigenvalues_known"] != rank:
+        said.append(f"The rank is {rank}, of {facts['eigenvalues_possible']} that could be: columns depend on others.")
+    if facts["eigenvalues_known"] < facts["eigenvalues_possible"]:
+        known, possible = facts["eigenvalues_known"], facts["eigenvalues_possible"]
+        said.append(f"Only {known} of {possible} eigenvalues are known; the rest is known as a sum.")
+    if not facts["centered"]:
+        said.append("The columns were not centred: shares are of the sum of squares about 0, not of the variance.")
+    if facts["method"] == "supervised":
+        said.append("Shares are of the dependence on the label: a component may hold little of the variance.")
+    if "aligned" in facts:
+        said.append("Signs, and the order of nearly equal components, follow an older model.")
+    if "em" in facts and not facts["em"]["converged"]:
+        said.append("EM has not converged: more rows, or fewer components, may help.")
+    missing = facts["missing"]
+    if missing["fit"] != "error" or missing["transform"] != "error":
+        fit, transform = IN_FIT[missing["fit"]], IN_TRANSFORM.get(missing["transform"], missing["transform"])
+        said.append(f"Missing cells: {fit}; transform {transform}.")
+    return said
+
+
+def _carry(count: int) -> str:
+    return "carries" if count == 1 else "carry"
