@@ -33,6 +33,7 @@ from pcatool.options import (
     EngineOptions,
     FitOptions,
     OutputOptions,
+    PageOptions,
     RefitOptions,
     ScoreOptions,
     SelectOptions,
@@ -49,7 +50,15 @@ from pcatool.pipeline import report as reporting
 from pcatool.pipeline.refit import refit as refitting
 from pcatool.readers.tally import Tally
 from pcatool.returned import in_kind
-from pcatool.typing import AlignSettings, ApplySettings, ArraySettings, FitSettings, RefitSettings, UpdateSettings
+from pcatool.typing import (
+    AlignSettings,
+    ApplySettings,
+    ArraySettings,
+    FitSettings,
+    RefitSettings,
+    ReportSettings,
+    UpdateSettings,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +75,7 @@ __all__ = [
     "plan",
     "reconstruct",
     "refit",
+    "report",
     "save_model",
     "scree",
     "subtract",
@@ -365,6 +375,56 @@ def components(
     if shape is None:
         return pd.DataFrame(loadings.component_table(fitted, names, first))
     loadings.write(loadings.components_picture(fitted, shape, form, first), str(output))
+    return None
+
+
+@overload
+def report(
+    model: Model | str | Path,
+    data: Any = None,
+    *,
+    output: None = None,
+    no_clobber: bool = False,
+    **settings: Unpack[ReportSettings],
+) -> str: ...
+@overload
+def report(
+    model: Model | str | Path,
+    data: Any = None,
+    *,
+    output: str | Path,
+    no_clobber: bool = False,
+    **settings: Unpack[ReportSettings],
+) -> None: ...
+def report(
+    model: Model | str | Path,
+    data: Any = None,
+    *,
+    output: str | Path | None = None,
+    no_clobber: bool = False,
+    **settings: Unpack[ReportSettings],
+) -> str | None:
+    """A page of HTML about a model, and about rows, `data`: as text, or written to the file `output`.
+
+    Settings: color="column", axes=(1, 3), image=(8, 8), first=10, and those of `transform`: components, missing, keep,
+    keep_all, with_error, with_coverage, and how files are read. With `no_clobber` a file that exists is not replaced.
+    Raises `UsageError` for settings that would change nothing, `DataError` for columns and components that are not
+    there.
+
+    >>> import pcatool
+    >>> model = pcatool.fit("sample_data/houses.csv", components=1)
+    >>> page = pcatool.report(model, "sample_data/houses.csv", keep="price")
+    >>> page.splitlines()[0]
+    '<!doctype html>'
+    """
+    from pcatool.pipeline.page import build
+
+    table, apply, engine, asked = records(settings, TableOptions, ApplyOptions, EngineOptions, PageOptions)
+    name, fitted = (None, model) if isinstance(model, Model) else _named(model)
+    rows = build.Rows(None if data is None else _data(data), table, apply, engine)
+    if output is None:
+        return build.report(fitted, name, rows, asked, Warnings()).html
+    build.report_to(str(output), fitted, name, rows, asked, Warnings(), no_clobber=no_clobber)
     return None
 
 

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, TypedDict
 if TYPE_CHECKING:
     from pcatool.model import Model
 
-__all__ = ["AlignSettings", "ApplySettings", "ArraySettings", "FitSettings", "RefitSettings", "UpdateSettings"]
+__all__ = [
+    "AlignSettings",
+    "ApplySettings",
+    "ArraySettings",
+    "FitSettings",
+    "RefitSettings",
+    "ReportSettings",
+    "UpdateSettings",
+]
 
 Texts = str | Sequence[str]
 
@@ -99,6 +107,21 @@ class ApplySettings(ArraySettings, total=False):
 
     keep: Texts
     keep_all: bool
+
+
+class ReportSettings(TableSettings, EngineSettings, TriplesSettings, total=False):
+    """Of a page about a model, and of the rows on it."""
+
+    components: int | None
+    missing: str | None
+    keep: Texts
+    keep_all: bool
+    with_error: bool
+    with_coverage: bool
+    color: str | None
+    axes: tuple[int, int] | str | None
+    image: tuple[int, int] | str | None
+    first: int | None
 
 
 class AlignSettings(TypedDict, total=False):

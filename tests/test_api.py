@@ -29,6 +29,7 @@ PUBLIC = {
     "merge",
     "subtract",
     "refit",
+    "report",
     "load_model",
     "reconstruct",
     "save_model",

@@ -38,6 +38,7 @@ def test_results_have_types(tmp_path: Path) -> None:
     assert_type(pcatool.scree(model), str)
     assert_type(pcatool.components(model, first=1), pd.DataFrame)
     assert_type(pcatool.inspect(model), dict[str, Any])
+    assert_type(pcatool.report(model, frame, keep="price", first=1), str)
     assert_type(pcatool.refit(model, ddof=1), pcatool.Model)
     assert_type(pcatool.merge(pcatool.fit(ROWS[:3]), pcatool.fit(ROWS[2:])), pcatool.Model)
     assert_type(model.basis, NDArray[np.float64])
@@ -79,6 +80,7 @@ RECORDS = {
     settings.UpdateSettings: ("TableOptions", "UpdateOptions", "EngineOptions"),
     settings.AlignSettings: ("AlignOptions",),
     settings.RefitSettings: ("RefitOptions",),
+    settings.ReportSettings: ("TableOptions", "ApplyOptions", "EngineOptions", "PageOptions"),
 }
 
 

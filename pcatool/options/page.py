@@ -19,7 +19,9 @@ def parse_axes(text: str | tuple[int, int] | None) -> tuple[int, int] | None:
     word = text if isinstance(text, str) else ",".join(map(str, text))
     found = re.fullmatch(r"([1-9][0-9]{0,8}),([1-9][0-9]{0,8})", word, re.ASCII)
     if found is None or found[1] == found[2]:
-        raise UsageError(f"--axes {show(word)} are not two components", "give two different numbers from 1, such as 1,2")
+        raise UsageError(
+            f"--axes {show(word)} are not two components", "give two different numbers from 1, such as 1,2"
+        )
     return int(found[1]), int(found[2])
 
 

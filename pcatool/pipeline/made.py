@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,10 +83,10 @@ def _text(value: Any) -> str:
 
 
 def _word(flag: str, value: str) -> list[str]:
-    """A value that begins like an option is tied to its own."""
+    """A value that begins like an option is tied to its own; before a term of -c a blank does no harm."""
     if not value.startswith("-"):
         return [flag, value]
-    return [f"{flag}={value}"] if flag.startswith("--") else [f"{flag}{value}"]
+    return [f"{flag}={value}"] if flag.startswith("--") else [flag, f" {value}"]
 
 
 def _settings(model: Model) -> dict[str, Any]:
@@ -95,7 +96,9 @@ def _settings(model: Model) -> dict[str, Any]:
     name = kernel.pop("name", None)
     absent = {"absent": meta["absent"], "triples": "user,item,value"} if "absent" in meta else {}
     if absent and meta.get("missing") == "em":
-        absent["missing"] = "error"  # with triples, whose cells are missing unless told otherwise, em goes without saying
+        absent["missing"] = (
+            "error"  # with triples, whose cells are missing unless told otherwise, em goes without saying
+        )
     more = {
         "updatable": None,
         "solver": meta.get("solver", "auto") if meta.get("reason") == "asked for" else "auto",
@@ -128,14 +131,20 @@ def _kept(model: Model, usual: FitOptions) -> bool | None:
 def _columns(model: Model) -> tuple[list[str], list[str]]:
     """-c and the columns by name, and what to know of it."""
     terms = list(_terms(model.columns))
-    plain = [term for term in terms if "," not in term]
-    apart = [term for term in terms if "," in term]
-    found = [word for term in ([",".join(plain)] if plain else []) + apart for word in _word("-c", term)]
+    together = [",".join(run) for _, run in groupby(terms, key=_alone)]
+    found = [word for term in together for word in _word("-c", term)]
     if sum(map(len, found)) > MOST_LETTERS or "" in model.columns:
         said = f"the {model.d} columns are not named in it: it takes every column of numbers, and -c chooses among them"
         return [], [said]
     spans = [term for term in terms if term not in model.columns and "-" in term]
-    return found, [f"{term} takes all columns from the one to the other, as they stand in the table" for term in spans[:1]]
+    return found, [
+        f"{term} takes all columns from the one to the other, as they stand in the table" for term in spans[:1]
+    ]
+
+
+def _alone(term: str) -> str:
+    """What a term shares a -c with: one with a comma in it shares its own with nothing."""
+    return term if "," in term else ""
 
 
 def _terms(names: Sequence[str]) -> Iterator[str]:

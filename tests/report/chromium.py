@@ -1,4 +1,4 @@
-"""A headless Chromium, driven over a pipe by the DevTools protocol: one browser, one page, and all that went wrong in it.
+"""A headless Chromium, driven over a pipe by the DevTools protocol: one page, and all that went wrong in it.
 
 https://chromedevtools.github.io/devtools-protocol/
 """
@@ -122,13 +122,24 @@ class Browser:
     def middle(self, selector: str) -> tuple[float, float]:
         """Where an element is in the window, after it was brought there."""
         where = json.dumps(selector)
-        self.js(f"document.querySelector({where}).scrollIntoView({{block: 'center', behavior: 'instant'}})")
-        box = self.js(f"(({{x, y, width, height}}) => [x, y, width, height])(document.querySelector({where}).getBoundingClientRect())")
+        found = f"const found = document.querySelector({where})"
+        self.js(f"{{ {found}; found.scrollIntoView({{block: 'center', behavior: 'instant'}}) }}")
+        box = self.js(
+            f"{{ {found}; const box = found.getBoundingClientRect(); [box.x, box.y, box.width, box.height] }}"
+        )
         return box[0] + box[2] / 2, box[1] + box[3] / 2
 
     def mouse(self, kind: str, x: float, y: float, buttons: int = 0) -> None:
         button = "left" if kind != "mouseMoved" or buttons else "none"
-        self("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=buttons, clickCount=int(button == "left"))
+        self(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=x,
+            y=y,
+            button=button,
+            buttons=buttons,
+            clickCount=int(button == "left"),
+        )
 
     def click(self, selector: str) -> None:
         x, y = self.middle(selector)
@@ -177,7 +188,15 @@ def browser(folder: Path) -> Iterator[Browser]:
     to_them, writing = os.pipe()
     reading, from_them = os.pipe()
     # The browser reads its descriptor 3 and writes to its 4.
-    command = ["bash", "-c", f'exec "$@" 3<&{to_them} 4>&{from_them}', "bash", PROGRAM, *FLAGS, f"--user-data-dir={folder}"]
+    command = [
+        "bash",
+        "-c",
+        f'exec "$@" 3<&{to_them} 4>&{from_them}',
+        "bash",
+        PROGRAM,
+        *FLAGS,
+        f"--user-data-dir={folder}",
+    ]
     process = subprocess.Popen(
         [*command, "about:blank"],
         pass_fds=(to_them, from_them),

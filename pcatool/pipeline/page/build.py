@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pcatool.errors import DataError, UsageError, show
 from pcatool.model import Model
 from pcatool.notices import Notices
-from pcatool.options import ApplyOptions, EngineOptions, PageOptions, TableOptions
+from pcatool.options import NULLS, ApplyOptions, EngineOptions, PageOptions, TableOptions
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline.inspection import inspect
 from pcatool.pipeline.loadings import check_image, shown
@@ -110,7 +110,7 @@ def _scores(model: Model, rows: Rows, places: list[int], asked: PageOptions, not
     sample = sample_of(results, POINTS, [*places, *more])
     if not sample.seen:
         raise DataError("the input has no rows to show", "leave it out, or give some")
-    return points(model, sample, places, asked.axes, color)
+    return points(model, sample, places, asked.axes, color, (*NULLS, *rows.table.null_value))
 
 
 def _check(rows: Rows, asked: PageOptions) -> None:

@@ -149,5 +149,3 @@ def _again(model: Model, name: str) -> list[str] | None:
         return None
     made = fit_command(model, output, SOME_K)
     return None if made.command is None else spelled(made.command).split(str(SOME_K))
-
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import isfinite
 from typing import Any
 
@@ -35,31 +35,38 @@ def columns_shown(count: int, most: int | None, axes: tuple[int, int] | None) ->
     return sorted({*first, *(axis - 1 for axis in axes or ())})
 
 
-def points(model: Model, sample: Sample, places: Sequence[int], asked: tuple[int, int] | None, color: str | None) -> dict[str, Any]:
+def points(
+    model: Model,
+    sample: Sample,
+    places: Sequence[int],
+    asked: tuple[int, int] | None,
+    color: str | None,
+    nulls: Collection[str],
+) -> dict[str, Any]:
     """The rows of a sample as columns; fewer components where there are many rows."""
     rows = len(sample.numbers)
     most = max(SCORES // max(rows, 1), 10)
     axes = [axis - 1 for axis in asked or (1, 2)]
     chosen = [at for at, place in enumerate(places) if at < most or place in axes]
     own = len(places)
-    share = model.variance.share if model.whitening != "zca" else []
-    kept = {text(name): [None if cell is None else text(cell) for cell in cells] for name, cells in sample.kept.items()}
+    shares = [] if model.whitening == "zca" else rounded(model.variance.share[[places[at] for at in chosen]], 4)
     return {
         "rows": sample.numbers.tolist(),
         "of": sample.seen,
         "names": [text(sample.names[at]) for at in chosen],
-        "shares": rounded(share[[places[at] for at in chosen]], 4) if len(share) else [],
+        "shares": shares,
         "scores": [rounded(sample.values[:, at], 6) for at in chosen],
         "more": {sample.names[at]: rounded(sample.values[:, at], 6) for at in range(own, len(sample.names))},
-        "kept": kept,
+        "kept": [(text(name), [_text(cell) for cell in cells]) for name, cells in sample.kept.items()],
         "axes": [([places[at] for at in chosen].index(axis) if axis in places else -1) for axis in axes],
-        "color": None if color is None else _colored(text(color), kept[text(color)]),
+        "color": None if color is None else _colored(text(color), sample.kept[color], {null.lower() for null in nulls}),
     }
 
 
-def _colored(name: str, cells: list[str | None]) -> dict[str, Any]:
+def _colored(name: str, found: list[str | None], nulls: Collection[str]) -> dict[str, Any]:
     """Shades for numbers, if there are many of them; else categories, the most frequent ones by themselves."""
-    there = [cell for cell in cells if cell not in (None, "")]
+    cells = [None if cell is None or cell.strip().lower() in nulls else text(cell) for cell in found]
+    there = [cell for cell in cells if cell is not None]
     numbers = [_number(cell) for cell in cells]
     numeric = bool(there) and sum(number is not None for number in numbers) == len(there)
     if numeric and len(set(there)) > CATEGORIES:
@@ -71,9 +78,13 @@ def _colored(name: str, cells: list[str | None]) -> dict[str, Any]:
     return {
         "name": name,
         "labels": labels,
-        "codes": [place.get(cell, -1) for cell in cells],
+        "codes": [-1 if cell is None else place.get(cell, -1) for cell in cells],
         "others": len(counts) - len(labels),
     }
+
+
+def _text(cell: str | None) -> str | None:
+    return None if cell is None else text(cell)
 
 
 def _number(cell: str | None) -> float | None:

@@ -13,7 +13,7 @@ function filled(node, attributes, children) {
 
 const make = (name, attributes = {}, ...children) => filled(document.createElement(name), attributes, children);
 const draw = (name, attributes = {}, ...children) =>
-  filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+  filled(document.createElementNS(document.querySelector("svg").namespaceURI, name), attributes, children);
 
 const minus = (text) => text.replace("-", "\u2212");
 
@@ -29,8 +29,11 @@ function number(value, digits = 4) {
 function percent(share) {
   const left = 100 - 100 * share;
   const places = left > 0 && left < 0.01 ? Math.min(10, Math.ceil(-Math.log10(left)) + 1) : 2;
-  return `${(100 * share).toFixed(places)} %`;
+  return `${(100 * share).toFixed(places)}%`;
 }
+
+// A command word by word, so that lines break between words.
+const words = (text) => text.split(/( )/).map((word) => (word === " " ? word : make("span", {}, word)));
 
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 

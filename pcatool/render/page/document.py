@@ -20,7 +20,9 @@ __all__ = ["page_html"]
 SCRIPTS = ("common", "copy", "scree", "loadings", "markers", "scores")
 
 # Nothing is loaded from anywhere, and no style or script runs but these.
-POLICY = "default-src 'none'; img-src data:; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'"
+POLICY = (
+    "default-src 'none'; img-src data:; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'"
+)
 
 
 def page_html(facts: Mapping[str, Any]) -> str:

@@ -30,7 +30,11 @@ def image_facts(mean: Array | None, basis: Array, shares: Array, shape: tuple[in
         "peak": number(peak),
         "scale": _uri(np.arange(SHADES, dtype=np.uint8)[None], palette),
         "components": [
-            {"name": f"PC{j + 1}", "share": percent(float(shares[j])), "png": _uri(levels[:, j].reshape(shape), palette)}
+            {
+                "name": f"PC{j + 1}",
+                "share": percent(float(shares[j])).replace(" %", "%"),
+                "png": _uri(levels[:, j].reshape(shape), palette),
+            }
             for j in range(basis.shape[1])
         ],
         "mean": None if mean is None else _mean(mean, shape),

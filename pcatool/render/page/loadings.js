@@ -3,7 +3,7 @@ if (facts.loadings && find("loadings-table")) {
   const { columns, places, loadings, eigenvalues, spread, values, said, of, lacks, shares } = facts.loadings;
   const k = loadings[0].length;
   const perPage = () => (find("loadings-table").clientWidth < 560 ? 3 : 6);
-  const state = { value: values[0], first: 0, sort: null, down: true, filter: "" };
+  const state = { value: values[0], first: 0, sort: 0, down: true, filter: "" };
   const makes = {
     loadings: (row, pc) => loadings[row][pc],
     contributions: (row, pc) => 100 * loadings[row][pc] ** 2,
@@ -16,7 +16,6 @@ if (facts.loadings && find("loadings-table")) {
   function rows() {
     const wanted = state.filter.trim().toLowerCase();
     const found = [...columns.keys()].filter((row) => columns[row].toLowerCase().includes(wanted));
-    if (state.sort === null) return found;
     const by = document.querySelector("input[name=order]:checked").value === "size" ? Math.abs : (value) => value;
     const turn = state.down ? -1 : 1;
     if (state.sort === "column") {
@@ -38,6 +37,9 @@ if (facts.loadings && find("loadings-table")) {
     return make("th", { scope: "col", "aria-sort": sorted, "data-key": key }, button);
   }
 
+  // Without a minus where nothing but zeros are left.
+  const shortened = (value, digits) => minus(Number(value.toFixed(digits)) === 0 ? (0).toFixed(digits) : value.toFixed(digits));
+
   function cell(row, pc, most) {
     const value = makes[state.value](row, pc);
     const part = most > 0 ? Math.abs(value) / most : 0;
@@ -47,7 +49,7 @@ if (facts.loadings && find("loadings-table")) {
     fill.style.left = signed() ? `${value < 0 ? 50 - 50 * part : 50}%` : "0";
     const digits = state.value === "contributions" ? 2 : most < 0.1 ? 5 : 3;
     const bar = make("span", { class: signed() ? "bar two" : "bar", "aria-hidden": "true" }, fill);
-    return make("td", { class: "cell" }, make("span", {}, minus(value.toFixed(digits))), bar);
+    return make("td", { class: "cell" }, make("span", {}, shortened(value, digits)), bar);
   }
 
   function show() {
@@ -73,7 +75,7 @@ if (facts.loadings && find("loadings-table")) {
   function page(by) {
     state.first = Math.min(Math.max(state.first + by * perPage(), 0), k - 1);
     state.first -= state.first % perPage();
-    if (typeof state.sort === "number") [state.sort, state.down] = [null, true];
+    if (state.sort !== "column") [state.sort, state.down] = [state.first, true];
     show();
   }
 
@@ -98,6 +100,7 @@ if (facts.loadings && find("loadings-table")) {
     if (width !== perPage()) {
       width = perPage();
       state.first -= state.first % width;
+      if (state.sort !== "column") [state.sort, state.down] = [state.first, true];
       show();
     }
   }).observe(find("loadings-table"));

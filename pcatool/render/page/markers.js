@@ -1,4 +1,4 @@
-// Colours of Okabe and Ito, and shapes, so that what one does not tell apart the other does.
+// Colours of Okabe and Ito, and shapes, so that what one does not tell apart the other does; past eight they are hollow.
 const HUES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442", "ink"];
 
 function polygon(pen, x, y, size, corners, turn, inner = 1) {
@@ -29,10 +29,6 @@ const SHAPES = [
   (pen, x, y, s) => cross(pen, x, y, 1.1 * s, 0),
   (pen, x, y, s) => cross(pen, x, y, 1.1 * s, Math.PI / 4),
   (pen, x, y, s) => polygon(pen, x, y, 1.35 * s, 5, 0, 0.45),
-  (pen, x, y, s) => polygon(pen, x, y, 1.1 * s, 6, 0),
-  (pen, x, y, s) => polygon(pen, x, y, 1.25 * s, 3, Math.PI / 2),
-  (pen, x, y, s) => polygon(pen, x, y, 1.25 * s, 3, -Math.PI / 2),
-  (pen, x, y, s) => polygon(pen, x, y, 1.35 * s, 4, 0, 0.4),
 ];
 
 // From dark to light in even steps, blue to yellow, which the colour-blind see much as others do (Nunez 2018).
@@ -46,7 +42,19 @@ function shade(part) {
 }
 
 // Of a category by its number; -1 is for those that have none of their own.
-const markOf = (code) => ({
-  fill: code < 0 ? color("left") : HUES[code % HUES.length] === "ink" ? color("ink") : HUES[code % HUES.length],
-  shape: code < 0 ? SHAPES[0] : SHAPES[code % SHAPES.length],
-});
+function markOf(code) {
+  if (code < 0) return { hue: color("left"), shape: SHAPES[0], hollow: true };
+  const hue = HUES[code % HUES.length];
+  return { hue: hue === "ink" ? color("ink") : hue, shape: SHAPES[code % SHAPES.length], hollow: code >= HUES.length };
+}
+
+// One marker: filled with a thin edge, or only its outline.
+function stamp(pen, x, y, size, { hue, shape, hollow }) {
+  pen.beginPath();
+  shape(pen, x, y, hollow ? 0.9 * size : size);
+  pen.fillStyle = hollow ? color("paper") : hue;
+  pen.fill();
+  pen.lineWidth = hollow ? Math.max(1.5, 0.35 * size) : 0.6;
+  pen.strokeStyle = hollow ? hue : color("edge");
+  pen.stroke();
+}

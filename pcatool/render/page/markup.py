@@ -19,7 +19,9 @@ class Html(str):
 
 def element(name: str, *children: str | None, **attributes: str | int | bool | None) -> Html:
     """<name attributes>children</name>. `class_` is class, `aria_label` is aria-label; None and False are left out."""
-    said = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None and value is not False)
+    said = "".join(
+        _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
+    )
     if name in ("img", "input", "meta"):
         return Html(f"<{name}{said}>")
     return Html(f"<{name}{said}>{join(*children)}</{name}>")

@@ -19,6 +19,7 @@ if (facts.scores && find("scores-canvas")) {
     select.value = wanted >= 0 ? wanted : options.length - 1;
     select.addEventListener("change", redraw);
   });
+  const marks = (which, count) => ticks(...area.ends[which], count).filter((one) => axis(which) < names.length || (one > 0 && Number.isInteger(one)));
   const axis = (which) => Number(selects[which].value);
   const value = (row, j) => (j < names.length ? scores[j][row] : rows[row]);
   const code = (row) => (colored && colored.codes ? colored.codes[row] : 0);
@@ -78,12 +79,12 @@ if (facts.scores && find("scores-canvas")) {
     };
     pen.fillStyle = color("quiet");
     pen.textAlign = "center";
-    for (const one of ticks(...area.ends[0], Math.max(2, Math.floor(area.size[0] / 90)))) {
+    for (const one of marks(0, Math.max(2, Math.floor(area.size[0] / 90)))) {
       line(x(one), area.top, x(one), bottom, one === 0 ? "left" : "line");
       pen.fillText(number(one, 6), x(one), bottom + 17);
     }
     pen.textAlign = "right";
-    for (const one of ticks(...area.ends[1], Math.max(2, Math.floor(area.size[1] / 60)))) {
+    for (const one of marks(1, Math.max(2, Math.floor(area.size[1] / 60)))) {
       line(area.left, y(one), right, y(one), one === 0 ? "left" : "line");
       pen.fillText(number(one, 6), area.left - 7, y(one) + 4);
     }
@@ -98,22 +99,15 @@ if (facts.scores && find("scores-canvas")) {
   }
 
   function look(row) {
-    if (!colored) return { fill: color("kept"), shape: SHAPES[0] };
+    if (!colored) return { hue: color("kept"), shape: SHAPES[0] };
     if (!range) return markOf(colored.codes[row]);
     const one = colored.numbers[row];
-    return { fill: one === null ? color("left") : shade((one - range[0]) / (range[1] - range[0] || 1)), shape: SHAPES[0] };
+    return one === null ? markOf(-1) : { hue: shade((one - range[0]) / (range[1] - range[0] || 1)), shape: SHAPES[0] };
   }
 
   function dot(pen, row, size) {
-    const { fill, shape } = look(row);
-    pen.beginPath();
-    shape(pen, ...at[row], size);
-    pen.globalAlpha = colored ? 0.9 : 0.65;
-    pen.fillStyle = fill;
-    pen.fill();
-    pen.lineWidth = 0.7;
-    pen.strokeStyle = color("paper");
-    pen.stroke();
+    pen.globalAlpha = colored ? 0.92 : 0.7;
+    stamp(pen, ...at[row], size, look(row));
     pen.globalAlpha = 1;
   }
 
@@ -128,7 +122,7 @@ if (facts.scores && find("scores-canvas")) {
 
   // What is known of a row: its own cells, the axes, and what else was computed of it.
   function known(row) {
-    const cells = Object.entries(kept).map(([name, column]) => [name, column[row] === null ? "missing" : column[row]]);
+    const cells = kept.map(([name, column]) => [name, column[row] === null ? "missing" : column[row]]);
     const drawn = [...new Set([axis(0), axis(1)])].filter((j) => j < names.length);
     const others = names.map((_, j) => j).filter((j) => !drawn.includes(j)).slice(0, 3);
     return [
@@ -189,11 +183,7 @@ if (facts.scores && find("scores-canvas")) {
     const sign = make("canvas", { width: 18 * dots, height: 18 * dots, "aria-hidden": "true" });
     const pen = sign.getContext("2d");
     pen.scale(dots, dots);
-    const { fill, shape } = markOf(category);
-    pen.beginPath();
-    shape(pen, 9, 9, 6);
-    pen.fillStyle = fill;
-    pen.fill();
+    stamp(pen, 9, 9, 6, markOf(category));
     const button = make("button", { type: "button", "aria-pressed": "true" }, sign, label);
     button.addEventListener("click", () => {
       off[off.has(category) ? "delete" : "add"](category);

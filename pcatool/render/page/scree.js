@@ -4,11 +4,10 @@ if (find("scree-drawing")) {
   const m = eigenvalues.length;
   const place = find("scree-drawing");
   const leading = m <= 80 ? m : Math.min(m, Math.max(60, kept + 10, (smallest(0.95) || m) + 10));
-  const svg = draw("svg", { role: "group", "aria-label": "Eigenvalues, and what they add up to" });
+  const svg = place.querySelector("svg");
   const handle = draw("g", { class: "handle", tabindex: 0, role: "slider", "aria-label": `Share of the ${what} to keep`, "aria-orientation": "vertical", "aria-valuemin": 1, "aria-valuemax": 100 });
   let share = 1 - lost[kept - 1];
   let area = {};
-  place.append(svg);
 
   // The fewest components that keep a share; null where the eigenvalues here do not reach it.
   function smallest(wanted) {
@@ -23,7 +22,7 @@ if (find("scree-drawing")) {
   function measure() {
     const width = place.clientWidth;
     const height = width < 560 ? 300 : 380;
-    area = { left: width < 560 ? 50 : 64, right: width - 58, top: 24, bottom: height - 44, count: chosen("range") === "all" ? m : leading };
+    area = { left: width < 560 ? 50 : 64, right: width - 60, top: 24, bottom: height - 44, count: chosen("range") === "all" ? m : leading };
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.setAttribute("height", height);
   }
@@ -61,7 +60,7 @@ if (find("scree-drawing")) {
       svg.append(draw("text", { x: area.left - 8, y: y(at) + 4, "text-anchor": "end" }, number(value, 3)));
     }
     for (const at of [0, 0.25, 0.5, 0.75, 1]) {
-      svg.append(draw("text", { x: area.right + 8, y: y(at) + 4 }, `${100 * at} %`));
+      svg.append(draw("text", { x: area.right + 18, y: y(at) + 4 }, `${100 * at}%`));
     }
     const room = Math.max(3, Math.floor((area.right - area.left) / 70));
     for (const at of new Set([1, ...ticks(1, area.count, room).filter((j) => j >= 1 && Number.isInteger(j))])) {
@@ -104,7 +103,7 @@ if (find("scree-drawing")) {
     const at = y(share);
     const label = k === null ? "not reached" : `k = ${k}`;
     const wide = 16 + 7.2 * label.length;
-    const middle = Math.min(Math.max(edge, area.left + wide / 2), area.right - wide / 2);
+    const middle = Math.min(Math.max(edge, area.left + wide / 2), area.right - 16 - wide / 2);
     find("scree-mark").replaceChildren(
       draw("line", { class: "threshold", x1: area.left, x2: area.right, y1: at, y2: at }),
       draw("line", { class: "threshold", x1: edge, x2: edge, y1: area.top, y2: area.bottom }),
@@ -139,7 +138,7 @@ if (find("scree-drawing")) {
     find("scree-fewer").disabled = k === 1;
     find("scree-more").disabled = k === null || k >= m;
     find("scree-command").hidden = k === null || !again;
-    if (again) find("scree-command").querySelector("code").textContent = again.join(String(k));
+    if (again) find("scree-command").querySelector("code").replaceChildren(...words(again.join(String(k))));
   }
 
   function set(wanted) {
@@ -153,12 +152,13 @@ if (find("scree-drawing")) {
   }
 
   handle.addEventListener("keydown", (event) => {
-    const size = event.shiftKey ? 0.001 : 0.01;
-    const moves = { ArrowUp: size, ArrowRight: size, ArrowDown: -size, ArrowLeft: -size, PageUp: 0.05, PageDown: -0.05, Home: -1, End: 1 };
-    if (!(event.key in moves)) return;
+    const steps = event.shiftKey ? 1000 : 100;
+    const moves = { ArrowUp: steps, ArrowRight: steps, ArrowDown: -steps, ArrowLeft: -steps, PageUp: 20, PageDown: -20, Home: -1, End: 1 };
+    const to = moves[event.key];
+    if (!to) return;
     event.preventDefault();
-    const grid = Math.round((share + moves[event.key]) * 1000) / 1000; // on round numbers from wherever it was dragged to
-    set(grid);
+    const at = share * Math.abs(to); // on to the next round number, from wherever it was dragged to
+    set(to > 0 ? Math.floor(at + 1 + 1e-6) / to : Math.ceil(at - 1 - 1e-6) / -to);
   });
   handle.addEventListener("pointerdown", (event) => {
     if (event.button) return;

@@ -31,7 +31,7 @@ def sections(facts: Mapping[str, Any]) -> list[Section]:
         made.append(_section("images", "Images", *_images(page["images"])))
     said = caveats(facts)
     if said:
-        made.append(_section("care", "To be careful with", _list(said)))
+        made.append(_section("caveats", "Caveats", _list(said)))
     made.append(_section("certificate", "Certificate", *_certificate(facts)))
     made.append(_section("commands", "Commands", *_commands(facts)))
     return made
@@ -74,7 +74,9 @@ def _tiles(facts: Mapping[str, Any]) -> Html:
         "kept": f"{facts['cumulative']:.2%}",
     }
     return element(
-        "dl", *(element("div", element("dt", what), element("dd", value)) for what, value in tiles.items()), class_="tiles"
+        "dl",
+        *(element("div", element("dt", what), element("dd", value)) for what, value in tiles.items()),
+        class_="tiles",
     )
 
 
@@ -126,15 +128,25 @@ def _scores(found: Mapping[str, Any] | None) -> list[Html]:
         said = "There are no rows in this page: name data after the model to see their scores, too."
         return [element("p", said)]
     shown, of = len(found["rows"]), found["of"]
-    which = f"{shown:,} of {of:,} rows, chosen evenly by their numbers" if shown < of else f"All {counted(of, 'row')}"
+    which = (
+        f"{shown:,} of {of:,} rows, chosen evenly by their numbers"
+        if shown < of
+        else f"All {of:,} rows"
+        if of > 1
+        else "The only row"
+    )
     lacking = sum(score is None for score in found["scores"][0])
-    empty = f" {counted(lacking, 'row')} with missing cells {'has' if lacking == 1 else 'have'} no scores." if lacking else ""
+    empty = (
+        f" {counted(lacking, 'row')} with missing cells {'has' if lacking == 1 else 'have'} no scores."
+        if lacking
+        else ""
+    )
     return [element("p", f"{which}.{empty}"), _skeleton("scores.html"), element("noscript", _some_scores(found))]
 
 
 def _some_scores(found: Mapping[str, Any]) -> Html:
-    names = [*found["kept"], *found["names"][:FIRST]]
-    columns = [*found["kept"].values(), *found["scores"][:FIRST]]
+    names = [*(name for name, _ in found["kept"]), *found["names"][:FIRST]]
+    columns = [*(cells for _, cells in found["kept"]), *found["scores"][:FIRST]]
     cells = [
         (str(row), *("missing" if column[i] is None else str(column[i]) for column in columns))
         for i, row in enumerate(found["rows"][:COLUMNS])
@@ -167,12 +179,24 @@ def _images(found: Mapping[str, Any]) -> list[Html]:
 def _keys(found: Mapping[str, Any]) -> list[Html]:
     peak = found["peak"]
     ends = element("span", element("i", f"\N{MINUS SIGN}{peak}"), element("i", "0"), element("i", peak))
-    scale = element("p", "loading", element("img", src=found["scale"], alt="from blue through white to orange"), ends, class_="scale")
+    scale = element(
+        "p",
+        "loading",
+        element("img", src=found["scale"], alt="from blue through white to orange"),
+        ends,
+        class_="scale",
+    )
     mean = found["mean"]
     if mean is None:
         return [scale]
     ends = element("span", element("i", mean["low"]), element("i", mean["high"]), class_="ends")
-    figure = element("figure", element("figcaption", "mean"), element("img", src=mean["png"], alt="the mean as an image"), ends, class_="mean")
+    figure = element(
+        "figure",
+        element("figcaption", "mean"),
+        element("img", src=mean["png"], alt="the mean as an image"),
+        ends,
+        class_="mean",
+    )
     return [figure, scale]
 
 
@@ -182,15 +206,15 @@ def _keys(found: Mapping[str, Any]) -> list[Html]:
 def _certificate(facts: Mapping[str, Any]) -> list[Html]:
     certificate = facts["certificate"] or {}
     proofs = [
-        (title, f"{certificate[key]:.1e}", meaning)
+        (title, f"{certificate[key]:.1e}" if certificate[key] else "0", meaning)
         for key, (title, meaning) in PROOFS.items()
         if certificate.get(key) is not None
     ]
     rows = [row for row in facts["variance"] if row["kept"] and "vouched" in row]
     made = [element("p", verdict(facts), class_="verdict")]
-    detail = [text for _, text in proof_lines(facts)]
-    if rows:
-        made.append(_list([text for text in detail if not text.startswith("eigen-residual")]))
+    detail = [text for _, text in proof_lines(facts)[:-1] if ";" in text or not text.startswith("eigenvalues are")]
+    if rows and detail:
+        made.append(_list([f"{text[0].upper()}{text[1:]}" for text in detail]))
     if proofs:
         made.append(_table("What was measured after the fit", ("proof", "value", "what it says"), proofs, "words"))
     if rows:
@@ -226,7 +250,13 @@ def _commands(facts: Mapping[str, Any]) -> list[Html]:
         made.append(element("p", f"No command of pcatool: {'; '.join(commands['remarks'])}."))
     else:
         made.append(_command(commands["fit"], "what made this model"))
-        made.append(element("p", "data.csv stands for your rows. How they are read is not in a model: give it as you did.", class_="quiet"))
+        made.append(
+            element(
+                "p",
+                "data.csv stands for your rows. How they are read is not in a model: give it as you did.",
+                class_="quiet",
+            )
+        )
         made += [element("p", f"{remark[0].upper()}{remark[1:]}.", class_="quiet") for remark in commands["remarks"]]
     for what, text in commands["uses"]:
         made += [element("h3", f"{what[0].upper()}{what[1:]}"), _command(text, what)]
@@ -239,7 +269,15 @@ def _commands(facts: Mapping[str, Any]) -> list[Html]:
     return made
 
 
+def _words(text: str) -> list[Html]:
+    """Word by word, so that lines break between words."""
+    spans = [element("span", word) for word in text.split(" ")]
+    return [join(" ", span) if i else span for i, span in enumerate(spans)]
+
+
 def _command(text: str, what: str) -> Html:
-    code = element("pre", element("code", text), tabindex=0, aria_label=f"Command: {what}")
-    button = element("button", "Copy", type="button", class_="copy needs-script", hidden=True, aria_label=f"Copy the command: {what}")
+    code = element("pre", element("code", *_words(text)), tabindex=0, aria_label=f"Command: {what}")
+    button = element(
+        "button", "Copy", type="button", class_="copy needs-script", hidden=True, aria_label=f"Copy the command: {what}"
+    )
     return element("div", code, button, class_="command")

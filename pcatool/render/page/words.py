@@ -34,7 +34,7 @@ def in_a_sentence(facts: Mapping[str, Any]) -> str:
     columns = counted(len(facts["columns"]), "column")
     if "kernel" in facts:
         columns += f", seen through the kernel {facts['kernel']['name']}"
-    return f"{kept} of the {what} in {counted(facts['rows'], 'row')} of {columns}."
+    return f"{kept} of the {what} in {facts['rows']:,} row{'' if facts['rows'] == 1 else 's'} of {columns}."
 
 
 def verdict(facts: Mapping[str, Any]) -> str:
@@ -69,7 +69,7 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
     if rank is not None and k > rank:
         said.append(f"Only {counted(rank, 'component')} {_carry(rank)} anything; those after have eigenvalue 0.")
     elif rank is not None and rank < facts["eigenvalues_possible"] and facts["eigenvalues_known"] != rank:
-        said.append(f"The rank is {rank}, of {facts['eigenvalues_possible']} that could be: columns depend on others.")
+        said.append(f"The rank is {rank}, of {facts['eigenvalues_possible']} that could be: {_why(facts, rank)}.")
     if facts["eigenvalues_known"] < facts["eigenvalues_possible"]:
         known, possible = facts["eigenvalues_known"], facts["eigenvalues_possible"]
         said.append(f"Only {known} of {possible} eigenvalues are known; the rest is known as a sum.")
@@ -86,6 +86,14 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
         fit, transform = IN_FIT[missing["fit"]], IN_TRANSFORM.get(missing["transform"], missing["transform"])
         said.append(f"Missing cells: {fit}; transform {transform}.")
     return said
+
+
+def _why(facts: Mapping[str, Any], rank: int) -> str:
+    """What may have taken the rank down."""
+    constant = facts["fitted_with"].get("constant_columns", 0)
+    said = [f"{counted(constant, 'column')} {'is' if constant == 1 else 'are'} constant"] if constant else []
+    said += ["some columns are sums of others"] if rank < facts["eigenvalues_possible"] - constant else []
+    return ", and ".join(said)
 
 
 def _carry(count: int) -> str:
