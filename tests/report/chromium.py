@@ -89,11 +89,15 @@ class Browser:
     # --- what a person does ---
 
     def open(self, page: Path) -> None:
+        self.open_quietly(page)
+        self.settle()
+
+    def open_quietly(self, page: Path) -> None:
+        """Without asking the page anything, which may have its scripts off."""
         self._loaded = False
         self("Page.navigate", url=page.resolve().as_uri())
         if not self._loaded:
             self._until(lambda one: one.get("method") == "Page.loadEventFired")
-        self.settle()
 
     def settle(self) -> None:
         """Until what was changed is drawn."""
@@ -118,6 +122,11 @@ class Browser:
 
     def text(self, selector: str) -> str:
         return str(self.js(f"document.querySelector({json.dumps(selector)}).textContent"))
+
+    def text_of_page(self) -> str:
+        """All that can be read, as those who read aloud get it: needs no script."""
+        nodes = self("Accessibility.getFullAXTree")["nodes"]
+        return " ".join(str(node["name"].get("value", "")) for node in nodes if "name" in node)
 
     def middle(self, selector: str) -> tuple[float, float]:
         """Where an element is in the window, after it was brought there."""

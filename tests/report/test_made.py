@@ -13,6 +13,7 @@ from pcatool.cli.app import run
 from pcatool.model import Model
 from pcatool.modelfile import dumps
 from pcatool.pipeline.made import DATA, fit_command, spelled
+from pcatool.scikit import SCIKIT_LEARN
 
 DATA_FOLDER = Path(__file__).resolve().parents[1] / "data" / "format_2"
 
@@ -128,9 +129,7 @@ def test_what_a_model_cannot_tell_is_said(folder: Path) -> None:
 
 
 def test_scikit_learn_has_no_command() -> None:
-    decomposition = pytest.importorskip("sklearn.decomposition")
-    pca = decomposition.PCA(1).fit(np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 6]]))
-    made = fit_command(pcatool.from_sklearn(pca))
+    made = fit_command(fit(["a", "b"]).with_meta(solver=SCIKIT_LEARN))
     assert made == (None, ["the model was fitted by scikit-learn, and taken from it"])
 
 

@@ -78,7 +78,7 @@ def loadings(model: Model, first: int | None) -> dict[str, Any]:
     found = {
         "columns": [text(model.columns[i]) for i in rows],
         "places": [int(i) + 1 for i in rows],
-        "loadings": rounded(model.basis[rows, :k], 5),
+        "loadings": rounded(model.basis[rows, :k], 6),
         "eigenvalues": rounded(model.eigenvalues[:k], 9),
         "of": model.d,
         "said": SAID,
