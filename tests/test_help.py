@@ -15,7 +15,7 @@ from pcatool import options
 from pcatool.cli import app, command
 from pcatool.cli.shared import Screen
 
-REPORTS = ("explain-variance", "scree", "components", "inspect", "diff")
+REPORTS = ("explain-variance", "scree", "components", "report", "inspect", "diff")
 AGAIN = ("update", "merge", "subtract", "refit")
 COMMANDS = ("fit", "transform", "reconstruct", *REPORTS, *AGAIN, "completion")
 TAKES = {
@@ -25,6 +25,7 @@ TAKES = {
     "explain-variance": ("TableOptions", "SelectOptions", "FitOptions", "ReportOptions", "GeneralOptions"),
     "scree": ("TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
     "components": ("ComponentsOptions", "TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
+    "report": ("PageOptions", "TableOptions", "ApplyOptions", "GeneralOptions"),
     "inspect": ("GeneralOptions",),
     "diff": ("DiffOptions", "GeneralOptions"),
     "update": ("TableOptions", "UpdateOptions", "GeneralOptions"),

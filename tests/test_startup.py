@@ -103,8 +103,8 @@ def test_reports_load_little(arguments: str, houses: Path) -> None:
 
 # --- only the subcommand named is built ---
 
-COMMANDS = ["fit", "transform", "reconstruct", "explain-variance", "scree", "components", "inspect", "diff"]
-COMMANDS += ["update", "merge", "subtract", "refit", "completion"]
+COMMANDS = ["fit", "transform", "reconstruct", "explain-variance", "scree", "components", "report"]
+COMMANDS += ["inspect", "diff", "update", "merge", "subtract", "refit", "completion"]
 
 
 @pytest.fixture
@@ -144,9 +144,9 @@ def test_a_slip_in_the_name_is_compared_with_all() -> None:
 
 
 WRONG = {
-    "fit --with-error": "option '--with-error' is for transform, reconstruct, not for fit",
+    "fit --with-error": "option '--with-error' is for transform, reconstruct, report, not for fit",
     "transform m.npz --standardize": "option '--standardize' is for ",
-    "scree -s --keep a": "option '--keep' is for fit, transform, reconstruct, not for scree",
+    "scree -s --keep a": "option '--keep' is for fit, transform, reconstruct, report, not for scree",
     "reconstruct m.npz -s": "option '-s' is for ",
     "fit --n-components 3": "no option '--n-components'; did you mean --components?",
     "transform --n-components 3": "no option '--n-components'",

@@ -20,7 +20,7 @@ from pcatool.options import (
 )
 
 NAME = "report"
-USAGE = "MODEL [DATA...] -o PAGE [OPTIONS]"
+USAGE = "MODEL [INPUT...] -o FILE [OPTIONS]"
 
 
 def run(
@@ -29,7 +29,7 @@ def run(
     data: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="DATA...",
+            metavar="INPUT...",
             help="Rows to show, too: CSV or Parquet; files, folders, globs; - is standard input.",
             show_default=False,
         ),
@@ -38,7 +38,7 @@ def run(
     output: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", metavar="PAGE", help="Write the page here, replacing the file in one step; - is standard "
+            "-o", "--output", metavar="FILE", help="Write the page here, replacing the file in one step; - is standard "
             "output.", rich_help_panel="Output", show_default=False,
         ),
         ANY_FILE,
@@ -53,7 +53,8 @@ def run(
     """Show a model, and rows, on a page to look at in a browser.
 
     One file of HTML that needs no network: summary, scree with a threshold to drag, loadings to sort, scores of the
-    rows to point at, images, certificate, and the commands that made it. Of many rows some are shown, spread evenly.
+    rows to point at (--keep says what else to tell of each), images, certificate, and the commands that made it. Of
+    more than 5,000 rows so many are shown, spread evenly.
 
     Examples:
       pcatool report houses.npz sample_data/houses.csv -o houses.html
