@@ -12,7 +12,7 @@ _pcatool_of() {
                 '-V|--version'
                 '-h|--help'
             )
-            arguments=('fit transform reconstruct explain-variance scree components inspect diff update merge subtract refit completion')
+            arguments=('fit transform reconstruct explain-variance scree components report inspect diff update merge subtract refit completion')
             ;;
         fit)
             options=(
@@ -322,6 +322,44 @@ _pcatool_of() {
                 '-h|--help'
             )
             arguments=('*@model@data')
+            ;;
+        report)
+            options=(
+                '-o|--output=@any'
+                '--no-clobber'
+                '--color='
+                '--axes='
+                '--image='
+                '--first='
+                '--input-format=parquet tsv csv'
+                '-d|--delimiter=tab comma semicolon pipe space blanks'
+                '--header|--no-header'
+                '*--null-value='
+                '--encoding=utf-8 latin-1 cp1252 utf-16'
+                '--comment='
+                '--decimal=. ,'
+                '--thousands='
+                '--strip='
+                '--skip-lines='
+                '--skip-bad'
+                '--triples='
+                '--absent=missing zero'
+                '-k|--components='
+                '--missing=error mean project em keep'
+                '*--keep='
+                '--keep-all'
+                '--with-error'
+                '--with-coverage'
+                '--threads='
+                '--engine=threads dask spark'
+                '--scheduler='
+                '-q|--quiet'
+                '-v|--verbose'
+                '--json'
+                '--debug'
+                '-h|--help'
+            )
+            arguments=('@model' '*@data')
             ;;
         inspect)
             options=(

@@ -309,6 +309,42 @@ function __pcatool_of --no-scope-shadowing
                 '--debug'\t'Show the traceback of an error' \
                 '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '*@model@data'
+        case report
+            set options \
+                '-o|--output=@any'\t'Write the page here, replacing the file in one step; - is standard output' \
+                '--no-clobber'\t'Refuse to replace a file that exists' \
+                '--color='\t'Colour the scores by this input column: numbers in shades, other values as categories' \
+                '--axes='\t'The components whose scores are drawn first, such as 1,3; others can be chosen on the page' \
+                '--image='\t'Show the mean and the components as images, too, the columns as pixels, line by line' \
+                '--first='\t'Show loadings, scores and images of the first K components only' \
+                '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
+                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
+                '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
+                '*--null-value='\t'A further spelling of a missing cell; repeatable' \
+                '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
+                '--comment='\t'Ignore what follows this character on a line' \
+                '--decimal=. ,'\t'Decimal mark' \
+                '--thousands='\t'Thousands mark inside numbers' \
+                '--strip='\t'Characters to take off numbers, such as \'$\' or \'%\'; the number itself is not rescaled' \
+                '--skip-lines='\t'Lines to pass over at the start' \
+                '--skip-bad'\t'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' \
+                '--triples='\t'One line for each cell: the columns of user, item and value, as in --triples user,item,rating' \
+                '--absent=missing zero'\t'With --triples: cells that no line gives are missing, or zero (counts, words of documents)' \
+                '-k|--components='\t'Use only the first K components' \
+                '--missing=error mean project em keep'\t'A row with missing cells: an error; the column means stand in; its least-squares scores from the cells that are there; what the model expects of it, its noise allowed for; or kept with empty results' \
+                '*--keep='\t'Pass these input columns through, ahead of the results; terms as in fit -c; repeatable' \
+                '--keep-all'\t'Pass every input column through' \
+                '--with-error'\t'Add a column squared_error: what the components leave out of the row, in the units of the fit' \
+                '--with-coverage'\t'Add a column coverage: the share of the components\' variance in the cells of the row that are there' \
+                '--threads='\t'Threads that read, compute and format; the results do not depend on it' \
+                '--engine=threads dask spark'\t'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' \
+                '--scheduler='\t'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
+                '-v|--verbose'\t'Say what was done, off a terminal too' \
+                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--debug'\t'Show the traceback of an error' \
+                '-h|--help'\t'Show this message and exit'
+            set arguments '@model' '*@data'
         case inspect
             set options \
                 '-q|--quiet'\t'No notes, no warnings; errors still appear' \
@@ -423,6 +459,7 @@ function __pcatool_commands
             'explain-variance'\t'Print what each number of components keeps' \
             'scree'\t'Draw the eigenvalues and what they add up to' \
             'components'\t'Show what the components are made of, or draw them' \
+            'report'\t'Show a model, and rows, on a page to look at in a browser' \
             'inspect'\t'Tell in plain words what is in a model file' \
             'diff'\t'Tell what has changed from one model to another' \
             'update'\t'Add new rows to a model, without the old ones' \

@@ -13,6 +13,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         @{ Word = 'explain-variance'; About = 'Print what each number of components keeps' },
         @{ Word = 'scree'; About = 'Draw the eigenvalues and what they add up to' },
         @{ Word = 'components'; About = 'Show what the components are made of, or draw them' },
+        @{ Word = 'report'; About = 'Show a model, and rows, on a page to look at in a browser' },
         @{ Word = 'inspect'; About = 'Tell in plain words what is in a model file' },
         @{ Word = 'diff'; About = 'Tell what has changed from one model to another' },
         @{ Word = 'update'; About = 'Add new rows to a model, without the old ones' },
@@ -340,6 +341,44 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('*@model@data')
+        }
+        'report' = @{
+            Options = @(
+                @{ Word = '-o|--output=@any'; About = 'Write the page here, replacing the file in one step; - is standard output' },
+                @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
+                @{ Word = '--color='; About = 'Colour the scores by this input column: numbers in shades, other values as categories' },
+                @{ Word = '--axes='; About = 'The components whose scores are drawn first, such as 1,3; others can be chosen on the page' },
+                @{ Word = '--image='; About = 'Show the mean and the components as images, too, the columns as pixels, line by line' },
+                @{ Word = '--first='; About = 'Show loadings, scores and images of the first K components only' },
+                @{ Word = '--input-format=parquet tsv csv'; About = 'Insist on a format instead of looking at the content' },
+                @{ Word = '-d|--delimiter=tab comma semicolon pipe space blanks'; About = 'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' },
+                @{ Word = '--header|--no-header'; About = 'The first line holds names (insist), or data: then the columns are c1, c2, ...' },
+                @{ Word = '*--null-value='; About = 'A further spelling of a missing cell; repeatable' },
+                @{ Word = '--encoding=utf-8 latin-1 cp1252 utf-16'; About = 'Character encoding of text' },
+                @{ Word = '--comment='; About = 'Ignore what follows this character on a line' },
+                @{ Word = '--decimal=. ,'; About = 'Decimal mark' },
+                @{ Word = '--thousands='; About = 'Thousands mark inside numbers' },
+                @{ Word = '--strip='; About = 'Characters to take off numbers, such as ''$'' or ''%''; the number itself is not rescaled' },
+                @{ Word = '--skip-lines='; About = 'Lines to pass over at the start' },
+                @{ Word = '--skip-bad'; About = 'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' },
+                @{ Word = '--triples='; About = 'One line for each cell: the columns of user, item and value, as in --triples user,item,rating' },
+                @{ Word = '--absent=missing zero'; About = 'With --triples: cells that no line gives are missing, or zero (counts, words of documents)' },
+                @{ Word = '-k|--components='; About = 'Use only the first K components' },
+                @{ Word = '--missing=error mean project em keep'; About = 'A row with missing cells: an error; the column means stand in; its least-squares scores from the cells that are there; what the model expects of it, its noise allowed for; or kept with empty results' },
+                @{ Word = '*--keep='; About = 'Pass these input columns through, ahead of the results; terms as in fit -c; repeatable' },
+                @{ Word = '--keep-all'; About = 'Pass every input column through' },
+                @{ Word = '--with-error'; About = 'Add a column squared_error: what the components leave out of the row, in the units of the fit' },
+                @{ Word = '--with-coverage'; About = 'Add a column coverage: the share of the components'' variance in the cells of the row that are there' },
+                @{ Word = '--threads='; About = 'Threads that read, compute and format; the results do not depend on it' },
+                @{ Word = '--engine=threads dask spark'; About = 'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' },
+                @{ Word = '--scheduler='; About = 'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' },
+                @{ Word = '-q|--quiet'; About = 'No notes, no warnings; errors still appear' },
+                @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
+                @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
+                @{ Word = '--debug'; About = 'Show the traceback of an error' },
+                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+            )
+            Arguments = @('@model', '*@data')
         }
         'inspect' = @{
             Options = @(
