@@ -138,7 +138,8 @@ def _columns(model: Model) -> tuple[list[str], list[str]]:
         return [], [said]
     spans = [term for term in terms if term not in model.columns and "-" in term]
     return found, [
-        f"{term} takes all columns from the one to the other, as they stand in the table" for term in spans[:1]
+        f"the range {term} takes all columns from the one to the other, as they stand in the table"
+        for term in spans[:1]
     ]
 
 

@@ -95,7 +95,7 @@ def test_numbered_columns_are_a_range() -> None:
     model = fit([*(f"p{i}" for i in range(8, 13)), "q01", "q02", "z"])
     made = fit_command(model)
     assert spelled(made.command or []) == "pcatool fit data.csv -c p8-p12,q01,q02,z -k 1 -o model.npz"
-    assert made.remarks == ["p8-p12 takes all columns from the one to the other, as they stand in the table"]
+    assert made.remarks == ["the range p8-p12 takes all columns from the one to the other, as they stand in the table"]
 
 
 def test_a_vector_is_named_whole() -> None:

@@ -4,6 +4,7 @@ if (facts.scores && find("scores-canvas")) {
   const canvas = find("scores-canvas");
   const tip = find("scores-tip");
   const place = find("scores-drawing");
+  const CELLS = 10; // that are told of a row, or it would fill the window
   const off = new Set(); // categories that are not shown
   const options = [...names.map((name, j) => (shares.length ? `${name} (${percent(shares[j])})` : name)), "row number"];
   const selects = [find("scores-x"), find("scores-y")];
@@ -122,11 +123,13 @@ if (facts.scores && find("scores-canvas")) {
 
   // What is known of a row: its own cells, the axes, and what else was computed of it.
   function known(row) {
-    const cells = kept.map(([name, column]) => [name, column[row] === null ? "missing" : column[row]]);
+    const told = kept.filter(([name]) => colored && name === colored.name);
+    const cells = [...told, ...kept.filter((one) => !told.includes(one))].map(([name, column]) => [name, column[row] === null ? "missing" : column[row]]);
+    if (cells.length > CELLS) cells.splice(CELLS - 1, cells.length, ["and", plural(cells.length - CELLS + 1, "more column")]);
     const drawn = [...new Set([axis(0), axis(1)])].filter((j) => j < names.length);
     const others = names.map((_, j) => j).filter((j) => !drawn.includes(j)).slice(0, 3);
     return [
-      ...cells.slice(0, 8),
+      ...cells,
       ...[...drawn, ...others].map((j) => [names[j], number(scores[j][row], 5)]),
       ...Object.entries(more).map(([name, column]) => [name, number(column[row], 5)]),
     ];

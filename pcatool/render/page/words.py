@@ -31,7 +31,7 @@ def in_a_sentence(facts: Mapping[str, Any]) -> str:
     what = whole(facts["method"], facts["centered"])
     many = facts["components"] != 1
     kept = f"{counted(facts['components'], 'component')} keep{'' if many else 's'} {facts['cumulative']:.4%}"
-    columns = counted(len(facts["columns"]), "column")
+    columns = f"{len(facts['columns']):,} column{'' if len(facts['columns']) == 1 else 's'}"
     if "kernel" in facts:
         columns += f", seen through the kernel {facts['kernel']['name']}"
     return f"{kept} of the {what} in {facts['rows']:,} row{'' if facts['rows'] == 1 else 's'} of {columns}."
@@ -68,8 +68,8 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
     rank, k = facts["rank"], facts["components"]
     if rank is not None and k > rank:
         said.append(f"Only {counted(rank, 'component')} {_carry(rank)} anything; those after have eigenvalue 0.")
-    elif rank is not None and rank < facts["eigenvalues_possible"] and facts["eigenvalues_known"] != rank:
-        said.append(f"The rank is {rank}, of {facts['eigenvalues_possible']} that could be: {_why(facts, rank)}.")
+    elif rank is not None and facts["method"] == "pca" and facts["eigenvalues_known"] != rank < (most := _most(facts)):
+        said.append(f"The rank is {rank}, of {most} that could be: {_why(facts, most - rank)}.")
     if facts["eigenvalues_known"] < facts["eigenvalues_possible"]:
         known, possible = facts["eigenvalues_known"], facts["eigenvalues_possible"]
         said.append(f"Only {known} of {possible} eigenvalues are known; the rest is known as a sum.")
@@ -88,11 +88,16 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def _why(facts: Mapping[str, Any], rank: int) -> str:
+def _most(facts: Mapping[str, Any]) -> int:
+    """The rank that so many rows and columns could have."""
+    return int(min(facts["eigenvalues_possible"], facts["rows"] - facts["centered"]))
+
+
+def _why(facts: Mapping[str, Any], lacking: int) -> str:
     """What may have taken the rank down."""
     constant = facts["fitted_with"].get("constant_columns", 0)
     said = [f"{counted(constant, 'column')} {'is' if constant == 1 else 'are'} constant"] if constant else []
-    said += ["some columns are sums of others"] if rank < facts["eigenvalues_possible"] - constant else []
+    said += ["some columns are sums of others"] if lacking > constant else []
     return ", and ".join(said)
 
 
