@@ -258,7 +258,8 @@ def test_what_to_be_careful_with() -> None:
     assert "Eigenvalues too close for their directions to mean anything: PC1 and PC2." in said
     assert "Only 2 components carry anything; those after have eigenvalue 0." in said
     assert "The columns were not centred: shares are of the sum of squares about 0" in past
-    twice = np.column_stack([X[:, :2], X[:, :2].sum(axis=1), np.ones(4)])
+    Y = np.random.default_rng(6).normal(size=(9, 2))
+    twice = np.column_stack([Y, Y.sum(axis=1), np.ones(9)])
     assert "1 column is constant, and some columns are sums of others" in read(pcatool.fit(twice, components=1)).words
 
 

@@ -69,7 +69,7 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
     if rank is not None and k > rank:
         said.append(f"Only {counted(rank, 'component')} {_carry(rank)} anything; those after have eigenvalue 0.")
     elif rank is not None and facts["method"] == "pca" and facts["eigenvalues_known"] != rank < (most := _most(facts)):
-        said.append(f"The rank is {rank}, of {most} that could be: {_why(facts, most - rank)}.")
+        said.append(f"The rank is {rank}, of {most} that could be: {_why(facts, rank, most)}.")
     if facts["eigenvalues_known"] < facts["eigenvalues_possible"]:
         known, possible = facts["eigenvalues_known"], facts["eigenvalues_possible"]
         said.append(f"Only {known} of {possible} eigenvalues are known; the rest is known as a sum.")
@@ -93,11 +93,12 @@ def _most(facts: Mapping[str, Any]) -> int:
     return int(min(facts["eigenvalues_possible"], facts["rows"] - facts["centered"]))
 
 
-def _why(facts: Mapping[str, Any], lacking: int) -> str:
+def _why(facts: Mapping[str, Any], rank: int, most: int) -> str:
     """What may have taken the rank down."""
     constant = facts["fitted_with"].get("constant_columns", 0)
-    said = [f"{counted(constant, 'column')} {'is' if constant == 1 else 'are'} constant"] if constant else []
-    said += ["some columns are sums of others"] if lacking > constant else []
+    varying = len(facts["columns"]) - constant
+    said = [f"{counted(constant, 'column')} {'is' if constant == 1 else 'are'} constant"] if varying < most else []
+    said += ["some columns are sums of others"] if rank < min(varying, most) else []
     return ", and ".join(said)
 
 
