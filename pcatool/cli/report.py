@@ -71,7 +71,15 @@ def run(
     from pcatool.render.page.summary import page_facts, page_lines
 
     speaker, fitted = Speaker(general), model_of(model, data or ["no data"])
-    page = report_to(output, fitted, model, Rows(data, table, apply, engine), asked, speaker, no_clobber=no_clobber)
+    page = report_to(
+        output,
+        fitted,
+        model,
+        Rows(list(data) if data else None, table, apply, engine),
+        asked,
+        speaker,
+        no_clobber=no_clobber,
+    )
     facts: dict[str, Any] = page_facts(page.model, model, output or "-", page.html, page.rows_read, page.rows_shown)
     speaker.close(facts, page_lines(facts), stdout_free=output not in (None, "-"))
     return 0

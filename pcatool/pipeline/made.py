@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,18 +12,13 @@ import numpy as np
 from pcatool.methods.again import options_of
 from pcatool.model import Model
 from pcatool.options import MOST_KEPT, FitOptions, parse_components
+from pcatool.pipeline.terms import column_words
 from pcatool.scikit import SCIKIT_LEARN
 
 __all__ = ["DATA", "Made", "fit_command", "spelled"]
 
 # What stands for files whose names a model does not keep.
 DATA, OLDER = "data.csv", "older.npz"
-
-# Letters that names of columns may take in a command; with more it could not be read, nor given to every system.
-MOST_LETTERS = 4000
-
-# So many names in a row, as p0, p1, p2, are written as a range.
-RUN = 4
 
 
 class Made(NamedTuple):
@@ -43,7 +36,7 @@ def fit_command(model: Model, output: str = "model.npz", components: int | str |
     given = _settings(model)
     if components is not None:
         given["components"] = components
-    names, remarks = _columns(model)
+    names, remarks = column_words(model.columns)
     if "absent" in meta:
         given["triples"], names = "user,item,value", []
         remarks = ["the names of the columns of user, item and value are not in the model: put yours"]
@@ -83,10 +76,8 @@ def _text(value: Any) -> str:
 
 
 def _word(flag: str, value: str) -> list[str]:
-    """A value that begins like an option is tied to its own; before a term of -c a blank does no harm."""
-    if not value.startswith("-"):
-        return [flag, value]
-    return [f"{flag}={value}"] if flag.startswith("--") else [flag, f" {value}"]
+    """A value that begins like an option is tied to its own."""
+    return [f"{flag}={value}"] if value.startswith("-") else [flag, value]
 
 
 def _settings(model: Model) -> dict[str, Any]:
@@ -123,53 +114,6 @@ def _kept(model: Model, usual: FitOptions) -> bool | None:
         return None
     kept = model.statistic is not None
     return None if kept == (model.d <= MOST_KEPT) else kept
-
-
-# --- columns ---
-
-
-def _columns(model: Model) -> tuple[list[str], list[str]]:
-    """-c and the columns by name, and what to know of it."""
-    terms = list(_terms(model.columns))
-    together = [",".join(run) for _, run in groupby(terms, key=_alone)]
-    found = [word for term in together for word in _word("-c", term)]
-    if sum(map(len, found)) > MOST_LETTERS or "" in model.columns:
-        said = f"the {model.d} columns are not named in it: it takes every column of numbers, and -c chooses among them"
-        return [], [said]
-    spans = [term for term in terms if term not in model.columns and "-" in term]
-    return found, [
-        f"the range {term} takes all columns from the one to the other, as they stand in the table"
-        for term in spans[:1]
-    ]
-
-
-def _alone(term: str) -> str:
-    """What a term shares a -c with: one with a comma in it shares its own with nothing."""
-    return term if "," in term else ""
-
-
-def _terms(names: Sequence[str]) -> Iterator[str]:
-    """Names, or ranges of them where they are numbered one after the other."""
-    known, start = set(names), 0
-    while start < len(names):
-        end = start + 1
-        while end < len(names) and names[end] == _next(names[end - 1]):
-            end += 1
-        term = f"{names[start]}-{names[end - 1]}"
-        first, last = (re.fullmatch(r"(.*)\[(\d+)\]", name, re.ASCII) for name in (names[start], names[end - 1]))
-        if first and last and end - start > 1 and first[2] == "0" and first[1] not in known:
-            yield first[1]  # a vector, whole
-        elif end - start >= RUN and term not in known and "," not in term and not first:
-            yield term
-        else:
-            yield from names[start:end]
-        start = end
-
-
-def _next(name: str) -> str | None:
-    """p7 -> p8, p09 -> p10, v[3] -> v[4]."""
-    found = re.fullmatch(r"(.*?)(\d{1,15})(\]?)", name, re.ASCII | re.DOTALL)
-    return f"{found[1]}{int(found[2]) + 1:0{len(found[2])}d}{found[3]}" if found else None
 
 
 def spelled(command: Sequence[str]) -> str:

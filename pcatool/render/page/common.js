@@ -15,13 +15,13 @@ const make = (name, attributes = {}, ...children) => filled(document.createEleme
 const draw = (name, attributes = {}, ...children) =>
   filled(document.createElementNS(document.querySelector("svg").namespaceURI, name), attributes, children);
 
-const minus = (text) => text.replace("-", "\u2212");
+const minus = (text) => text.replaceAll("-", "\u2212");
 
 function number(value, digits = 4) {
   if (value === null) return "missing";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size < 1e-4 || size >= 1e7) return minus(value.toExponential(digits - 1)).replace("e+", "e");
+  if (size < 1e-4 || size >= 1e7) return minus(value.toExponential(digits - 1).replace(/\.?0*e\+?/, "e"));
   return minus(String(Number(value.toPrecision(digits))));
 }
 
