@@ -19,12 +19,11 @@ def column_words(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """-c and the columns by name, as words of a command, and what to know of it."""
     terms = list(_terms(names))
     together = [",".join(run) for _, run in groupby(terms, key=_alone)]
-    found = [
-        word for term in together for word in ("-c", f" {term}" if term.startswith("-") else term)
-    ]  # a blank does no harm
+    apart = [f" {term}" if term.startswith("-") else term for term in together]  # or it would be an option
+    found = [word for term in apart for word in ("-c", term)]
     if sum(map(len, found)) > MOST_LETTERS or "" in names:
         said = (
-            f"the {len(names)} columns are not named in it: it takes every column of numbers, and -c chooses among them"
+            f"the {len(names)} columns are not named in it: it takes all that hold numbers, and -c chooses among them"
         )
         return [], [said]
     known = set(names)

@@ -106,7 +106,7 @@ def test_very_many_names_are_left_out() -> None:
     made = fit_command(fit([f"{'x' * 40}{i}" for i in range(0, 600, 5)]))
     assert spelled(made.command or []) == "pcatool fit data.csv -k 1 -o model.npz"
     assert made.remarks == [
-        "the 120 columns are not named in it: it takes every column of numbers, and -c chooses among them"
+        "the 120 columns are not named in it: it takes all that hold numbers, and -c chooses among them"
     ]
 
 
