@@ -106,6 +106,7 @@ KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "landmarks": COUNT,
     "constant_columns": COUNT,
     "rank": COUNT,
+    "seed": COUNT,
 }
 
 # What is told of how EM went.

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pcatool.errors import UsageError
 from pcatool.methods.again import options_of
 from pcatool.model import Model
 from pcatool.options import MOST_KEPT, FitOptions, parse_components
@@ -33,7 +34,10 @@ def fit_command(model: Model, output: str = "model.npz", components: int | str |
     meta = model.meta
     if meta.get("solver") == SCIKIT_LEARN:
         return Made(None, ["the model was fitted by scikit-learn, and taken from it"])
-    given = _settings(model)
+    try:
+        given = _settings(model)
+    except UsageError as error:  # of a file that was edited, or made elsewhere
+        return Made(None, [f"its settings are none of a fit: {error.message}"])
     if components is not None:
         given["components"] = components
     names, remarks = column_words(model.columns)

@@ -35,6 +35,8 @@ COMMANDS = (
     "inspect {model} -v",
     "components {model} --format markdown",
     "components {table} -c a-d --json",
+    "report {model}",
+    "report {model} {table} --keep-all --color 1",
 )  # fmt: skip
 
 

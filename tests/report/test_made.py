@@ -133,6 +133,14 @@ def test_scikit_learn_has_no_command() -> None:
     assert made == (None, ["the model was fitted by scikit-learn, and taken from it"])
 
 
+def test_settings_that_no_fit_takes_have_no_command() -> None:
+    made = fit_command(fit(["a", "b"]).with_meta(weights_kind="whatever"))
+    assert made == (
+        None,
+        ["its settings are none of a fit: --weights-kind 'whatever' is none of frequency, reliability"],
+    )
+
+
 def test_models_of_other_makes_have_a_command(folder: Path) -> None:
     """A file of the first format, and one that a later fit gave: a command that a fit would take."""
     for path in [DATA_FOLDER.parent / "houses_format_1.npz", *DATA_FOLDER.glob("*.npz")]:
