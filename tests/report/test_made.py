@@ -141,6 +141,12 @@ def test_settings_that_no_fit_takes_have_no_command() -> None:
     )
 
 
+@pytest.mark.parametrize("seed", ["3", None, -1, 1.5])
+def test_a_seed_that_is_none_is_refused(seed: object) -> None:
+    with pytest.raises(pcatool.ModelError, match="^seed is .*, not a number of things$"):
+        fit(["a", "b"]).with_meta(seed=seed)
+
+
 def test_models_of_other_makes_have_a_command(folder: Path) -> None:
     """A file of the first format, and one that a later fit gave: a command that a fit would take."""
     for path in [DATA_FOLDER.parent / "houses_format_1.npz", *DATA_FOLDER.glob("*.npz")]:
