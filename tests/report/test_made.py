@@ -143,7 +143,7 @@ def test_settings_that_no_fit_takes_have_no_command() -> None:
 
 @pytest.mark.parametrize("seed", ["3", None, -1, 1.5])
 def test_a_seed_that_is_none_is_refused(seed: object) -> None:
-    with pytest.raises(pcatool.ModelError, match="^seed is .*, not a number of things$"):
+    with pytest.raises(pcatool.ModelError, match=r"^seed is .*, not a number of things$"):
         fit(["a", "b"]).with_meta(seed=seed)
 
 
