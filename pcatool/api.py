@@ -296,28 +296,51 @@ def explain_variance(
 @overload
 def scree(model: Any, *, output: None = None, width: int = 80, **settings: Unpack[FitSettings]) -> str: ...
 @overload
-def scree(model: Any, *, output: str | Path, width: int = 80, **settings: Unpack[FitSettings]) -> None: ...
 def scree(
-    model: Any, *, output: str | Path | None = None, width: int = 80, **settings: Unpack[FitSettings]
+    model: Any,
+    *,
+    output: str | Path,
+    log: bool = False,
+    rules: str | Sequence[str] = (),
+    size: tuple[float, float] | str | None = None,
+    dpi: float | None = None,
+    **settings: Unpack[FitSettings],
+) -> None: ...
+def scree(
+    model: Any,
+    *,
+    output: str | Path | None = None,
+    width: int = 80,
+    log: bool = False,
+    rules: str | Sequence[str] = (),
+    size: tuple[float, float] | str | None = None,
+    dpi: float | None = None,
+    **settings: Unpack[FitSettings],
 ) -> str | None:
     """The scree chart of a model, a path to one, or data to fit: as text, or drawn to the file `output`.
 
     Text is `width` columns wide. A picture, by the name's end png, svg or pdf, needs matplotlib: without it a
-    `UsageError` says so.
+    `UsageError` says so. It has a logarithmic scale with `log`, marks what the `rules` named pick, "all" or some, and
+    is as large as `size`, width and height in inches, at `dpi` pixels per inch.
 
     >>> import pcatool
     >>> print(pcatool.scree("sample_data/digits.csv", exclude="digit", components=2, width=40).splitlines()[0])
     PC  eigenvalue  cumulative
     """
+    from pcatool.options import PictureOptions
     from pcatool.render.chart import scree_chart
 
-    fitted = _model_or_fit(model, settings)
+    look, names = PictureOptions(size, dpi), texts(rules)  # type: ignore[arg-type]  # which the record parses
+    if output is None and (log or names or look.given is not None):
+        raise UsageError("log, rules, size and dpi are for a picture", "name it with output, such as 'scree.png'")
+    fitted = _fitted(model, settings)
     if output is not None:
-        reporting.draw_scree(fitted, str(output))
+        named = None if names == ("all",) else tuple(name for text in names for name in text.split(","))
+        asked = reporting.Scree(bool(log), named, int(settings.get("seed", 0)), look)
+        reporting.draw_scree(fitted, str(output), asked)
         return None
-    return scree_chart(
-        fitted.variance, kept=fitted.k, width=width, color=False, unicode=True, total_components=fitted.d
-    )
+    made = fitted.model
+    return scree_chart(made.variance, kept=made.k, width=width, color=False, unicode=True, total_components=made.d)
 
 
 @overload
@@ -338,6 +361,8 @@ def components(
     first: int | None = None,
     image: tuple[int, int] | str,
     output: str | Path,
+    size: tuple[float, float] | str | None = None,
+    dpi: float | None = None,
     **settings: Unpack[FitSettings],
 ) -> None: ...
 def components(
@@ -347,13 +372,16 @@ def components(
     first: int | None = None,
     image: tuple[int, int] | str | None = None,
     output: str | Path | None = None,
+    size: tuple[float, float] | str | None = None,
+    dpi: float | None = None,
     **settings: Unpack[FitSettings],
 ) -> pd.DataFrame | None:
     """What the components of a model, a path to one, or data to fit are made of, as a DataFrame.
 
     `values`: "loadings", "correlations", "contributions", "cos2", or several, which give a row for each component and
     column; of the `first` components only. With `image`, the height and width of the images that the columns are pixels
-    of, the mean and the components are drawn to the file `output`, and nothing is returned.
+    of, the mean and the components are drawn to the file `output`, of a `size` in inches and at `dpi` pixels per inch,
+    and nothing is returned.
     Raises `UsageError` for a kernel model, whose components are not made of columns.
 
     >>> import pcatool
@@ -363,18 +391,22 @@ def components(
     """
     import pandas as pd
 
+    from pcatool.options import PictureOptions
     from pcatool.options.components import parse_first, parse_image, parse_values
     from pcatool.pipeline import loadings
-    from pcatool.render.pictures import picture_form
+    from pcatool.render.theme import picture_form
 
     names, first, shape = parse_values(values), parse_first(first), parse_image(image)
+    look = PictureOptions(size, dpi)  # type: ignore[arg-type]  # which the record parses
+    if shape is None and look.given is not None:
+        raise UsageError("size and dpi are for a picture", "give image and output, too")
     if (shape is None) != (output is None):
         raise UsageError("a picture needs both image and output", "as in image=(8, 8), output='components.png'")
     form = picture_form(output) if output is not None else ""
     fitted = _model_or_fit(model, settings)
     if shape is None:
         return pd.DataFrame(loadings.component_table(fitted, names, first))
-    loadings.write(loadings.components_picture(fitted, shape, form, first), str(output))
+    loadings.write(loadings.components_picture(fitted, shape, form, first, look), str(output))
     return None
 
 
@@ -558,11 +590,16 @@ def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack
 
 def _model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
     """A model as it is, or from a path, or fitted to the data with these settings."""
+    return _fitted(subject, settings).model
+
+
+def _fitted(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
+    """The same with what the fit knows of its data."""
     if isinstance(subject, Model):
         if settings:
             raise UsageError(f"a model is fitted already: {', '.join(settings)} would change nothing", "give the data")
-        return subject
-    return fitting.model_or_fit(_job(subject, settings)).model
+        return fitting.Fitted(subject, Tally())
+    return fitting.model_or_fit(_job(subject, settings))
 
 
 def _job(data: Any, settings: Mapping[str, Any]) -> fitting.Job:

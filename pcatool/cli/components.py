@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +18,7 @@ from pcatool.options import (
     EngineOptions,
     FitOptions,
     GeneralOptions,
+    PictureOptions,
     SelectOptions,
     TableOptions,
 )
@@ -48,6 +50,7 @@ def run(
     ] = None,
     no_clobber: NoClobber = False,
     asked: ComponentsOptions,
+    look: PictureOptions,
     select: SelectOptions,
     table: TableOptions,
     options: FitOptions,
@@ -65,6 +68,8 @@ def run(
       pcatool components sample_data/digits.csv -x digit -k 16 --image 8x8 \\
           -o eigen.png
     """
+    if look.given is not None and asked.image is None:
+        raise UsageError(f"{look.given} is for a picture", "say how large its images are, such as --image 28x28")
     form = _form(asked, output)
     if lacks_input(subject, NAME, USAGE):
         return 2
@@ -79,7 +84,8 @@ def run(
     to_file = output not in (None, "-")
     as_facts = general.json and asked.format is None and not to_file
     if to_file:
-        make = partial(_picture if asked.image else _numbers, asked=asked, form=form)
+        what: Callable[..., str | bytes] = partial(_picture, look=look) if asked.image else _numbers
+        make = partial(what, asked=asked, form=form)
         model = loadings.fit_and_write(job, str(output), make, no_clobber=no_clobber)
     else:
         model = fitting.model_or_fit(job).model
@@ -103,7 +109,7 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
             raise UsageError(
                 "--image draws a picture, which needs a file", "name it with -o, such as -o components.png"
             )
-        from pcatool.render.pictures import picture_form, plain_matplotlib
+        from pcatool.render.theme import picture_form, plain_matplotlib
 
         with plain_matplotlib():  # if it is not there, this says so before the work
             return picture_form(output)
@@ -122,10 +128,10 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
     return ENDINGS[ending]
 
 
-def _picture(model: Model, *, asked: ComponentsOptions, form: str) -> bytes:
+def _picture(model: Model, *, asked: ComponentsOptions, form: str, look: PictureOptions) -> bytes:
     from pcatool.pipeline.loadings import components_picture
 
-    return components_picture(model, asked.image or (0, 0), form, asked.first)
+    return components_picture(model, asked.image or (0, 0), form, asked.first, look)
 
 
 def _numbers(model: Model, *, asked: ComponentsOptions, form: str, screen: Screen | None = None) -> str:

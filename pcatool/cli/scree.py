@@ -14,6 +14,7 @@ from pcatool.options import (
     EngineOptions,
     FitOptions,
     GeneralOptions,
+    PictureOptions,
     SelectOptions,
     TableOptions,
     parse_components,
@@ -57,11 +58,16 @@ def run(
         str | None,
         typer.Option(
             "--rules", metavar="all|NAMES",
-            help="Instead of drawing, print what the rules for -k make of the data, and where they agree.",
+            help="Print what the rules for -k make of the data, and where they agree; with -o mark in the picture what "
+            "each picks.",
             rich_help_panel="Output", show_default=False,
         ),
         some_of(*RULES),
     ] = None,
+    log: Annotated[
+        bool, typer.Option("--log", help="With -o: eigenvalues on a logarithmic scale.", rich_help_panel="Output")
+    ] = False,
+    look: PictureOptions,
     select: SelectOptions,
     table: TableOptions,
     options: FitOptions,
@@ -75,15 +81,16 @@ def run(
     Examples:
       pcatool scree houses.npz
       pcatool scree sample_data/digits.csv -x digit -k 0.9
-      pcatool scree digits.npz -o scree.svg
+      pcatool scree digits.npz --log --rules kaiser,elbow,0.9 -o scree.svg
       pcatool scree sample_data/digits.csv -x digit --rules all
     """
     require(form, lambda: FORMS, "--format")
     if output is not None and form != "chart":
         raise UsageError("-o draws a picture, --format prints numbers", "use one of the two")
     names = _rule_names(rules)
-    if rules is not None and output is not None:
-        raise UsageError("-o draws a picture, --rules prints a table", "use one of the two")
+    for flag in ("--log" if log else None, look.given):
+        if flag is not None and output is None:
+            raise UsageError(f"{flag} is for a picture", "name it with -o, such as -o scree.png")
     if lacks_input(subject, NAME, USAGE):
         return 2
     from pcatool.pipeline import fit as fitting
@@ -93,15 +100,16 @@ def run(
 
     speaker = Speaker(general)
     job = fitting.Job(subject or [], table, select, options, engine, speaker)
-    if rules is not None:
+    if output is not None:
+        asked = report.Scree(log, names if rules is not None else (), options.seed, look)
+        model = report.fit_and_draw(job, output, asked, no_clobber=no_clobber)
+    elif rules is not None:
         fitted = fitting.model_or_fit(job)
         model = fitted.model
         screen = Screen.now()
         shape = form if form != "chart" else "table" if screen.terminal else "csv"
         verdicts = report.judge(fitted, names, options.seed)
         print_result(rules_report(verdicts, shape, screen.width if shape == "table" else None))
-    elif output is not None:
-        model = report.fit_and_draw(job, output, no_clobber=no_clobber)
     else:
         model = fitting.model_or_fit(job).model
         print_result(_chart(model) if form == "chart" else variance_report(model, form))

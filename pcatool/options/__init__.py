@@ -13,6 +13,7 @@ from pcatool.options.components import ComponentsOptions
 from pcatool.options.fitting import MISSING, MOST_KEPT, WHITENINGS, FitOptions, parse_components
 from pcatool.options.flags import Flag
 from pcatool.options.page import PageOptions
+from pcatool.options.pictures import PictureOptions, PlotOptions
 from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions
 from pcatool.options.scoring import ScoreOptions
 from pcatool.options.tables import BLANKS, NULLS, SelectOptions, TableOptions
@@ -42,6 +43,8 @@ __all__ = [
     "GeneralOptions",
     "OutputOptions",
     "PageOptions",
+    "PictureOptions",
+    "PlotOptions",
     "RefitOptions",
     "ReportOptions",
     "ScoreOptions",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pcatool.errors import DataError, ModelError, UsageError
 from pcatool.model import Array, Model
-from pcatool.options import FitOptions
+from pcatool.options import FitOptions, PictureOptions
 from pcatool.options.components import VALUES
 from pcatool.pipeline.fit import model_or_fit_of, open_subject
 from pcatool.pipeline.job import Job
@@ -205,7 +205,13 @@ def drawn_mean(model: Model) -> Array | None:
     return model.mean if model.centered and not is_supervised(model) else None
 
 
-def components_picture(model: Model, shape: tuple[int, int], form: str, first: int | None = None) -> bytes:
+def components_picture(
+    model: Model,
+    shape: tuple[int, int],
+    form: str,
+    first: int | None = None,
+    look: PictureOptions = PictureOptions(),  # noqa: B008
+) -> bytes:
     """The mean and the components as images, as the bytes of a file."""
     check_image(model, shape)
     H, W = shape
@@ -224,6 +230,7 @@ def components_picture(model: Model, shape: tuple[int, int], form: str, first: i
             *how_fitted(model).split("; "),
             whose_share(model),
         ),
+        look=look,
     )
 
 

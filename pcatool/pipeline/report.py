@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from pcatool.errors import RefusedError
 from pcatool.model import Model
+from pcatool.options import PictureOptions
 from pcatool.pipeline.fit import Fitted, model_or_fit_of, open_subject
 from pcatool.pipeline.job import Job
 from pcatool.render.choices import how_fitted, whole
-from pcatool.render.pictures import picture_form, scree_picture
+from pcatool.render.missing import counted
+from pcatool.render.scree import scree_picture
+from pcatool.render.theme import picture_form
 from pcatool.rules.base import Evidence
 from pcatool.rules.compare import Verdict, compare
 from pcatool.stages import doing
 from pcatool.writers.sink import check_target, write_whole
 
-__all__ = ["draw_scree", "fit_and_draw", "judge", "smallest_k"]
+__all__ = ["Scree", "draw_scree", "fit_and_draw", "judge", "smallest_k"]
 
 
 def smallest_k(model: Model, share: float) -> int:
@@ -32,23 +36,39 @@ def smallest_k(model: Model, share: float) -> int:
     return found
 
 
-def draw_scree(model: Model, output: str, *, no_clobber: bool = False, inputs: Sequence[str] = ()) -> None:
+class Scree(NamedTuple):
+    """How eigenvalues are drawn."""
+
+    log: bool = False
+    rules: Sequence[str] | None = ()  # those whose picks are marked; None: all
+    seed: int = 0
+    look: PictureOptions = PictureOptions()
+
+
+def draw_scree(
+    fitted: Fitted, output: str, asked: Scree, *, no_clobber: bool = False, inputs: Sequence[str] = ()
+) -> None:
     """Write a picture of the eigenvalues."""
-    form = picture_form(output)
+    form, model = picture_form(output), fitted.model
+    count, unknown = counted(len(model.eigenvalues), "eigenvalue"), len(model.eigenvalues) < model.directions
+    title = f"{'the first ' if unknown else ''}{count} of {counted(model.n_samples, 'row')}, "
+    title += f"{counted(model.d, 'column')}; {how_fitted(model)}"
+    verdicts = judge(fitted, asked.rules, asked.seed) if asked.rules is None or asked.rules else ()
     doing("drawing")
-    title = f"{len(model.eigenvalues)} eigenvalues of {model.n_samples} rows, {model.d} columns; {how_fitted(model)}"
-    picture = scree_picture(model.variance, kept=model.k, form=form, title=title)
+    picture = scree_picture(
+        model.variance, kept=model.k, form=form, title=title, log=asked.log, verdicts=verdicts, look=asked.look
+    )
     write_whole(output, picture, no_clobber=no_clobber, inputs=inputs)
 
 
-def fit_and_draw(job: Job, output: str, *, no_clobber: bool) -> Model:
+def fit_and_draw(job: Job, output: str, asked: Scree, *, no_clobber: bool) -> Model:
     """The same for a model or data by name; what cannot be drawn or written is refused before the work."""
     picture_form(output)
     inputs = open_subject(job)
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
-    model = model_or_fit_of(job, inputs).model
-    draw_scree(model, output, no_clobber=no_clobber, inputs=inputs.paths)
-    return model
+    fitted = model_or_fit_of(job, inputs)
+    draw_scree(fitted, output, asked, no_clobber=no_clobber, inputs=inputs.paths)
+    return fitted.model
 
 
 def judge(fitted: Fitted, names: Sequence[str] | None, seed: int) -> list[Verdict]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pcatool.errors import UsageError, printable, show
+from pcatool.errors import printable
 from pcatool.model import Array
-from pcatool.render.pictures import KEPT, MARK, PICTURES, plain_matplotlib
+from pcatool.options import PictureOptions
 from pcatool.render.tables import fold
+from pcatool.render.theme import FRAME, KEPT, MARK, check_form, figure_file, plain_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +22,6 @@ __all__ = ["mosaic_picture"]
 # From below 0 to above: the blue and vermilion of the other pictures, which the colour-blind tell apart, with darker
 # ends of equal lightness and white for 0.
 DIVERGING = ("#00344F", KEPT, "#A9CFE6", "#FFFFFF", "#F3C3A0", MARK, "#5E2900")
-FRAME = "#808080"
-
 # In inches.
 MARGIN, GAP = 0.25, 0.14
 TITLE, ABOVE = 0.2, 0.05  # room for a title above its panel, and how far above it stands
@@ -33,8 +31,6 @@ LEGEND, LETTERS = 1.9, 32  # the column at the left, and the letters of a line i
 BAR, LINE = 0.12, 0.15
 SCALE = TITLE + BAR + LINE + 0.25  # a bar of colours with its title and its numbers
 STRETCH = 4.0  # an image longer than this has pixels that are not square, or it would be a mere line
-
-DPI = 150
 
 SMALL, LARGE = 8.0, 9.0  # points
 
@@ -58,15 +54,22 @@ class Layout(NamedTuple):
 
 
 def mosaic_picture(
-    mean: Array | None, basis: Array, shares: Array, *, shape: tuple[int, int], form: str, caption: Sequence[str]
+    mean: Array | None,
+    basis: Array,
+    shares: Array,
+    *,
+    shape: tuple[int, int],
+    form: str,
+    caption: Sequence[str],
+    look: PictureOptions = PictureOptions(),  # noqa: B008
 ) -> bytes:
     """The picture as the bytes of its file; the same numbers give the same bytes.
 
     mean (H W,) or None, in greys from its least to its largest; basis (H W, k), all components in one scale of colours
-    that is white at 0, so that they can be compared; shares (k,) of the variance, for the titles; caption, in lines.
+    that is white at 0, so that they can be compared; shares (k,) of the variance, for the titles; caption, in lines. Of
+    another size all is larger or smaller in the same measure.
     """
-    if form not in PICTURES:
-        raise UsageError(f"no form of picture called {show(form)}", f"there are: {', '.join(PICTURES)}")
+    check_form(form)
     text = [line for part in caption for line in fold(printable(part), LETTERS)]
     layout = arranged(basis.shape[1], shape, with_mean=mean is not None, lines=len(text))
     peak = float(np.abs(basis).max())
@@ -75,7 +78,7 @@ def mosaic_picture(
         from matplotlib.figure import Figure
 
         colors = LinearSegmentedColormap.from_list("loadings", DIVERGING, N=257)
-        figure = Figure(figsize=(layout.width, layout.height))
+        figure = Figure(figsize=look.size or (layout.width, layout.height))
         axes = figure.add_axes((0, 0, 1, 1))
         for j, box in enumerate(layout.panels):
             draw_title(axes, box, f"PC{j + 1}", percent(float(shares[j])))
@@ -87,11 +90,13 @@ def mosaic_picture(
         below = draw_scale(axes, bar, "loading", colors, (number(-peak), "0", number(peak)))
         for i, line in enumerate(text):
             write(axes, MARGIN, below + i * LINE, line, "left")
-        axes.set(xlim=(0, layout.width), ylim=(layout.height, 0), aspect="auto")
+        axes.set(xlim=(0, layout.width), ylim=(layout.height, 0), aspect="auto" if look.size is None else "equal")
         axes.set_axis_off()
-        out = io.BytesIO()
-        figure.savefig(out, format=form, dpi=DPI, metadata=PICTURES[form])
-    return out.getvalue()
+        if look.size is not None:
+            zoom = min(look.size[0] / layout.width, look.size[1] / layout.height)
+            for words in axes.texts:
+                words.set_fontsize(float(words.get_fontsize()) * zoom)
+        return figure_file(figure, form, look)
 
 
 def arranged(k: int, shape: tuple[int, int], *, with_mean: bool, lines: int) -> Layout:
@@ -154,7 +159,7 @@ def draw_image(axes: Axes, box: Box, values: Array, colors: Any) -> None:
 
 
 def write(axes: Axes, x: float, y: float, text: str, side: str, size: float = SMALL) -> None:
-    axes.text(x, y, text, ha=side, va="baseline", fontsize=size, parse_math=False)
+    axes.text(x, y, text, ha=side, va="baseline", fontsize=size)
 
 
 def in_the_middle(values: Array, peak: float) -> Array:

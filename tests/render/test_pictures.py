@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from pcatool.errors import UsageError
-from pcatool.render.pictures import PICTURES, in_units, picture_form, scree_picture
+from pcatool.render.scree import scree_picture
+from pcatool.render.theme import PICTURES, in_units, picture_form
 from pcatool.variance import VarianceTable
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
@@ -114,7 +115,7 @@ def test_a_job_without_display_and_home_draws_in_silence(tmp_path):
     (tmp_path / "file").touch()
     code = (
         "import sys, numpy as np; from pcatool.variance import VarianceTable;"
-        "from pcatool.render.pictures import scree_picture;"
+        "from pcatool.render.scree import scree_picture;"
         "picture = scree_picture(VarianceTable.of(np.array([2.0, 1.0]), 3.0), kept=1, form='png', title='x');"
         "assert 'matplotlib.pyplot' not in sys.modules; sys.stdout.buffer.write(picture)"
     )
@@ -140,7 +141,7 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
 def test_a_matplotlib_that_does_not_load_is_no_traceback():
     code = (
         "import numpy as np; from pcatool.errors import UsageError; from pcatool.variance import VarianceTable;"
-        "from pcatool.render.pictures import scree_picture\n"
+        "from pcatool.render.scree import scree_picture\n"
         "try: scree_picture(VarianceTable.of(np.array([2.0, 1.0]), 3.0), kept=1, form='png', title='x')\n"
         "except UsageError as error: print(error)"
     )

@@ -1,0 +1,204 @@
+"""What all pictures have in common: colours and marks that are told apart in grey and by the colour-blind, and texts.
+
+Colours are those of Okabe and Ito (2008), with two more of Tol's, in an order in which neighbours differ in lightness,
+too; marks repeat what colours say.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pcatool.errors import RefusedError, UsageError, printable, show
+from pcatool.model import Array
+from pcatool.options import PictureOptions
+from pcatool.render.tables import fold
+from pcatool.stores.uri import plain_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "COLORS",
+    "DARK",
+    "DENSITY",
+    "FRAME",
+    "GRID",
+    "KEPT",
+    "LEFT",
+    "MARK",
+    "MARKERS",
+    "NUMBERS",
+    "PICTURES",
+    "REST",
+    "check_form",
+    "clean",
+    "figure_file",
+    "in_units",
+    "label",
+    "new_figure",
+    "picture_form",
+    "plain_matplotlib",
+    "shortened",
+    "titled",
+]
+
+# The metadata that would carry a date or a version: without it the same model gives the same bytes.
+PICTURES: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+# Of classes, in this order; a test holds neighbours apart in grey and for two kinds of colour-blindness.
+COLORS = (
+    "#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00", "#882255", "#F0E442", "#CC79A7", "#000000", "#999933"
+)  # fmt: skip
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "*", ">")
+REST = "#B0B0B0"  # of rows that are of no class, or of one without a colour
+
+# What is kept, what is not, and what is pointed at: blue and vermilion, and a grey.
+KEPT, LEFT, MARK = COLORS[0], "#B8B8B8", COLORS[4]
+DARK, FRAME, GRID = "#222222", "#808080", "#E5E5E5"
+
+# Of numbers: made so that lightness grows evenly, for any eye (Nunez, Anderton and Renslow 2018).
+NUMBERS = "cividis"
+# Of how many rows lie in one place: one hue that gets darker, from a lightness that is still seen on white.
+DENSITY = ("#9CC9E3", "#4C9CCB", KEPT, "#004A75", "#001F33")
+
+SIZE = (8.0, 6.0)  # inches
+DPI = 150.0
+# Letters of the small and the large size to an inch, and what stands beside the axes.
+SMALL_LETTERS, LARGE_LETTERS, LEGROOM = 15.0, 9.5, 1.2
+# What a picture may take: four bytes a pixel, several times over.
+MOST_PIXELS = 100_000_000
+
+
+def picture_form(path: str | os.PathLike[str]) -> str:
+    """The form of a picture by the ending of its name."""
+    form = Path(plain_name(os.fspath(path))).suffix.lower().lstrip(".")
+    if form not in PICTURES:
+        raise UsageError(f"{show(os.fspath(path))} does not end like a picture", "use .png, .svg or .pdf")
+    return form
+
+
+def check_form(form: str) -> None:
+    if form not in PICTURES:
+        raise UsageError(f"no form of picture called {show(form)}", f"there are: {', '.join(PICTURES)}")
+
+
+@contextmanager
+def plain_matplotlib() -> Iterator[None]:
+    """Matplotlib as it was shipped: no settings of the user, no words on stderr, and nothing of it left behind.
+
+    It would otherwise log that a home is read-only and warn of a letter its font lacks; a job's log has no use for it.
+    A name is no formula, whatever dollar signs it has.
+    """
+    log = logging.getLogger("matplotlib")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            matplotlib = imported()
+            with matplotlib.rc_context():
+                matplotlib.rcdefaults()
+                matplotlib.rcParams["svg.hashsalt"] = "pcatool"  # its ids are random otherwise
+                matplotlib.rcParams["text.parse_math"] = False
+                yield
+    finally:
+        log.setLevel(level)
+
+
+def imported() -> Any:
+    remedy = "pip install 'pcatool[plot]'; charts on a terminal and tables work without"
+    try:
+        import matplotlib
+    except ModuleNotFoundError as error:
+        raise UsageError("drawing a picture needs matplotlib", remedy) from error
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"matplotlib does not load: {printable(str(error))}", remedy) from error
+    return matplotlib
+
+
+def new_figure(look: PictureOptions, size: tuple[float, float] = SIZE) -> Figure:
+    """An empty figure of the size asked for, or of this one, which arranges what is put into it."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=look.size or size, layout="constrained")
+
+
+def figure_file(figure: Figure, form: str, look: PictureOptions) -> bytes:
+    """The figure as the bytes of a file; the same figure gives the same bytes."""
+    dpi = look.dpi or DPI
+    width, height = figure.get_size_inches()
+    if width * height * dpi * dpi > MOST_PIXELS:
+        pixels = f"{width * dpi:.0f} x {height * dpi:.0f} pixels"
+        raise RefusedError(f"a picture of {pixels} is too large", "give a smaller --size or --dpi")
+    out = io.BytesIO()
+    figure.savefig(out, format=form, dpi=dpi, metadata=PICTURES[form])
+    return out.getvalue()
+
+
+def clean(axes: Axes, grid: str = "both") -> None:
+    """Axes with two sides, and a faint grid behind all."""
+    axes.spines[["top", "right"]].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(FRAME)
+    axes.tick_params(color=FRAME)
+    if grid:
+        axes.grid(axis=grid, color=GRID, linewidth=0.8)  # type: ignore[arg-type]
+    axes.set_axisbelow(True)
+
+
+def shortened(name: str, most: int = 28) -> str:
+    """A name from outside that fits beside a picture."""
+    text = printable(name)
+    return text if len(text) <= most else text[: most - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def titled(figure: Figure, axes: Axes, title: str, below: str = "") -> None:
+    """A title above the axes, and in smaller letters what the picture is of, folded to its width."""
+    room = figure.get_size_inches()[0] - LEGROOM
+    lines = fold(printable(below), max(int(room * SMALL_LETTERS), 12)) if below else []
+    headings = fold(printable(title), max(int(room * LARGE_LETTERS), 12))
+    for text, size, color, weight, up in (
+        ("\n".join(lines), 9, FRAME, "normal", 7),
+        ("\n".join(headings), 13, DARK, "bold", 13 + 11.5 * len(lines) if lines else 9),
+    ):
+        axes.annotate(
+            text, (0, 1), xycoords="axes fraction", xytext=(0, up), textcoords="offset points", fontsize=size,
+            color=color, fontweight=weight, ha="left", va="bottom", annotation_clip=False,
+        )  # fmt: skip
+
+
+def label(axes: Axes, x: float, text: str, color: str, *, y: float | None = None, down: float = 0) -> None:
+    """A name beside a mark, on the side where there is more room: at a height, or so many points below the top."""
+    from_data = axes.transData.transform((x, 0.0 if y is None else y))
+    at, _ = axes.transAxes.inverted().transform(from_data)
+    side = 1 if at <= 0.5 else -1
+    place = axes.get_xaxis_transform() if y is None else axes.transData
+    axes.annotate(
+        text, (x, 1 if y is None else y), xycoords=place, xytext=(6 * side, -down), textcoords="offset points",
+        color=color, va="center", ha="left" if side > 0 else "right", fontsize=10 if y is None else 8,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5 if y is None else 0.5},
+    )  # fmt: skip
+
+
+def in_units(values: Array, largest: float | None = None) -> tuple[Array, str]:
+    """Values to draw, with the power of ten of the first, or of `largest`, taken off when it is large.
+
+    Axes of 1e300 or 1e-300 cannot be drawn.
+    """
+    unit = float(values[0]) if largest is None else largest
+    mantissa, _, exponent = f"{unit:e}".partition("e")
+    if -3 <= int(exponent) <= 5 or unit == 0:
+        return values, ""
+    return values / unit * float(mantissa), f" / 1e{int(exponent)}"
