@@ -11,7 +11,19 @@ from typing import Any, NamedTuple
 
 from pcatool.errors import UsageError, nearest, show
 
-__all__ = ["ENGINES", "KERNELS", "METHODS", "READERS", "RULES", "SOLVERS", "VIEWS", "WRITERS", "Entry", "Registry"]
+__all__ = [
+    "ENGINES",
+    "KERNELS",
+    "METHODS",
+    "PLOTS",
+    "READERS",
+    "RULES",
+    "SOLVERS",
+    "VIEWS",
+    "WRITERS",
+    "Entry",
+    "Registry",
+]
 
 
 class Entry(NamedTuple):
@@ -166,6 +178,15 @@ ENGINES = Registry(
         "threads": Entry("pcatool.engines.threads:Threads", "the cores of this machine"),
         "dask": Entry("pcatool.engines.dask:Dask", "workers of a Dask cluster", far=True),
         "spark": Entry("pcatool.engines.spark:Spark", "executors of Spark", far=True),
+    },
+)
+
+PLOTS = Registry(
+    "plot",
+    {
+        "scores": Entry("pcatool.render.plots.scores:Scores", "rows in the plane of two components"),
+        "loadings": Entry("pcatool.render.plots.loadings:Loadings", "what each component is made of"),
+        "biplot": Entry("pcatool.render.plots.biplot:Biplot", "rows and columns in one picture"),
     },
 )
 

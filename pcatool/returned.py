@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from pcatool.model import Array
-from pcatool.pipeline.apply import Results
+from pcatool.pipeline.apply import Flow
 from pcatool.readers.memory import is_pandas
 
 __all__ = ["in_kind"]
 
 
-def in_kind(results: Results, data: Any) -> Any:
+def in_kind(results: Flow, data: Any) -> Any:
     """All results at once: an array for arrays, a table for tables.
 
     A DataFrame of pandas keeps its index and is what the rows of files become; one of polars becomes one of polars, a
@@ -49,7 +49,7 @@ def _is_table(data: Any) -> bool:
     )
 
 
-def _pandas(results: Results, kept: dict[str, Any], values: Array, data: Any) -> Any:
+def _pandas(results: Flow, kept: dict[str, Any], values: Array, data: Any) -> Any:
     import pandas as pd
 
     index: Any = data.index if is_pandas(data) and not results.by_users else None

@@ -15,8 +15,6 @@ __all__ = ["PictureOptions", "PlotOptions"]
 LEAST_INCHES, MOST_INCHES = 2.0, 100.0
 LEAST_DPI, MOST_DPI = 20.0, 2400.0
 
-FORMS = ("picture", "table", "csv", "json", "markdown")
-
 NUMBER = r"[0-9]{1,4}(?:\.[0-9]{1,4})?"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pcatool.blocks import Runner
 from pcatool.engines.threads import Threads
@@ -26,7 +26,18 @@ from pcatool.stages import doing
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink
 
-__all__ = ["Back", "ErrorSum", "Plan", "Results", "reconstruct", "results_of", "transform", "write"]
+__all__ = [
+    "Back",
+    "ErrorSum",
+    "Flow",
+    "Plan",
+    "Results",
+    "reconstruct",
+    "results_of",
+    "transform",
+    "transform_opened",
+    "write",
+]
 
 Result = TypeVar("Result")
 
@@ -37,6 +48,20 @@ class Plan(NamedTuple):
     wanted: Wanted
     scorer: Scorer
     options: ApplyOptions
+
+
+class Flow(Protocol):
+    """Rows of a table that is written or gathered as it comes."""
+
+    @property
+    def kept(self) -> list[tuple[str, Any]]: ...
+    @property
+    def inputs(self) -> Inputs: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def by_users(self) -> bool: ...
+    def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Generator[Result]: ...
 
 
 @dataclass(frozen=True)
@@ -64,6 +89,10 @@ class Results:
         """Is there a row for each user of triples, not for each that was read?"""
         return bool(self.plan.options.triples)
 
+    def placed(self, run: Runner) -> Iterator[Placed]:
+        """The rows before anything is made of them, with their places."""
+        return self._batches(run)
+
     def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Generator[Result]:
         """What `finish` makes of kept columns and values, a batch at a time, in order; done by the engine, too."""
 
@@ -72,7 +101,7 @@ class Results:
             return finish(placed.batch.kept, scored.values), scored
 
         with Threads(self.engine.threads) as pool:
-            for result, scored in pool.map(work, self._batches(pool.map), ready=self.inputs.ready):
+            for result, scored in pool.map(work, self.placed(pool.map), ready=self.inputs.ready):
                 self.errors.add(scored.errors)
                 self.tally.left_empty += scored.empty
                 yield result
@@ -80,7 +109,7 @@ class Results:
     def read_through(self) -> None:
         """Read all rows, to see that they can be read."""
         with Threads(self.engine.threads) as pool:
-            for _ in self._batches(pool.map):
+            for _ in self.placed(pool.map):
                 pass
 
 
@@ -116,9 +145,15 @@ def transform(
     model: Model, data: Any, table: TableOptions, options: ApplyOptions, engine: EngineOptions, notices: Notices
 ) -> Results:
     """Scores of the rows of the data."""
+    return transform_opened(model, Inputs(data, table, notices), options, engine, notices)
+
+
+def transform_opened(
+    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Notices
+) -> Results:
+    """The same of inputs that are open already."""
     doing("scoring")
     model = _light(model, engine).truncated(options.components)
-    inputs = Inputs(data, table, notices)
     return _settled(inputs, lambda one: _transform(model, one, options, engine, notices))
 
 
@@ -186,7 +221,7 @@ def _reconstruct(
 
 
 def write(
-    results: Results, output: OutputOptions, model_path: str | None, before_end: Callable[[], None] = lambda: None
+    results: Flow, output: OutputOptions, model_path: str | None, before_end: Callable[[], None] = lambda: None
 ) -> None:
     """Write the results as they come; what is done `before_end` fails before they are in their place."""
     inputs = [*results.inputs.paths, *([model_path] if model_path else [])]

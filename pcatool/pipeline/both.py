@@ -18,7 +18,7 @@ from pcatool.writers.base import format_name
 from pcatool.writers.sink import check_target
 from pcatool.writers.target import descriptor_of, look_at
 
-__all__ = ["Both", "fit_and_score"]
+__all__ = ["Both", "fit_and_score", "with_copies"]
 
 
 class Both(NamedTuple):
@@ -39,7 +39,7 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
     apply = ApplyOptions(triples=o.triples, keep=asked.keep, keep_all=asked.keep_all)
     scores = OutputOptions(output=str(asked.scores), no_clobber=no_clobber)
     _check_ending(scores)
-    job = job._replace(data=_with_copies(job.data, job.table))
+    job = job._replace(data=with_copies(job.data, job.table))
     inputs = job.open()
     older = o.align_to if isinstance(o.align_to, str) else None
     check_target(scores.output, no_clobber=no_clobber, inputs=[*inputs.paths, *([older] if older else [])])
@@ -73,7 +73,7 @@ def _check_ending(scores: OutputOptions) -> None:
         raise UsageError(error.message, f"name it .{', .'.join(WRITERS)}") from None
 
 
-def _with_copies(data: Any, table: TableOptions) -> Any:
+def with_copies(data: Any, table: TableOptions) -> Any:
     """The inputs, those that can be read only once with a place for a copy of them."""
     if not (isinstance(data, list) and all(isinstance(item, str) for item in data)):
         return data

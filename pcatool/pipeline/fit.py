@@ -38,6 +38,8 @@ __all__ = [
     "older_model",
     "open_subject",
     "plan_fit",
+    "refuse_kept",
+    "refuse_settings",
 ]
 
 
@@ -183,20 +185,20 @@ def open_subject(job: Job) -> Inputs:
 def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
     """The same of inputs that are open already."""
     if inputs.model is None:
-        _refuse_kept(job.options)
+        refuse_kept(job.options)
         return fit_opened(job, inputs, older_model(job))
-    _refuse_settings(inputs.model.name, job.select, job.options, *([job.engine] if job.engine.far else []))
+    refuse_settings(inputs.model.name, job.select, job.options, *([job.engine] if job.engine.far else []))
     return Fitted(modelfile.loads(read_whole(inputs.model.stream), inputs.model.name), Tally())
 
 
-def _refuse_kept(options: FitOptions) -> None:
+def refuse_kept(options: FitOptions) -> None:
     """What is kept in a model must not be passed over in silence where a fit is only reported."""
     if options.updatable is not None:
         flag = options.updatable_flag
         raise UsageError(f"{flag} would change nothing here: no model is written", f"leave out {flag}")
 
 
-def _refuse_settings(name: str, *records: Any) -> None:
+def refuse_settings(name: str, *records: Any, what: str = "is a model, fitted already") -> None:
     """A model was fitted as it was: what would need its data must not be passed over in silence."""
     given = [
         f.metadata["flag"].names[0]
@@ -205,4 +207,4 @@ def _refuse_settings(name: str, *records: Any) -> None:
         if getattr(record, f.name) != f.default
     ]
     if given:
-        raise UsageError(f"{name} is a model, fitted already: {', '.join(given)} would change nothing", "give the data")
+        raise UsageError(f"{name} {what}: {', '.join(given)} would change nothing", "give the data")

@@ -21,9 +21,9 @@ from pcatool.stages import doing
 from pcatool.writers.sink import check_target, open_sink
 
 __all__ = [
+    "check_columns",
     "check_image",
     "check_method",
-    "check_model",
     "column_spread",
     "component_table",
     "components_picture",
@@ -141,7 +141,7 @@ def component_table(model: Model, names: Sequence[str] = ("loadings",), first: i
     One of them has a row for each column of the data and a column for each component; several have a row for each
     component and column of the data.
     """
-    check_model(model, names)
+    check_columns(model, names)
     k = shown(model, first)
     found = [MATRICES[name](model)[:, :k] + 0.0 for name in names]  # -0.0 becomes 0.0
     columns = np.array([*model.columns, None], dtype=object)[:-1]
@@ -154,7 +154,8 @@ def component_table(model: Model, names: Sequence[str] = ("loadings",), first: i
     return table | {VALUES[name]: values.T.ravel() for name, values in zip(names, found, strict=True)}
 
 
-def check_model(model: Model, names: Sequence[str]) -> None:
+def check_columns(model: Model, names: Sequence[str]) -> None:
+    """Refuse a model that has no such numbers."""
     _refuse(str(model.meta.get("method", "pca")), model.basis.shape[1] == 0, names)
 
 
@@ -190,7 +191,7 @@ def drawn(model: Model, first: int | None) -> int:
 
 def check_image(model: Model, shape: tuple[int, int]) -> None:
     """Refuse images that the columns of a model are not the pixels of."""
-    check_model(model, ("loadings",))
+    check_columns(model, ("loadings",))
     pixels = shape[0] * shape[1]
     if model.d != pixels:
         there = "is 1 column" if model.d == 1 else f"are {model.d} columns"

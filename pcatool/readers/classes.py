@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +16,26 @@ from pcatool.options import NULLS
 from pcatool.readers.base import Batch, all_finite
 from pcatool.readers.words import words_of
 
-__all__ = ["Classes"]
+__all__ = ["Classes", "Texts", "texts_of"]
 
 Key = tuple[str, ...]
+
+
+class Texts(NamedTuple):
+    """For each row which of the distinct texts it holds, -1 for a missing one."""
+
+    which: NDArray[np.int64]
+    distinct: list[str]
+
+
+def texts_of(column: pa.Array, nulls: Sequence[str] = ()) -> Texts:
+    """The texts of a column, without those that are only there as spellings of a missing cell."""
+    found, words = words_of(column)
+    missing = {null.lower() for null in (*NULLS, *nulls)}
+    there = [i for i, text in enumerate(words) if text.strip().lower() not in missing]
+    places = np.full(len(words) + 1, -1, dtype=np.int64)  # the last for a null, which is -1
+    places[there] = np.arange(len(there))
+    return Texts(places[found], [words[i] for i in there])
 
 
 class Classes:
@@ -30,7 +48,7 @@ class Classes:
     def __init__(self, name: str, nulls: Sequence[str] = (), numbers: int = 0) -> None:
         self.name = name
         self.numbers = numbers
-        self._missing = {null.lower() for null in (*NULLS, *nulls)}
+        self._nulls = nulls
         self._codes: dict[Key, int] = {}
 
     def fresh(self) -> Classes:
@@ -49,7 +67,7 @@ class Classes:
         X = empty_block(len(batch.X), d + 1)
         X[:, :-1] = batch.X[:, :d]
         labels = [_values(batch.X[:, j]) for j in range(d, d + self.numbers)]
-        X[:, -1] = self._classes([*labels, *(self._texts(column) for column in batch.kept)], len(X))
+        X[:, -1] = self._classes([*labels, *(texts_of(column, self._nulls) for column in batch.kept)], len(X))
         return batch._replace(X=X, kept=(), finite=all_finite(X))
 
     def missing(self, batch: Batch) -> NDArray[np.bool_]:
@@ -57,7 +75,7 @@ class Classes:
         d = batch.X.shape[1] - self.numbers
         lacking = np.isnan(batch.X[:, d:]).any(axis=1)
         for column in batch.kept:
-            lacking |= self._texts(column)[0] < 0
+            lacking |= texts_of(column, self._nulls).which < 0
         return np.asarray(lacking)
 
     def _classes(self, labels: Sequence[tuple[NDArray[np.int64], list[str]]], rows: int) -> Array:
@@ -75,13 +93,6 @@ class Classes:
             numbers[at] = self._codes.setdefault(keys[distinct[at]], len(self._codes))
         codes[whole] = numbers[inverse]
         return codes
-
-    def _texts(self, column: pa.Array) -> tuple[NDArray[np.int64], list[str]]:
-        """For each row which of the distinct texts it holds, -1 for a missing one."""
-        found, words = words_of(column)
-        holes = [i for i, text in enumerate(words) if text.strip().lower() in self._missing]
-        found[np.isin(found, holes)] = -1
-        return found, words
 
 
 def _values(column: Array) -> tuple[NDArray[np.int64], list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pcatool.errors import DataError, show
+from pcatool.errors import DataError, UsageError, show
 from pcatool.notices import Notices
 from pcatool.options import SelectOptions
 from pcatool.readers.base import Column, Feature, Table
@@ -129,6 +129,14 @@ class Columns:
         if everything:
             return tuple(c.name for c in columns)
         return tuple(columns[i].name for i in find_columns(terms, columns, self._first.table.name))
+
+    def single(self, term: str, flag: str) -> Column:
+        """The one column that a term names, with its kind."""
+        columns, where = self._first.profile(), self._first.table.name
+        found = find_columns((term,), columns, where)
+        if len(found) != 1:
+            raise UsageError(f"{where}: {flag} {show(term)} names {len(found)} columns", "name one")
+        return columns[found[0]]
 
     def tell(self, kept: Sequence[str]) -> Told:
         """What those must know who read other inputs without this one."""

@@ -12,7 +12,7 @@ from pcatool.errors import printable
 from pcatool.model import Array
 from pcatool.options import PictureOptions
 from pcatool.render.tables import fold
-from pcatool.render.theme import FRAME, KEPT, MARK, check_form, figure_file, plain_matplotlib
+from pcatool.render.theme import FRAME, KEPT, MARK, check_form, figure_file, percent, plain_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,9 +170,3 @@ def in_the_middle(values: Array, peak: float) -> Array:
 
 def number(value: float) -> str:
     return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
-
-
-def percent(share: float) -> str:
-    """A share in few letters; what is not zero never looks as if it were."""
-    text = f"{100 * share:.1f} %"
-    return "< 0.1 %" if text == "0.0 %" and share > 0 else text

@@ -41,9 +41,11 @@ __all__ = [
     "check_form",
     "clean",
     "figure_file",
+    "grouped",
     "in_units",
     "label",
     "new_figure",
+    "percent",
     "picture_form",
     "plain_matplotlib",
     "shortened",
@@ -68,8 +70,8 @@ REST = "#B0B0B0"  # of rows that are of no class, or of one without a colour
 KEPT, LEFT, MARK = COLORS[0], "#B8B8B8", COLORS[4]
 DARK, FRAME, GRID = "#222222", "#808080", "#E5E5E5"
 
-# Of numbers: made so that lightness grows evenly, for any eye (Nunez, Anderton and Renslow 2018).
-NUMBERS = "cividis"
+# Of numbers: made so that lightness grows evenly, for any eye (Smith and van der Walt 2015).
+NUMBERS = "viridis"
 # Of how many rows lie in one place: one hue that gets darker, from a lightness that is still seen on white.
 DENSITY = ("#9CC9E3", "#4C9CCB", KEPT, "#004A75", "#001F33")
 
@@ -164,19 +166,24 @@ def shortened(name: str, most: int = 28) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def titled(figure: Figure, axes: Axes, title: str, below: str = "") -> None:
-    """A title above the axes, and in smaller letters what the picture is of, folded to its width."""
-    room = figure.get_size_inches()[0] - LEGROOM
+def titled(figure: Figure, axes: Axes, title: str, below: str = "", *, under: float = 0.0) -> None:
+    """A title above the axes, and in smaller letters what the picture is of, folded to its width; so many
+    points above them."""
+    width, height = figure.get_size_inches()
+    room = width - LEGROOM
     lines = fold(printable(below), max(int(room * SMALL_LETTERS), 12)) if below else []
     headings = fold(printable(title), max(int(room * LARGE_LETTERS), 12))
-    for text, size, color, weight, up in (
-        ("\n".join(lines), 9, FRAME, "normal", 7),
-        ("\n".join(headings), 13, DARK, "bold", 13 + 11.5 * len(lines) if lines else 9),
-    ):
-        axes.annotate(
-            text, (0, 1), xycoords="axes fraction", xytext=(0, up), textcoords="offset points", fontsize=size,
-            color=color, fontweight=weight, ha="left", va="bottom", annotation_clip=False,
-        )  # fmt: skip
+    up = 6.0 + under
+    for rows, size, color, weight in ((lines, 9, FRAME, "normal"), (headings, 13, DARK, "bold")):
+        if rows:
+            axes.annotate(
+                "\n".join(rows), (0, 1), xycoords="axes fraction", xytext=(0, up), textcoords="offset points",
+                fontsize=size, color=color, fontweight=weight, ha="left", va="bottom", annotation_clip=False,
+            ).set_in_layout(False)  # fmt: skip
+        up += len(rows) * size * 1.25 + 4
+    engine: Any = figure.get_layout_engine()
+    if engine is not None:
+        engine.set(rect=(0, 0, 1, 1 - min((up - under) / 72 / height, 0.5)))
 
 
 def label(axes: Axes, x: float, text: str, color: str, *, y: float | None = None, down: float = 0) -> None:
@@ -202,3 +209,14 @@ def in_units(values: Array, largest: float | None = None) -> tuple[Array, str]:
     if -3 <= int(exponent) <= 5 or unit == 0:
         return values, ""
     return values / unit * float(mantissa), f" / 1e{int(exponent)}"
+
+
+def percent(share: float) -> str:
+    """A share in few letters; what is not zero never looks as if it were."""
+    text = f"{100 * share:.1f} %"
+    return "< 0.1 %" if text == "0.0 %" and share > 0 else text
+
+
+def grouped(count: int) -> str:
+    """A number of rows that is read at a glance."""
+    return f"{count:,}".replace(",", " ") if count >= 10_000 else str(count)

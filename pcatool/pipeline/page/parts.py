@@ -17,7 +17,7 @@ from pcatool.pipeline.loadings import (
     PANELS,
     SAID,
     check_image,
-    check_model,
+    check_columns,
     column_spread,
     drawn_mean,
     shown,
@@ -70,7 +70,7 @@ def scree(model: Model) -> dict[str, Any]:
 def loadings(model: Model, first: int | None) -> dict[str, Any]:
     """Loadings of the columns that matter most, and what makes correlations of them; or why there are none."""
     try:
-        check_model(model, ("loadings",))
+        check_columns(model, ("loadings",))
     except PcatoolError as error:
         return {"reason": error.message}
     k = min(shown(model, first), COMPONENTS)
@@ -93,7 +93,7 @@ def loadings(model: Model, first: int | None) -> dict[str, Any]:
 def _spread(model: Model) -> tuple[Array | None, str]:
     """What correlations are divided by, or why there is none."""
     try:
-        check_model(model, ("correlations",))
+        check_columns(model, ("correlations",))
         return column_spread(model), ""
     except PcatoolError as error:
         return None, error.message

@@ -1,0 +1,168 @@
+"""`pcatool plot`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pcatool.cli.outcome import Speaker, print_result
+from pcatool.cli.shared import NoClobber, Screen, lacks_input
+from pcatool.errors import UsageError, show
+from pcatool.options import (
+    ANY_FILE,
+    MODEL_OR_DATA,
+    EngineOptions,
+    FitOptions,
+    GeneralOptions,
+    PictureOptions,
+    PlotOptions,
+    SelectOptions,
+    TableOptions,
+    word_of,
+)
+from pcatool.registry import PLOTS
+from pcatool.stores.uri import shown
+
+if TYPE_CHECKING:
+    from pcatool.pipeline.plots.asked import Asked
+    from pcatool.pipeline.plots.picture import Drawn
+
+NAME = "plot"
+USAGE = "KIND MODEL|DATA... -o PICTURE [OPTIONS]"
+FORMS = ("picture", "table", "csv", "json", "markdown")
+
+
+def run(
+    *,
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND",
+            help="; ".join(f"{name}: {PLOTS[name].summary}" for name in PLOTS) + ".",
+            show_default=False,
+        ),
+        word_of(*PLOTS),
+    ],
+    subject: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MODEL|DATA...",
+            help="A model, and the rows to draw with it; or data to fit first; or a table of scores; - or nothing is "
+            "standard input.",
+            show_default=False,
+        ),
+        MODEL_OR_DATA,
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="PICTURE",
+            help="Where it goes: .png, .svg or .pdf (needs matplotlib, the extra 'plot'). With --format a table.",
+            rich_help_panel="Output", show_default=False,
+        ),
+        ANY_FILE,
+    ] = None,
+    no_clobber: NoClobber = False,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="FORM",
+            help=f"The picture, or its numbers as a table; scores as csv only. One of: {', '.join(FORMS)}.",
+            rich_help_panel="Output",
+        ),
+        word_of(*FORMS),
+    ] = "picture",
+    plot: PlotOptions,
+    look: PictureOptions,
+    select: SelectOptions,
+    table: TableOptions,
+    options: FitOptions,
+    engine: EngineOptions,
+    general: GeneralOptions,
+) -> int:  # fmt: skip
+    """Draw scores of rows, loadings of columns, or both.
+
+    Rows past some tens of thousands are drawn as how many lie where. Those without scores, for missing cells, are left
+    out, and counted. A biplot has arrows for the columns; its table is of the arrows.
+
+    Examples:
+      pcatool plot scores sample_data/digits.csv -x digit --color digit -o scores.png
+      pcatool plot scores houses.npz sample_data/houses.csv --format csv
+      pcatool plot loadings digits.npz --axes 1,2,3 -o loadings.svg
+      pcatool plot biplot sample_data/orders.csv -c items-days_to_deliver -s \\
+          --missing drop -o biplot.pdf --size 7x6
+    """
+    PLOTS[kind]
+    if form not in FORMS:
+        raise UsageError(f"--format {show(form)} is none of {', '.join(FORMS)}")
+    from pcatool.pipeline.fit import Job
+    from pcatool.pipeline.plots.asked import Asked
+    from pcatool.pipeline.plots.picture import draw
+
+    asked = Asked(kind, plot, look, output, no_clobber, form)
+    asked.check(options)
+    if lacks_input(_read(subject, asked), f"{NAME} {kind}", USAGE.removeprefix("KIND ")):
+        return 2
+    speaker = Speaker(general)
+    drawn = draw(Job(subject or [], table, select, options, engine, speaker), asked)
+    printed = output in (None, "-")
+    if printed and not asked.of_rows:
+        _print(drawn, asked)
+    facts = _facts(drawn, asked)
+    speaker.close(facts, _lines(facts, drawn), stdout_free=not printed)
+    return 0
+
+
+def _read(subject: list[str] | None, asked: Asked) -> list[str] | None:
+    """What is read: of a model alone its rows come from standard input, if it needs any."""
+    from pcatool.pipeline.plots.subject import is_model
+
+    alone = subject is not None and len(subject) == 1 and asked.of_rows and subject[0] != "-" and is_model(subject[0])
+    return None if alone else subject
+
+
+def _print(drawn: Drawn, asked: Asked) -> None:
+    from pcatool.render.tables import render_table
+
+    screen = Screen.now()
+    columns = asked.drawer().table(drawn.view)
+    print_result(
+        render_table(
+            columns,
+            asked.form,
+            caption=drawn.view.caption,
+            width=screen.width,
+            color=screen.color,
+            unicode=screen.unicode,
+        )
+    )
+
+
+def _facts(drawn: Drawn, asked: Asked) -> dict[str, Any]:
+    from pcatool.render.solution import model_facts
+
+    facts: dict[str, Any] = {
+        "command": NAME,
+        "kind": asked.kind,
+        "output": shown(asked.output or "-"),
+        "axes": list(drawn.view.axes),
+    }
+    cloud = drawn.view.cloud
+    if cloud is not None:
+        facts |= {"rows_drawn": cloud.rows, "rows_left_out": cloud.left_out, "density": cloud.is_dense}
+        if cloud.by_class:
+            facts["classes"] = [{"name": group.name, "rows": group.rows} for group in cloud.groups()]
+    return facts if drawn.model is None else {**facts, **model_facts(drawn.model)}
+
+
+def _lines(facts: dict[str, Any], drawn: Drawn) -> list[str]:
+    from pcatool.render.missing import counted
+    from pcatool.render.solution import report_lines
+
+    axes = ", ".join(drawn.view.names)
+    lines = [f"{facts['kind']} of {axes}"]
+    if "rows_drawn" in facts:
+        how = "as a density" if facts["density"] else "each by a mark"
+        lines = [f"{facts['kind']} of {axes}: {counted(facts['rows_drawn'], 'row')} drawn, {how}"]
+    return lines if drawn.model is None else [*lines, *report_lines(drawn.model)]

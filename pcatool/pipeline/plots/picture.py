@@ -1,0 +1,135 @@
+"""What is given -> model -> rows -> a picture, or its numbers."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pcatool.errors import DataError
+from pcatool.model import Model
+from pcatool.notices import Notices
+from pcatool.options import OutputOptions
+from pcatool.pipeline.apply import Flow, write
+from pcatool.pipeline.job import Job
+from pcatool.pipeline.loadings import whose_share
+from pcatool.pipeline.plots.asked import Asked
+from pcatool.pipeline.plots.rows import cloud_of, flow_of
+from pcatool.pipeline.plots.subject import Subject, subject_of
+from pcatool.readers.tables import Inputs
+from pcatool.render.choices import how_fitted
+from pcatool.render.plots.base import View
+from pcatool.render.plots.cloud import CLASSES, COUNTED, Cloud
+from pcatool.render.tables import render_table
+from pcatool.render.theme import figure_file, picture_form, plain_matplotlib
+from pcatool.writers.sink import write_whole
+
+__all__ = ["Drawn", "draw", "rows_of", "table_of"]
+
+
+class Drawn(NamedTuple):
+    """What was drawn or written."""
+
+    model: Model | None
+    view: View
+
+
+def draw(job: Job, asked: Asked, model: Model | None = None) -> Drawn:
+    """The picture in its file, or the numbers where they were asked for."""
+    subject = subject_of(job, asked, model)
+    if not asked.draws and asked.of_rows:
+        flow, view = _flow(job, asked, subject)
+        output = OutputOptions(output=asked.output, output_format=asked.form, no_clobber=asked.no_clobber)
+        write(flow, output, subject.paths[0] if subject.model is not None and subject.paths else None)
+        return Drawn(subject.model, view)
+    view = _view(job, asked, subject)
+    if asked.draws:
+        form = picture_form(str(asked.output))
+        with plain_matplotlib():
+            picture = figure_file(asked.drawer().draw(view, asked.look), form, asked.look)
+        write_whole(asked.output, picture, no_clobber=asked.no_clobber, inputs=subject.paths)
+    elif asked.output not in (None, "-"):
+        text = render_table(asked.drawer().table(view), asked.form, caption=view.caption)
+        write_whole(asked.output, text.encode(), no_clobber=asked.no_clobber, inputs=subject.paths)
+    return Drawn(subject.model, view)
+
+
+def table_of(job: Job, asked: Asked, model: Model | None) -> dict[str, Any]:
+    """The numbers of a picture of columns."""
+    table: dict[str, Any] = asked.drawer().table(_view(job, asked, subject_of(job, asked, model)))
+    return table
+
+
+def rows_of(job: Job, asked: Asked, model: Model | None) -> Flow:
+    """The numbers of a picture of rows."""
+    return _flow(job, asked, subject_of(job, asked, model))[0]
+
+
+def _flow(job: Job, asked: Asked, subject: Subject) -> tuple[Flow, View]:
+    assert subject.inputs is not None
+    axes = _axes(asked, subject)
+    model = subject.model if subject.holds == "rows" else None
+    return flow_of(job, asked, axes, model, subject.inputs), View(axes, "")
+
+
+def _axes(asked: Asked, subject: Subject) -> tuple[int, ...]:
+    """The components to show; of a table of scores, those that are there."""
+    if subject.holds == "rows" and subject.model is not None:
+        return asked.wanted(subject.model)
+    assert subject.inputs is not None
+    there = {column.name for column in subject.inputs.columns.own}
+    if "PC1" not in there and asked.plot.axes is None:
+        raise DataError(f"{subject.inputs.first.name}: no columns of scores (PC1, ...)", "give what transform writes")
+    return asked.plot.axes or ((1, 2) if "PC2" in there else (1,))
+
+
+def _view(job: Job, asked: Asked, subject: Subject) -> View:
+    axes, model = _axes(asked, subject), subject.model
+    view = View(axes, "")
+    if model is not None:
+        columns = [number - 1 for number in axes]
+        linear = model.basis.shape[1] > 0
+        view = View(
+            axes,
+            caption=_caption(model),
+            shares=model.variance.share[columns],
+            columns=model.columns,
+            loadings=model.basis[:, columns] if linear else np.empty((0, 0)),
+            spreads=np.sqrt(model.eigenvalues[columns] + (model.epsilon if model.whitening != "none" else 0.0)),
+            scaling=asked.scaling(model) if asked.drawer.rows and asked.drawer.columns else "rows",
+        )
+    if not asked.of_rows:
+        return view
+    assert subject.inputs is not None
+    cloud = _cloud(job, asked, subject, subject.inputs, view)
+    _tell(cloud, asked, job.notices, subject)
+    return View(**{**vars(view), "cloud": cloud})
+
+
+def _cloud(job: Job, asked: Asked, subject: Subject, inputs: Inputs, view: View) -> Cloud:
+    model = subject.model
+    spreads = None
+    if view.scaling == "columns" and model is not None and model.whitening == "none":
+        spreads = np.where(view.spreads > 0, view.spreads, 1.0)
+    return cloud_of(job, asked, view.axes, model if subject.holds == "rows" else None, inputs, spreads)
+
+
+def _caption(model: Model) -> str:
+    share = whose_share(model).removeprefix("per cent: ")
+    return f"{how_fitted(model)}; per cent {share}"
+
+
+def _tell(cloud: Cloud, asked: Asked, notices: Notices, subject: Subject) -> None:
+    """What the picture leaves out."""
+    if cloud.left_out:
+        row = "row has" if cloud.left_out == 1 else "rows have"
+        notices.note(f"{cloud.left_out} of {cloud.rows + cloud.left_out} {row} no scores, for missing cells, and "
+                     f"{'is' if cloud.left_out == 1 else 'are'} not drawn")  # fmt: skip
+    if cloud.axes == 1 and cloud.hue is not None and not cloud.by_class:
+        notices.note("numbers do not colour bars: --color changes nothing in a picture of one component")
+    if cloud.by_class:
+        values = sum(1 for code in cloud.counts if code >= 0)
+        if values > CLASSES:
+            among = f" among the first {COUNTED}" if cloud.is_dense and values > COUNTED else ""
+            notices.note(f"--color {asked.color}: {values} values; the {CLASSES - 1} most frequent{among} have colours "
+                         "of their own")  # fmt: skip

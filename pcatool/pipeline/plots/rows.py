@@ -1,0 +1,200 @@
+"""The rows of a picture: read, and projected where they are no scores yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from pcatool.blocks import Runner, recut
+from pcatool.engines.threads import Threads
+from pcatool.errors import DataError, UsageError, show
+from pcatool.model import Array, Model
+from pcatool.options import ApplyOptions
+from pcatool.pipeline.apply import Flow, Results, results_of, transform_opened
+from pcatool.pipeline.incomplete import policy_for_rows
+from pcatool.pipeline.job import Job
+from pcatool.pipeline.plots.asked import Asked
+from pcatool.pipeline.scoring import Placed, Scorer
+from pcatool.readers.base import Column
+from pcatool.readers.classes import Texts, texts_of
+from pcatool.readers.rows import Checked, checked_batches
+from pcatool.readers.tables import Inputs
+from pcatool.readers.tally import Tally
+from pcatool.readers.wanted import Wanted
+from pcatool.render.plots.cloud import Cloud, Hue
+
+__all__ = ["cloud_of", "flow_of"]
+
+Result = TypeVar("Result")
+
+
+class Colored(NamedTuple):
+    """Scores of some rows, and what colours them: numbers, or texts."""
+
+    scores: Array
+    color: Array | Texts | None
+
+
+def cloud_of(
+    job: Job, asked: Asked, axes: tuple[int, ...], model: Model | None, inputs: Inputs, spreads: Array | None = None
+) -> Cloud:
+    """All rows that have scores of these components, divided by `spreads` if they are given."""
+    color = _color_of(asked, job, inputs)
+    by_texts = color is not None and color.kind in ("text", "boolean")
+    cloud = Cloud(len(axes), None if color is None else Hue(color.name, not by_texts))
+    codes: dict[str, int] = {}
+    colors = _Colors(color, by_texts, job.table.null_value)
+    with Threads(job.engine.threads) as pool:
+        if model is None:
+            parts = _of_scores(_names(axes), inputs, colors, pool.map)
+        else:
+            parts = _of_rows(job, axes, model, inputs, colors, pool.map)
+        drawn = (_drawn(part, codes, spreads, cloud) for part in parts)
+        for block in recut(drawn, cloud.width):
+            cloud.add(block)
+    cloud.words = list(codes)
+    if not cloud.rows:
+        missing = f", for missing cells in all {cloud.left_out}" if cloud.left_out else ""
+        raise DataError(f"{inputs.first.name}: no row has scores{missing}", "there is nothing to draw")
+    return cloud
+
+
+class _Colors(NamedTuple):
+    """What is read of the column that colours rows."""
+
+    column: Column | None
+    by_texts: bool
+    nulls: tuple[str, ...]
+
+    @property
+    def number(self) -> tuple[str, ...]:
+        return () if self.column is None or self.by_texts else (self.column.name,)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        return (self.column.name,) if self.column is not None and self.by_texts else ()
+
+    def of(self, kept: Sequence[Any], numbers: Array | None) -> Array | Texts | None:
+        return texts_of(kept[0], self.nulls) if self.by_texts else numbers
+
+
+def _color_of(asked: Asked, job: Job, inputs: Inputs) -> Column | None:
+    if asked.color is None:
+        return None
+    if job.options.triples:
+        raise UsageError("--color is for tables with a line for each row, not for --triples", "leave out --color")
+    column = inputs.columns.single(asked.color, "--color")
+    if column.kind == "vector":
+        raise DataError(f"{inputs.first.name}: --color {show(column.name)} is a vector column", "name one of one value")
+    if column.kind == "dressed":
+        raise DataError(
+            f"{inputs.first.name}, column {show(column.name)}: {show(column.example)} is a number but for its marks",
+            column.remedy,
+        )
+    return column
+
+
+def _names(axes: Sequence[int]) -> tuple[str, ...]:
+    return tuple(f"PC{number}" for number in axes)
+
+
+def _of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run: Runner) -> Iterator[Colored]:
+    """Rows of a table that holds scores."""
+    more = tuple(name for name in colors.number if name not in names)
+    wanted = Wanted((*names, *more), frozenset(), kept=colors.kept)
+
+    def colored(batch: Checked) -> Colored:
+        at = wanted.names.index(colors.number[0]) if colors.number else None
+        return Colored(batch.X[:, : len(names)], colors.of(batch.kept, None if at is None else batch.X[:, at]))
+
+    return map(colored, checked_batches(inputs, wanted, Tally(), eager=True, run=run))
+
+
+def _of_rows(
+    job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, colors: _Colors, run: Runner
+) -> Iterator[Colored]:
+    """Rows that are projected; one that lacks only its colour has scores."""
+    results = _projected(job, axes, model, inputs, colors.kept)
+    plan = results.plan
+    names = plan.wanted.names
+    more = tuple(name for name in colors.number if name not in names)
+    results = results_of(
+        plan._replace(wanted=plan.wanted._replace(names=(*names, *more))), inputs, job.engine, job.notices
+    )
+    at = [(*names, *more).index(name) for name in colors.number]
+    columns = [number - 1 for number in axes]
+    work = partial(_scored, scorer=plan.scorer, width=len(names), columns=columns, at=at, colors=colors)
+    return run(work, results.placed(run), ready=inputs.ready)
+
+
+def _scored(placed: Placed, scorer: Scorer, width: int, columns: list[int], at: list[int], colors: _Colors) -> Colored:
+    batch = placed.batch
+    numbers = batch.X[:, at[0]] if at else None
+    if batch.X.shape[1] > width:
+        X = batch.X[:, :width]
+        holes = None if batch.incomplete is None else np.asarray(np.isnan(X).any(axis=1))
+        batch = batch._replace(X=X, incomplete=holes if holes is not None and holes.any() else None)
+    scored = scorer.score(Placed(batch, placed.first_row))
+    return Colored(scored.values[:, columns], colors.of(batch.kept, numbers))
+
+
+def _projected(job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, kept: tuple[str, ...]) -> Results:
+    """Scores up to the last component that is needed; of a row with holes those that the model can give, or none."""
+    policy = policy_for_rows(model, None, fill=False, back=False)
+    options = ApplyOptions(
+        components=max(axes), missing="keep" if policy == "error" else policy, keep=kept, triples=job.options.triples
+    )
+    return transform_opened(model, inputs, options, job.engine, job.notices)
+
+
+def _drawn(part: Colored, codes: dict[str, int], spreads: Array | None, cloud: Cloud) -> Array:
+    """What is added to the cloud; texts are numbered as they first appear."""
+    columns = [part.scores if spreads is None else part.scores / spreads]
+    if isinstance(part.color, np.ndarray):
+        columns.append(part.color[:, None])
+    elif part.color is not None:
+        table = np.array([*(codes.setdefault(text, len(codes)) for text in part.color.distinct), np.nan])
+        columns.append(table[part.color.which][:, None])
+    whole = np.asarray(~np.isnan(part.scores).any(axis=1))
+    cloud.left_out += int(len(whole) - whole.sum())
+    return np.hstack(columns)[whole]
+
+
+# --- as a table ---
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The same rows as they are written: the column that colours them as it stands, and their scores."""
+
+    source: Results | None  # of rows that are projected
+    columns: tuple[int, ...]
+    names: list[str]
+    kept: list[tuple[str, Any]]
+    inputs: Inputs
+    job: Job
+    by_users: bool = False
+
+    def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Generator[Result]:
+        if self.source is not None:
+            yield from self.source.each(lambda kept, values: finish(kept, values[:, self.columns]))
+            return
+        wanted = Wanted(tuple(self.names), frozenset(), kept=tuple(name for name, _ in self.kept))
+        with Threads(self.job.engine.threads) as pool:
+            batches = checked_batches(self.inputs, wanted, Tally(), eager=True, run=pool.map)
+            yield from pool.map(lambda batch: finish(batch.kept, batch.X), batches, ready=self.inputs.ready)
+
+
+def flow_of(job: Job, asked: Asked, axes: tuple[int, ...], model: Model | None, inputs: Inputs) -> Flow:
+    """Every row with its scores, an empty cell where it has none."""
+    terms = () if asked.color is None else (asked.color,)
+    kept = () if job.options.triples else inputs.columns.keep(terms, False)
+    if model is None:
+        return _Table(None, (), list(_names(axes)), inputs.columns.kept_types(kept), inputs, job)
+    results = _projected(job, axes, model, inputs, kept)
+    columns = tuple(number - 1 for number in axes)
+    return _Table(results, columns, list(_names(axes)), results.kept, inputs, job, results.by_users)

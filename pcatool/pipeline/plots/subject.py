@@ -1,0 +1,148 @@
+"""What is given to draw, told apart by content: a model and rows, data to fit first, or a table of scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from pcatool import modelfile
+from pcatool.errors import ModelError, UsageError
+from pcatool.model import Model
+from pcatool.options import FitOptions
+from pcatool.pipeline.both import with_copies
+from pcatool.pipeline.fit import fit_opened, model_or_fit_of, older_model, open_subject, refuse_kept, refuse_settings
+from pcatool.pipeline.job import Job
+from pcatool.pipeline.models import are_models
+from pcatool.pipeline.plots.asked import Asked
+from pcatool.readers.paths import MODEL_SUFFIX, STDIN
+from pcatool.readers.tables import Inputs
+from pcatool.stores.uri import plain_name
+from pcatool.writers.sink import check_target
+
+__all__ = ["Subject", "is_model", "subject_of"]
+
+
+class Subject(NamedTuple):
+    """A model, if there is one, the rows, if any are needed, and what the rows hold."""
+
+    model: Model | None
+    inputs: Inputs | None
+    holds: str = "rows"  # or scores
+    paths: tuple[str, ...] = ()  # all that was read
+
+
+def subject_of(job: Job, asked: Asked, model: Model | None = None) -> Subject:
+    """Everything that is needed; what cannot be written is refused before the work.
+
+    The data of the job are those of a model given apart, or all there is: then the first of them may be a model.
+    """
+    if model is not None:
+        refuse_settings("the model", job.select, job.options)
+        return _with_model(job, asked, model, ())
+    if isinstance(job.data, list) and job.data and all(isinstance(item, str) for item in job.data):
+        first, rest = job.data[0], job.data[1:]
+        if (first == STDIN and rest) or (first != STDIN and is_model(first)):
+            refuse_settings(first, job.select, job.options, *([job.engine] if job.engine.far else []))
+            asked.refuse_rows(rest)
+            return _with_model(job._replace(data=rest), asked, _load(first), (first,))
+    return _without_model(job, asked)
+
+
+def is_model(path: str) -> bool:
+    """By its content, or else its name."""
+    return plain_name(path).endswith(MODEL_SUFFIX) or are_models([path])
+
+
+def _load(path: str) -> Model:
+    try:
+        return modelfile.load_model(path)
+    except ModelError as error:
+        if path == STDIN:
+            error.add_remedy("if it holds rows, name it last")
+        raise
+
+
+def _with_model(job: Job, asked: Asked, model: Model, names: tuple[str, ...]) -> Subject:
+    asked.refuse_zca(model)
+    asked.wanted(model)
+    if not asked.of_rows:
+        check_target(asked.output, no_clobber=asked.no_clobber, inputs=names)
+        return Subject(model, None, paths=names)
+    if job.engine.far:
+        raise _not_far(job)
+    inputs = job.open()
+    if inputs.model is not None:
+        raise UsageError(
+            f"{inputs.model.name} is a model, where rows should be", "the model comes first, then the rows"
+        )
+    paths = (*names, *inputs.paths)
+    check_target(asked.output, no_clobber=asked.no_clobber, inputs=paths)
+    there = [column.name for column in inputs.columns.own]
+    holds = asked.plot.source or ("scores" if "PC1" in there and not {*model.columns} <= {*there} else "rows")
+    return Subject(model, inputs, holds, paths)
+
+
+def _without_model(job: Job, asked: Asked) -> Subject:
+    """Data to fit, which are read once more where their rows are drawn, or a table of scores."""
+    old = older_model(job)
+    if asked.of_rows:
+        if job.engine.far:
+            raise _not_far(job)
+        job = job._replace(data=with_copies(job.data, job.table))
+    inputs = open_subject(job)
+    paths = tuple(inputs.paths)
+    check_target(asked.output, no_clobber=asked.no_clobber, inputs=paths)
+    if not asked.of_rows:
+        job = _with_enough(job, asked, inputs)
+        model = model_or_fit_of(job, inputs).model
+        asked.wanted(model)
+        return Subject(model, None, paths=paths)
+    if inputs.model is not None:
+        raise UsageError(
+            f"{inputs.model.name} holds a model, and there are no rows to draw",
+            f"name them after it, as in pcatool plot {asked.kind} - rows.csv",
+        )
+    if _are_scores(inputs, asked):
+        refuse_settings(inputs.first.name, job.select, job.options, what="holds scores")
+        return Subject(None, inputs, "scores", paths)
+    refuse_kept(job.options)
+    job = _with_enough(job, asked, inputs)
+    if asked.color is not None and not job.options.triples:
+        inputs.columns.keep((asked.color,), False)  # what is not there is told before the work
+    model = fit_opened(job, inputs, old).model
+    asked.refuse_zca(model)
+    asked.wanted(model)
+    again = Inputs(inputs.good, replace(job.table, skip_bad=False), job.notices.silent())
+    return Subject(model, again, "rows", paths)
+
+
+def _not_far(job: Job) -> UsageError:
+    return UsageError(
+        f"a picture of rows does not go with --engine {job.engine.engine}",
+        "fit there, transform, and draw the scores or a part of them here",
+    )
+
+
+def _are_scores(inputs: Inputs, asked: Asked) -> bool:
+    """Does a table hold scores, as transform writes them?"""
+    scores = "PC1" in [column.name for column in inputs.columns.own]
+    if asked.drawer.columns:
+        if asked.plot.source == "scores" or (scores and asked.plot.source is None):
+            raise UsageError(
+                f"{inputs.first.name} holds scores, and a {asked.kind} shows columns, too",
+                "name the model first, then the rows or their scores",
+            )
+        return False
+    return asked.plot.source == "scores" or (asked.plot.source is None and scores)
+
+
+def _with_enough(job: Job, asked: Asked, inputs: Inputs) -> Job:
+    """As many components as the picture shows, where no number was asked for: what keeps 99 % may be one."""
+    o = job.options
+    usual = FitOptions().components
+    axes = asked.plot.axes or ((1, 2) if asked.drawer.rows else ())
+    if o.components != usual or not axes or job.table.skip_bad or o.triples or inputs.model is not None:
+        return job
+    there = len(inputs.columns.choose(job.select, o.weights, o.label, o.label_kernel).features)
+    most = max(axes) if o.kernel is not None else min(max(axes), there)
+    return job._replace(options=replace(o, components=most))

@@ -1,0 +1,1 @@
+"""One file for each kind of picture of scores and loadings, and what they share."""

@@ -1,0 +1,195 @@
+"""The rows of a picture as they come: each by itself while they are few, counted in the cells of a grid past that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.model import Array
+from pcatool.render.plots.grid import Grid
+
+__all__ = ["CLASSES", "Cloud", "Group", "Hue"]
+
+# More marks than these hide each other, and make a file of lines too large to open.
+MARKS = 20_000
+CELLS = 1024  # to a side: about the pixels of a picture
+BINS = 1024  # of one component alone; a power of two, so that few of them make a bar
+# Classes that are told apart by colour, and those that are counted by themselves to find the largest.
+CLASSES, COUNTED = 10, 24
+
+# Layers of a grid: those of classes are numbered from 0.
+ALL, KNOWN, SUMS, NONE, OTHERS = -5, -4, -3, -2, -1
+# Sums of so many times less do not overflow, however many rows there are.
+LESS = 2.0**-40
+
+
+class Hue(NamedTuple):
+    """What colours rows: a column of numbers, or one of classes, whose rows come with the number of their class."""
+
+    name: str
+    numeric: bool
+
+
+class Group(NamedTuple):
+    """Rows of one colour; without a number the others, or those that lack a value."""
+
+    name: str
+    rows: int
+    numbers: tuple[int, ...]
+    place: int | None  # in the order of colours and marks
+
+
+class Cloud:
+    """Rows (n, 1 or 2) of one or two components, and a last column with what colours them, NaN where it is missing.
+
+    Rows must be added in blocks that depend on nothing but the rows, and be finite in the components.
+    """
+
+    def __init__(self, axes: int, hue: Hue | None) -> None:
+        self.axes = axes
+        self.hue = hue
+        self.rows = 0
+        self.left_out = 0
+        self.words: list[str] = []  # names of the classes, which whoever adds rows counts up
+        self.values: dict[float, int] | None = {} if hue is not None and hue.numeric else None
+        self.counts: dict[int, int] = {}
+        self.least, self.most = np.inf, -np.inf
+        self._blocks: list[Array] = []
+        self.grid: Grid | None = None
+
+    @property
+    def width(self) -> int:
+        return self.axes + (self.hue is not None)
+
+    @property
+    def by_class(self) -> bool:
+        """Are there classes: words, or few whole numbers?"""
+        return self.hue is not None and (not self.hue.numeric or self.values is not None)
+
+    @property
+    def is_dense(self) -> bool:
+        return self.grid is not None
+
+    def add(self, block: Array) -> None:
+        self.rows += len(block)
+        codes = self._colors(block)
+        if self.grid is None:
+            self._blocks.append(block.copy())
+            if self.rows <= MARKS and self.axes > 1:
+                return
+            self.grid = Grid((CELLS, CELLS) if self.axes > 1 else (BINS, 1))
+            for earlier in self._blocks:
+                self._count(earlier, self._codes(earlier))
+            self._blocks = []
+        else:
+            self._count(block, codes)
+
+    def _colors(self, block: Array) -> NDArray[np.int64] | None:
+        """Take note of what there is, and give the number of each row's class."""
+        if self.hue is None:
+            return None
+        known = block[~np.isnan(block[:, -1]), -1] + 0.0  # -0 is 0
+        if len(known):
+            self.least, self.most = min(self.least, float(known.min())), max(self.most, float(known.max()))
+        if self.values is not None:
+            self._look_for_values(known)
+        codes = self._codes(block)
+        if codes is not None:
+            for code, count in zip(*np.unique(codes, return_counts=True), strict=True):
+                self.counts[int(code)] = self.counts.get(int(code), 0) + int(count)
+        return codes
+
+    def _look_for_values(self, known: Array) -> None:
+        """Few whole numbers are classes."""
+        assert self.values is not None
+        distinct = np.unique(known[: 2 * CLASSES])
+        distinct = np.unique(known) if len(distinct) <= CLASSES else distinct
+        for value in distinct.tolist():
+            self.values.setdefault(value, len(self.values))
+        if len(self.values) > CLASSES or np.any(distinct % 1 != 0):
+            self.values, self.counts = None, {}
+            if self.grid is not None:
+                self.grid.drop((ALL, KNOWN, SUMS))
+
+    def _codes(self, block: Array) -> NDArray[np.int64] | None:
+        """The class of each row, NONE where it is missing."""
+        if not self.by_class:
+            return None
+        numbers = block[:, -1]
+        missing = np.isnan(numbers)
+        if self.values is None:
+            return np.where(missing, NONE, np.nan_to_num(numbers)).astype(np.int64)
+        if not self.values:
+            return np.full(len(block), NONE)
+        keys = np.array(sorted(self.values))
+        codes = np.array([self.values[key] for key in keys.tolist()], dtype=np.int64)
+        places = np.searchsorted(keys, np.where(missing, keys[0], numbers))
+        return np.where(missing, NONE, codes[np.minimum(places, len(keys) - 1)])
+
+    def _count(self, block: Array, codes: NDArray[np.int64] | None) -> None:
+        assert self.grid is not None
+        x = block[:, 0]
+        y = block[:, 1] if self.axes > 1 else np.zeros(len(block))
+        self.grid.add(x, y, self._parts(block, codes))
+
+    def _parts(
+        self, block: Array, codes: NDArray[np.int64] | None
+    ) -> Iterator[tuple[int, NDArray[np.bool_] | None, Array | None]]:
+        yield ALL, None, None
+        if self.hue is not None and self.hue.numeric:
+            known = ~np.isnan(block[:, -1])
+            yield KNOWN, known, None
+            yield SUMS, known, block[known, -1] * LESS
+        if codes is not None:
+            for code in np.unique(codes).tolist():
+                yield (code if code < COUNTED else OTHERS), codes == code, None
+
+    # --- what is drawn ---
+
+    def points(self) -> Array:
+        """All rows, while they are few."""
+        return np.concatenate([np.empty((0, self.width)), *self._blocks])
+
+    def codes(self) -> NDArray[np.int64]:
+        """The class of each of them."""
+        found = self._codes(self.points())
+        assert found is not None
+        return found
+
+    def groups(self) -> list[Group]:
+        """Classes in the order of their names, the largest when there are many, then the others and those of none."""
+        names = self._names()
+        counted = {code: count for code, count in self.counts.items() if code >= 0}
+        largest = sorted(counted, key=lambda code: (-counted[code], in_order(names[code])))
+        if self.grid is not None:
+            largest = [code for code in largest if code < COUNTED]
+        if len(counted) > CLASSES:
+            largest = largest[: CLASSES - 1]
+        made = [
+            Group(names[code], counted[code], (code,), at)
+            for at, code in enumerate(sorted(largest, key=lambda code: in_order(names[code])))
+        ]
+        rest = sorted(set(counted) - set(largest))
+        if rest:
+            numbers = (*rest, OTHERS)
+            made.append(Group(f"{len(rest)} others", sum(counted[code] for code in rest), numbers, None))
+        if NONE in self.counts:
+            made.append(Group("missing", self.counts[NONE], (NONE,), None))
+        return made
+
+    def _names(self) -> Sequence[str]:
+        if self.values is None:
+            return self.words
+        return [repr(value).removesuffix(".0") for value in self.values]
+
+
+def in_order(name: str) -> tuple[int, float, str]:
+    """Numbers by size, and before words."""
+    try:
+        number = float(name)
+    except ValueError:
+        return 1, 0.0, name
+    return (0, number, name) if number == number else (1, 0.0, name)

@@ -1,0 +1,130 @@
+"""Loadings: bars of the columns with the largest for each component, or lines along the columns when there are many."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.model import Array
+from pcatool.options import PictureOptions
+from pcatool.render.plots.base import View
+from pcatool.render.theme import DARK, FRAME, KEPT, MARK, clean, new_figure, shortened, titled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Loadings"]
+
+# Bars of one component, and columns past which their order along a line tells more than the names of a few.
+BARS, COLUMNS = 20, 40
+# The largest of a line that are named.
+NAMED = 3
+# In inches.
+WIDTH, BAR, LINE = 9.0, 0.24, 1.5
+ABOVE, AROUND = 0.9, 0.65
+HEADING = 18.0  # points, of what stands above each panel
+
+
+class Loadings:
+    """What each component is made of."""
+
+    rows: ClassVar[bool] = False
+    columns: ClassVar[bool] = True
+    usual: ClassVar[int] = 4
+    most: ClassVar[int] = 12
+
+    def draw(self, view: View, look: PictureOptions) -> Figure:
+        return bars(view, look) if len(view.columns) <= COLUMNS else lines(view, look)
+
+    def table(self, view: View) -> dict[str, NDArray[Any]]:
+        columns = np.array([*view.columns, None], dtype=object)[:-1]
+        return {"column": columns, **{name: view.loadings[:, m] + 0.0 for m, name in enumerate(view.names)}}
+
+
+def bars(view: View, look: PictureOptions) -> Figure:
+    """A panel for each component, the columns with the largest loadings first."""
+    shown = min(len(view.columns), BARS)
+    across = min(len(view.axes), 2)
+    down = math.ceil(len(view.axes) / across)
+    figure = new_figure(look, (WIDTH if across > 1 else 6.5, ABOVE + down * (AROUND + BAR * max(shown, 3))))
+    panels = figure.subplots(down, across, squeeze=False, sharex=True).ravel()
+    left = len(view.columns) - shown
+    out = f"; the {shown} largest of each component, {left} smaller left out" if left else ""
+    titled(figure, panels[0], "Loadings", f"{view.caption}{out}", under=HEADING)
+    peak = float(np.abs(view.loadings).max()) or 1.0
+    for m, axes in enumerate(panels):
+        if m >= len(view.axes):
+            axes.set_visible(False)
+            continue
+        draw_bars(axes, view, m, shown)
+        axes.set_xlim(-1.3 * peak, 1.3 * peak)
+        axes.set_xlabel("loading" if m >= len(view.axes) - across else "")
+        axes.tick_params(labelbottom=m >= len(view.axes) - across)
+    return figure
+
+
+def draw_bars(axes: Axes, view: View, m: int, shown: int) -> None:
+    loadings = view.loadings[:, m]
+    order = np.argsort(-np.abs(loadings), kind="stable")[:shown]
+    values = loadings[order]
+    places = np.arange(shown)
+    axes.barh(places, values, color=[KEPT if value >= 0 else MARK for value in values], height=0.72)
+    for row, value in enumerate(values.tolist()):
+        axes.annotate(
+            number(value), (value, row), xytext=(3 if value >= 0 else -3, 0), textcoords="offset points",
+            ha="left" if value >= 0 else "right", va="center", fontsize=7.5, color=FRAME,
+        )  # fmt: skip
+    axes.set_yticks(places, [shortened(view.columns[j], 24) for j in order], fontsize=9)
+    axes.set_ylim(shown - 0.4, -0.6)
+    clean(axes, "x")
+    axes.tick_params(axis="y", length=0)
+    axes.axvline(0, color=FRAME, linewidth=0.8)
+    axes.set_title(view.title(m), loc="left", fontsize=10.5, color=DARK)
+
+
+def lines(view: View, look: PictureOptions) -> Figure:
+    """A line for each component along the columns in their order, the largest named."""
+    count = len(view.axes)
+    figure = new_figure(look, (WIDTH, ABOVE + AROUND + LINE * count))
+    panels = figure.subplots(count, 1, squeeze=False, sharex=True, sharey=True).ravel()
+    d = len(view.columns)
+    titled(figure, panels[0], "Loadings", f"{view.caption}; in the order of the columns, the {NAMED} largest named")
+    peak = float(np.abs(view.loadings).max()) or 1.0
+    for m, axes in enumerate(panels):
+        draw_line(axes, view.loadings[:, m], view.columns)
+        axes.set_xlim(0.5, d + 0.5)
+        axes.set_ylim(-1.35 * peak, 1.35 * peak)
+        axes.set_ylabel(view.title(m).replace(" (", "\n("))
+        clean(axes, "y")
+    panels[-1].set_xlabel(f"column: 1 is {shortened(view.columns[0])}, {d} is {shortened(view.columns[-1])}")
+    return figure
+
+
+def draw_line(axes: Axes, loadings: Array, columns: tuple[str, ...]) -> None:
+    d = len(loadings)
+    edges = np.arange(d + 1) + 0.5
+    for color, part in ((KEPT, np.maximum(loadings, 0)), (MARK, np.minimum(loadings, 0))):
+        axes.stairs(part, edges, fill=True, color=color, linewidth=0)
+    axes.stairs(loadings, edges, color=DARK, linewidth=0.4, baseline=None)
+    axes.axhline(0, color=FRAME, linewidth=0.8)
+    named: list[int] = []
+    for j in np.argsort(-np.abs(loadings), kind="stable").tolist():
+        if all(abs(j - other) > d / 12 for other in named):  # names would run into each other
+            named.append(j)
+        if len(named) == NAMED or loadings[j] == 0:
+            break
+    for j in named:
+        up = loadings[j] >= 0
+        side = "left" if j < d / 12 else "right" if j > 11 * d / 12 else "center"
+        axes.annotate(
+            shortened(columns[j], 20), (j + 1, loadings[j]), xytext=(0, 3 if up else -3), textcoords="offset points",
+            ha=side, va="bottom" if up else "top", fontsize=8, color=DARK,
+        )  # fmt: skip
+
+
+def number(value: float) -> str:
+    return f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
