@@ -73,6 +73,7 @@ __all__ = [
     "load_model",
     "merge",
     "plan",
+    "plot",
     "reconstruct",
     "refit",
     "report",
@@ -460,6 +461,87 @@ def report(
     return None
 
 
+@overload
+def plot(
+    kind: str,
+    model: Any,
+    data: Any = None,
+    *,
+    output: str | Path,
+    axes: int | Sequence[int] | str | None = None,
+    color: str | None = None,
+    scaling: str | None = None,
+    source: str | None = None,
+    size: tuple[float, float] | str | None = None,
+    dpi: float | None = None,
+    **settings: Unpack[FitSettings],
+) -> None: ...
+@overload
+def plot(
+    kind: str,
+    model: Any,
+    data: Any = None,
+    *,
+    output: None = None,
+    axes: int | Sequence[int] | str | None = None,
+    color: str | None = None,
+    scaling: str | None = None,
+    source: str | None = None,
+    **settings: Unpack[FitSettings],
+) -> Any: ...
+def plot(
+    kind: str,
+    model: Any,
+    data: Any = None,
+    *,
+    output: str | Path | None = None,
+    axes: int | Sequence[int] | str | None = None,
+    color: str | None = None,
+    scaling: str | None = None,
+    source: str | None = None,
+    size: tuple[float, float] | str | None = None,
+    dpi: float | None = None,
+    **settings: Unpack[FitSettings],
+) -> Any:
+    """Draw scores of rows ("scores"), "loadings" of columns, or both ("biplot") to the file `output`.
+
+    Of a model, or a path to one, and the rows in `data`; of data to fit with the settings of `fit` and then to draw; or
+    of a table of scores as `transform` gives it (`source`: "scores" or "rows", else by the columns). `axes` names the
+    components, `color` the column that colours the rows; `scaling` of a biplot is "rows" for distances of rows as in
+    the scores, or "columns" for angles of arrows that show how columns correlate. A picture is as large as `size`,
+    width and height in inches, at `dpi` pixels per inch; it needs matplotlib, without which a `UsageError` says so.
+    Without `output` the numbers are returned instead: scores in the kind of table that was given, as from `transform`;
+    loadings or arrows as a DataFrame. Raises `UsageError` for pictures that a model does not have.
+
+    >>> import pcatool
+    >>> pcatool.plot("loadings", "sample_data/houses.csv", axes=1).round(4).values.tolist()
+    [['price', 0.7071], ['area', 0.7071]]
+    """
+    from pcatool.options import PictureOptions, PlotOptions
+    from pcatool.pipeline.plots import picture
+    from pcatool.pipeline.plots.asked import Asked
+
+    look = PictureOptions(size, dpi)  # type: ignore[arg-type]  # which the record parses, as the next does
+    wishes = PlotOptions(axes, color, scaling, source)  # type: ignore[arg-type]
+    asked = Asked(
+        kind, wishes, look, None if output is None else str(output), form="csv" if output is None else "picture"
+    )
+    job = _job(model if data is None else data, settings)
+    asked.check(job.options)
+    fitted = _model(model) if data is not None or _is_model(model) else None
+    if fitted is not None and data is None and asked.of_rows:
+        raise UsageError("a model alone has no rows to draw", "give them as data")
+    if output is not None:
+        picture.draw(job, asked, fitted)
+        return None
+    if asked.of_rows:
+        flow = picture.rows_of(job, asked, fitted)
+        return in_kind(flow, job.data)
+    import pandas as pd
+
+    return pd.DataFrame(picture.table_of(job, asked, fitted))
+
+
 def inspect(model: Model | str | Path) -> dict[str, Any]:
     """What is in a model, or in a file of one, as plain values: what `pcatool inspect --json` prints.
 
@@ -591,6 +673,13 @@ def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack
 def _model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
     """A model as it is, or from a path, or fitted to the data with these settings."""
     return _fitted(subject, settings).model
+
+
+def _is_model(subject: Any) -> bool:
+    """Is it a model, or a path to one?"""
+    from pcatool.pipeline.plots.subject import is_model
+
+    return isinstance(subject, Model) or (isinstance(subject, (str, Path)) and is_model(str(subject)))
 
 
 def _fitted(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:

@@ -35,6 +35,7 @@ PUBLIC = {
     "save_model",
     "scree",
     "plan",
+    "plot",
     "compare_rules",
     "components",
     "transform",

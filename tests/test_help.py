@@ -15,7 +15,7 @@ from pcatool import options
 from pcatool.cli import app, command
 from pcatool.cli.shared import Screen
 
-REPORTS = ("explain-variance", "scree", "components", "report", "inspect", "diff")
+REPORTS = ("explain-variance", "scree", "components", "plot", "report", "inspect", "diff")
 AGAIN = ("update", "merge", "subtract", "refit")
 COMMANDS = ("fit", "transform", "reconstruct", *REPORTS, *AGAIN, "completion")
 TAKES = {
@@ -23,8 +23,16 @@ TAKES = {
     "transform": ("TableOptions", "ApplyOptions", "OutputOptions", "GeneralOptions"),
     "reconstruct": ("TableOptions", "ApplyOptions", "OutputOptions", "GeneralOptions"),
     "explain-variance": ("TableOptions", "SelectOptions", "FitOptions", "ReportOptions", "GeneralOptions"),
-    "scree": ("TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
-    "components": ("ComponentsOptions", "TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
+    "scree": ("PictureOptions", "TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
+    "components": (
+        "ComponentsOptions",
+        "PictureOptions",
+        "TableOptions",
+        "SelectOptions",
+        "FitOptions",
+        "GeneralOptions",
+    ),
+    "plot": ("PlotOptions", "PictureOptions", "TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
     "report": ("PageOptions", "TableOptions", "ApplyOptions", "GeneralOptions"),
     "inspect": ("GeneralOptions",),
     "diff": ("DiffOptions", "GeneralOptions"),

@@ -87,7 +87,7 @@ def run(
     out, and counted. A biplot has arrows for the columns; its table is of the arrows.
 
     Examples:
-      pcatool plot scores sample_data/digits.csv -x digit --color digit -o scores.png
+      pcatool plot scores sample_data/digits.csv -x digit --color digit -o digits.png
       pcatool plot scores houses.npz sample_data/houses.csv --format csv
       pcatool plot loadings digits.npz --axes 1,2,3 -o loadings.svg
       pcatool plot biplot sample_data/orders.csv -c items-days_to_deliver -s \\

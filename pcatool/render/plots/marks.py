@@ -108,6 +108,7 @@ def marker_of(group: Group) -> str:
 
 
 def draw_numbers(figure: Figure, axes: Axes, x: Array, y: Array, cloud: Cloud, style: dict[str, Any]) -> None:
+    from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
     numbers = cloud.points()[:, -1]
@@ -115,8 +116,9 @@ def draw_numbers(figure: Figure, axes: Axes, x: Array, y: Array, cloud: Cloud, s
     low, high = np.percentile(numbers[known], [ENDS, 100 - ENDS])  # with none known there would be classes
     values, (low, high), unit = hues(cloud, numbers, (low, high))
     axes.scatter(x[~known], y[~known], color=REST, **style)
-    drawn = axes.scatter(x[known], y[known], c=values[known], cmap=NUMBERS, norm=Normalize(low, high), **style)
-    color_bar(figure, axes, drawn, cloud, unit)
+    colors = ScalarMappable(Normalize(low, high), NUMBERS)  # in the bar without the faintness of the marks
+    axes.scatter(x[known], y[known], color=colors.to_rgba(values[known]), **style)
+    color_bar(figure, axes, colors, cloud, unit)
 
 
 def hues(cloud: Cloud, values: Array, ends: tuple[float, float]) -> tuple[Array, tuple[float, float], str]:
@@ -152,8 +154,6 @@ def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: Cloud, unit: str) -
         drawn, ax=axes, shrink=0.7, aspect=25, pad=0.02, extend="both", extendfrac=0.03,
         format=FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}")),
     )  # fmt: skip
-    if bar.solids is not None:
-        bar.solids.set_alpha(1.0)
     bar.outline.set_visible(False)
     text = f"{shortened(cloud.hue.name)}{unit}"
     missing = cloud.rows - known_rows(cloud)
