@@ -103,7 +103,7 @@ def test_reports_load_little(arguments: str, houses: Path) -> None:
 
 # --- only the subcommand named is built ---
 
-COMMANDS = ["fit", "transform", "reconstruct", "explain-variance", "scree", "components", "report"]
+COMMANDS = ["fit", "transform", "reconstruct", "explain-variance", "scree", "components", "plot", "report"]
 COMMANDS += ["inspect", "diff", "update", "merge", "subtract", "refit", "completion"]
 
 

@@ -39,7 +39,7 @@ def run(
         str,
         typer.Argument(
             metavar="KIND",
-            help="; ".join(f"{name}: {PLOTS[name].summary}" for name in PLOTS) + ".",
+            help="What to draw; " + "; ".join(f"{name}: {PLOTS[name].summary}" for name in PLOTS) + ".",
             show_default=False,
         ),
         word_of(*PLOTS),
@@ -87,9 +87,8 @@ def run(
     out, and counted. A biplot has arrows for the columns; its table is of the arrows.
 
     Examples:
-      pcatool plot scores sample_data/digits.csv -x digit --color digit -o digits.png
-      pcatool plot scores houses.npz sample_data/houses.csv --format csv
-      pcatool plot loadings digits.npz --axes 1,2,3 -o loadings.svg
+      pcatool plot scores sample_data/digits.csv -x digit --color digit -o map.png
+      pcatool plot loadings digits.npz --axes 1,2 --format csv
       pcatool plot biplot sample_data/orders.csv -c items-days_to_deliver -s \\
           --missing drop -o biplot.pdf --size 7x6
     """

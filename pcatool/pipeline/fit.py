@@ -198,7 +198,9 @@ def refuse_kept(options: FitOptions) -> None:
         raise UsageError(f"{flag} would change nothing here: no model is written", f"leave out {flag}")
 
 
-def refuse_settings(name: str, *records: Any, what: str = "is a model, fitted already") -> None:
+def refuse_settings(
+    name: str, *records: Any, what: str = "is a model, fitted already", remedy: str = "give the data"
+) -> None:
     """A model was fitted as it was: what would need its data must not be passed over in silence."""
     given = [
         f.metadata["flag"].names[0]
@@ -207,4 +209,4 @@ def refuse_settings(name: str, *records: Any, what: str = "is a model, fitted al
         if getattr(record, f.name) != f.default
     ]
     if given:
-        raise UsageError(f"{name} {what}: {', '.join(given)} would change nothing", "give the data")
+        raise UsageError(f"{name} {what}: {', '.join(given)} would change nothing", remedy)

@@ -111,5 +111,5 @@ class Asked(NamedTuple):
 
     def refuse_rows(self, names: list[str]) -> None:
         if names and not self.of_rows:
-            what = f"a picture of {self.kind}" if self.draws else f"the table of a {self.kind}"
+            what = f"plot {self.kind}" + ("" if self.draws else f" --format {self.form}")
             raise UsageError(f"{what} needs no rows: {show(names[0])} would change nothing", "leave it out")

@@ -191,8 +191,8 @@ class _Table:
 
 def flow_of(job: Job, asked: Asked, axes: tuple[int, ...], model: Model | None, inputs: Inputs) -> Flow:
     """Every row with its scores, an empty cell where it has none."""
-    terms = () if asked.color is None else (asked.color,)
-    kept = () if job.options.triples else inputs.columns.keep(terms, False)
+    color = _color_of(asked, job, inputs)
+    kept = () if color is None else (color.name,)
     if model is None:
         return _Table(None, (), list(_names(axes)), inputs.columns.kept_types(kept), inputs, job)
     results = _projected(job, axes, model, inputs, kept)

@@ -103,12 +103,14 @@ def _without_model(job: Job, asked: Asked) -> Subject:
             f"name them after it, as in pcatool plot {asked.kind} - rows.csv",
         )
     if _are_scores(inputs, asked):
-        refuse_settings(inputs.first.name, job.select, job.options, what="holds scores")
+        refuse_settings(
+            inputs.first.name, job.select, job.options, what="holds scores", remedy="--from rows takes it as data"
+        )
         return Subject(None, inputs, "scores", paths)
     refuse_kept(job.options)
     job = _with_enough(job, asked, inputs)
     if asked.color is not None and not job.options.triples:
-        inputs.columns.keep((asked.color,), False)  # what is not there is told before the work
+        inputs.columns.single(asked.color, "--color")  # what is not there is told before the work
     model = fit_opened(job, inputs, old).model
     asked.refuse_zca(model)
     asked.wanted(model)
@@ -142,6 +144,8 @@ def _with_enough(job: Job, asked: Asked, inputs: Inputs) -> Job:
     usual = FitOptions().components
     axes = asked.plot.axes or ((1, 2) if asked.drawer.rows else ())
     if o.components != usual or not axes or job.table.skip_bad or o.triples or inputs.model is not None:
+        return job
+    if o.method == "supervised":  # of one label there may be one component
         return job
     there = len(inputs.columns.choose(job.select, o.weights, o.label, o.label_kernel).features)
     most = max(axes) if o.kernel is not None else min(max(axes), there)

@@ -1,0 +1,335 @@
+"""Pictures of scores and loadings, from plain arrays: what is counted, what is drawn, and the same bytes each time."""
+
+import re
+
+import numpy as np
+import pytest
+
+from pcatool.options import PictureOptions
+from pcatool.registry import PLOTS
+from pcatool.render.plots import cloud as clouds
+from pcatool.render.plots.base import View
+from pcatool.render.plots.biplot import NAMED, arrows_of, fitting
+from pcatool.render.plots.cloud import ALL, CLASSES, COUNTED, LESS, Cloud, Hue
+from pcatool.render.plots.density import alone, spread
+from pcatool.render.plots.grid import Grid, Side
+from pcatool.render.plots.marks import fit_scale
+from pcatool.render.theme import COLORS, KEPT, MARK, figure_file, plain_matplotlib
+
+MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
+rng = np.random.default_rng(0)
+
+
+# --- the grid ---
+
+
+def counted(blocks, cells=(16, 8)):
+    grid = Grid(cells)
+    for x, y in blocks:
+        grid.add(x, y, [(0, None, None), (1, None, x * LESS)])
+    return grid
+
+
+CASES = {
+    "normal": rng.normal(size=(500, 2)) * [3, 1],
+    "an outlier at the end": np.vstack([rng.normal(size=(300, 2)), [[1e6, -1e6]]]),
+    "growing": np.column_stack([2.0 ** np.arange(-40, 40), -(2.0 ** np.arange(40, -40, -1.0))]),
+    "far from 0": rng.normal(size=(300, 2)) * 1e-9 + 1e6,
+    "one place": np.full((20, 2), 3.7),
+    "huge": rng.uniform(-1, 1, size=(100, 2)) * 1.7e308,
+    "tiny": rng.uniform(-1, 1, size=(100, 2)) * 1e-310,
+    "nothing": np.zeros((5, 2)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_grid_holds_depends_on_the_rows_alone(case):
+    X = CASES[case]
+    X.flags.writeable = False
+    whole = counted([X.T])
+    for cuts in ([1, 2, 3], [len(X) // 2], list(range(1, len(X), 7))):
+        parts = counted([part.T for part in np.split(X, cuts)])
+        assert parts.sides == whole.sides
+        np.testing.assert_array_equal(parts.layer(0), whole.layer(0))
+    assert counted([X[::-1].T]).sides == whole.sides
+    np.testing.assert_array_equal(counted([X[::-1].T]).layer(0), whole.layer(0))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_row_is_in_its_cell(case):
+    X = CASES[case]
+    grid = counted([X.T])
+    assert grid.layer(0).sum() == len(X)
+    for side, values, cells in zip(grid.sides, X.T, grid.cells, strict=True):
+        width = np.ldexp(1.0, side.exponent)
+        with np.errstate(under="ignore"):
+            places = np.floor(values / width) if width else np.floor(np.ldexp(values, -side.exponent))
+        assert places.min() == side.first
+        assert places.max() - places.min() < side.cells <= cells
+        finer = Side(side.least, side.most, side.exponent - 1, 0)
+        of_one_place = values.min() == values.max()
+        exact = side.exponent <= np.frexp(np.abs(values).max())[1] - 53 or side.exponent == -1074
+        assert of_one_place or exact or np.ptp(finer.cells_of(values)) >= cells, "the cells are as small as can be"
+
+
+def test_a_grid_agrees_with_numpys_histogram():
+    X = rng.normal(size=(1000, 2))
+    grid = counted([X.T], (64, 32))
+    edges = [[side.edge(i, 1.0) for i in range(side.cells + 1)] for side in grid.sides]
+    expected, *_ = np.histogram2d(*X.T, bins=edges)
+    np.testing.assert_array_equal(grid.layer(0), expected)
+    sums, *_ = np.histogram2d(*X.T, bins=edges, weights=X[:, 0])
+    np.testing.assert_allclose(grid.layer(1) / LESS, sums, rtol=1e-12, atol=1e-12)
+
+
+def test_edges_are_in_a_unit_that_can_be_drawn():
+    side = Side.of(-1.7e308, 1.7e308, 16)
+    assert side.edge(0, 1e308) <= -1.7 < side.edge(1, 1e308)
+    side = Side.of(-1e-310, 1e-310, 16)
+    assert side.edge(0, 1e-310) == pytest.approx(-1, abs=0.3)
+
+
+# --- the cloud ---
+
+
+def cloud_of(X, color=None, numeric=False, words=(), axes=2):
+    hue = None if color is None else Hue("color", numeric)
+    made = Cloud(axes, hue)
+    block = X if color is None else np.column_stack([X, color])
+    for start in range(0, len(block), 64):
+        made.add(block[start : start + 64])
+    made.words = list(words)
+    return made
+
+
+@pytest.fixture
+def few_marks(monkeypatch):
+    """And few cells, which tests draw sooner."""
+    monkeypatch.setattr(clouds, "MARKS", 100)
+    monkeypatch.setattr(clouds, "CELLS", 64)
+
+
+def test_few_rows_are_kept_and_many_counted(few_marks):
+    X = rng.normal(size=(101, 2))
+    few, many = cloud_of(X[:100]), cloud_of(X)
+    assert not few.is_dense
+    np.testing.assert_array_equal(few.points(), X[:100])
+    assert many.is_dense and many.grid.layer(ALL).sum() == many.rows == 101
+
+
+@pytest.mark.parametrize("rows", [90, 300])
+def test_classes_are_named_in_order_and_counted(few_marks, rows):
+    codes = np.arange(rows) % 3.0
+    codes[:2] = np.nan
+    found = cloud_of(rng.normal(size=(rows, 2)), codes, words=["b", "10", "9"]).groups()
+    assert [(group.name, group.place) for group in found] == [("9", 0), ("10", 1), ("b", 2), ("missing", None)]
+    assert [group.rows for group in found] == [rows // 3, rows // 3 - 1, rows // 3 - 1, 2]
+
+
+@pytest.mark.parametrize("rows", [90, 900])
+def test_of_many_classes_the_largest_have_colours(few_marks, rows):
+    codes = np.concatenate([np.arange(20.0), np.repeat(np.arange(8.0, 17), 4), np.zeros(rows - 56)])
+    found = cloud_of(rng.normal(size=(rows, 2)), codes, words=[f"w{i:02}" for i in range(20)]).groups()
+    assert [group.name for group in found] == ["w00", *(f"w{i:02}" for i in range(8, 16)), "11 others"]
+    assert len(found) == CLASSES and found[-1].place is None
+    assert sum(group.rows for group in found) == rows
+
+
+def test_more_classes_than_are_counted_go_to_the_others(few_marks):
+    codes = np.concatenate([np.arange(COUNTED + 5.0), np.repeat(3.0, 200), np.repeat(COUNTED + 2.0, 300)])
+    made = cloud_of(rng.normal(size=(len(codes), 2)), codes, words=[f"w{i:02}" for i in range(COUNTED + 5)])
+    assert "w03" in [group.name for group in made.groups()]
+    assert made.groups()[-1].rows > 300
+    drawn = sum(made.grid.layer(number).sum() for number in made.grid.numbers if number != ALL)
+    assert drawn == made.rows
+
+
+@pytest.mark.parametrize("rows", [90, 900])
+@pytest.mark.parametrize(
+    ("values", "by_class"),
+    [
+        ([0, 1, 2], True),
+        ([-3, 1e6], True),
+        ([0.5, 1.0], False),
+        (range(CLASSES), True),
+        (range(CLASSES + 1), False),
+        ([np.nan], True),
+        ([np.nan, 1.5], False),
+    ],
+)
+def test_few_whole_numbers_are_classes(few_marks, rows, values, by_class):
+    color = np.resize(np.array(values, float), rows)
+    made = cloud_of(rng.normal(size=(rows, 2)), color, numeric=True)
+    assert made.by_class is by_class
+    if by_class:
+        assert sum(group.rows for group in made.groups()) == rows
+
+
+# --- the pictures ---
+
+
+def view_of(cloud=None, d=5, axes=(1, 2), names=None, **more):
+    loadings = np.linalg.qr(np.random.default_rng(1).normal(size=(max(d, len(axes)), len(axes))))[0][:d]
+    columns = tuple(names or [f"c{j}" for j in range(d)])
+    spreads = np.arange(len(axes), 0, -1.0)
+    shares = 0.5 ** np.arange(1.0, len(axes) + 1)
+    return View(axes, "caption", shares, cloud, columns, loadings, spreads, **more)
+
+
+def picture(kind, view, form="svg", look=PictureOptions()):  # noqa: B008
+    with plain_matplotlib():
+        return figure_file(PLOTS.load(kind)().draw(view, look), form, look)
+
+
+def texts(svg):
+    return re.findall(r"<!-- (.*?) -->", svg.decode(), re.DOTALL)
+
+
+def marks(svg, color):
+    """Marks that are drawn with a colour, those of the legend included."""
+    return svg.decode().lower().count(f"fill: {color.lower()}")
+
+
+X = rng.normal(size=(40, 2)) * [3, 1]
+VIEWS = {
+    "scores": lambda: view_of(cloud_of(X, np.arange(40.0) % 3, words="abc")),
+    "loadings": lambda: view_of(d=5, axes=(1, 5)),
+    "biplot": lambda: view_of(cloud_of(X), scaling="columns"),
+}
+
+
+@pytest.mark.parametrize(("kind", "form"), [("scores", "png"), ("biplot", "pdf")])
+def test_the_file_is_of_its_kind_and_the_same_each_time(kind, form):
+    first = picture(kind, VIEWS[kind](), form, PictureOptions("4x4", "40"))
+    assert first.startswith(MAGIC[form])
+    assert picture(kind, VIEWS[kind](), form, PictureOptions("4x4", "40")) == first
+    assert not re.search(rb"\d{4}-\d{2}-\d{2}T|CreationDate|[Mm]atplotlib v|Software", first)
+
+
+def test_each_row_has_a_mark_in_the_colour_of_its_class():
+    svg = picture("scores", VIEWS["scores"]())
+    for color, count, name in zip(COLORS, (14, 13, 13), "abc", strict=False):
+        assert marks(svg, color) == count + 1
+        assert f"{name}  ({count})" in texts(svg)
+    assert {"PC1 (50.0 %)", "PC2 (25.0 %)", "Scores of rows", "color"} <= set(texts(svg))
+
+
+def test_numbers_have_a_bar_of_colours_and_holes_are_grey():
+    numbers = np.arange(40) / 7
+    numbers[:3] = np.nan
+    svg = picture("scores", view_of(cloud_of(X, numbers, numeric=True)))
+    assert any("(grey: 3 missing)" in text for text in texts(svg))
+    assert marks(svg, "#B0B0B0") == 3
+
+
+@pytest.mark.parametrize(("form", "hue"), [("svg", "none"), ("svg", "numbers"), ("pdf", "classes")])
+def test_many_rows_are_a_raster_in_a_small_file(few_marks, form, hue):
+    Y = rng.normal(size=(3000, 2))
+    color = {"none": None, "classes": np.arange(3000.0) % 4, "numbers": Y[:, 0]}[hue]
+    made = cloud_of(Y, color, numeric=hue == "numbers", words="abcd")
+    data = picture("scores", view_of(made), form)
+    assert (b"<image" if form == "svg" else b"/Image") in data
+    assert data.count(b"<use") < 1200
+
+
+def test_a_row_that_lies_alone_has_a_mark(few_marks):
+    Y = np.vstack([rng.normal(size=(2000, 2)) * 0.01, [[5.0, 5.0], [-4.0, 0.0]]])
+    made = cloud_of(Y)
+    assert alone(made.grid.layer(ALL) > 0).sum() >= 2
+    there = np.zeros((30, 30), bool)
+    there[3, 3] = there[20:25, 20:25] = True
+    assert np.argwhere(alone(there)).tolist() == [[3, 3]]
+
+
+def test_empty_cells_take_after_the_fullest_beside_them():
+    weight = np.zeros((3, 4))
+    weight[1, 0], weight[1, 2] = 0.2, 0.9
+    image = np.zeros((3, 4, 4), np.float32)
+    image[1, 0], image[1, 2] = 0.25, 1.0
+    made = spread(image, weight)
+    assert made.shape == (5, 6, 4)
+    assert made[2, 1, 0] == 0.25 and made[2, 3, 0] == 1.0, "cells with rows stay as they are"
+    assert made[2, 2, 0] == 1.0, "the fuller of two"
+    assert made[1, 0, 0] == 0.25 and made[1, 0, 3] == pytest.approx(0.25 * 0.75)
+    assert not made[2, 5].any()
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "scale"),
+    [("scores", 40, 1e300), ("scores", 400, 1e-300), ("biplot", 400, 1e300)],
+)
+def test_numbers_of_any_size_are_drawn(few_marks, kind, rows, scale):
+    Y = rng.normal(size=(rows, 2)) * scale
+    svg = picture(kind, view_of(cloud_of(Y, Y[:, 0], numeric=True))).lower()
+    assert not re.search(rb"[^a-z](nan|inf)[^a-z]", re.sub(rb"base64,[^\"]*", b"", svg))
+    unit = {1e300: " / 1e30", 1e-300: " / 1e-"}[scale]
+    assert any(text.startswith(f"PC1{unit}") for text in texts(svg.replace(b"pc1", b"PC1")))
+
+
+def test_both_sides_have_one_scale_unless_that_would_be_a_line():
+    round, flat = fit_scale(cloud_of(X)), fit_scale(cloud_of(X * [1, 0.01]))
+    assert round.equal and not flat.equal
+    assert "different scales" in " ".join(texts(picture("scores", view_of(cloud_of(X * [1, 0.01])))))
+    assert fit_scale(cloud_of(X * [1, 0])).equal, "no extent at all is drawn to the scale of the other"
+    assert fit_scale(cloud_of(np.full((3, 2), 7.0))).equal
+
+
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_one_component_is_a_histogram(rows):
+    made = cloud_of(rng.normal(size=(rows, 1)), np.arange(rows) % 2.0, words="ab", axes=1)
+    svg = picture("scores", view_of(made, axes=(2,)))
+    assert {"PC2 (50.0 %)", "rows", f"a  ({-(-rows // 2)})"} <= set(texts(svg))
+
+
+def test_bars_are_sorted_by_size_and_coloured_by_sign():
+    view = view_of(d=4, axes=(1,))
+    svg = picture("loadings", view)
+    loadings = view.loadings[:, 0]
+    order = [view.columns[j] for j in np.argsort(-np.abs(loadings))]
+    assert [text for text in texts(svg) if text in view.columns] == order
+    assert marks(svg, KEPT) == (loadings >= 0).sum() and marks(svg, MARK) == (loadings < 0).sum()
+    assert f"{np.abs(loadings).max():.2f}" in " ".join(texts(svg))
+
+
+def test_the_smallest_of_many_bars_are_left_out_and_that_is_said():
+    said = texts(picture("loadings", view_of(d=30, axes=(1,))))
+    assert "the 20 largest of each component, 10 smaller left out" in " ".join(said).replace("\n", " ")
+    assert len([text for text in said if re.fullmatch(r"c\d+", text)]) == 20
+
+
+def test_very_many_columns_are_lines():
+    view = view_of(d=784, axes=(1,))
+    said = texts(picture("loadings", view))
+    largest = view.columns[int(np.argmax(np.abs(view.loadings[:, 0])))]
+    assert largest in said
+    assert "column: 1 is c0, 784 is c783" in said
+
+
+def test_a_row_and_an_arrow_multiply_to_the_cell():
+    """Whatever the scaling: Z S^-a (B S^a)^T = Z B^T (Gabriel 1971)."""
+    Z = rng.normal(size=(9, 2))
+    for scaling in ("rows", "columns"):
+        view = view_of(scaling=scaling)
+        drawn = Z / (view.spreads if scaling == "columns" else 1)
+        np.testing.assert_allclose(drawn @ arrows_of(view).T, Z @ view.loadings.T, rtol=1e-12)
+
+
+def test_the_longest_arrows_are_named_and_all_stay_inside():
+    view = view_of(cloud_of(X), d=70)
+    said = texts(picture("biplot", view))
+    longest = [view.columns[j] for j in np.argsort(-np.hypot(*view.loadings.T))]
+    assert {text for text in said if re.fullmatch(r"c\d+", text)} == set(longest[:NAMED])
+    assert "the 12 longest of 70 named; the 60 longest drawn" in " ".join(said).replace("\n", " ")
+    scale = fit_scale(view.cloud)
+    tips = arrows_of(view) * fitting(arrows_of(view), scale)
+    for m, (low, high) in enumerate(scale.ends):
+        assert low < tips[:, m].min() and tips[:, m].max() < high
+    assert fitting(np.zeros((3, 2)), scale) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["loadings", "biplot"])
+def test_any_name_can_be_drawn(kind):
+    names = [r"$\frac{$", "a\nb", "花びら", "x" * 500, "", "\x00", "$x$"]
+    made = cloud_of(X[:35], np.arange(35.0) % 7, words=names)
+    data = picture(kind, view_of(made, d=7, names=names))
+    assert r"$\frac{$" in " ".join(texts(data))
