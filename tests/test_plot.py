@@ -16,6 +16,7 @@ from pcatool.api import Warnings
 from pcatool.model import Model
 from pcatool.options import EngineOptions, FitOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.pipeline.job import Job
+from pcatool.pipeline.plots import rows
 from pcatool.pipeline.plots.asked import Asked
 from pcatool.pipeline.plots.picture import draw
 from pcatool.pipeline.plots.rows import cloud_of
@@ -191,6 +192,16 @@ def asked(kind: str, **more: Any) -> None:
 def test_what_makes_no_sense_is_refused(call: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+def test_texts_that_are_no_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "MOST_TEXTS", 199)
+    words = "--color 'order_id' has more than 199 different values; .* name a column of classes, or of numbers"
+    model = pcatool.fit(ORDERS, **NUMBERS, components=2)
+    with pytest.raises(pcatool.DataError, match=words):
+        cloud([ORDERS], model, "order_id")
+    monkeypatch.setattr(rows, "MOST_TEXTS", 200)
+    assert len(cloud([ORDERS], model, "order_id").groups()) == 10
 
 
 def test_a_model_needs_rows_and_a_picture_of_columns_none(orders: Model, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pcatool.errors import RefusedError, UsageError, printable, show
 from pcatool.model import Array
 from pcatool.options import PictureOptions
-from pcatool.render.tables import fold
+from pcatool.render.tables import display_width, fold
 from pcatool.stores.uri import plain_name
 
 if TYPE_CHECKING:
@@ -162,8 +162,12 @@ def clean(axes: Axes, grid: str = "both") -> None:
 
 def shortened(name: str, most: int = 28) -> str:
     """A name from outside that fits beside a picture."""
-    text = printable(name)
-    return text if len(text) <= most else text[: most - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+    text = printable(name[: 4 * most])
+    if display_width(text) <= most and len(name) <= 4 * most:
+        return text
+    while display_width(text) >= most:
+        text = text[:-1]
+    return text.rstrip() + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def titled(figure: Figure, axes: Axes, title: str, below: str = "", *, under: float = 0.0) -> None:

@@ -19,7 +19,7 @@ from pcatool.pipeline.plots.subject import Subject, subject_of
 from pcatool.readers.tables import Inputs
 from pcatool.render.choices import how_fitted
 from pcatool.render.plots.base import View
-from pcatool.render.plots.cloud import CLASSES, COUNTED, Cloud
+from pcatool.render.plots.cloud import CLASSES, Cloud
 from pcatool.render.tables import render_table
 from pcatool.render.theme import figure_file, picture_form, plain_matplotlib
 from pcatool.writers.sink import write_whole
@@ -102,7 +102,7 @@ def _view(job: Job, asked: Asked, subject: Subject) -> View:
         return view
     assert subject.inputs is not None
     cloud = _cloud(job, asked, subject, subject.inputs, view)
-    _tell(cloud, asked, job.notices, subject)
+    _tell(cloud, asked, job.notices)
     return View(**{**vars(view), "cloud": cloud})
 
 
@@ -119,17 +119,17 @@ def _caption(model: Model) -> str:
     return f"{how_fitted(model)}; per cent {share}"
 
 
-def _tell(cloud: Cloud, asked: Asked, notices: Notices, subject: Subject) -> None:
+def _tell(cloud: Cloud, asked: Asked, notices: Notices) -> None:
     """What the picture leaves out."""
     if cloud.left_out:
-        row = "row has" if cloud.left_out == 1 else "rows have"
-        notices.note(f"{cloud.left_out} of {cloud.rows + cloud.left_out} {row} no scores, for missing cells, and "
+        has = "has" if cloud.left_out == 1 else "have"
+        notices.note(f"{cloud.left_out} of {cloud.rows + cloud.left_out} rows {has} no scores, for missing cells, and "
                      f"{'is' if cloud.left_out == 1 else 'are'} not drawn")  # fmt: skip
     if cloud.axes == 1 and cloud.hue is not None and not cloud.by_class:
         notices.note("numbers do not colour bars: --color changes nothing in a picture of one component")
     if cloud.by_class:
         values = sum(1 for code in cloud.counts if code >= 0)
         if values > CLASSES:
-            among = f" among the first {COUNTED}" if cloud.is_dense and values > COUNTED else ""
+            among = f" of {cloud.most_counted}" if cloud.is_dense and values > cloud.most_counted else ""
             notices.note(f"--color {asked.color}: {values} values; the {CLASSES - 1} most frequent{among} have colours "
                          "of their own")  # fmt: skip

@@ -31,6 +31,9 @@ __all__ = ["cloud_of", "flow_of"]
 
 Result = TypeVar("Result")
 
+# Of more texts their names and counts would take memory as the rows do; nobody tells so many apart.
+MOST_TEXTS = 10_000
+
 
 class Colored(NamedTuple):
     """Scores of some rows, and what colours them: numbers, or texts."""
@@ -157,6 +160,11 @@ def _drawn(part: Colored, codes: dict[str, int], spreads: Array | None, cloud: C
     if isinstance(part.color, np.ndarray):
         columns.append(part.color[:, None])
     elif part.color is not None:
+        if len(codes) + len(part.color.distinct) > MOST_TEXTS and len(codes.keys() | part.color.distinct) > MOST_TEXTS:
+            raise DataError(
+                f"--color {show(str(cloud.hue and cloud.hue.name))} has more than {MOST_TEXTS} different values",
+                "colours tell a few classes apart: name a column of classes, or of numbers",
+            )
         table = np.array([*(codes.setdefault(text, len(codes)) for text in part.color.distinct), np.nan])
         columns.append(table[part.color.which][:, None])
     whole = np.asarray(~np.isnan(part.scores).any(axis=1))

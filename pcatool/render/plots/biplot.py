@@ -21,6 +21,7 @@ from pcatool.options import PictureOptions
 from pcatool.render.plots.base import View
 from pcatool.render.plots.marks import Scale, draw_rows, fit_scale
 from pcatool.render.plots.scores import described, figure_of_rows
+from pcatool.render.tables import display_width
 from pcatool.render.theme import DARK, MARK, shortened, titled
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def draw_names(axes: Axes, tips: Array, names: list[str]) -> None:
     taken: list[Box] = []
     for (x, y), name in sorted(zip(points.tolist(), names, strict=True), key=lambda item: -item[0][1]):
         right, above = x >= origin[0], y >= origin[1]
-        wide = WIDE * len(name) + 4
+        wide = WIDE * display_width(name) + 4
         x = min(x, edges.x1 - wide - 6) if right else max(x, edges.x0 + wide + 6)
         for step in range(STEPS):
             shift = math.ceil(step / 2) * HIGH * (1 if (step % 2 == 1) == above else -1)

@@ -17,8 +17,10 @@ __all__ = ["CLASSES", "Cloud", "Group", "Hue"]
 MARKS = 20_000
 CELLS = 1024  # to a side: about the pixels of a picture
 BINS = 1024  # of one component alone; a power of two, so that few of them make a bar
-# Classes that are told apart by colour, and those that are counted by themselves to find the largest.
+# Classes that are told apart by colour, and those that have cells of their own, to find the largest: the most frequent
+# when counting begins, and such as come later while there is room.
 CLASSES, COUNTED = 10, 24
+COUNTED_ALONG = 256  # the same along one component
 
 # Layers of a grid: those of classes are numbered from 0.
 ALL, KNOWN, SUMS, NONE, OTHERS = -5, -4, -3, -2, -1
@@ -57,6 +59,7 @@ class Cloud:
         self.values: dict[float, int] | None = {} if hue is not None and hue.numeric else None
         self.counts: dict[int, int] = {}
         self.least, self.most = np.inf, -np.inf
+        self._own: set[int] = set()  # classes with cells of their own
         self._blocks: list[Array] = []
         self.grid: Grid | None = None
 
@@ -70,6 +73,10 @@ class Cloud:
         return self.hue is not None and (not self.hue.numeric or self.values is not None)
 
     @property
+    def most_counted(self) -> int:
+        return COUNTED if self.axes > 1 else COUNTED_ALONG
+
+    @property
     def is_dense(self) -> bool:
         return self.grid is not None
 
@@ -80,6 +87,7 @@ class Cloud:
             self._blocks.append(block.copy())
             if self.rows <= MARKS and self.axes > 1:
                 return
+            self._own = set(sorted(self._found(), key=lambda code: (-self.counts[code], code))[: self.most_counted])
             self.grid = Grid((CELLS, CELLS) if self.axes > 1 else (BINS, 1))
             for earlier in self._blocks:
                 self._count(earlier, self._codes(earlier))
@@ -144,8 +152,14 @@ class Cloud:
             yield KNOWN, known, None
             yield SUMS, known, block[known, -1] * LESS
         if codes is not None:
-            for code in np.unique(codes).tolist():
-                yield (code if code < COUNTED else OTHERS), codes == code, None
+            there = np.unique(codes).tolist()
+            for code in there:
+                if code >= 0 and len(self._own) < self.most_counted:
+                    self._own.add(code)
+            own = [code for code in there if code in self._own or code < 0]
+            yield from ((code, codes == code, None) for code in own)
+            if len(own) < len(there):
+                yield OTHERS, ~np.isin(codes, own), None
 
     # --- what is drawn ---
 
@@ -162,10 +176,10 @@ class Cloud:
     def groups(self) -> list[Group]:
         """Classes in the order of their names, the largest when there are many, then the others and those of none."""
         names = self._names()
-        counted = {code: count for code, count in self.counts.items() if code >= 0}
+        counted = self._found()
         largest = sorted(counted, key=lambda code: (-counted[code], in_order(names[code])))
         if self.grid is not None:
-            largest = [code for code in largest if code < COUNTED]
+            largest = [code for code in largest if code in self._own]
         if len(counted) > CLASSES:
             largest = largest[: CLASSES - 1]
         made = [
@@ -179,6 +193,10 @@ class Cloud:
         if NONE in self.counts:
             made.append(Group("missing", self.counts[NONE], (NONE,), None))
         return made
+
+    def _found(self) -> dict[int, int]:
+        """Classes with their rows."""
+        return {code: count for code, count in self.counts.items() if code >= 0}
 
     def _names(self) -> Sequence[str]:
         if self.values is None:

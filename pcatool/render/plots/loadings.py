@@ -127,4 +127,5 @@ def draw_line(axes: Axes, loadings: Array, columns: tuple[str, ...]) -> None:
 
 
 def number(value: float) -> str:
-    return f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
+    text = f"{value:.2f}"
+    return "0.00" if text == "-0.00" else text.replace("-", "\N{MINUS SIGN}")
