@@ -57,7 +57,7 @@ class Biplot:
         titled(figure, axes, "Biplot", "; ".join(said(view, scale, zoom, len(order))))
         draw_rows(figure, axes, view.cloud, scale, faint=True)
         tips = arrows[order[:DRAWN]] * zoom
-        draw_arrows(axes, tips)
+        draw_arrows(axes, tips, MARK if view.cloud.hue is None else DARK)  # apart from the colours of rows
         figure.draw_without_rendering()  # settles where the axes are, which names must know
         figure.set_layout_engine("none")
         draw_names(axes, tips[:NAMED], [shortened(view.columns[j], 22) for j in order[:NAMED]])
@@ -89,7 +89,7 @@ def fitting(arrows: Array, scale: Scale) -> float:
 def said(view: View, scale: Scale, zoom: float, count: int) -> list[str]:
     assert view.cloud is not None
     what = "loadings" if view.scaling == "rows" else "loadings times the standard deviation"
-    drawn = [f"arrows: {what}, times {zoom:g}"]
+    drawn = [f"arrows: {what} x {zoom:g}"]
     if view.scaling == "columns":
         drawn.append("scores divided by their standard deviation")
     if count > NAMED:
@@ -99,12 +99,12 @@ def said(view: View, scale: Scale, zoom: float, count: int) -> list[str]:
     return [described(view, view.cloud, scale), *drawn]
 
 
-def draw_arrows(axes: Axes, tips: Array) -> None:
+def draw_arrows(axes: Axes, tips: Array, color: str) -> None:
     for at, (x, y) in enumerate(tips.tolist()):
         named = at < NAMED
         axes.annotate(
             "", (x, y), xytext=(0, 0), zorder=4 if named else 3, annotation_clip=False,
-            arrowprops={"arrowstyle": "-|>" if named else "-", "color": MARK, "alpha": 1.0 if named else 0.45,
+            arrowprops={"arrowstyle": "-|>" if named else "-", "color": color, "alpha": 1.0 if named else 0.45,
                         "linewidth": 1.3 if named else 0.7, "shrinkA": 0, "shrinkB": 0},
         )  # fmt: skip
 

@@ -146,12 +146,18 @@ def legend_of_groups(axes: Axes, cloud: Cloud, markers: list[str]) -> None:
     legend.get_title().set_fontweight("bold")
 
 
+# How a bar of colours ends where there are numbers past its lower end, and its upper.
+EXTENDED = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
+
+
 def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: Cloud, unit: str) -> None:
     from matplotlib.ticker import FuncFormatter
 
     assert cloud.hue is not None
+    _, (least, most), _ = hues(cloud, np.zeros(0), (cloud.least, cloud.most))
+    beyond = (least < drawn.norm.vmin, most > drawn.norm.vmax)
     bar = figure.colorbar(
-        drawn, ax=axes, shrink=0.7, aspect=25, pad=0.02, extend="both", extendfrac=0.03,
+        drawn, ax=axes, shrink=0.7, aspect=25, pad=0.02, extend=EXTENDED[beyond], extendfrac=0.03,
         format=FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}")),
     )  # fmt: skip
     bar.outline.set_visible(False)
