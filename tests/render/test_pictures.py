@@ -11,9 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pcatool
 from pcatool.errors import UsageError
+from pcatool.options import PictureOptions
 from pcatool.render.scree import scree_picture
 from pcatool.render.theme import PICTURES, in_units, picture_form
+from pcatool.rules.compare import Verdict
 from pcatool.variance import VarianceTable
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
@@ -166,3 +169,52 @@ def test_other_endings_are_refused(path):
 def test_an_unknown_form_is_refused():
     with pytest.raises(UsageError, match="'gif'; there are: png, svg, pdf"):
         picture("houses", "gif")
+
+
+# --- on request ---
+
+
+def drawn(name, **more):
+    """The words of the picture."""
+    eigenvalues, kept = SPECTRA[name]
+    svg = scree_picture(table_of(eigenvalues), kept=kept, form="svg", title="", **more)
+    return re.findall(r"<!-- (.*?) -->", svg.decode())
+
+
+@pytest.mark.parametrize("name", ["houses", "hundreds", "tiny"])
+def test_a_logarithmic_scale_leaves_out_what_is_0_and_says_so(name):
+    said = drawn(name, log=True)
+    assert any(text.startswith("eigenvalue") and text.endswith("(logarithmic)") for text in said)
+    assert ("not shown: 1 eigenvalue of 0" in said) == (name == "houses")
+
+
+def test_each_rule_is_named_with_what_it_picks():
+    verdicts = [Verdict("kaiser", 12, ""), Verdict("elbow", 1, ""), Verdict("mle", None, "no"), Verdict("0.9", 12, "")]
+    said = drawn("most_bars", verdicts=verdicts)
+    assert {"kaiser", "elbow", "mle", "0.9", "does not apply", "picked by (most: 12)"} <= set(said)
+    assert said.count("12") == 2 and said.count("1") >= 1
+    assert "picked by" in drawn("most_bars", verdicts=verdicts[:2])
+
+
+def test_pictures_are_as_large_as_asked_for():
+    for look, size in (
+        (PictureOptions("4x3", 50), (200, 150)),
+        (PictureOptions(), (1200, 900)),
+        (PictureOptions(dpi=75), (600, 450)),
+    ):
+        data = scree_picture(table_of([2.0, 1.0]), kept=1, form="png", title="", look=look)
+        assert tuple(int.from_bytes(data[i : i + 4], "big") for i in (16, 20)) == size
+
+
+def test_from_python_what_is_for_a_picture_needs_one(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    for wish in ({"log": True}, {"rules": "all"}, {"size": "4x3"}, {"dpi": 50}):
+        with pytest.raises(UsageError, match="log, rules, size and dpi are for a picture; name it with output"):
+            pcatool.scree(X, **wish)
+    for wish in ({"size": "4x3"}, {"dpi": 50}):
+        with pytest.raises(UsageError, match="size and dpi are for a picture; give image and output, too"):
+            pcatool.components(X, **wish)
+    pcatool.scree(X, output=tmp_path / "a.svg", rules=["kaiser", "0.9"], log=True)
+    assert {"<!-- kaiser -->", "<!-- 0.9 -->"} <= set(re.findall(r"<!-- .*? -->", (tmp_path / "a.svg").read_text()))
+    pcatool.components(X, image="1x3", output=tmp_path / "b.png", size=(4, 2), dpi=50)
+    assert [int.from_bytes((tmp_path / "b.png").read_bytes()[i : i + 4], "big") for i in (16, 20)] == [200, 100]

@@ -84,7 +84,7 @@ def _with_model(job: Job, asked: Asked, model: Model, names: tuple[str, ...]) ->
 
 def _without_model(job: Job, asked: Asked) -> Subject:
     """Data to fit, which are read once more where their rows are drawn, or a table of scores."""
-    old = older_model(job)
+    old = older_model(job) if asked.of_rows else None
     if asked.of_rows:
         if job.engine.far:
             raise _not_far(job)
