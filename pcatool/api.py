@@ -395,7 +395,7 @@ def components(
     from pcatool.options import PictureOptions
     from pcatool.options.components import parse_first, parse_image, parse_values
     from pcatool.pipeline import loadings
-    from pcatool.render.theme import picture_form
+    from pcatool.render.figures import picture_form
 
     names, first, shape = parse_values(values), parse_first(first), parse_image(image)
     look = PictureOptions(size, dpi)  # type: ignore[arg-type]  # which the record parses

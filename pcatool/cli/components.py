@@ -109,7 +109,7 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
             raise UsageError(
                 "--image draws a picture, which needs a file", "name it with -o, such as -o components.png"
             )
-        from pcatool.render.theme import picture_form, plain_matplotlib
+        from pcatool.render.figures import picture_form, plain_matplotlib
 
         with plain_matplotlib():  # if it is not there, this says so before the work
             return picture_form(output)

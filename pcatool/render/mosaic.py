@@ -11,8 +11,9 @@ import numpy as np
 from pcatool.errors import printable
 from pcatool.model import Array
 from pcatool.options import PictureOptions
+from pcatool.render.figures import check_form, figure_file, plain_matplotlib
 from pcatool.render.tables import fold
-from pcatool.render.theme import FRAME, KEPT, MARK, check_form, figure_file, percent, plain_matplotlib
+from pcatool.render.theme import FRAME, KEPT, MARK, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,22 +11,9 @@ from pcatool.linalg.drop import largest_drop
 from pcatool.model import Array
 from pcatool.options import PictureOptions
 from pcatool.render.chart import drop_text, kept_text
+from pcatool.render.figures import check_form, figure_file, new_figure, plain_matplotlib
 from pcatool.render.missing import counted
-from pcatool.render.theme import (
-    DARK,
-    FRAME,
-    KEPT,
-    LEFT,
-    MARK,
-    check_form,
-    clean,
-    figure_file,
-    in_units,
-    label,
-    new_figure,
-    plain_matplotlib,
-    titled,
-)
+from pcatool.render.theme import DARK, FRAME, KEPT, LEFT, MARK, clean, in_units, label, titled
 from pcatool.rules.compare import Verdict, agreement
 from pcatool.variance import VarianceTable
 

@@ -6,20 +6,11 @@ too; marks repeat what colours say.
 
 from __future__ import annotations
 
-import io
-import logging
-import os
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pcatool.errors import RefusedError, UsageError, printable, show
+from pcatool.errors import printable
 from pcatool.model import Array
-from pcatool.options import PictureOptions
 from pcatool.render.tables import display_width, fold
-from pcatool.stores.uri import plain_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,30 +27,18 @@ __all__ = [
     "MARK",
     "MARKERS",
     "NUMBERS",
-    "PICTURES",
     "REST",
-    "check_form",
     "clean",
-    "figure_file",
     "grouped",
     "in_units",
     "label",
-    "new_figure",
     "percent",
-    "picture_form",
-    "plain_matplotlib",
     "shortened",
     "titled",
 ]
 
-# The metadata that would carry a date or a version: without it the same model gives the same bytes.
-PICTURES: dict[str, dict[str, Any]] = {
-    "png": {"Software": None},
-    "svg": {"Date": None, "Creator": None},
-    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-}
-
-# Of classes, in this order; a test holds neighbours apart in grey and for two kinds of colour-blindness.
+# Of classes, in this order; a test holds neighbours apart in grey, and for two kinds of colour-blindness as Machado,
+# Oliveira and Fernandes (2009) simulate them.
 COLORS = (
     "#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00", "#882255", "#F0E442", "#CC79A7", "#000000", "#999933"
 )  # fmt: skip
@@ -75,78 +54,8 @@ NUMBERS = "viridis"
 # Of how many rows lie in one place: one hue that gets darker, from a lightness that is still seen on white.
 DENSITY = ("#9CC9E3", "#4C9CCB", KEPT, "#004A75", "#001F33")
 
-SIZE = (8.0, 6.0)  # inches
-DPI = 150.0
 # Letters of the small and the large size to an inch, and what stands beside the axes.
 SMALL_LETTERS, LARGE_LETTERS, LEGROOM = 15.0, 9.5, 1.2
-# What a picture may take: four bytes a pixel, several times over.
-MOST_PIXELS = 100_000_000
-
-
-def picture_form(path: str | os.PathLike[str]) -> str:
-    """The form of a picture by the ending of its name."""
-    form = Path(plain_name(os.fspath(path))).suffix.lower().lstrip(".")
-    if form not in PICTURES:
-        raise UsageError(f"{show(os.fspath(path))} does not end like a picture", "use .png, .svg or .pdf")
-    return form
-
-
-def check_form(form: str) -> None:
-    if form not in PICTURES:
-        raise UsageError(f"no form of picture called {show(form)}", f"there are: {', '.join(PICTURES)}")
-
-
-@contextmanager
-def plain_matplotlib() -> Iterator[None]:
-    """Matplotlib as it was shipped: no settings of the user, no words on stderr, and nothing of it left behind.
-
-    It would otherwise log that a home is read-only and warn of a letter its font lacks; a job's log has no use for it.
-    A name is no formula, whatever dollar signs it has.
-    """
-    log = logging.getLogger("matplotlib")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            matplotlib = imported()
-            with matplotlib.rc_context():
-                matplotlib.rcdefaults()
-                matplotlib.rcParams["svg.hashsalt"] = "pcatool"  # its ids are random otherwise
-                matplotlib.rcParams["text.parse_math"] = False
-                yield
-    finally:
-        log.setLevel(level)
-
-
-def imported() -> Any:
-    remedy = "pip install 'pcatool[plot]'; charts on a terminal and tables work without"
-    try:
-        import matplotlib
-    except ModuleNotFoundError as error:
-        raise UsageError("drawing a picture needs matplotlib", remedy) from error
-    except (ImportError, ValueError) as error:
-        raise UsageError(f"matplotlib does not load: {printable(str(error))}", remedy) from error
-    return matplotlib
-
-
-def new_figure(look: PictureOptions, size: tuple[float, float] = SIZE) -> Figure:
-    """An empty figure of the size asked for, or of this one, which arranges what is put into it."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=look.size or size, layout="constrained")
-
-
-def figure_file(figure: Figure, form: str, look: PictureOptions) -> bytes:
-    """The figure as the bytes of a file; the same figure gives the same bytes."""
-    dpi = look.dpi or DPI
-    width, height = figure.get_size_inches()
-    if width * height * dpi * dpi > MOST_PIXELS:
-        pixels = f"{width * dpi:.0f} x {height * dpi:.0f} pixels"
-        raise RefusedError(f"a picture of {pixels} is too large", "give a smaller --size or --dpi")
-    out = io.BytesIO()
-    figure.savefig(out, format=form, dpi=dpi, metadata=PICTURES[form])
-    return out.getvalue()
 
 
 def clean(axes: Axes, grid: str = "both") -> None:

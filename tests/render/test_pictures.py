@@ -14,8 +14,9 @@ import pytest
 import pcatool
 from pcatool.errors import UsageError
 from pcatool.options import PictureOptions
+from pcatool.render.figures import PICTURES, picture_form
 from pcatool.render.scree import scree_picture
-from pcatool.render.theme import PICTURES, in_units, picture_form
+from pcatool.render.theme import in_units
 from pcatool.rules.compare import Verdict
 from pcatool.variance import VarianceTable
 

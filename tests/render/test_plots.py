@@ -7,6 +7,7 @@ import pytest
 
 from pcatool.options import PictureOptions
 from pcatool.registry import PLOTS
+from pcatool.render.figures import figure_file, plain_matplotlib
 from pcatool.render.plots import cloud as clouds
 from pcatool.render.plots.base import View
 from pcatool.render.plots.biplot import NAMED, arrows_of, fitting
@@ -14,7 +15,7 @@ from pcatool.render.plots.cloud import ALL, CLASSES, COUNTED, LESS, Cloud, Hue
 from pcatool.render.plots.density import alone, spread
 from pcatool.render.plots.grid import Grid, Side
 from pcatool.render.plots.marks import fit_scale
-from pcatool.render.theme import COLORS, KEPT, MARK, figure_file, plain_matplotlib
+from pcatool.render.theme import COLORS, KEPT, MARK
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
 rng = np.random.default_rng(0)

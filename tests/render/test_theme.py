@@ -7,21 +7,8 @@ import pytest
 
 from pcatool.errors import RefusedError, UsageError
 from pcatool.options import PictureOptions
-from pcatool.render.theme import (
-    COLORS,
-    DENSITY,
-    KEPT,
-    LEFT,
-    MARK,
-    MARKERS,
-    MOST_PIXELS,
-    figure_file,
-    grouped,
-    new_figure,
-    percent,
-    plain_matplotlib,
-    shortened,
-)
+from pcatool.render.figures import MOST_PIXELS, figure_file, new_figure, plain_matplotlib
+from pcatool.render.theme import COLORS, DENSITY, KEPT, LEFT, MARK, MARKERS, grouped, percent, shortened
 
 # Machado, Oliveira and Fernandes (2009), table 1, of full severity; they work on linear RGB.
 SIGHT = {

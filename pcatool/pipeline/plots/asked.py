@@ -9,7 +9,7 @@ from pcatool.model import Model
 from pcatool.options import FitOptions, PictureOptions, PlotOptions
 from pcatool.pipeline.loadings import check_columns, check_method
 from pcatool.registry import PLOTS
-from pcatool.render.theme import picture_form, plain_matplotlib
+from pcatool.render.figures import picture_form, plain_matplotlib
 
 __all__ = ["Asked"]
 

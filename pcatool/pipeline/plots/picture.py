@@ -14,14 +14,15 @@ from pcatool.pipeline.apply import Flow, write
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.loadings import whose_share
 from pcatool.pipeline.plots.asked import Asked
-from pcatool.pipeline.plots.rows import cloud_of, flow_of
+from pcatool.pipeline.plots.rows import cloud_of
 from pcatool.pipeline.plots.subject import Subject, subject_of
+from pcatool.pipeline.plots.table import flow_of
 from pcatool.readers.tables import Inputs
 from pcatool.render.choices import how_fitted
+from pcatool.render.figures import figure_file, picture_form, plain_matplotlib
 from pcatool.render.plots.base import View
 from pcatool.render.plots.cloud import CLASSES, Cloud
 from pcatool.render.tables import render_table
-from pcatool.render.theme import figure_file, picture_form, plain_matplotlib
 from pcatool.writers.sink import write_whole
 
 __all__ = ["Drawn", "draw", "rows_of", "table_of"]

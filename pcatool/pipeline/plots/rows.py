@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, UsageError, show
 from pcatool.model import Array, Model
 from pcatool.options import ApplyOptions
-from pcatool.pipeline.apply import Flow, Results, results_of, transform_opened
+from pcatool.pipeline.apply import Results, results_of, transform_opened
 from pcatool.pipeline.incomplete import policy_for_rows
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.plots.asked import Asked
@@ -27,9 +26,7 @@ from pcatool.readers.tally import Tally
 from pcatool.readers.wanted import Wanted
 from pcatool.render.plots.cloud import Cloud, Hue
 
-__all__ = ["cloud_of", "flow_of"]
-
-Result = TypeVar("Result")
+__all__ = ["cloud_of", "color_of", "names_of", "projected"]
 
 # Of more texts their names and counts would take memory as the rows do; nobody tells so many apart.
 MOST_TEXTS = 10_000
@@ -46,14 +43,14 @@ def cloud_of(
     job: Job, asked: Asked, axes: tuple[int, ...], model: Model | None, inputs: Inputs, spreads: Array | None = None
 ) -> Cloud:
     """All rows that have scores of these components, divided by `spreads` if they are given."""
-    color = _color_of(asked, job, inputs)
+    color = color_of(asked, job, inputs)
     by_texts = color is not None and color.kind in ("text", "boolean")
     cloud = Cloud(len(axes), None if color is None else Hue(color.name, not by_texts))
     codes: dict[str, int] = {}
     colors = _Colors(color, by_texts, job.table.null_value)
     with Threads(job.engine.threads) as pool:
         if model is None:
-            parts = _of_scores(_names(axes), inputs, colors, pool.map)
+            parts = _of_scores(names_of(axes), inputs, colors, pool.map)
         else:
             parts = _of_rows(job, axes, model, inputs, colors, pool.map)
         drawn = (_drawn(part, codes, spreads, cloud) for part in parts)
@@ -85,7 +82,7 @@ class _Colors(NamedTuple):
         return texts_of(kept[0], self.nulls) if self.by_texts else numbers
 
 
-def _color_of(asked: Asked, job: Job, inputs: Inputs) -> Column | None:
+def color_of(asked: Asked, job: Job, inputs: Inputs) -> Column | None:
     if asked.color is None:
         return None
     if job.options.triples:
@@ -101,7 +98,7 @@ def _color_of(asked: Asked, job: Job, inputs: Inputs) -> Column | None:
     return column
 
 
-def _names(axes: Sequence[int]) -> tuple[str, ...]:
+def names_of(axes: Sequence[int]) -> tuple[str, ...]:
     return tuple(f"PC{number}" for number in axes)
 
 
@@ -121,7 +118,7 @@ def _of_rows(
     job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, colors: _Colors, run: Runner
 ) -> Iterator[Colored]:
     """Rows that are projected; one that lacks only its colour has scores."""
-    results = _projected(job, axes, model, inputs, colors.kept)
+    results = projected(job, axes, model, inputs, colors.kept)
     plan = results.plan
     names = plan.wanted.names
     more = tuple(name for name in colors.number if name not in names)
@@ -145,7 +142,7 @@ def _scored(placed: Placed, scorer: Scorer, width: int, columns: list[int], at: 
     return Colored(scored.values[:, columns], colors.of(batch.kept, numbers))
 
 
-def _projected(job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, kept: tuple[str, ...]) -> Results:
+def projected(job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, kept: tuple[str, ...]) -> Results:
     """Scores up to the last component that is needed; of a row with holes those that the model can give, or none."""
     policy = policy_for_rows(model, None, fill=False, back=False)
     options = ApplyOptions(
@@ -170,39 +167,3 @@ def _drawn(part: Colored, codes: dict[str, int], spreads: Array | None, cloud: C
     whole = np.asarray(~np.isnan(part.scores).any(axis=1))
     cloud.left_out += int(len(whole) - whole.sum())
     return np.hstack(columns)[whole]
-
-
-# --- as a table ---
-
-
-@dataclass(frozen=True)
-class _Table:
-    """The same rows as they are written: the column that colours them as it stands, and their scores."""
-
-    source: Results | None  # of rows that are projected
-    columns: tuple[int, ...]
-    names: list[str]
-    kept: list[tuple[str, Any]]
-    inputs: Inputs
-    job: Job
-    by_users: bool = False
-
-    def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Generator[Result]:
-        if self.source is not None:
-            yield from self.source.each(lambda kept, values: finish(kept, values[:, self.columns]))
-            return
-        wanted = Wanted(tuple(self.names), frozenset(), kept=tuple(name for name, _ in self.kept))
-        with Threads(self.job.engine.threads) as pool:
-            batches = checked_batches(self.inputs, wanted, Tally(), eager=True, run=pool.map)
-            yield from pool.map(lambda batch: finish(batch.kept, batch.X), batches, ready=self.inputs.ready)
-
-
-def flow_of(job: Job, asked: Asked, axes: tuple[int, ...], model: Model | None, inputs: Inputs) -> Flow:
-    """Every row with its scores, an empty cell where it has none."""
-    color = _color_of(asked, job, inputs)
-    kept = () if color is None else (color.name,)
-    if model is None:
-        return _Table(None, (), list(_names(axes)), inputs.columns.kept_types(kept), inputs, job)
-    results = _projected(job, axes, model, inputs, kept)
-    columns = tuple(number - 1 for number in axes)
-    return _Table(results, columns, list(_names(axes)), results.kept, inputs, job, results.by_users)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from pcatool.model import Array
 from pcatool.options import PictureOptions
+from pcatool.render.figures import new_figure
 from pcatool.render.plots.base import View
-from pcatool.render.theme import DARK, FRAME, KEPT, MARK, clean, new_figure, shortened, titled
+from pcatool.render.theme import DARK, FRAME, KEPT, MARK, clean, shortened, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

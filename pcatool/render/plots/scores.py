@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.options import PictureOptions
+from pcatool.render.figures import new_figure
 from pcatool.render.plots.base import View
 from pcatool.render.plots.cloud import ALL, Cloud
 from pcatool.render.plots.marks import Scale, color_of, draw_rows, fit_scale, legend_of_groups
-from pcatool.render.theme import FRAME, GRID, KEPT, clean, grouped, new_figure, titled
+from pcatool.render.theme import FRAME, GRID, KEPT, clean, grouped, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
