@@ -12,7 +12,7 @@ _pcatool_of() {
                 '-V|--version'
                 '-h|--help'
             )
-            arguments=('fit transform reconstruct explain-variance scree components report inspect diff update merge subtract refit completion')
+            arguments=('fit transform reconstruct explain-variance scree components plot report inspect diff update merge subtract refit completion')
             ;;
         fit)
             options=(
@@ -213,6 +213,9 @@ _pcatool_of() {
                 '--no-clobber'
                 '--format=chart table csv json markdown'
                 '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'
+                '--log'
+                '--size='
+                '--dpi='
                 '*-c|--columns='
                 '*-x|--exclude='
                 '--input-format=parquet tsv csv'
@@ -272,6 +275,8 @@ _pcatool_of() {
                 '--first='
                 '--image='
                 '--format=table csv json markdown'
+                '--size='
+                '--dpi='
                 '*-c|--columns='
                 '*-x|--exclude='
                 '--input-format=parquet tsv csv'
@@ -322,6 +327,68 @@ _pcatool_of() {
                 '-h|--help'
             )
             arguments=('*@model@data')
+            ;;
+        plot)
+            options=(
+                '-o|--output=@any'
+                '--no-clobber'
+                '--format=picture table csv json markdown'
+                '--axes='
+                '--color='
+                '--scaling=rows columns'
+                '--from=scores rows'
+                '--size='
+                '--dpi='
+                '*-c|--columns='
+                '*-x|--exclude='
+                '--input-format=parquet tsv csv'
+                '-d|--delimiter=tab comma semicolon pipe space blanks'
+                '--header|--no-header'
+                '*--null-value='
+                '--encoding=utf-8 latin-1 cp1252 utf-16'
+                '--comment='
+                '--decimal=. ,'
+                '--thousands='
+                '--strip='
+                '--skip-lines='
+                '--skip-bad'
+                '--triples='
+                '--absent=missing zero'
+                '*--label='
+                '--label-kernel=delta linear rbf'
+                '--label-gamma='
+                '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'
+                '--gamma='
+                '--degree='
+                '--coef0='
+                '--neighbors|--neighbours='
+                '--landmarks='
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'
+                '-s|--standardize'
+                '--center|--no-center'
+                '--center-rows'
+                '--ddof=0 1'
+                '--method=pca kernel supervised'
+                '--solver=auto covariance tsqr svd dual randomized'
+                '--whiten=none pca zca'
+                '--epsilon='
+                '--missing=error drop mean em'
+                '--weights='
+                '--weights-kind=frequency reliability'
+                '--updatable|--no-updatable'
+                '--seed='
+                '--memory='
+                '--align-to=@model'
+                '--threads='
+                '--engine=threads dask spark'
+                '--scheduler='
+                '-q|--quiet'
+                '-v|--verbose'
+                '--json'
+                '--debug'
+                '-h|--help'
+            )
+            arguments=('scores loadings biplot' '*@model@data')
             ;;
         report)
             options=(

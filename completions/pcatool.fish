@@ -202,7 +202,10 @@ function __pcatool_of --no-scope-shadowing
                 '-o|--output=@any'\t'Draw a picture instead: .png, .svg or .pdf (needs matplotlib, the extra \'plot\')' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--format=chart table csv json markdown'\t'The drawing, or its numbers' \
-                '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Instead of drawing, print what the rules for -k make of the data, and where they agree' \
+                '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Print what the rules for -k make of the data, and where they agree; with -o mark in the picture what each picks' \
+                '--log'\t'With -o: eigenvalues on a logarithmic scale' \
+                '--size='\t'Width and height of the picture in inches' \
+                '--dpi='\t'Pixels per inch, also of what is a raster in .svg and .pdf' \
                 '*-c|--columns='\t'Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
                 '*-x|--exclude='\t'Leave these columns out; same terms; repeatable' \
                 '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
@@ -260,6 +263,8 @@ function __pcatool_of --no-scope-shadowing
                 '--first='\t'Show only the first K components, of a model too' \
                 '--image='\t'Draw the mean and the components as images instead, the columns as pixels, line by line; with -o' \
                 '--format=table csv json markdown'\t'Form of the numbers' \
+                '--size='\t'Width and height of the picture in inches' \
+                '--dpi='\t'Pixels per inch, also of what is a raster in .svg and .pdf' \
                 '*-c|--columns='\t'Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
                 '*-x|--exclude='\t'Leave these columns out; same terms; repeatable' \
                 '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
@@ -309,6 +314,66 @@ function __pcatool_of --no-scope-shadowing
                 '--debug'\t'Show the traceback of an error' \
                 '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '*@model@data'
+        case plot
+            set options \
+                '-o|--output=@any'\t'Where it goes: .png, .svg or .pdf (needs matplotlib, the extra \'plot\')' \
+                '--no-clobber'\t'Refuse to replace a file that exists' \
+                '--format=picture table csv json markdown'\t'The picture, or its numbers as a table; scores as csv only' \
+                '--axes='\t'Which components: one or two for scores and biplot, some for loadings' \
+                '--color='\t'Colour the rows by this column: its classes, with marks of their own, or its numbers' \
+                '--scaling=rows columns'\t'Of a biplot: distances of rows as in the scores, or angles of arrows as columns correlate' \
+                '--from=scores rows'\t'What the input holds' \
+                '--size='\t'Width and height of the picture in inches' \
+                '--dpi='\t'Pixels per inch, also of what is a raster in .svg and .pdf' \
+                '*-c|--columns='\t'Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
+                '*-x|--exclude='\t'Leave these columns out; same terms; repeatable' \
+                '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
+                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
+                '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
+                '*--null-value='\t'A further spelling of a missing cell; repeatable' \
+                '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
+                '--comment='\t'Ignore what follows this character on a line' \
+                '--decimal=. ,'\t'Decimal mark' \
+                '--thousands='\t'Thousands mark inside numbers' \
+                '--strip='\t'Characters to take off numbers, such as \'$\' or \'%\'; the number itself is not rescaled' \
+                '--skip-lines='\t'Lines to pass over at the start' \
+                '--skip-bad'\t'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' \
+                '--triples='\t'One line for each cell: the columns of user, item and value, as in --triples user,item,rating' \
+                '--absent=missing zero'\t'With --triples: cells that no line gives are missing, or zero (counts, words of documents)' \
+                '*--label='\t'Columns that supervise; they are no features; terms as in -c; repeatable' \
+                '--label-kernel=delta linear rbf'\t'How alike two labels are: equal or not, their product, or exp(-gamma |y - y\'|^2)' \
+                '--label-gamma='\t'Of --label-kernel rbf' \
+                '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'How alike two rows are: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
+                '--gamma='\t'Of rbf, polynomial, sigmoid, laplacian' \
+                '--degree='\t'Of polynomial' \
+                '--coef0='\t'Of polynomial and sigmoid' \
+                '--neighbors|--neighbours='\t'Neighbours of each row, of isomap, lle, laplacian-eigenmap' \
+                '--landmarks='\t'Approximate from M rows drawn at random (Nystroem), where n x n numbers are too many' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'How many components: a number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '-s|--standardize'\t'Divide each column by its standard deviation' \
+                '--center|--no-center'\t'Subtract the column means, or do not' \
+                '--center-rows'\t'Subtract from each row its own mean, first of all (for images)' \
+                '--ddof=0 1'\t'Divide by n (0) or by n - 1 (1, as scikit-learn and R do)' \
+                '--method=pca kernel supervised'\t'What to fit' \
+                '--solver=auto covariance tsqr svd dual randomized'\t'How the eigenvalues are computed; -v says which was taken and why' \
+                '--whiten=none pca zca'\t'Scores of variance 1: pca, or turned back to the original columns: zca' \
+                '--epsilon='\t'Whitening divides by the root of eigenvalue + E; 0 is allowed' \
+                '--missing=error drop mean em'\t'Rows with missing cells: an error; dropped; the column\'s mean stands in; or the components are fitted to the cells that are there (probabilistic PCA by EM)' \
+                '--weights='\t'Column with a weight for each row; it is no feature' \
+                '--weights-kind=frequency reliability'\t'What a weight says: how often the row occurs, or how reliable it is' \
+                '--updatable|--no-updatable'\t'Keep the sums over rows in the model, d x d numbers, for update, merge, subtract and refit; or do not' \
+                '--seed='\t'Start of everything random' \
+                '--memory='\t'Refuse a fit that would need more, such as 2GB; it never changes how the fit is done' \
+                '--align-to=@model'\t'Give components the signs that they have in this older model, and nearly equal ones its order, so that nightly fits can be compared' \
+                '--threads='\t'Threads that read, compute and format; the results do not depend on it' \
+                '--engine=threads dask spark'\t'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' \
+                '--scheduler='\t'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
+                '-v|--verbose'\t'Say what was done, off a terminal too' \
+                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--debug'\t'Show the traceback of an error' \
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+            set arguments 'scores loadings biplot' '*@model@data'
         case report
             set options \
                 '-o|--output=@any'\t'Write the page here, replacing the file in one step; - is standard output' \
@@ -343,7 +408,7 @@ function __pcatool_of --no-scope-shadowing
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show this message and exit'
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments '@model' '*@data'
         case inspect
             set options \
@@ -459,6 +524,7 @@ function __pcatool_commands
             'explain-variance'\t'Print what each number of components keeps' \
             'scree'\t'Draw the eigenvalues and what they add up to' \
             'components'\t'Show what the components are made of, or draw them' \
+            'plot'\t'Draw scores of rows, loadings of columns, or both' \
             'report'\t'Show a model, and rows, on a page to look at in a browser' \
             'inspect'\t'Tell in plain words what is in a model file' \
             'diff'\t'Tell what has changed from one model to another' \

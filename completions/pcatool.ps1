@@ -13,6 +13,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         @{ Word = 'explain-variance'; About = 'Print what each number of components keeps' },
         @{ Word = 'scree'; About = 'Draw the eigenvalues and what they add up to' },
         @{ Word = 'components'; About = 'Show what the components are made of, or draw them' },
+        @{ Word = 'plot'; About = 'Draw scores of rows, loadings of columns, or both' },
         @{ Word = 'report'; About = 'Show a model, and rows, on a page to look at in a browser' },
         @{ Word = 'inspect'; About = 'Tell in plain words what is in a model file' },
         @{ Word = 'diff'; About = 'Tell what has changed from one model to another' },
@@ -231,7 +232,10 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-o|--output=@any'; About = 'Draw a picture instead: .png, .svg or .pdf (needs matplotlib, the extra ''plot'')' },
                 @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
                 @{ Word = '--format=chart table csv json markdown'; About = 'The drawing, or its numbers' },
-                @{ Word = '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'; About = 'Instead of drawing, print what the rules for -k make of the data, and where they agree' },
+                @{ Word = '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'; About = 'Print what the rules for -k make of the data, and where they agree; with -o mark in the picture what each picks' },
+                @{ Word = '--log'; About = 'With -o: eigenvalues on a logarithmic scale' },
+                @{ Word = '--size='; About = 'Width and height of the picture in inches' },
+                @{ Word = '--dpi='; About = 'Pixels per inch, also of what is a raster in .svg and .pdf' },
                 @{ Word = '*-c|--columns='; About = 'Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' },
                 @{ Word = '*-x|--exclude='; About = 'Leave these columns out; same terms; repeatable' },
                 @{ Word = '--input-format=parquet tsv csv'; About = 'Insist on a format instead of looking at the content' },
@@ -291,6 +295,8 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '--first='; About = 'Show only the first K components, of a model too' },
                 @{ Word = '--image='; About = 'Draw the mean and the components as images instead, the columns as pixels, line by line; with -o' },
                 @{ Word = '--format=table csv json markdown'; About = 'Form of the numbers' },
+                @{ Word = '--size='; About = 'Width and height of the picture in inches' },
+                @{ Word = '--dpi='; About = 'Pixels per inch, also of what is a raster in .svg and .pdf' },
                 @{ Word = '*-c|--columns='; About = 'Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' },
                 @{ Word = '*-x|--exclude='; About = 'Leave these columns out; same terms; repeatable' },
                 @{ Word = '--input-format=parquet tsv csv'; About = 'Insist on a format instead of looking at the content' },
@@ -342,6 +348,68 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
             )
             Arguments = @('*@model@data')
         }
+        'plot' = @{
+            Options = @(
+                @{ Word = '-o|--output=@any'; About = 'Where it goes: .png, .svg or .pdf (needs matplotlib, the extra ''plot'')' },
+                @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
+                @{ Word = '--format=picture table csv json markdown'; About = 'The picture, or its numbers as a table; scores as csv only' },
+                @{ Word = '--axes='; About = 'Which components: one or two for scores and biplot, some for loadings' },
+                @{ Word = '--color='; About = 'Colour the rows by this column: its classes, with marks of their own, or its numbers' },
+                @{ Word = '--scaling=rows columns'; About = 'Of a biplot: distances of rows as in the scores, or angles of arrows as columns correlate' },
+                @{ Word = '--from=scores rows'; About = 'What the input holds' },
+                @{ Word = '--size='; About = 'Width and height of the picture in inches' },
+                @{ Word = '--dpi='; About = 'Pixels per inch, also of what is a raster in .svg and .pdf' },
+                @{ Word = '*-c|--columns='; About = 'Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' },
+                @{ Word = '*-x|--exclude='; About = 'Leave these columns out; same terms; repeatable' },
+                @{ Word = '--input-format=parquet tsv csv'; About = 'Insist on a format instead of looking at the content' },
+                @{ Word = '-d|--delimiter=tab comma semicolon pipe space blanks'; About = 'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' },
+                @{ Word = '--header|--no-header'; About = 'The first line holds names (insist), or data: then the columns are c1, c2, ...' },
+                @{ Word = '*--null-value='; About = 'A further spelling of a missing cell; repeatable' },
+                @{ Word = '--encoding=utf-8 latin-1 cp1252 utf-16'; About = 'Character encoding of text' },
+                @{ Word = '--comment='; About = 'Ignore what follows this character on a line' },
+                @{ Word = '--decimal=. ,'; About = 'Decimal mark' },
+                @{ Word = '--thousands='; About = 'Thousands mark inside numbers' },
+                @{ Word = '--strip='; About = 'Characters to take off numbers, such as ''$'' or ''%''; the number itself is not rescaled' },
+                @{ Word = '--skip-lines='; About = 'Lines to pass over at the start' },
+                @{ Word = '--skip-bad'; About = 'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' },
+                @{ Word = '--triples='; About = 'One line for each cell: the columns of user, item and value, as in --triples user,item,rating' },
+                @{ Word = '--absent=missing zero'; About = 'With --triples: cells that no line gives are missing, or zero (counts, words of documents)' },
+                @{ Word = '*--label='; About = 'Columns that supervise; they are no features; terms as in -c; repeatable' },
+                @{ Word = '--label-kernel=delta linear rbf'; About = 'How alike two labels are: equal or not, their product, or exp(-gamma |y - y''|^2)' },
+                @{ Word = '--label-gamma='; About = 'Of --label-kernel rbf' },
+                @{ Word = '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'; About = 'How alike two rows are: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' },
+                @{ Word = '--gamma='; About = 'Of rbf, polynomial, sigmoid, laplacian' },
+                @{ Word = '--degree='; About = 'Of polynomial' },
+                @{ Word = '--coef0='; About = 'Of polynomial and sigmoid' },
+                @{ Word = '--neighbors|--neighbours='; About = 'Neighbours of each row, of isomap, lle, laplacian-eigenmap' },
+                @{ Word = '--landmarks='; About = 'Approximate from M rows drawn at random (Nystroem), where n x n numbers are too many' },
+                @{ Word = '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'; About = 'How many components: a number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' },
+                @{ Word = '-s|--standardize'; About = 'Divide each column by its standard deviation' },
+                @{ Word = '--center|--no-center'; About = 'Subtract the column means, or do not' },
+                @{ Word = '--center-rows'; About = 'Subtract from each row its own mean, first of all (for images)' },
+                @{ Word = '--ddof=0 1'; About = 'Divide by n (0) or by n - 1 (1, as scikit-learn and R do)' },
+                @{ Word = '--method=pca kernel supervised'; About = 'What to fit' },
+                @{ Word = '--solver=auto covariance tsqr svd dual randomized'; About = 'How the eigenvalues are computed; -v says which was taken and why' },
+                @{ Word = '--whiten=none pca zca'; About = 'Scores of variance 1: pca, or turned back to the original columns: zca' },
+                @{ Word = '--epsilon='; About = 'Whitening divides by the root of eigenvalue + E; 0 is allowed' },
+                @{ Word = '--missing=error drop mean em'; About = 'Rows with missing cells: an error; dropped; the column''s mean stands in; or the components are fitted to the cells that are there (probabilistic PCA by EM)' },
+                @{ Word = '--weights='; About = 'Column with a weight for each row; it is no feature' },
+                @{ Word = '--weights-kind=frequency reliability'; About = 'What a weight says: how often the row occurs, or how reliable it is' },
+                @{ Word = '--updatable|--no-updatable'; About = 'Keep the sums over rows in the model, d x d numbers, for update, merge, subtract and refit; or do not' },
+                @{ Word = '--seed='; About = 'Start of everything random' },
+                @{ Word = '--memory='; About = 'Refuse a fit that would need more, such as 2GB; it never changes how the fit is done' },
+                @{ Word = '--align-to=@model'; About = 'Give components the signs that they have in this older model, and nearly equal ones its order, so that nightly fits can be compared' },
+                @{ Word = '--threads='; About = 'Threads that read, compute and format; the results do not depend on it' },
+                @{ Word = '--engine=threads dask spark'; About = 'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' },
+                @{ Word = '--scheduler='; About = 'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' },
+                @{ Word = '-q|--quiet'; About = 'No notes, no warnings; errors still appear' },
+                @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
+                @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
+                @{ Word = '--debug'; About = 'Show the traceback of an error' },
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
+            )
+            Arguments = @('scores loadings biplot', '*@model@data')
+        }
         'report' = @{
             Options = @(
                 @{ Word = '-o|--output=@any'; About = 'Write the page here, replacing the file in one step; - is standard output' },
@@ -376,7 +444,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
-                @{ Word = '-h|--help'; About = 'Show this message and exit' }
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
             )
             Arguments = @('@model', '*@data')
         }
