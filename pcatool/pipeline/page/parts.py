@@ -16,8 +16,8 @@ from pcatool.options.components import VALUES
 from pcatool.pipeline.loadings import (
     PANELS,
     SAID,
-    check_image,
     check_columns,
+    check_image,
     column_spread,
     drawn_mean,
     shown,

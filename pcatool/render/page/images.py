@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.model import Array
-from pcatool.render.mosaic import DIVERGING, in_the_middle, number, percent
+from pcatool.render.mosaic import DIVERGING, in_the_middle, number
+from pcatool.render.theme import percent
 
 __all__ = ["image_facts", "png"]
 
