@@ -14,7 +14,7 @@ import pytest
 import pcatool
 from pcatool.api import Warnings
 from pcatool.model import Model
-from pcatool.options import EngineOptions, FitOptions, PlotOptions, SelectOptions, TableOptions
+from pcatool.options import EngineOptions, FitOptions, PictureOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.plots import rows
 from pcatool.pipeline.plots.asked import Asked
@@ -194,6 +194,21 @@ def test_what_makes_no_sense_is_refused(call: Any, error: type[Exception], words
         call()
 
 
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        (Asked("scores", PlotOptions(), form="json"), "--format json is for few rows, and scores may be many; give"),
+        (Asked("scores", PlotOptions(), PictureOptions("4x4"), form="csv"), "--size is for a picture; leave it out"),
+        (Asked("biplot", PlotOptions(), PictureOptions(dpi=99), form="csv"), "--dpi is for a picture; leave it out"),
+        (Asked("biplot", PlotOptions()), r"a picture needs a file; name it with -o, such as -o biplot\.png"),
+        (Asked("scores", PlotOptions(), output="-"), r"'-' does not end like a picture; use \.png, \.svg or \.pdf"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_the_work(wish: Asked, words: str) -> None:
+    with pytest.raises(pcatool.UsageError, match=words):
+        wish.check(FitOptions())
+
+
 def test_texts_that_are_no_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "MOST_TEXTS", 199)
     words = "--color 'order_id' has more than 199 different values; .* name a column of classes, or of numbers"
@@ -211,6 +226,8 @@ def test_a_model_needs_rows_and_a_picture_of_columns_none(orders: Model, tmp_pat
             pcatool.plot("scores", model)
     with pytest.raises(pcatool.UsageError, match="fitted already: -s would change nothing"):
         pcatool.plot("scores", orders, ORDERS, standardize=True)
+    with pytest.raises(pcatool.UsageError, match="plot loadings --format csv needs no rows"):
+        pcatool.plot("loadings", [str(tmp_path / "m.npz"), ORDERS])
     with pytest.raises(pcatool.DataError, match="a biplot needs two components, there is 1; fit with -k 2"):
         pcatool.plot("biplot", orders.truncated(1))
 

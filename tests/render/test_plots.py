@@ -328,9 +328,8 @@ def test_the_longest_arrows_are_named_and_all_stay_inside():
     assert fitting(np.zeros((3, 2)), scale) == 1.0
 
 
-@pytest.mark.parametrize("kind", ["loadings", "biplot"])
-def test_any_name_can_be_drawn(kind):
+def test_any_name_can_be_drawn():
     names = [r"$\frac{$", "a\nb", "花びら", "x" * 500, "", "\x00", "$x$"]
     made = cloud_of(X[:35], np.arange(35.0) % 7, words=names)
-    data = picture(kind, view_of(made, d=7, names=names))
+    data = picture("biplot", view_of(made, d=7, names=names))
     assert r"$\frac{$" in " ".join(texts(data))
