@@ -143,10 +143,12 @@ def _with_enough(job: Job, asked: Asked, inputs: Inputs) -> Job:
     o = job.options
     usual = FitOptions().components
     axes = asked.plot.axes or ((1, 2) if asked.drawer.rows else ())
-    if o.components != usual or not axes or job.table.skip_bad or o.triples or inputs.model is not None:
+    if o.components != usual or not axes or job.table.skip_bad or inputs.model is not None:
         return job
     if o.method == "supervised":  # of one label there may be one component
         return job
+    if o.triples:  # whose columns are not counted yet
+        return job._replace(options=replace(o, components=max(axes)))
     there = len(inputs.columns.choose(job.select, o.weights, o.label, o.label_kernel).features)
     most = max(axes) if o.kernel is not None else min(max(axes), there)
     return job._replace(options=replace(o, components=most))
