@@ -9,8 +9,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".github" / "pictures"
 
-# To be: the scores of the digits, coloured by the digit, once `pcatool plot scores` draws them.
-PICTURES = {"scree.png": ["scree", "sample_data/digits.csv", "-x", "digit"]}
+PICTURES = {
+    "scores.png": ["plot", "scores", "sample_data/digits.csv", "-x", "digit", "--color", "digit", "--size", "7.2x5.4", "--dpi", "80"]
+}
 
 
 def make(name: str, folder: Path) -> None:
