@@ -10,7 +10,19 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".github" / "pictures"
 
 PICTURES = {
-    "scores.png": ["plot", "scores", "sample_data/digits.csv", "-x", "digit", "--color", "digit", "--size", "7.2x5.4", "--dpi", "80"]
+    "scores.png": [
+        "plot",
+        "scores",
+        "sample_data/digits.csv",
+        "-x",
+        "digit",
+        "--color",
+        "digit",
+        "--size",
+        "7x5.2",
+        "--dpi",
+        "80",
+    ]
 }
 
 
