@@ -13,28 +13,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pcatool.api import (
-        compare_rules,
-        components,
-        diff,
-        explain_variance,
-        fit,
-        inspect,
-        load_model,
-        merge,
-        plan,
-        plot,
-        reconstruct,
-        refit,
-        report,
-        save_model,
-        scree,
-        subtract,
-        transform,
-        update,
-    )
+    from pcatool.api.again import merge, refit, subtract, update
+    from pcatool.api.fits import compare_rules, fit, plan
+    from pcatool.api.pictures import plot, report
+    from pcatool.api.reports import components, diff, explain_variance, inspect, scree
+    from pcatool.api.rows import reconstruct, transform
     from pcatool.errors import DataError, FileError, ModelError, PcatoolError, PcatoolWarning, RefusedError, UsageError
     from pcatool.model import Model
+    from pcatool.modelfile import load_model, save_model
     from pcatool.scikit.taken import from_sklearn
 
 __version__ = "0.1.0"
@@ -49,25 +35,25 @@ _HOMES = {
     "PcatoolWarning": "pcatool.errors",
     "RefusedError": "pcatool.errors",
     "UsageError": "pcatool.errors",
-    "compare_rules": "pcatool.api",
-    "components": "pcatool.api",
-    "diff": "pcatool.api",
-    "explain_variance": "pcatool.api",
-    "fit": "pcatool.api",
+    "compare_rules": "pcatool.api.fits",
+    "components": "pcatool.api.reports",
+    "diff": "pcatool.api.reports",
+    "explain_variance": "pcatool.api.reports",
+    "fit": "pcatool.api.fits",
     "from_sklearn": "pcatool.scikit.taken",
-    "inspect": "pcatool.api",
-    "load_model": "pcatool.api",
-    "merge": "pcatool.api",
-    "plan": "pcatool.api",
-    "plot": "pcatool.api",
-    "reconstruct": "pcatool.api",
-    "refit": "pcatool.api",
-    "report": "pcatool.api",
-    "save_model": "pcatool.api",
-    "scree": "pcatool.api",
-    "subtract": "pcatool.api",
-    "transform": "pcatool.api",
-    "update": "pcatool.api",
+    "inspect": "pcatool.api.reports",
+    "load_model": "pcatool.modelfile",
+    "merge": "pcatool.api.again",
+    "plan": "pcatool.api.fits",
+    "plot": "pcatool.api.pictures",
+    "reconstruct": "pcatool.api.rows",
+    "refit": "pcatool.api.again",
+    "report": "pcatool.api.pictures",
+    "save_model": "pcatool.modelfile",
+    "scree": "pcatool.api.reports",
+    "subtract": "pcatool.api.again",
+    "transform": "pcatool.api.rows",
+    "update": "pcatool.api.again",
 }
 
 __all__ = [

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import pcatool
-from pcatool.api import Warnings
+from pcatool.api.given import Warnings
 from pcatool.model import Model
 from pcatool.options import EngineOptions, FitOptions, PictureOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.pipeline.job import Job

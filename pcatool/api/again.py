@@ -1,0 +1,96 @@
+"""Models of more rows, of fewer, or otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Unpack
+
+from pcatool.api.given import Warnings, data_of, is_path, named_model
+from pcatool.errors import UsageError
+from pcatool.model import Model
+from pcatool.options import (
+    AlignOptions,
+    EngineOptions,
+    RefitOptions,
+    TableOptions,
+    UpdateOptions,
+)
+from pcatool.options.keywords import records
+from pcatool.pipeline import combine as combining
+from pcatool.pipeline import models as named_models
+from pcatool.pipeline.refit import refit as refitting
+from pcatool.typing import (
+    AlignSettings,
+    RefitSettings,
+    UpdateSettings,
+)
+
+__all__ = ["merge", "refit", "subtract", "update"]
+
+
+def update(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettings]) -> Model:
+    """The model of the rows it was fitted to and of those of `data`, as a fit of all together would give it.
+
+    Settings: missing="error" or "drop", align_to=older, and how a file is read. Raises `ModelError` for a model without
+    the sums over its rows, with the reason.
+
+    >>> import numpy as np, pcatool
+    >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 6]])
+    >>> model = pcatool.update(pcatool.fit(X[:3], components=1), X[3:])
+    >>> model.n_samples, bool(np.allclose(model.eigenvalues, pcatool.fit(X).eigenvalues))
+    (5, True)
+    """
+    table, options, engine = records(settings, TableOptions, UpdateOptions, EngineOptions)
+    return combining.update(named_model(model), data_of(data), table, options, engine, Warnings()).model
+
+
+def subtract(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettings]) -> Model:
+    """The model of its rows without those of `data`, rows that were fitted or a model of them; settings as `update`.
+
+    Raises `RefusedError` where what cancels would leave too few digits, `DataError` for rows that cannot have been
+    fitted, and `ModelError` for a model without the sums over its rows.
+
+    >>> import numpy as np, pcatool
+    >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 6]])
+    >>> pcatool.subtract(pcatool.fit(X, components=1), X[3:]).n_samples
+    3
+    """
+    table, options, engine = records(settings, TableOptions, UpdateOptions, EngineOptions)
+    named, data = named_model(model), data if isinstance(data, Model) else data_of(data)
+    if isinstance(data, Model) or (is_path(data) and named_models.are_models(data)):
+        named_models.refuse_reading(table, options, engine)
+        gone = [named_model(data)] if isinstance(data, Model) else named_models.models_of(data)
+        return combining.subtract_models(named, gone, options.align_to, Warnings()).model
+    return combining.subtract(named, data, table, options, engine, Warnings()).model
+
+
+def merge(*models: Model | str | Path, **settings: Unpack[AlignSettings]) -> Model:
+    """The model of the rows of all these models. Settings: align_to=older.
+
+    Raises `DataError` for models of different columns, `ModelError` for ones of different settings, or without the sums
+    over their rows.
+
+    >>> import numpy as np, pcatool
+    >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 6]])
+    >>> pcatool.merge(pcatool.fit(X[:3], components=1), pcatool.fit(X[3:], components=1)).n_samples
+    5
+    """
+    if not models:
+        raise UsageError("there are no models to merge", "give one or more")
+    (options,) = records(settings, AlignOptions)
+    return combining.merge(map(named_model, models), options.align_to, Warnings()).model
+
+
+def refit(model: Model | str | Path, **settings: Unpack[RefitSettings]) -> Model:
+    """The model that a fit of the same rows with these settings would have given, without the rows.
+
+    Settings: components, standardize, center, ddof, whiten, epsilon, columns, exclude, align_to. Raises `ModelError`
+    for a model without the sums over its rows.
+
+    >>> import pcatool
+    >>> model = pcatool.fit("sample_data/houses.csv", components=1)
+    >>> pcatool.refit(model, standardize=True, ddof=1).standardized
+    True
+    """
+    (options,) = records(settings, RefitOptions)
+    return refitting(named_model(model), options, Warnings())

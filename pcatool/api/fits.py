@@ -1,0 +1,84 @@
+"""Fitting, and what is asked before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from pcatool.model import Model
+from pcatool.options import (
+    ScoreOptions,
+)
+from pcatool.options.keywords import texts
+from pcatool.pipeline import fit as fitting
+from pcatool.pipeline import report as reporting
+from pcatool.readers.tally import Tally
+from pcatool.typing import (
+    FitSettings,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+from pcatool.api.given import job_of
+
+__all__ = ["compare_rules", "fit", "plan"]
+
+
+def fit(
+    data: Any,
+    *,
+    scores: str | Path | None = None,
+    keep: str | Sequence[str] = (),
+    keep_all: bool = False,
+    **settings: Unpack[FitSettings],
+) -> Model:
+    """Fit a model to `data`: a path or several, a DataFrame, an Arrow table, or a two-dimensional array.
+
+    Settings: those of `pcatool fit`, such as components=0.99, standardize=True, center=False, ddof=1, solver="svd",
+    missing="drop", columns=["a", "b"], exclude=["c"], and how a file is read, such as delimiter=";". With `scores`,
+    the scores of the rows are written to that file, too, with the columns named in `keep` ahead of them,
+    or all with `keep_all`. Raises `UsageError` for settings that are none, before any data are read; `DataError` for
+    data that have no components, such as constant ones, or missing cells; `RefusedError` where memory would not do.
+
+    >>> import pcatool
+    >>> model = pcatool.fit("sample_data/houses.csv", components=1)
+    >>> model.columns, model.n_samples, model.k
+    (('price', 'area'), 5, 1)
+    """
+    job = job_of(data, settings)
+    asked = ScoreOptions(None if scores is None else str(scores), texts(keep), bool(keep_all))
+    if asked.scores is None:
+        return fitting.fit(job).model
+    from pcatool.pipeline.both import fit_and_score
+
+    return fit_and_score(job, None, asked).fitted.model
+
+
+def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:
+    """What a fit of `data` would do, with the settings of `fit`: solver, reason, rows, passes, bytes at the peak.
+
+    >>> import pcatool
+    >>> pcatool.plan("sample_data/houses.csv")["solver"]
+    'covariance'
+    """
+    from pcatool.render.summary import plan_facts
+
+    return plan_facts(fitting.plan_fit(job_of(data, settings)))
+
+
+def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack[FitSettings]) -> pd.DataFrame:
+    """A DataFrame with what each rule for the number of components says of a model, a path to one, or data.
+
+    `rules` by name, all that can be asked if none are named. Raises `UsageError` for a rule that is none.
+
+    >>> import pcatool
+    >>> table = pcatool.compare_rules("sample_data/digits.csv", ["kaiser", "elbow"], exclude="digit")
+    >>> table[["rule", "k"]].values.tolist()
+    [['kaiser', 14], ['elbow', 3]]
+    """
+    import pandas as pd
+
+    job = job_of(model, settings)
+    fitted = fitting.Fitted(model, Tally()) if isinstance(model, Model) else fitting.model_or_fit(job)
+    return pd.DataFrame(reporting.judge(fitted, rules, job.options.seed), columns=["rule", "k", "reason"])

@@ -1,0 +1,156 @@
+"""Pictures, and the page to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Unpack, overload
+
+from pcatool.api.given import Warnings, data_of, is_model, job_of, model_of, named_model
+from pcatool.errors import UsageError
+from pcatool.model import Model
+from pcatool.options import (
+    ApplyOptions,
+    EngineOptions,
+    PageOptions,
+    TableOptions,
+)
+from pcatool.options.keywords import records
+from pcatool.returned import in_kind
+from pcatool.typing import (
+    FitSettings,
+    ReportSettings,
+)
+
+__all__ = ["plot", "report"]
+
+
+@overload
+def plot(
+    kind: str,
+    model: Any,
+    data: Any = None,
+    *,
+    output: str | Path,
+    axes: int | Sequence[int] | str | None = None,
+    color: str | None = None,
+    scaling: str | None = None,
+    source: str | None = None,
+    size: tuple[float, float] | str | None = None,
+    dpi: float | None = None,
+    **settings: Unpack[FitSettings],
+) -> None: ...
+@overload
+def plot(
+    kind: str,
+    model: Any,
+    data: Any = None,
+    *,
+    output: None = None,
+    axes: int | Sequence[int] | str | None = None,
+    color: str | None = None,
+    scaling: str | None = None,
+    source: str | None = None,
+    **settings: Unpack[FitSettings],
+) -> Any: ...
+def plot(
+    kind: str,
+    model: Any,
+    data: Any = None,
+    *,
+    output: str | Path | None = None,
+    axes: int | Sequence[int] | str | None = None,
+    color: str | None = None,
+    scaling: str | None = None,
+    source: str | None = None,
+    size: tuple[float, float] | str | None = None,
+    dpi: float | None = None,
+    **settings: Unpack[FitSettings],
+) -> Any:
+    """Draw scores of rows ("scores"), "loadings" of columns, or both ("biplot") to the file `output`.
+
+    Of a model, or a path to one, and the rows in `data`; of data to fit with the settings of `fit` and then to draw; or
+    of a table of scores as `transform` gives it (`source`: "scores" or "rows", else by the columns). `axes` names the
+    components, `color` the column that colours the rows; `scaling` of a biplot is "rows" for distances of rows as in
+    the scores, or "columns" for angles of arrows that show how columns correlate. A picture is as large as `size`,
+    width and height in inches, at `dpi` pixels per inch; it needs matplotlib, without which a `UsageError` says so.
+    Without `output` the numbers are returned instead: scores in the kind of table that was given, as from `transform`;
+    loadings or arrows as a DataFrame. Raises `UsageError` for pictures that a model does not have.
+
+    >>> import pcatool
+    >>> pcatool.plot("loadings", "sample_data/houses.csv", axes=1).round(4).values.tolist()
+    [['price', 0.7071], ['area', 0.7071]]
+    """
+    from pcatool.options import PictureOptions, PlotOptions
+    from pcatool.pipeline.plots import picture
+    from pcatool.pipeline.plots.asked import Asked
+
+    look = PictureOptions(size, dpi)  # type: ignore[arg-type]  # which the record parses, as the next does
+    wishes = PlotOptions(axes, color, scaling, source)  # type: ignore[arg-type]
+    asked = Asked(
+        kind, wishes, look, None if output is None else str(output), form="csv" if output is None else "picture"
+    )
+    job = job_of(model if data is None else data, settings)
+    asked.check(job.options)
+    fitted = model_of(model) if data is not None or is_model(model) else None
+    if fitted is not None and data is None and asked.of_rows:
+        raise UsageError("a model alone has no rows to draw", "give them as data")
+    if output is not None:
+        picture.draw(job, asked, fitted)
+        return None
+    if asked.of_rows:
+        flow = picture.rows_of(job, asked, fitted)
+        return in_kind(flow, job.data)
+    import pandas as pd
+
+    return pd.DataFrame(picture.table_of(job, asked, fitted))
+
+
+@overload
+def report(
+    model: Model | str | Path,
+    data: Any = None,
+    *,
+    output: None = None,
+    no_clobber: bool = False,
+    **settings: Unpack[ReportSettings],
+) -> str: ...
+@overload
+def report(
+    model: Model | str | Path,
+    data: Any = None,
+    *,
+    output: str | Path,
+    no_clobber: bool = False,
+    **settings: Unpack[ReportSettings],
+) -> None: ...
+def report(
+    model: Model | str | Path,
+    data: Any = None,
+    *,
+    output: str | Path | None = None,
+    no_clobber: bool = False,
+    **settings: Unpack[ReportSettings],
+) -> str | None:
+    """A page of HTML about a model, and about rows, `data`: as text, or written to the file `output`.
+
+    Settings: color="column", axes=(1, 3), image=(8, 8), first=10, and those of `transform`: components, missing, keep,
+    keep_all, with_error, with_coverage, and how files are read. With `no_clobber` a file that exists is not replaced.
+    Raises `UsageError` for settings that would change nothing, `DataError` for columns and components that are not
+    there.
+
+    >>> import pcatool
+    >>> model = pcatool.fit("sample_data/houses.csv", components=1)
+    >>> page = pcatool.report(model, "sample_data/houses.csv", keep="price")
+    >>> page.splitlines()[0]
+    '<!doctype html>'
+    """
+    from pcatool.pipeline.page import build
+
+    table, apply, engine, asked = records(settings, TableOptions, ApplyOptions, EngineOptions, PageOptions)
+    name, fitted = (None, model) if isinstance(model, Model) else named_model(model)
+    rows = build.Rows(None if data is None else data_of(data), table, apply, engine)
+    if output is None:
+        return build.report(fitted, name, rows, asked, Warnings()).html
+    build.report_to(str(output), fitted, name, rows, asked, Warnings(), no_clobber=no_clobber)
+    return None

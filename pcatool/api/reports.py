@@ -1,0 +1,191 @@
+"""What models hold and explain, as tables, texts and facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack, overload
+
+from pcatool.errors import UsageError
+from pcatool.model import Model
+from pcatool.options.keywords import texts
+from pcatool.pipeline import report as reporting
+from pcatool.typing import (
+    FitSettings,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+from pcatool.api.given import fitted_of, model_or_fit
+
+__all__ = ["components", "diff", "explain_variance", "inspect", "scree"]
+
+
+@overload
+def explain_variance(model: Any, *, threshold: None = None, **settings: Unpack[FitSettings]) -> pd.DataFrame: ...
+@overload
+def explain_variance(model: Any, *, threshold: float, **settings: Unpack[FitSettings]) -> int: ...
+def explain_variance(
+    model: Any, *, threshold: float | None = None, **settings: Unpack[FitSettings]
+) -> pd.DataFrame | int:
+    """A DataFrame with what each number of components keeps and loses; with `threshold`, how many keep that share.
+
+    Of a model, a path to one, or data to fit with the settings of `fit`. Raises `UsageError` for a threshold that is no
+    share, and `RefusedError` where the eigenvalues that are known do not reach it.
+
+    >>> import pcatool
+    >>> pcatool.explain_variance("sample_data/digits.csv", exclude="digit", threshold=0.9)
+    21
+    """
+    import pandas as pd
+
+    fitted = model_or_fit(model, settings)
+    if threshold is not None:
+        if not 0 < threshold < 1:
+            raise UsageError(f"threshold {threshold} is not a share", "give a number between 0 and 1, such as 0.95")
+        return reporting.smallest_k(fitted, threshold)
+    return pd.DataFrame(fitted.variance.columns())
+
+
+@overload
+def scree(model: Any, *, output: None = None, width: int = 80, **settings: Unpack[FitSettings]) -> str: ...
+@overload
+def scree(
+    model: Any,
+    *,
+    output: str | Path,
+    log: bool = False,
+    rules: str | Sequence[str] = (),
+    size: tuple[float, float] | str | None = None,
+    dpi: float | None = None,
+    **settings: Unpack[FitSettings],
+) -> None: ...
+def scree(
+    model: Any,
+    *,
+    output: str | Path | None = None,
+    width: int = 80,
+    log: bool = False,
+    rules: str | Sequence[str] = (),
+    size: tuple[float, float] | str | None = None,
+    dpi: float | None = None,
+    **settings: Unpack[FitSettings],
+) -> str | None:
+    """The scree chart of a model, a path to one, or data to fit: as text, or drawn to the file `output`.
+
+    Text is `width` columns wide. A picture, by the name's end png, svg or pdf, needs matplotlib: without it a
+    `UsageError` says so. It has a logarithmic scale with `log`, marks what the `rules` named pick, "all" or some, and
+    is as large as `size`, width and height in inches, at `dpi` pixels per inch.
+
+    >>> import pcatool
+    >>> print(pcatool.scree("sample_data/digits.csv", exclude="digit", components=2, width=40).splitlines()[0])
+    PC  eigenvalue  cumulative
+    """
+    from pcatool.options import PictureOptions
+    from pcatool.render.chart import scree_chart
+
+    look, names = PictureOptions(size, dpi), texts(rules)  # type: ignore[arg-type]  # which the record parses
+    if output is None and (log or names or look.given is not None):
+        raise UsageError("log, rules, size and dpi are for a picture", "name it with output, such as 'scree.png'")
+    fitted = fitted_of(model, settings)
+    if output is not None:
+        named = None if names == ("all",) else tuple(name for text in names for name in text.split(","))
+        asked = reporting.Scree(bool(log), named, int(settings.get("seed", 0)), look)
+        reporting.draw_scree(fitted, str(output), asked)
+        return None
+    made = fitted.model
+    return scree_chart(made.variance, kept=made.k, width=width, color=False, unicode=True, total_components=made.d)
+
+
+@overload
+def components(
+    model: Any,
+    *,
+    values: str | Sequence[str] = "loadings",
+    first: int | None = None,
+    image: None = None,
+    output: None = None,
+    **settings: Unpack[FitSettings],
+) -> pd.DataFrame: ...
+@overload
+def components(
+    model: Any,
+    *,
+    values: str | Sequence[str] = "loadings",
+    first: int | None = None,
+    image: tuple[int, int] | str,
+    output: str | Path,
+    size: tuple[float, float] | str | None = None,
+    dpi: float | None = None,
+    **settings: Unpack[FitSettings],
+) -> None: ...
+def components(
+    model: Any,
+    *,
+    values: str | Sequence[str] = "loadings",
+    first: int | None = None,
+    image: tuple[int, int] | str | None = None,
+    output: str | Path | None = None,
+    size: tuple[float, float] | str | None = None,
+    dpi: float | None = None,
+    **settings: Unpack[FitSettings],
+) -> pd.DataFrame | None:
+    """What the components of a model, a path to one, or data to fit are made of, as a DataFrame.
+
+    `values`: "loadings", "correlations", "contributions", "cos2", or several, which give a row for each component and
+    column; of the `first` components only. With `image`, the height and width of the images that the columns are pixels
+    of, the mean and the components are drawn to the file `output`, of a `size` in inches and at `dpi` pixels per inch,
+    and nothing is returned.
+    Raises `UsageError` for a kernel model, whose components are not made of columns.
+
+    >>> import pcatool
+    >>> table = pcatool.components("sample_data/houses.csv", components=1)
+    >>> table.round(4).values.tolist()
+    [['price', 0.7071], ['area', 0.7071]]
+    """
+    import pandas as pd
+
+    from pcatool.options import PictureOptions
+    from pcatool.options.components import parse_first, parse_image, parse_values
+    from pcatool.pipeline import loadings
+    from pcatool.render.figures import picture_form
+
+    names, first, shape = parse_values(values), parse_first(first), parse_image(image)
+    look = PictureOptions(size, dpi)  # type: ignore[arg-type]  # which the record parses
+    if shape is None and look.given is not None:
+        raise UsageError("size and dpi are for a picture", "give image and output, too")
+    if (shape is None) != (output is None):
+        raise UsageError("a picture needs both image and output", "as in image=(8, 8), output='components.png'")
+    form = picture_form(output) if output is not None else ""
+    fitted = model_or_fit(model, settings)
+    if shape is None:
+        return pd.DataFrame(loadings.component_table(fitted, names, first))
+    loadings.write(loadings.components_picture(fitted, shape, form, first, look), str(output))
+    return None
+
+
+def inspect(model: Model | str | Path) -> dict[str, Any]:
+    """What is in a model, or in a file of one, as plain values: what `pcatool inspect --json` prints.
+
+    >>> import pcatool
+    >>> facts = pcatool.inspect(pcatool.fit("sample_data/houses.csv", components=1))
+    >>> facts["rows"], facts["columns"], facts["settings"]
+    (5, ['price', 'area'], 'centred, not standardised, divisor n (ddof 0)')
+    """
+    from pcatool.pipeline.inspection import inspect
+
+    return inspect(model)
+
+
+def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
+    """What has changed from model `a` to model `b`, or files of them: what `pcatool diff --json` prints.
+
+    >>> import pcatool
+    >>> a = pcatool.fit("sample_data/houses.csv", components=1)
+    >>> b = pcatool.fit("sample_data/houses.csv", components=1, ddof=1)
+    >>> pcatool.diff(a, b)["settings"]
+    [{'setting': 'ddof', 'a': 0, 'b': 1}]
+    """
+    from pcatool.pipeline.comparison import diff
+
+    return diff(a, b)

@@ -1,0 +1,199 @@
+"""Models applied to rows, there and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.errors import UsageError, show
+from pcatool.model import Model
+from pcatool.notices import Notices
+from pcatool.options import (
+    ApplyOptions,
+    EngineOptions,
+    OutputOptions,
+    TableOptions,
+)
+from pcatool.options.keywords import records
+from pcatool.pipeline import apply as applying
+from pcatool.pipeline import folder
+from pcatool.returned import in_kind
+from pcatool.typing import (
+    ApplySettings,
+    ArraySettings,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+from pcatool.api.given import Warnings, data_of, is_path, model_of
+
+__all__ = ["deliver", "reconstruct", "transform"]
+
+
+Scores = NDArray[np.float64]
+
+
+@overload
+def transform(
+    model: Model | str | Path, data: Any, *, output: str | Path, **settings: Unpack[ApplySettings]
+) -> None: ...
+@overload
+def transform(
+    model: Model | str | Path,
+    data: NDArray[Any] | Sequence[Sequence[float]],
+    *,
+    output: None = None,
+    **settings: Unpack[ArraySettings],
+) -> Scores: ...
+@overload
+def transform(
+    model: Model | str | Path,
+    data: str | Path | Sequence[str | Path] | pd.DataFrame,
+    *,
+    output: None = None,
+    **settings: Unpack[ApplySettings],
+) -> pd.DataFrame: ...
+@overload
+def transform(
+    model: Model | str | Path, data: Any, *, output: None = None, **settings: Unpack[ApplySettings]
+) -> Any: ...
+def transform(
+    model: Model | str | Path, data: Any, *, output: str | Path | None = None, **settings: Unpack[ApplySettings]
+) -> Any:
+    """Scores of the rows of `data`, in the kind of table that they are, or written to the file `output`.
+
+    An array or a list of rows gives an array, a DataFrame of pandas one with its index, one of polars one of polars, a
+    record batch a record batch; a table or reader of Arrow, and whatever else speaks Arrow, gives a table of Arrow;
+    paths give a DataFrame of pandas, as does an array with columns to keep. Settings: components, missing, keep,
+    keep_all, with_error, with_coverage, and how files are read and written.
+    Columns are found by name; those of an array by position. Where `output` is a folder, or ends with /, each of the
+    files that `data` names gets an output of its own there; with engine="dask" or "spark" they are parts of one table.
+    Raises `DataError` for columns that are missing and for rows that cannot be scored.
+
+    >>> import numpy as np, pcatool
+    >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 5]])
+    >>> model = pcatool.fit(X, components=1)
+    >>> pcatool.transform(model, X).round(4).ravel().tolist()
+    [7.0711, -4.2426, 2.8284, -5.6569, 0.0]
+    """
+    kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
+    table, apply, engine, out = records(settings, *kinds, output=output)
+    fitted = model_of(model)
+
+    def make(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
+        return applying.transform(fitted, data, table, apply, engine, notices)
+
+    return deliver(make, data, table, out, engine, model)
+
+
+@overload
+def reconstruct(
+    model: Model | str | Path,
+    data: Any,
+    *,
+    source: str | None = None,
+    preimage: bool = False,
+    fill: bool = False,
+    output: str | Path,
+    **settings: Unpack[ApplySettings],
+) -> None: ...
+@overload
+def reconstruct(
+    model: Model | str | Path,
+    data: NDArray[Any] | Sequence[Sequence[float]],
+    *,
+    source: str | None = None,
+    preimage: bool = False,
+    fill: bool = False,
+    output: None = None,
+    **settings: Unpack[ArraySettings],
+) -> Scores: ...
+@overload
+def reconstruct(
+    model: Model | str | Path,
+    data: str | Path | Sequence[str | Path] | pd.DataFrame,
+    *,
+    source: str | None = None,
+    preimage: bool = False,
+    fill: bool = False,
+    output: None = None,
+    **settings: Unpack[ApplySettings],
+) -> pd.DataFrame: ...
+@overload
+def reconstruct(
+    model: Model | str | Path,
+    data: Any,
+    *,
+    source: str | None = None,
+    preimage: bool = False,
+    fill: bool = False,
+    output: None = None,
+    **settings: Unpack[ApplySettings],
+) -> Any: ...
+def reconstruct(
+    model: Model | str | Path,
+    data: Any,
+    *,
+    source: str | None = None,
+    preimage: bool = False,
+    fill: bool = False,
+    output: str | Path | None = None,
+    **settings: Unpack[ApplySettings],
+) -> Any:
+    """Rows in original units, from scores or from original rows (`source`: "scores" or "rows", else by the columns).
+
+    Results come in the kind of table that `data` are, as from `transform`, with the same settings, or are written to
+    `output`. A kernel model gives them only approximately, and only with preimage=True. With `fill`, the original rows
+    with only their missing cells replaced. Raises `UsageError` where an array could be both, and where a model does not
+    come back from scores.
+
+    >>> import numpy as np, pcatool
+    >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 5]])
+    >>> model = pcatool.fit(X, components=1)
+    >>> back = pcatool.reconstruct(model, pcatool.transform(model, X))
+    >>> bool(np.allclose(back, X))
+    True
+    """
+    if source not in (None, "scores", "rows"):
+        raise UsageError(f"source {show(source)} is neither scores nor rows")
+    kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
+    table, apply, engine, out = records(settings, *kinds, output=output)
+    back = applying.Back(source, preimage, fill)
+    fitted = model_of(model)
+
+    def make(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
+        return applying.reconstruct(fitted, data, table, apply, engine, notices, back)
+
+    return deliver(make, data, table, out, engine, model)
+
+
+def deliver(
+    make: folder.Make,
+    data: Any,
+    table: TableOptions,
+    output: OutputOptions,
+    engine: EngineOptions,
+    model: Model | str | Path,
+) -> Any:
+    """Written to a file or a folder, or gathered in the form the data came in."""
+    path = None if isinstance(model, Model) else str(model)
+    if engine.far:
+        from pcatool.pipeline.parted import write_parts
+
+        write_parts(make, data_of(data), table, output, path, engine, Warnings())
+        return None
+    if folder.goes_to_folder(output):
+        if not is_path(data):
+            raise UsageError("a folder gets an output for each file, and the data are none", "name a file as output")
+        folder.write_each(make, data_of(data), table, output, path, Warnings())
+        return None
+    named = data_of(data)
+    results = make(named, table, Warnings())
+    if output.output is not None:
+        applying.write(results, output, None)
+        return None
+    return in_kind(results, named)
