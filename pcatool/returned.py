@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from pcatool.model import Array
-from pcatool.pipeline.apply import Flow
+from pcatool.pipeline.results import Flow
 from pcatool.readers.memory import is_pandas
 
 __all__ = ["in_kind"]

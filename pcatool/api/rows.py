@@ -21,6 +21,7 @@ from pcatool.options import (
 from pcatool.options.keywords import records
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import folder
+from pcatool.pipeline.results import Results, write
 from pcatool.returned import in_kind
 from pcatool.typing import (
     ApplySettings,
@@ -84,7 +85,7 @@ def transform(
     table, apply, engine, out = records(settings, *kinds, output=output)
     fitted = model_of(model)
 
-    def make(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
+    def make(data: Any, table: TableOptions, notices: Notices) -> Results:
         return applying.transform(fitted, data, table, apply, engine, notices)
 
     return deliver(make, data, table, out, engine, model)
@@ -165,7 +166,7 @@ def reconstruct(
     back = applying.Back(source, preimage, fill)
     fitted = model_of(model)
 
-    def make(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
+    def make(data: Any, table: TableOptions, notices: Notices) -> Results:
         return applying.reconstruct(fitted, data, table, apply, engine, notices, back)
 
     return deliver(make, data, table, out, engine, model)
@@ -194,6 +195,6 @@ def deliver(
     named = data_of(data)
     results = make(named, table, Warnings())
     if output.output is not None:
-        applying.write(results, output, None)
+        write(results, output, None)
         return None
     return in_kind(results, named)

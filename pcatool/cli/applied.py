@@ -11,7 +11,7 @@ from pcatool.options import EngineOptions, OutputOptions, TableOptions
 if TYPE_CHECKING:
     from pcatool.model import Model
     from pcatool.notices import Notices
-    from pcatool.pipeline.apply import Results
+    from pcatool.pipeline.results import Results
 
 __all__ = ["deliver"]
 
@@ -28,8 +28,8 @@ def deliver(
     speaker: Speaker,
 ) -> int:
     """Write what becomes of the inputs, and say so."""
-    from pcatool.pipeline import apply as applying
     from pcatool.pipeline import folder
+    from pcatool.pipeline.results import write
     from pcatool.render.summary import apply_facts, apply_lines, folder_facts, folder_lines, parts_facts, parts_lines
 
     if engine.far:
@@ -47,7 +47,7 @@ def deliver(
         speaker.close(facts, [*apply_lines(facts), *folder_lines(facts)], stdout_free=True)
         return 0
     results = make(inputs, table, speaker)
-    applying.write(results, output, model)
+    write(results, output, model)
     facts = apply_facts(name, results.model, results.tally, results.errors.mean, output.output)
     speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))
     return 0

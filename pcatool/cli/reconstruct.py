@@ -14,7 +14,7 @@ from pcatool.options.flags import require
 
 if TYPE_CHECKING:
     from pcatool.notices import Notices
-    from pcatool.pipeline import apply as applying
+    from pcatool.pipeline.results import Results
 
 NAME = "reconstruct"
 USAGE = "MODEL [INPUT...] [-o OUT] [OPTIONS]"
@@ -75,7 +75,7 @@ def run(
     fitted = model_of(model, inputs)
     back = applying.Back(source, preimage, fill)
 
-    def results(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
+    def results(data: Any, table: TableOptions, notices: Notices) -> Results:
         return applying.reconstruct(fitted, data, table, apply, engine, notices, back)
 
     speaker = Speaker(general, rows_to=output.output or "-")

@@ -11,7 +11,7 @@ from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputO
 
 if TYPE_CHECKING:
     from pcatool.notices import Notices
-    from pcatool.pipeline import apply as applying
+    from pcatool.pipeline.results import Results
 
 NAME = "transform"
 USAGE = "MODEL [INPUT...] [-o OUT] [OPTIONS]"
@@ -46,7 +46,7 @@ def run(
 
     fitted = model_of(model, inputs)
 
-    def results(data: Any, table: TableOptions, notices: Notices) -> applying.Results:
+    def results(data: Any, table: TableOptions, notices: Notices) -> Results:
         return applying.transform(fitted, data, table, apply, engine, notices)
 
     speaker = Speaker(general, rows_to=output.output or "-")

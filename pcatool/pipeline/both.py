@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from pcatool import modelfile
 from pcatool.errors import UsageError, show
 from pcatool.options import ApplyOptions, OutputOptions, ScoreOptions, TableOptions
-from pcatool.pipeline.apply import Results, transform, write
+from pcatool.pipeline.apply import transform
 from pcatool.pipeline.fit import Fitted, fit_opened, older_model
 from pcatool.pipeline.job import Job
+from pcatool.pipeline.results import Results, write
 from pcatool.readers.copies import Copy
 from pcatool.readers.found import Found
 from pcatool.registry import WRITERS

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from pcatool.errors import FileError, PcatoolError, UsageError, show
 from pcatool.notices import Notices, Within
 from pcatool.options import OutputOptions, TableOptions
-from pcatool.pipeline.apply import ErrorSum, Results, write
 from pcatool.pipeline.naming import Earlier, is_folder, name_below, renamed, within
 from pcatool.pipeline.places import is_there, make_folders, written_at
+from pcatool.pipeline.results import ErrorSum, Results, write
 from pcatool.readers.found import Found
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.skipping import Skip, is_bad_file, none_left, reasons

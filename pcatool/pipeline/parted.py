@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from pcatool.errors import FileError, PcatoolError, UsageError, show
 from pcatool.notices import Notices
 from pcatool.options import EngineOptions, OutputOptions, TableOptions
-from pcatool.pipeline.apply import ErrorSum, Plan, Results, results_of, write
 from pcatool.pipeline.elsewhere import Met, Reading, cluster_of, counting, remedied
 from pcatool.pipeline.folder import Make, Task, refuse_inputs
 from pcatool.pipeline.naming import Earlier, is_folder, lies_in
 from pcatool.pipeline.parts import SEEN_BY_ALL, PartsFolder
+from pcatool.pipeline.results import ErrorSum, Plan, Results, results_of, write
 from pcatool.readers.found import Found
 from pcatool.readers.paths import Input
 from pcatool.readers.portions import Portion, portions_of, together

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.model import Array
-from pcatool.pipeline.apply import Results
+from pcatool.pipeline.results import Results
 from pcatool.writers.shown import cells_at
 
 __all__ = ["Sample", "hashes", "sample_of"]

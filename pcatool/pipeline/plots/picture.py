@@ -10,13 +10,13 @@ from pcatool.errors import DataError
 from pcatool.model import Model
 from pcatool.notices import Notices
 from pcatool.options import OutputOptions
-from pcatool.pipeline.apply import Flow, write
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.loadings import whose_share
 from pcatool.pipeline.plots.asked import Asked
 from pcatool.pipeline.plots.rows import cloud_of
 from pcatool.pipeline.plots.subject import Subject, subject_of
 from pcatool.pipeline.plots.table import flow_of
+from pcatool.pipeline.results import Flow, write
 from pcatool.readers.tables import Inputs
 from pcatool.render.choices import how_fitted
 from pcatool.render.figures import figure_file, picture_form, plain_matplotlib

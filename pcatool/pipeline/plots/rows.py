@@ -13,10 +13,11 @@ from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, UsageError, show
 from pcatool.model import Array, Model
 from pcatool.options import ApplyOptions
-from pcatool.pipeline.apply import Results, results_of, transform_opened
+from pcatool.pipeline.apply import transform_opened
 from pcatool.pipeline.incomplete import policy_for_rows
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.plots.asked import Asked
+from pcatool.pipeline.results import Results, results_of
 from pcatool.pipeline.scoring import Placed, Scorer
 from pcatool.readers.base import Column
 from pcatool.readers.classes import Texts, texts_of

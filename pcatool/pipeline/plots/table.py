@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from pcatool.engines.threads import Threads
 from pcatool.model import Array, Model
-from pcatool.pipeline.apply import Flow, Results
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.plots.asked import Asked
 from pcatool.pipeline.plots.rows import color_of, names_of, projected
+from pcatool.pipeline.results import Flow, Results
 from pcatool.readers.rows import checked_batches
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
