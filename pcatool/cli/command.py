@@ -20,7 +20,8 @@ PANELS = ("Input", "Model", "Kernel", "Supervised", "Output", "General")
 USUAL = frozenset({
     "--columns", "--exclude", "--delimiter", "--from",
     "--components", "--standardize", "--missing", "--method", "--label",
-    "--output", "--scores", "--keep", "--with-error", "--format", "--threshold", "--rules", "--values", "--image",
+    "--output", "--scores", "--keep", "--with-error", "--format", "--threshold", "--rules", "--values",
+    "--image", "--color",
     "--verbose", "--help",
 })  # fmt: skip
 HELP = "Show the usual options (-h), or all of them (--help)."

@@ -8,7 +8,6 @@ import typer
 
 from pcatool.cli.outcome import Speaker, print_result
 from pcatool.cli.shared import NoClobber, Screen, lacks_input
-from pcatool.errors import UsageError, show
 from pcatool.options import (
     ANY_FILE,
     MODEL_OR_DATA,
@@ -21,6 +20,7 @@ from pcatool.options import (
     TableOptions,
     word_of,
 )
+from pcatool.options.flags import require
 from pcatool.registry import PLOTS
 from pcatool.stores.uri import shown
 
@@ -92,9 +92,7 @@ def run(
       pcatool plot biplot sample_data/orders.csv -c items-days_to_deliver -s \\
           --missing drop -o biplot.pdf --size 7x6
     """
-    PLOTS[kind]
-    if form not in FORMS:
-        raise UsageError(f"--format {show(form)} is none of {', '.join(FORMS)}")
+    require(form, lambda: FORMS, "--format")
     from pcatool.pipeline.fit import Job
     from pcatool.pipeline.plots.asked import Asked
     from pcatool.pipeline.plots.picture import draw
