@@ -17,6 +17,7 @@ from pcatool.options import (
     GeneralOptions,
     PageOptions,
     TableOptions,
+    ThreadOptions,
 )
 
 NAME = "report"
@@ -47,7 +48,7 @@ def run(
     asked: PageOptions,
     table: TableOptions,
     apply: ApplyOptions,
-    engine: EngineOptions,
+    threads: ThreadOptions,
     general: GeneralOptions,
 ) -> int:  # fmt: skip
     """Show a model, and rows, on a page to look at in a browser.
@@ -75,7 +76,7 @@ def run(
         output,
         fitted,
         model,
-        Rows(list(data) if data else None, table, apply, engine),
+        Rows(list(data) if data else None, table, apply, EngineOptions(threads.threads)),
         asked,
         speaker,
         no_clobber=no_clobber,

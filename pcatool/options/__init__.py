@@ -14,7 +14,7 @@ from pcatool.options.fitting import MISSING, MOST_KEPT, WHITENINGS, FitOptions, 
 from pcatool.options.flags import Flag
 from pcatool.options.page import PageOptions
 from pcatool.options.pictures import PictureOptions, PlotOptions
-from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions
+from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions, ThreadOptions
 from pcatool.options.scoring import ScoreOptions
 from pcatool.options.tables import BLANKS, NULLS, SelectOptions, TableOptions
 from pcatool.options.triples import ABSENT
@@ -50,6 +50,7 @@ __all__ = [
     "ScoreOptions",
     "SelectOptions",
     "TableOptions",
+    "ThreadOptions",
     "UpdateOptions",
     "Wanted",
     "parse_components",

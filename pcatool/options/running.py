@@ -9,7 +9,7 @@ from pcatool.errors import UsageError, show
 from pcatool.options.flags import names_of, option, require
 from pcatool.registry import ENGINES
 
-__all__ = ["EngineOptions", "GeneralOptions", "ReportOptions"]
+__all__ = ["EngineOptions", "GeneralOptions", "ReportOptions", "ThreadOptions"]
 
 # More than any machine has cores for; a larger number is a slip.
 MOST_THREADS = 1024
@@ -53,8 +53,8 @@ class ReportOptions:
 
 
 @dataclass(frozen=True)
-class EngineOptions:
-    """What does the work."""
+class ThreadOptions:
+    """How many threads do the work."""
 
     threads: int | None = option(
         None,
@@ -64,6 +64,22 @@ class EngineOptions:
         help="Threads that read, compute and format; the results do not depend on it.",
         shown_default="the cores this process may use",
     )
+
+    def __post_init__(self) -> None:
+        if self.threads is None:
+            return
+        word = str(self.threads)
+        if not re.fullmatch(r"[0-9]{1,4}", word, re.ASCII) or not 1 <= int(word) <= MOST_THREADS:
+            raise UsageError(
+                f"--threads {show(word)} is not a number of threads", f"give a whole number from 1 to {MOST_THREADS}"
+            )
+        object.__setattr__(self, "threads", int(word))
+
+
+@dataclass(frozen=True)
+class EngineOptions(ThreadOptions):
+    """What does the work, here or elsewhere."""
+
     engine: str = option(
         "threads",
         "--engine",
@@ -86,14 +102,7 @@ class EngineOptions:
         require(self.engine, names_of(ENGINES), "--engine")
         if self.scheduler is not None and not self.far:
             raise UsageError("--scheduler would change nothing here", "it belongs to --engine dask or spark")
-        if self.threads is None:
-            return
-        word = str(self.threads)
-        if not re.fullmatch(r"[0-9]{1,4}", word, re.ASCII) or not 1 <= int(word) <= MOST_THREADS:
-            raise UsageError(
-                f"--threads {show(word)} is not a number of threads", f"give a whole number from 1 to {MOST_THREADS}"
-            )
-        object.__setattr__(self, "threads", int(word))
+        super().__post_init__()
 
     @property
     def far(self) -> bool:
