@@ -418,8 +418,6 @@ _pcatool_of() {
                 '--with-error'
                 '--with-coverage'
                 '--threads='
-                '--engine=threads dask spark'
-                '--scheduler='
                 '-q|--quiet'
                 '-v|--verbose'
                 '--json'

@@ -402,8 +402,6 @@ function __pcatool_of --no-scope-shadowing
                 '--with-error'\t'Add a column squared_error: what the components leave out of the row, in the units of the fit' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance in the cells of the row that are there' \
                 '--threads='\t'Threads that read, compute and format; the results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' \
-                '--scheduler='\t'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'No notes, no warnings; errors still appear' \
                 '-v|--verbose'\t'Say what was done, off a terminal too' \
                 '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \

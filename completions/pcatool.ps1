@@ -438,8 +438,6 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '--with-error'; About = 'Add a column squared_error: what the components leave out of the row, in the units of the fit' },
                 @{ Word = '--with-coverage'; About = 'Add a column coverage: the share of the components'' variance in the cells of the row that are there' },
                 @{ Word = '--threads='; About = 'Threads that read, compute and format; the results do not depend on it' },
-                @{ Word = '--engine=threads dask spark'; About = 'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' },
-                @{ Word = '--scheduler='; About = 'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' },
                 @{ Word = '-q|--quiet'; About = 'No notes, no warnings; errors still appear' },
                 @{ Word = '-v|--verbose'; About = 'Say what was done, off a terminal too' },
                 @{ Word = '--json'; About = 'Print what was done as one JSON object: on standard output when it is free, else on standard error' },
