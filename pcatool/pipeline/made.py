@@ -91,9 +91,7 @@ def _settings(model: Model) -> dict[str, Any]:
     name = kernel.pop("name", None)
     absent = {"absent": meta["absent"], "triples": "user,item,value"} if "absent" in meta else {}
     if absent and meta.get("missing") == "em":
-        absent["missing"] = (
-            "error"  # with triples, whose cells are missing unless told otherwise, em goes without saying
-        )
+        absent["missing"] = "error"  # the usual: with triples, whose cells are missing, em goes without saying
     more = {
         "updatable": None,
         "solver": meta.get("solver", "auto") if meta.get("reason") == "asked for" else "auto",
