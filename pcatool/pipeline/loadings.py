@@ -31,6 +31,7 @@ __all__ = [
     "drawn_mean",
     "entries",
     "fit_and_write",
+    "refuse_past",
     "shown",
     "table_caption",
 ]
@@ -129,10 +130,16 @@ def recovered_spread(model: Model) -> Array:
 
 def shown(model: Model, first: int | None) -> int:
     """How many components are shown."""
-    if first is not None and first > model.k:
-        there = "is 1 component" if model.k == 1 else f"are {model.k} components"
-        raise DataError(f"--first {first}: there {there}", "give a smaller number, or fit with a larger -k")
+    if first is not None:
+        refuse_past(f"--first {first}", first, model.k, "give a smaller number, or fit with a larger -k")
     return first or model.k
+
+
+def refuse_past(asked: str, number: int, k: int, remedy: str) -> None:
+    """Refuse a component that is not there."""
+    if number > k:
+        there = "is 1 component" if k == 1 else f"are {k} components"
+        raise DataError(f"{asked}: there {there}", remedy)
 
 
 def component_table(model: Model, names: Sequence[str] = ("loadings",), first: int | None = None) -> dict[str, Any]:
@@ -144,7 +151,7 @@ def component_table(model: Model, names: Sequence[str] = ("loadings",), first: i
     check_columns(model, names)
     k = shown(model, first)
     found = [MATRICES[name](model)[:, :k] + 0.0 for name in names]  # -0.0 becomes 0.0
-    columns = np.array([*model.columns, None], dtype=object)[:-1]
+    columns = np.array(model.columns, dtype=object)
     if len(found) == 1:
         return {"column": columns, **{f"PC{m + 1}": found[0][:, m] for m in range(k)}}
     table: dict[str, NDArray[Any]] = {

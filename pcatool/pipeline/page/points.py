@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from math import isfinite
 from typing import Any
 
-from pcatool.errors import DataError
 from pcatool.model import Model
+from pcatool.pipeline.loadings import refuse_past
 from pcatool.pipeline.page.parts import rounded, text
 from pcatool.pipeline.sample import Sample
 
@@ -24,9 +24,8 @@ CATEGORIES = 12
 
 def check_axes(axes: tuple[int, int] | None, count: int) -> None:
     """Refuse components that are not there."""
-    if axes is not None and max(axes) > count:
-        there = "is 1 component" if count == 1 else f"are {count} components"
-        raise DataError(f"--axes {axes[0]},{axes[1]}: there {there}", "give smaller numbers")
+    if axes is not None:
+        refuse_past(f"--axes {axes[0]},{axes[1]}", max(axes), count, "give smaller numbers")
 
 
 def columns_shown(count: int, most: int | None, axes: tuple[int, int] | None) -> list[int]:

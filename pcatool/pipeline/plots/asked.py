@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from pcatool.errors import DataError, UsageError, show
 from pcatool.model import Model
 from pcatool.options import FitOptions, PictureOptions, PlotOptions
-from pcatool.pipeline.loadings import check_columns, check_method
+from pcatool.pipeline.loadings import check_columns, check_method, refuse_past
 from pcatool.registry import PLOTS
 from pcatool.render.figures import picture_form, plain_matplotlib
 
@@ -85,11 +85,8 @@ class Asked(NamedTuple):
             if self.drawer.rows and self.drawer.columns and model.k < 2:
                 raise DataError("a biplot needs two components, there is 1", "fit with -k 2")
             return tuple(range(1, min(self.drawer.usual, model.k) + 1))
-        if max(axes) > model.k:
-            there = "is 1 component" if model.k == 1 else f"are {model.k} components"
-            raise DataError(
-                f"--axes {','.join(map(str, axes))}: there {there}", "give smaller numbers, or fit with a larger -k"
-            )
+        named = ",".join(map(str, axes))
+        refuse_past(f"--axes {named}", max(axes), model.k, "give smaller numbers, or fit with a larger -k")
         return axes
 
     def scaling(self, model: Model) -> str:

@@ -64,7 +64,7 @@ class Biplot:
         return figure
 
     def table(self, view: View) -> dict[str, NDArray[Any]]:
-        columns = np.array([*view.columns, None], dtype=object)[:-1]
+        columns = np.array(view.columns, dtype=object)
         arrows = arrows_of(view) + 0.0
         return {"column": columns, **{name: arrows[:, m] for m, name in enumerate(view.names)}}
 

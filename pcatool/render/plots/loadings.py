@@ -42,7 +42,7 @@ class Loadings:
         return bars(view, look) if len(view.columns) <= COLUMNS else lines(view, look)
 
     def table(self, view: View) -> dict[str, NDArray[Any]]:
-        columns = np.array([*view.columns, None], dtype=object)[:-1]
+        columns = np.array(view.columns, dtype=object)
         return {"column": columns, **{name: view.loadings[:, m] + 0.0 for m, name in enumerate(view.names)}}
 
 
