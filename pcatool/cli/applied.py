@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pcatool.cli.outcome import Speaker
+from pcatool.cli.speaker import Speaker
 from pcatool.options import EngineOptions, OutputOptions, TableOptions
 
 if TYPE_CHECKING:

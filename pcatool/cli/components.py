@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.outcome import Speaker, print_result
+from pcatool.cli.outcome import print_result
 from pcatool.cli.shared import NoClobber, Screen, Subject, lacks_input
+from pcatool.cli.speaker import Speaker
 from pcatool.errors import UsageError, show
 from pcatool.options import (
     ANY_FILE,

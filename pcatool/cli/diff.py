@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from pcatool.cli.outcome import Speaker, print_result
+from pcatool.cli.outcome import print_result
 from pcatool.cli.shared import Screen, lacks_input
+from pcatool.cli.speaker import Speaker
 from pcatool.options import MODEL, DiffOptions, GeneralOptions
 
 NAME = "diff"

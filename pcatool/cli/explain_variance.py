@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pcatool.cli.outcome import Speaker, print_result
+from pcatool.cli.outcome import print_result
 from pcatool.cli.shared import Screen, Subject, lacks_input, variance_report
+from pcatool.cli.speaker import Speaker
 from pcatool.options import EngineOptions, FitOptions, GeneralOptions, ReportOptions, SelectOptions, TableOptions
 
 NAME = "explain-variance"

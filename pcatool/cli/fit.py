@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcatool.cli.outcome import Speaker, print_result
+from pcatool.cli.outcome import print_result
 from pcatool.cli.shared import Inputs, NoClobber, lacks_input, refuse_binary
+from pcatool.cli.speaker import Speaker
 from pcatool.errors import UsageError
 from pcatool.options import (
     ANY_FILE,

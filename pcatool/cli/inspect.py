@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pcatool.cli.outcome import Speaker, print_result
+from pcatool.cli.outcome import print_result
 from pcatool.cli.shared import ModelPath, Screen, lacks_input
+from pcatool.cli.speaker import Speaker
 from pcatool.options import GeneralOptions
 
 NAME = "inspect"

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from pcatool.cli.combined import ModelOutput, produce
-from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import NoClobber
+from pcatool.cli.speaker import Speaker
 from pcatool.options import MODEL, AlignOptions, GeneralOptions
 
 NAME = "merge"

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.outcome import Speaker, print_result
+from pcatool.cli.outcome import print_result
 from pcatool.cli.shared import NoClobber, Screen, lacks_input
+from pcatool.cli.speaker import Speaker
 from pcatool.options import (
     ANY_FILE,
     MODEL_OR_DATA,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcatool.cli.applied import deliver
-from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import Inputs, ModelPath, lacks_input, model_of, refuse_binary
+from pcatool.cli.speaker import Speaker
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions, word_of
 from pcatool.options.flags import require
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import ModelPath, NoClobber, lacks_input, model_of
+from pcatool.cli.speaker import Speaker
 from pcatool.errors import UsageError
 from pcatool.options import (
     ANY_FILE,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from pcatool.cli.combined import ModelOutput, produce
-from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import Inputs, ModelPath, NoClobber, lacks_input, model_of
+from pcatool.cli.speaker import Speaker
 from pcatool.options import MODEL_OR_DATA, EngineOptions, GeneralOptions, TableOptions, UpdateOptions
 
 if TYPE_CHECKING:

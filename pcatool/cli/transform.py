@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pcatool.cli.applied import deliver
-from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import Inputs, ModelPath, lacks_input, model_of, refuse_binary
+from pcatool.cli.speaker import Speaker
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions
 
 if TYPE_CHECKING:

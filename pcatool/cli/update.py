@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pcatool.cli.combined import ModelOutput, produce
-from pcatool.cli.outcome import Speaker
 from pcatool.cli.shared import Inputs, ModelPath, NoClobber, lacks_input, model_of
+from pcatool.cli.speaker import Speaker
 from pcatool.options import EngineOptions, GeneralOptions, TableOptions, UpdateOptions
 
 NAME = "update"
