@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.linalg.drop import largest_drop
+from pcatool.render.shares import percent
 from pcatool.render.tables import BOLD, DIM, fold, format_numbers, paint
 from pcatool.variance import VarianceTable
 
-__all__ = ["drop_text", "kept_text", "percent", "scree_chart"]
+__all__ = ["drop_text", "kept_text", "scree_chart"]
 
 USUAL = 30  # rows of a chart, so that it fits in a window
 MOST = 60  # rows it may grow to, to show the kept components without a gap
@@ -68,16 +69,6 @@ def scree_chart(
     rest = rest_text(table, shown[-1], total_components)
     lines += fold(f"{glyphs.hidden} {rest}", width) if rest else []
     return "\n".join(lines) + "\n"
-
-
-def percent(share: float) -> str:
-    """A share in per cent; what is not zero and what is not all never look as if they were."""
-    text = f"{100 * share:.2f}"
-    if text == "0.00" and share > 0:
-        return "<0.01 %"
-    if text == "100.00" and share < 1:
-        return ">99.99 %"
-    return f"{text} %"
 
 
 def kept_text(table: VarianceTable, kept: int) -> str:

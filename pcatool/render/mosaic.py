@@ -12,8 +12,9 @@ from pcatool.errors import printable
 from pcatool.model import Array
 from pcatool.options import PictureOptions
 from pcatool.render.figures import check_form, figure_file, plain_matplotlib
+from pcatool.render.shares import percent
 from pcatool.render.tables import fold
-from pcatool.render.theme import FRAME, KEPT, MARK, percent
+from pcatool.render.theme import FRAME, KEPT, MARK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +83,7 @@ def mosaic_picture(
         figure = Figure(figsize=look.size or (layout.width, layout.height))
         axes = figure.add_axes((0, 0, 1, 1))
         for j, box in enumerate(layout.panels):
-            draw_title(axes, box, f"PC{j + 1}", percent(float(shares[j])))
+            draw_title(axes, box, f"PC{j + 1}", percent(float(shares[j]), 1))
             draw_image(axes, box, in_the_middle(basis[:, j], peak).reshape(shape), colors)
         below = MARGIN
         if mean is not None:

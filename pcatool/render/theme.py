@@ -32,7 +32,6 @@ __all__ = [
     "grouped",
     "in_units",
     "label",
-    "percent",
     "shortened",
     "titled",
 ]
@@ -122,12 +121,6 @@ def in_units(values: Array, largest: float | None = None) -> tuple[Array, str]:
     if -3 <= int(exponent) <= 5 or unit == 0:
         return values, ""
     return values / unit * float(mantissa), f" / 1e{int(exponent)}"
-
-
-def percent(share: float) -> str:
-    """A share in few letters; what is not zero never looks as if it were."""
-    text = f"{100 * share:.1f} %"
-    return "< 0.1 %" if text == "0.0 %" and share > 0 else text
 
 
 def grouped(count: int) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from pcatool.errors import UsageError
 from pcatool.render.figures import DPI, PICTURES
-from pcatool.render.mosaic import arranged, grid_columns, in_the_middle, mosaic_picture, percent
+from pcatool.render.mosaic import arranged, grid_columns, in_the_middle, mosaic_picture
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
 CAPTION = ("3 components", "centred, not standardised, divisor n (ddof 0)")
@@ -137,14 +137,6 @@ def test_the_grid_is_nearly_square():
     assert [grid_columns(k, 1.0) for k in (1, 4, 9, 16, 36)] == [1, 2, 3, 4, 6]
     assert grid_columns(36, 4.0) > 9  # tall images side by side
     assert grid_columns(36, 0.25) < 4
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(0.148906, "14.9 %"), (1.0, "100.0 %"), (4e-4, "< 0.1 %"), (6e-4, "0.1 %"), (1e-300, "< 0.1 %"), (0.0, "0.0 %")],
-)
-def test_shares_in_few_letters(share, text):
-    assert percent(share) == text
 
 
 def test_zero_is_in_the_middle():

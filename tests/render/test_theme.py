@@ -8,7 +8,8 @@ import pytest
 from pcatool.errors import RefusedError, UsageError
 from pcatool.options import PictureOptions
 from pcatool.render.figures import MOST_PIXELS, figure_file, new_figure, plain_matplotlib
-from pcatool.render.theme import COLORS, DENSITY, KEPT, LEFT, MARK, MARKERS, grouped, percent, shortened
+from pcatool.render.shares import percent
+from pcatool.render.theme import COLORS, DENSITY, KEPT, LEFT, MARK, MARKERS, grouped, shortened
 
 # Machado, Oliveira and Fernandes (2009), table 1, of full severity; they work on linear RGB.
 SIGHT = {
@@ -61,10 +62,11 @@ def test_classes_have_marks_of_their_own():
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [(0.523, "52.3 %"), (1.0, "100.0 %"), (1e-9, "< 0.1 %"), (0.0, "0.0 %"), (0.00051, "0.1 %")]
+    ("share", "text"),
+    [(0.523, "52.3 %"), (1.0, "100.0 %"), (0.9999, ">99.9 %"), (1e-9, "<0.1 %"), (0.0, "0.0 %"), (0.00051, "0.1 %")],
 )
-def test_what_is_not_zero_does_not_look_like_it(share, text):
-    assert percent(share) == text
+def test_what_is_neither_zero_nor_all_does_not_look_like_it(share, text):
+    assert percent(share, 1) == text
 
 
 def test_names_are_made_to_fit():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pcatool.model import Array
 from pcatool.render.mosaic import DIVERGING, in_the_middle, number
-from pcatool.render.theme import percent
+from pcatool.render.shares import percent
 
 __all__ = ["image_facts", "png"]
 
@@ -33,7 +33,7 @@ def image_facts(mean: Array | None, basis: Array, shares: Array, shape: tuple[in
         "components": [
             {
                 "name": f"PC{j + 1}",
-                "share": percent(float(shares[j])).replace(" %", "%"),
+                "share": percent(float(shares[j]), 1).replace(" %", "%"),
                 "png": _uri(levels[:, j].reshape(shape), palette),
             }
             for j in range(basis.shape[1])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pcatool.model import Array
 from pcatool.options import PictureOptions
 from pcatool.render.plots.cloud import Cloud
-from pcatool.render.theme import percent
+from pcatool.render.shares import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ class View:
 
     def title(self, at: int) -> str:
         """The name of a component with its share."""
-        return self.names[at] + (f" ({percent(float(self.shares[at]))})" if self.shares is not None else "")
+        return self.names[at] + (f" ({percent(float(self.shares[at]), 1)})" if self.shares is not None else "")
 
 
 class Plot(Protocol):
