@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pcatool.errors import UsageError, nearest, show
+from pcatool.errors import UsageError, show
 from pcatool.options.flags import option, require
 from pcatool.options.wanted import some_of
 
@@ -22,10 +22,7 @@ def parse_values(text: str | Sequence[str]) -> tuple[str, ...]:
     """Names of values, once each, in the order they were asked for."""
     names = tuple(dict.fromkeys(text.split(",") if isinstance(text, str) else text))
     for name in names:
-        if name not in VALUES:
-            near = nearest(name, VALUES)
-            hint = f"did you mean {near}?" if near else ""
-            raise UsageError(f"--values {show(name)} is none of {', '.join(VALUES)}", hint)
+        require(name, lambda: tuple(VALUES), "--values")
     if not names:
         raise UsageError("--values names nothing", f"give some of {', '.join(VALUES)}")
     return names

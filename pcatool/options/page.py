@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError
 from pcatool.options.components import parse_first, parse_image
 from pcatool.options.flags import option
+from pcatool.options.pictures import parse_axes
 
-__all__ = ["PageOptions", "parse_axes"]
+__all__ = ["PageOptions"]
 
 
-def parse_axes(text: str | tuple[int, int] | None) -> tuple[int, int] | None:
+def parse_both(text: str | int | Sequence[int] | None) -> tuple[int, int] | None:
     """Two components by their numbers, as in 1,2."""
-    if text is None:
+    axes = parse_axes(text)
+    if axes is None:
         return None
-    word = text if isinstance(text, str) else ",".join(map(str, text))
-    found = re.fullmatch(r"([1-9][0-9]{0,8}),([1-9][0-9]{0,8})", word, re.ASCII)
-    if found is None or found[1] == found[2]:
-        raise UsageError(
-            f"--axes {show(word)} are not two components", "give two different numbers from 1, such as 1,2"
-        )
-    return int(found[1]), int(found[2])
+    if len(axes) != 2:
+        raise UsageError(f"--axes {','.join(map(str, axes))}: the scores are drawn by two components", "name both")
+    return axes[0], axes[1]
 
 
 @dataclass(frozen=True)
@@ -61,6 +59,6 @@ class PageOptions:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axes", parse_axes(self.axes))
+        object.__setattr__(self, "axes", parse_both(self.axes))
         object.__setattr__(self, "image", parse_image(self.image))
         object.__setattr__(self, "first", parse_first(self.first))

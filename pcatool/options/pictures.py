@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pcatool.errors import UsageError, show
 from pcatool.options.flags import option, require
 
-__all__ = ["PictureOptions", "PlotOptions"]
+__all__ = ["PictureOptions", "PlotOptions", "parse_axes"]
 
 # Smaller ones have no room for the words in them; larger ones are for walls.
 LEAST_INCHES, MOST_INCHES = 2.0, 100.0
