@@ -10,11 +10,12 @@ from pcatool.registry import PLOTS
 from pcatool.render.figures import figure_file, plain_matplotlib
 from pcatool.render.plots import cloud as clouds
 from pcatool.render.plots.base import View
-from pcatool.render.plots.biplot import NAMED, arrows_of, fitting
+from pcatool.render.plots.biplot import NAMED, Biplot, arrows_of, fitting, with_origin
 from pcatool.render.plots.cloud import ALL, CLASSES, COUNTED, LESS, Cloud, Hue
 from pcatool.render.plots.density import alone, spread
 from pcatool.render.plots.grid import Grid, Side
 from pcatool.render.plots.marks import fit_scale
+from pcatool.render.plots.scores import bars
 from pcatool.render.theme import COLORS, KEPT, MARK
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
@@ -280,6 +281,16 @@ def test_one_component_is_a_histogram(rows):
     made = cloud_of(rng.normal(size=(rows, 1)), np.arange(rows) % 2.0, words="ab", axes=1)
     svg = picture("scores", view_of(made, axes=(2,)))
     assert {"PC2 (50.0 %)", "rows", f"a  ({-(-rows // 2)})"} <= set(texts(svg))
+
+
+def test_rows_far_from_the_origin_are_not_at_the_edge():
+    """Scores that were not centred, along one component, and with the origin of arrows in the picture."""
+    far = rng.normal((9000.0, 0.0), 1.0, (50, 2))
+    low, high = bars(view_of(axes=(1,)), cloud_of(far[:, :1], axes=1), PictureOptions()).axes[0].get_xlim()
+    assert 8900 < low < high < 9100
+    low, high = Biplot().draw(view_of(cloud_of(far)), PictureOptions()).axes[0].get_xlim()
+    assert low < -1000 and far[:, 0].max() + 100 < high
+    assert with_origin(-1.0, 2.0) == (-1.0, 2.0)
 
 
 def test_bars_are_sorted_by_size_and_coloured_by_sign():

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pcatool.model import Array
 from pcatool.options import PictureOptions
 from pcatool.render.plots.base import View
-from pcatool.render.plots.marks import Scale, draw_rows, fit_scale
+from pcatool.render.plots.marks import MARGIN, Scale, draw_rows, fit_scale
 from pcatool.render.plots.scores import described, figure_of_rows
 from pcatool.render.tables import display_width
 from pcatool.render.theme import DARK, MARK, shortened, titled
@@ -48,8 +48,8 @@ class Biplot:
     def draw(self, view: View, look: PictureOptions) -> Figure:
         assert view.cloud is not None
         scale = fit_scale(view.cloud)
-        ends = tuple((min(low, -0.25 * high), max(high, -0.25 * low)) for low, high in scale.ends)
-        scale = scale._replace(ends=(ends[0], ends[1]))
+        across, up = scale.ends
+        scale = scale._replace(ends=(with_origin(*across), with_origin(*up)))
         figure, axes = figure_of_rows(view, scale, look)
         arrows = arrows_of(view)
         order = np.argsort(-np.hypot(*arrows.T), kind="stable")
@@ -67,6 +67,14 @@ class Biplot:
         columns = np.array(view.columns, dtype=object)
         arrows = arrows_of(view) + 0.0
         return {"column": columns, **{name: arrows[:, m] for m, name in enumerate(view.names)}}
+
+
+def with_origin(low: float, high: float) -> tuple[float, float]:
+    """A side with room for arrows to both sides of the origin, and some around rows that lie far from it."""
+    if low < -0.25 * high and high > -0.25 * low:
+        return low, high
+    low, high = min(low, -0.25 * high), max(high, -0.25 * low)
+    return low - MARGIN * (high - low), high + MARGIN * (high - low)
 
 
 def arrows_of(view: View) -> Array:

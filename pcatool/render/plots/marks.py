@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ENDS", "Scale", "color_bar", "color_of", "draw_rows", "fit_scale", "hues", "legend_of_groups"]
+__all__ = ["ENDS", "MARGIN", "Scale", "color_bar", "color_of", "draw_rows", "fit_scale", "hues", "legend_of_groups"]
 
 # Of numbers that colour, the part at each end that is not told apart: one outlier would take all colours.
 ENDS = 1.0  # per cent

@@ -124,7 +124,9 @@ def bars(view: View, cloud: Cloud, look: PictureOptions) -> Figure:
     if cloud.by_class:
         legend_of_groups(axes, cloud, ["s"] * len(cloud.groups()))
     clean(axes, "y")
+    ends = axes.get_xlim()  # those of the bars: scores far from 0, as of rows that were not centred, would be a line
     axes.axvline(0, color=FRAME, linewidth=0.8)
+    axes.set_xlim(ends)
     axes.set_xlabel(named(view, 0, scale.text))
     axes.set_ylabel("rows")
     plain_ticks(axes)
