@@ -125,7 +125,10 @@ def _rule_names(rules: str | None) -> list[str] | None:
         return None
     names = str(rules).split(",")
     for name in names:
-        parse_components(name)
+        try:
+            parse_components(name)
+        except UsageError as error:
+            raise UsageError(error.message.replace("-k", "--rules", 1), error.remedy) from error
     return names
 
 
