@@ -72,6 +72,16 @@ def test_scores_are_those_of_transform(orders: Model) -> None:
     pd.testing.assert_frame_equal(pcatool.plot("scores", scores, axes=(3, 1)), scores[["PC3", "PC1"]])
 
 
+def test_rows_of_a_model_may_come_as_triples(tmp_path: Path) -> None:
+    rows = tmp_path / "triples.csv"
+    rows.write_text("who,what,value\n" + "".join(f"u{i},w{j},{(i * j) % 5 + i}\n" for i in range(6) for j in range(3)))
+    model = pcatool.fit(rows, triples="who,what,value", components=2)
+    found = pcatool.plot("scores", model, rows, triples="who,what,value")
+    pd.testing.assert_frame_equal(found, pcatool.transform(model, rows, triples="who,what,value"))
+    with pytest.raises(pcatool.UsageError, match="--triples would change nothing"):
+        pcatool.plot("loadings", model, triples="who,what,value")
+
+
 def test_loadings_are_those_of_components(orders: Model) -> None:
     expected = pcatool.components(orders)
     pd.testing.assert_frame_equal(pcatool.plot("loadings", orders), expected)
@@ -201,6 +211,7 @@ def test_what_makes_no_sense_is_refused(call: Any, error: type[Exception], words
         (Asked("scores", PlotOptions(), PictureOptions("4x4"), form="csv"), "--size is for a picture; leave it out"),
         (Asked("biplot", PlotOptions(), PictureOptions(dpi=99), form="csv"), "--dpi is for a picture; leave it out"),
         (Asked("biplot", PlotOptions()), r"a picture needs a file; name it with -o, such as -o biplot\.png"),
+        (Asked("scores", PlotOptions(), output="a.PNG", form="csv"), "'a.PNG' is named as a picture, and --format csv"),
         (Asked("scores", PlotOptions(), output="-"), r"'-' does not end like a picture; use \.png, \.svg or \.pdf"),
     ],
 )

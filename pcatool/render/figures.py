@@ -18,7 +18,7 @@ from pcatool.stores.uri import plain_name
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PICTURES", "check_form", "figure_file", "new_figure", "picture_form", "plain_matplotlib"]
+__all__ = ["PICTURES", "check_form", "figure_file", "is_picture", "new_figure", "picture_form", "plain_matplotlib"]
 
 # The metadata that would carry a date or a version: without it the same model gives the same bytes.
 PICTURES: dict[str, dict[str, Any]] = {
@@ -39,6 +39,11 @@ def picture_form(path: str | os.PathLike[str]) -> str:
     if form not in PICTURES:
         raise UsageError(f"{show(os.fspath(path))} does not end like a picture", "use .png, .svg or .pdf")
     return form
+
+
+def is_picture(path: str | os.PathLike[str] | None) -> bool:
+    """Does the name end like a picture?"""
+    return path is not None and Path(plain_name(os.fspath(path))).suffix.lower().lstrip(".") in PICTURES
 
 
 def check_form(form: str) -> None:

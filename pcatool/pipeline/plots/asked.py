@@ -9,7 +9,7 @@ from pcatool.model import Model
 from pcatool.options import FitOptions, PictureOptions, PlotOptions
 from pcatool.pipeline.loadings import check_columns, check_method, refuse_past
 from pcatool.registry import PLOTS
-from pcatool.render.figures import picture_form, plain_matplotlib
+from pcatool.render.figures import is_picture, picture_form, plain_matplotlib
 
 __all__ = ["Asked"]
 
@@ -68,6 +68,11 @@ class Asked(NamedTuple):
             check_method(options, ("loadings",))
 
     def _check_table(self) -> None:
+        if is_picture(self.output):
+            raise UsageError(
+                f"{show(str(self.output))} is named as a picture, and --format {self.form} asks for numbers",
+                "leave out --format, or give another name",
+            )
         if self.look.given is not None:
             raise UsageError(f"{self.look.given} is for a picture", "leave it out, or leave out --format")
         if not self.drawer.columns and self.form != "csv":

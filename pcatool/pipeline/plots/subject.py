@@ -37,15 +37,24 @@ def subject_of(job: Job, asked: Asked, model: Model | None = None) -> Subject:
     The data of the job are those of a model given apart, or all there is: then the first of them may be a model.
     """
     if model is not None:
-        refuse_settings("the model", job.select, job.options)
+        _refuse_of_model("the model", job, asked)
         return _with_model(job, asked, model, ())
     if isinstance(job.data, list) and job.data and all(isinstance(item, str) for item in job.data):
         first, rest = job.data[0], job.data[1:]
         if (first == STDIN and rest) or (first != STDIN and is_model(first)):
-            refuse_settings(first, job.select, job.options, *([job.engine] if job.engine.far else []))
+            _refuse_of_model(first, job, asked, *([job.engine] if job.engine.far else []))
             asked.refuse_rows(rest)
             return _with_model(job._replace(data=rest), asked, _load(first), (first,))
+        for late in rest:
+            if plain_name(late).endswith(MODEL_SUFFIX):
+                raise UsageError(f"{late} is a model, after {first}", "the model comes first, then the rows")
     return _without_model(job, asked)
+
+
+def _refuse_of_model(name: str, job: Job, asked: Asked, *more: object) -> None:
+    """A model takes no settings of a fit, but its rows may come as triples, as transform reads them."""
+    options = replace(job.options, triples=None) if asked.of_rows else job.options
+    refuse_settings(name, job.select, options, *more)
 
 
 def is_model(path: str) -> bool:
