@@ -28,10 +28,20 @@ def column_words(names: Sequence[str]) -> tuple[list[str], list[str]]:
         return [], [said]
     known = set(names)
     spans = [term for term in terms if term not in known and "-" in term]
-    return found, [
+    remarks = [
         f"the range {term} takes all columns from the one to the other, as they stand in the table"
         for term in spans[:1]
     ]
+    if not all(name.isprintable() for name in names):
+        remarks.append("in it ? stands for a character of a name that cannot be shown")
+    return found, remarks
+
+
+def _shown(name: str) -> str:
+    """A name, or a glob for one with a line break or the like, which no page shows so that it could be copied."""
+    if name.isprintable():
+        return name
+    return "".join(c if c.isprintable() and c not in "*?[]," else "?" for c in name)
 
 
 def _alone(term: str) -> str:
@@ -50,10 +60,10 @@ def _terms(names: Sequence[str]) -> Iterator[str]:
         first, last = (re.fullmatch(r"(.*)\[(\d+)\]", name, re.ASCII) for name in (names[start], names[end - 1]))
         if first and last and end - start > 1 and first[2] == "0" and first[1] not in known:
             yield first[1]  # a vector, whole
-        elif end - start >= RUN and term not in known and "," not in term and not first:
+        elif end - start >= RUN and term not in known and "," not in term and term.isprintable() and not first:
             yield term
         else:
-            yield from names[start:end]
+            yield from map(_shown, names[start:end])
         start = end
 
 
