@@ -186,6 +186,7 @@ def asked(kind: str, **more: Any) -> None:
         (lambda: asked("scores", scaling="rows"), pcatool.UsageError, "--scaling would change nothing"),
         (lambda: asked("scores", axes=(1, 2, 3)), pcatool.UsageError, "names 3 components, a picture of scores has 2"),
         (lambda: asked("biplot", axes=1), pcatool.UsageError, "a biplot needs two components; name both"),
+        (lambda: pcatool.plot("biplot", pd.DataFrame({"a": [1.0, 2]})), pcatool.DataError, "1; plot scores draws the rows"),
         (lambda: asked("scores", axes="1,1"), pcatool.UsageError, "names a component twice"),
         (lambda: asked("scores", axes="1-2"), pcatool.UsageError, "--axes '1-2' names no components"),
         (lambda: asked("scores", color=""), pcatool.UsageError, "--color names nothing"),

@@ -88,7 +88,8 @@ class Asked(NamedTuple):
         axes = self.plot.axes
         if axes is None:
             if self.drawer.rows and self.drawer.columns and model.k < 2:
-                raise DataError("a biplot needs two components, there is 1", "fit with -k 2")
+                remedy = "fit with -k 2" if model.d > 1 else "plot scores draws the rows along one"
+                raise DataError("a biplot needs two components, there is 1", remedy)
             return tuple(range(1, min(self.drawer.usual, model.k) + 1))
         named = ",".join(map(str, axes))
         refuse_past(f"--axes {named}", max(axes), model.k, "give smaller numbers, or fit with a larger -k")
