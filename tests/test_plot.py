@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ORDERS = str(ROOT / "sample_data" / "orders.csv")
 DIGITS = str(ROOT / "sample_data" / "digits.csv")
 NUMBERS: dict[str, Any] = {"columns": "items-days_to_deliver", "standardize": True, "missing": "drop"}
+ONE = pd.DataFrame({"a": [1.0, 2, 4]})
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +99,7 @@ def test_arrows_of_a_biplot_are_loadings_or_as_columns_correlate(orders: Model) 
 
 def test_data_are_fitted_with_enough_components() -> None:
     assert list(pcatool.plot("scores", DIGITS, exclude="digit", axes=(1, 50))) == ["PC1", "PC50"]
-    one = pd.DataFrame({"a": [1.0, 2, 4]})
-    assert list(pcatool.plot("scores", one)) == ["PC1"]
+    assert list(pcatool.plot("scores", ONE)) == ["PC1"]
     with pytest.raises(pcatool.DataError, match=r"--axes 1,3: there are 2 components; .* or fit with a larger -k"):
         pcatool.plot("scores", ORDERS, axes=(1, 3), **NUMBERS, components=2)
 
@@ -186,7 +186,7 @@ def asked(kind: str, **more: Any) -> None:
         (lambda: asked("scores", scaling="rows"), pcatool.UsageError, "--scaling would change nothing"),
         (lambda: asked("scores", axes=(1, 2, 3)), pcatool.UsageError, "names 3 components, a picture of scores has 2"),
         (lambda: asked("biplot", axes=1), pcatool.UsageError, "a biplot needs two components; name both"),
-        (lambda: pcatool.plot("biplot", pd.DataFrame({"a": [1.0, 2]})), pcatool.DataError, "1; plot scores draws the rows"),
+        (lambda: pcatool.plot("biplot", ONE), pcatool.DataError, "there is 1; plot scores draws the rows along one"),
         (lambda: asked("scores", axes="1,1"), pcatool.UsageError, "names a component twice"),
         (lambda: asked("scores", axes="1-2"), pcatool.UsageError, "--axes '1-2' names no components"),
         (lambda: asked("scores", color=""), pcatool.UsageError, "--color names nothing"),
