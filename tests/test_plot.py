@@ -18,7 +18,7 @@ from pcatool.options import EngineOptions, FitOptions, PictureOptions, PlotOptio
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.plots import rows
 from pcatool.pipeline.plots.asked import Asked
-from pcatool.pipeline.plots.picture import draw
+from pcatool.pipeline.plots.picture import draw, tell
 from pcatool.pipeline.plots.rows import cloud_of
 from pcatool.readers.tables import Inputs
 from pcatool.registry import PLOTS
@@ -229,6 +229,31 @@ def test_texts_that_are_no_classes_are_refused(monkeypatch: pytest.MonkeyPatch) 
         cloud([ORDERS], model, "order_id")
     monkeypatch.setattr(rows, "MOST_TEXTS", 200)
     assert len(cloud([ORDERS], model, "order_id").groups()) == 10
+
+
+@pytest.mark.parametrize(
+    ("color", "axes", "words"),
+    [
+        (None, (1, 2), "1 of 400 rows has no scores, for missing cells, and is not drawn"),
+        ("a", (1,), "numbers do not colour bars: --color changes nothing in a picture of one component"),
+        ("often", (1, 2), "--color often: 20 values; the 9 most frequent have colours of their own"),
+        ("once", (1, 2), "--color once: 400 values; none of them occurs twice: name a column of classes, or of"),
+    ],
+)
+def test_what_a_picture_leaves_out_is_told(
+    color: str | None, axes: tuple[int, ...], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = range(400)
+    X = pd.DataFrame({"a": [*map(float, numbers)], "b": np.random.default_rng(0).normal(size=400)})
+    made = X.assign(often=[f"v{i % 20}" for i in numbers], once=[f"v{i}" for i in numbers])
+    if color is None:
+        made.loc[7, "b"] = np.nan
+    drawn = cloud(made, pcatool.fit(X, components=2), color, axes)
+    told: list[str] = []
+    notices = Warnings()
+    monkeypatch.setattr(notices, "show", lambda kind, text, items=(): told.append(text))
+    tell(drawn, Asked("scores", PlotOptions(color=color)), notices)
+    assert len(told) == 1 and told[0].startswith(words)
 
 
 def test_a_model_needs_rows_and_a_picture_of_columns_none(orders: Model, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from pcatool.render.plots.cloud import CLASSES, Cloud
 from pcatool.render.tables import render_table
 from pcatool.writers.sink import write_whole
 
-__all__ = ["Drawn", "draw", "rows_of", "table_of"]
+__all__ = ["Drawn", "draw", "rows_of", "table_of", "tell"]
 
 
 class Drawn(NamedTuple):
@@ -103,7 +103,7 @@ def _view(job: Job, asked: Asked, subject: Subject) -> View:
         return view
     assert subject.inputs is not None
     cloud = _cloud(job, asked, subject, subject.inputs, view)
-    _tell(cloud, asked, job.notices)
+    tell(cloud, asked, job.notices)
     return View(**{**vars(view), "cloud": cloud})
 
 
@@ -120,7 +120,7 @@ def _caption(model: Model) -> str:
     return f"{how_fitted(model)}; per cent {share}"
 
 
-def _tell(cloud: Cloud, asked: Asked, notices: Notices) -> None:
+def tell(cloud: Cloud, asked: Asked, notices: Notices) -> None:
     """What the picture leaves out."""
     if cloud.left_out:
         has = "has" if cloud.left_out == 1 else "have"
@@ -132,5 +132,7 @@ def _tell(cloud: Cloud, asked: Asked, notices: Notices) -> None:
         values = sum(1 for code in cloud.counts if code >= 0)
         if values > CLASSES:
             among = f" of {cloud.most_counted}" if cloud.is_dense and values > cloud.most_counted else ""
-            notices.note(f"--color {asked.color}: {values} values; the {CLASSES - 1} most frequent{among} have colours "
-                         "of their own")  # fmt: skip
+            which = f"the {CLASSES - 1} most frequent{among} have colours of their own"
+            if max(cloud.counts.values()) == 1:
+                which = "none of them occurs twice: name a column of classes, or of numbers"
+            notices.note(f"--color {asked.color}: {values} values; {which}")
