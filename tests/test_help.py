@@ -6,6 +6,7 @@ import re
 import subprocess
 from contextlib import redirect_stdout
 from dataclasses import fields
+from functools import cache
 from io import StringIO
 from pathlib import Path
 
@@ -44,11 +45,22 @@ TAKES = {
 }
 
 
-def page(environment: dict[str, str], *words: str, columns: int = 80) -> str:
+def page(environment: dict[str, str], *words: str) -> str:
+    """As the program prints it."""
     command = ["pcatool", *words, "--help"]
-    done = subprocess.run(command, env={**environment, "COLUMNS": str(columns)}, capture_output=True, text=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
+
+
+@cache
+def text_of(*words: str, columns: int = 80) -> str:
+    """A page, written by the same process."""
+    out = StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out):
+        patch.setenv("COLUMNS", str(columns))
+        assert app.run(list(words)) == 0
+    return out.getvalue()
 
 
 def examples(text: str) -> list[str]:
@@ -59,21 +71,31 @@ def examples(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)])
+def test_the_program_prints_what_the_same_process_writes(
+    words: tuple[str, ...], plain_environment: dict[str, str]
+) -> None:
+    """So the other tests here need not start it, which takes longest; `transform` stands for a wide window."""
+    assert page(plain_environment, *words) == text_of(*words, "--help")
+    if words == ("transform",):
+        assert page({**plain_environment, "COLUMNS": "200"}, *words) == text_of(*words, "--help", columns=200)
+
+
+@pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)])
 @pytest.mark.parametrize("columns", [80, 200])
-def test_a_page_fits_the_window(words: tuple[str, ...], columns: int, plain_environment: dict[str, str]) -> None:
-    lines = page(plain_environment, *words, columns=columns).splitlines()
+def test_a_page_fits_the_window(words: tuple[str, ...], columns: int) -> None:
+    lines = text_of(*words, "--help", columns=columns).splitlines()
     assert max(map(len, lines)) <= min(columns, 100)
     assert [line for line in lines if line != line.rstrip()] == []
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_page_is_in_order(name: str, plain_environment: dict[str, str]) -> None:
-    text = page(plain_environment, name)
+def test_a_page_is_in_order(name: str) -> None:
+    text = text_of(name, "--help")
     usage, sentence, *_ = [part for part in text.split("\n\n") if part]
     assert usage.startswith(f"Usage: pcatool {name} ")
     assert sentence.endswith(".")
     assert "\n" not in sentence
-    assert sentence in re.sub(r"\s+", " ", page(plain_environment)), "the list of commands says it in the same words"
+    assert sentence in re.sub(r"\s+", " ", text_of("--help")), "the list of commands says it in the same words"
     assert 2 <= len(examples(text)) <= 4
     headings = re.findall(r"^([A-Z][a-z]+):$", text, re.MULTILINE)
     methods = ["Kernel", "Supervised"] if "FitOptions" in TAKES[name] else []
@@ -82,18 +104,9 @@ def test_a_page_is_in_order(name: str, plain_environment: dict[str, str]) -> Non
     assert headings == ["Examples", "Arguments", *others, "General"]
 
 
-def text_of(*words: str) -> str:
-    """A page, written by the same process."""
-    out = StringIO()
-    with redirect_stdout(out):
-        assert app.run(list(words)) == 0
-    return out.getvalue()
-
-
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_short_page_is_a_part_of_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_short_page_is_a_part_of_the_whole(name: str) -> None:
     """What it does, the examples, and the options most calls need; the rest is counted."""
-    monkeypatch.setenv("COLUMNS", "80")
     short, whole = text_of(name, "-h"), text_of(name, "--help")
     assert set(short.splitlines()) - set(whole.splitlines()) <= {"Options:", short.splitlines()[-1]}
     assert examples(short) == examples(whole)
@@ -115,14 +128,14 @@ def test_usual_options_are_options() -> None:
 def test_headings_are_bold_on_a_terminal(color: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = text_of("fit", "-h")
     monkeypatch.setattr(command.Screen, "now", lambda: Screen(True, 80, color, True))
-    shown = text_of("fit", "-h")
+    shown = text_of.__wrapped__("fit", "-h")  # not the one that is kept
     assert shown.replace("\x1b[1m", "").replace("\x1b[0m", "") == plain
     assert ("\x1b[1mUsage:\x1b[0m pcatool" in shown, "\n\x1b[1mOptions:\x1b[0m\n" in shown) == (color, color)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_page_names_every_option(name: str, plain_environment: dict[str, str]) -> None:
-    text = page(plain_environment, name, columns=200)
+def test_a_page_names_every_option(name: str) -> None:
+    text = text_of(name, "--help", columns=200)
     for record in TAKES[name]:
         for field in fields(getattr(options, record)):
             flag = field.metadata["flag"]
@@ -134,9 +147,9 @@ def test_a_page_names_every_option(name: str, plain_environment: dict[str, str])
 
 def test_the_examples_run_in_the_order_they_stand(folder: Path, plain_environment: dict[str, str]) -> None:
     """Those of one page need what those before them made: one folder for all, as a reader would have it."""
-    calls = examples(page(plain_environment))
+    calls = examples(text_of("--help"))
     for name in COMMANDS:
-        calls += examples(page(plain_environment, name))
+        calls += examples(text_of(name, "--help"))
     assert len(calls) > 15
     script = "\n".join(["set -e -o pipefail", *calls])
     command = ["bash", "-c", script]
