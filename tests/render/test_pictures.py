@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -43,29 +44,32 @@ def picture(name, form, title="model.npz"):
     return scree_picture(table_of(eigenvalues), kept=kept, form=form, title=title)
 
 
+made = cache(picture)  # drawn once for all tests that only look at it
+
+
 @pytest.mark.parametrize("form", PICTURES)
 @pytest.mark.parametrize("name", SPECTRA)
 def test_the_file_is_of_its_kind_and_the_same_each_time(name, form):
-    first = picture(name, form)
+    first = made(name, form)
     assert first.startswith(MAGIC[form])
     assert picture(name, form) == first
 
 
 @pytest.mark.parametrize("form", PICTURES)
 def test_no_clock_and_no_version_in_the_file(form):
-    data = picture("houses", form)
+    data = made("houses", form)
     assert not re.search(rb"\d{4}-\d{2}-\d{2}T|CreationDate|[Mm]atplotlib v|Software", data)
 
 
 def test_different_models_look_different():
-    assert len({picture(name, "png") for name in SPECTRA}) == len(SPECTRA)
+    assert len({made(name, "png") for name in SPECTRA}) == len(SPECTRA)
     table = table_of(SPECTRA["hundreds"][0])
     assert len({scree_picture(table, kept=k, form="svg", title="") for k in (1, 2, 300)}) == 3
 
 
 @pytest.mark.parametrize("name", ["tiny", "huge", "hundreds"])
 def test_kept_components_are_blue_and_the_others_grey(name):
-    svg = picture(name, "svg").lower()
+    svg = made(name, "svg").lower()
     assert b"fill: #0072b2" in svg
     assert b"fill: #b8b8b8" in svg
     assert b"nan" not in svg and b"inf" not in svg.replace(b"info", b"")
