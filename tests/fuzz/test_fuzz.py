@@ -6,7 +6,7 @@ import pytest
 
 from fuzz.run import KINDS, run
 
-CASES = {"csv": 600, "models": 400, "contents": 200, "settings": 15, "parquet": 100, "program": 10, "kills": 10}
+CASES = {"csv": 250, "models": 250, "contents": 120, "settings": 8, "parquet": 60, "program": 10, "kills": 10}
 
 
 def test_no_kind_is_left_out() -> None:

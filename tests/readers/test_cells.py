@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from often import often
 from pcatool.errors import BadCell, DataError
 from pcatool.model import Array
 from pcatool.readers import cutter
@@ -100,13 +101,13 @@ TEXTS = st.one_of(
 PADDED = st.builds("{}{}{}".format, st.text(" \t", max_size=2), TEXTS, st.text(" \t\u00a0\u2003", max_size=2))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=often(100), deadline=None)
 @given(st.lists(st.one_of(TEXTS, PADDED).filter(lambda cell: number(cell) is not None), min_size=1, max_size=8))
 def test_every_double_is_the_nearest(cells: list[str]) -> None:
     check(cells)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=often(150), deadline=None)
 @given(st.text(st.sampled_from("0123456789+-.eEinfaINF_,x \t\u0661\u00a0"), max_size=8))
 @example("iNf")
 def test_what_is_a_number_is_what_the_csv_says(cell: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from often import often
 from pcatool.errors import DataError
 from pcatool.readers import cutter
 from pcatool.readers.cutter import Chunk, Cutter
@@ -46,7 +47,7 @@ def check(text: str, dialect: Dialect, expected: Rows | int) -> None:
                 assert cut(data, piece, most, eager=eager, dialect=dialect) == expected, (piece, most, eager)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=often(150), deadline=None)
 @given(st.text(st.sampled_from('a1,"\n\r '), max_size=16))
 @example('a,"b\n""c""",d\r\n"",\r"e"f"g,5" h\n\n\r\n"i')
 @example('\n"\n""')
@@ -57,7 +58,7 @@ def test_rows_are_those_of_the_csv_module(text: str) -> None:
     check(text, Dialect(), expected)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=often(150), deadline=None)
 @given(st.text(st.sampled_from('a"\n\r #,\t'), max_size=14), st.sampled_from([",", "\t", " ", "blanks"]))
 @example("\r#\n", ",")
 @example("\r \n", "blanks")
@@ -68,7 +69,7 @@ def test_comments_and_blanks(text: str, separator: str) -> None:
         check(text, Dialect(delimiter=separator), states(text, separator))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=often(60), deadline=None)
 @given(st.text(st.sampled_from('a,"\n\r'), max_size=12), st.integers(0, 4), st.integers(1, 13))
 def test_skipped_lines_may_hold_anything(text: str, skip: int, piece: int) -> None:
     rest = text
@@ -84,7 +85,7 @@ def test_skipped_lines_may_hold_anything(text: str, skip: int, piece: int) -> No
         assert cut(text.encode(), piece, 3, eager=False, skip=skip) == moved
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=often(80), deadline=None)
 @given(st.text(st.sampled_from('a,"\n\r#'), max_size=16), st.integers(1, 5), st.sampled_from([None, "#"]))
 @example("a\r\n\r\r\n\n,", 1, None)
 @example('\n\n\na,"\n\n"\n\na', 3, None)

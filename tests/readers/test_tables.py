@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from often import often
 from pcatool.errors import DataError
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
@@ -55,7 +56,7 @@ def expected(text: str, features: list[int], kept: list[int], width: int) -> Any
     )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=often(250), deadline=None)
 @given(tables(), st.integers(1, 40), st.booleans(), st.data())
 def test_tables(table: tuple[str, int], piece: int, eager: bool, data: st.DataObject) -> None:
     text, width = table

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from often import often
 from pcatool.registry import RULES
 from pcatool.rules.base import Evidence, above, decide, first
 from rules.planted import evidence_of, low_rank, planted, spectrum
@@ -84,7 +85,7 @@ def test_every_spectrum(name, rule, standardized):
     assert choice.reason
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=often(60), deadline=None, derandomize=True)
 @given(
     exponents=st.lists(st.one_of(st.floats(-700, 700), st.integers(-3, 3)), min_size=1, max_size=12),
     zeros=st.integers(0, 5),
