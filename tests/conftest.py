@@ -23,6 +23,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+# Tests that take longest, a few of them many seconds each: begun last, one would keep one core while the others wait.
+LONGEST = ("test_spark.py", "test_readme.py", "test_benchmarks.py", "test_dask.py", "test_help.py", "test_fuzz.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """These first, each module still in one piece."""
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
+
+
 @pytest.fixture(scope="session")
 def plain_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Nothing of the caller's but the way to the programs; no terminal, no colour, UTF-8, lines of 80."""
