@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import field, fields
 from typing import Any, NamedTuple
 
 from pcatool.errors import UsageError, nearest, show
 from pcatool.options.wanted import NOTHING, Wanted
 from pcatool.registry import Registry
 
-__all__ = ["Flag", "names_of", "option", "require"]
+__all__ = ["Flag", "given_flags", "names_of", "option", "require"]
 
 
 class Flag(NamedTuple):
@@ -27,6 +27,16 @@ class Flag(NamedTuple):
 
 def option(default: Any, *names: str, group: str, help: str, **more: Any) -> Any:
     return field(default=default, metadata={"flag": Flag(names, help, group, **more)})
+
+
+def given_flags(*records: Any, leaving_out: str = "") -> list[str]:
+    """The flags of all that is not as it is unasked, but for one field."""
+    return [
+        each.metadata["flag"].names[0]
+        for record in records
+        for each in fields(record)
+        if each.name != leaving_out and getattr(record, each.name) != each.default
+    ]
 
 
 def names_of(registry: Registry, *first: str) -> Callable[[], tuple[str, ...]]:

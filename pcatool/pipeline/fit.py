@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from pcatool.methods.base import Fit
 from pcatool.model import Model
 from pcatool.notices import Notices, Taken
 from pcatool.options import FitOptions
+from pcatool.options.flags import given_flags
 from pcatool.pipeline.job import Job, read_blocks, supply_of
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
 from pcatool.readers.rows import WITH_HOLES
@@ -202,11 +202,6 @@ def refuse_settings(
     name: str, *records: Any, what: str = "is a model, fitted already", remedy: str = "give the data"
 ) -> None:
     """A model was fitted as it was: what would need its data must not be passed over in silence."""
-    given = [
-        f.metadata["flag"].names[0]
-        for record in records
-        for f in fields(record)
-        if getattr(record, f.name) != f.default
-    ]
+    given = given_flags(*records)
     if given:
         raise UsageError(f"{name} {what}: {', '.join(given)} would change nothing", remedy)

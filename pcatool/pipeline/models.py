@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from pcatool.methods.kept import reason_against
 from pcatool.model import Model
 from pcatool.modelfile import load_model
 from pcatool.notices import Notices
+from pcatool.options.flags import given_flags
 from pcatool.readers.paths import STDIN, Input, resolve, resolve_models
 from pcatool.readers.source import MODEL, Opened
 from pcatool.stages import doing
@@ -69,12 +69,7 @@ def are_models(paths: Sequence[str]) -> bool:
 
 def refuse_reading(*records: Any) -> None:
     """Models are not read as tables are: what says how must not be passed over in silence."""
-    given = [
-        f.metadata["flag"].names[0]
-        for record in records
-        for f in fields(record)
-        if f.name != "align_to" and getattr(record, f.name) != f.default
-    ]
+    given = given_flags(*records, leaving_out="align_to")
     if given:
         raise UsageError(f"{', '.join(given)} would change nothing where models are subtracted", "leave it out")
 

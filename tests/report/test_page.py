@@ -337,6 +337,7 @@ def _bytes(uri: str | None) -> bytes:
         (None, {"color": "digit"}, pcatool.UsageError, "--color would change nothing here: there are no rows"),
         (None, {"axes": (1, 2)}, pcatool.UsageError, "--axes would change nothing here: there are no rows"),
         (None, {"keep": "digit"}, pcatool.UsageError, "--keep would change nothing here: there are no rows"),
+        (None, {"threads": 2}, pcatool.UsageError, "--threads would change nothing here: there are no rows"),
         (None, {"delimiter": ";"}, pcatool.UsageError, "-d would change nothing here: there are no rows"),
         (None, {"first": 99}, pcatool.DataError, "--first 99: there are 29 components"),
         (None, {"image": (7, 9)}, pcatool.DataError, "an image of 7x9 has 63 pixels, and there are 64 columns"),

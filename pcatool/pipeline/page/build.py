@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pcatool.errors import DataError, UsageError, show
 from pcatool.model import Model
 from pcatool.notices import Notices
 from pcatool.options import NULLS, ApplyOptions, EngineOptions, PageOptions, TableOptions
+from pcatool.options.flags import given_flags
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline.inspection import inspect
 from pcatool.pipeline.loadings import check_image, shown
@@ -126,11 +127,6 @@ def _check(rows: Rows, asked: PageOptions) -> None:
         return
     own = {"--color": asked.color, "--axes": asked.axes}
     given = [flag for flag, value in own.items() if value is not None]
-    given += [
-        field.metadata["flag"].names[0]
-        for record in (rows.apply, rows.table)
-        for field in fields(record)
-        if field.name != "components" and getattr(record, field.name) != field.default
-    ]
+    given += given_flags(rows.apply, rows.table, rows.engine, leaving_out="components")
     if given:
         raise UsageError(f"{given[0]} would change nothing here: there are no rows", "name data after the model")
