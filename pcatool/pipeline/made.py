@@ -16,10 +16,12 @@ from pcatool.options import MOST_KEPT, FitOptions, parse_components
 from pcatool.pipeline.terms import column_words
 from pcatool.scikit import SCIKIT_LEARN
 
-__all__ = ["DATA", "Made", "fit_command", "spelled"]
+__all__ = ["DATA", "TRIPLES", "Made", "fit_command", "spelled"]
 
 # What stands for files whose names a model does not keep.
 DATA, OLDER = "data.csv", "older.npz"
+# The same of the columns of a table of triples.
+TRIPLES = "user,item,value"
 
 
 class Made(NamedTuple):
@@ -42,7 +44,7 @@ def fit_command(model: Model, output: str = "model.npz", components: int | str |
         given["components"] = components
     names, remarks = column_words(model.columns)
     if "absent" in meta:
-        given["triples"], names = "user,item,value", []
+        given["triples"], names = TRIPLES, []
         remarks = ["the names of the columns of user, item and value are not in the model: put yours"]
     if "aligned" in meta:
         given["align_to"] = OLDER
@@ -89,7 +91,7 @@ def _settings(model: Model) -> dict[str, Any]:
     meta = model.meta
     kernel = dict(meta.get("kernel", {}))
     name = kernel.pop("name", None)
-    absent = {"absent": meta["absent"], "triples": "user,item,value"} if "absent" in meta else {}
+    absent = {"absent": meta["absent"], "triples": TRIPLES} if "absent" in meta else {}
     if absent and meta.get("missing") == "em":
         absent["missing"] = "error"  # the usual: with triples, whose cells are missing, em goes without saying
     more = {

@@ -23,7 +23,7 @@ from pcatool.pipeline.loadings import (
     shown,
     whose_share,
 )
-from pcatool.pipeline.made import DATA, fit_command, spelled
+from pcatool.pipeline.made import DATA, TRIPLES, fit_command, spelled
 from pcatool.render.page.images import image_facts
 from pcatool.scikit import SCIKIT_LEARN
 
@@ -125,7 +125,7 @@ def commands(model: Model, name: str, asked_k: int | None, can: Sequence[str]) -
     k = [] if asked_k is None else ["-k", str(asked_k)]
     uses = [("scores of new rows", ["pcatool", "transform", name, DATA, *k, "-o", "scores.csv"])]
     if "absent" in model.meta:
-        uses[0][1][4:4] = ["--triples", "user,item,value"]
+        uses[0][1][4:4] = ["--triples", TRIPLES]
     if "reconstruct" in can and "absent" not in model.meta:
         source = [DATA, "--preimage"] if "kernel" in model.meta else ["scores.csv"]
         uses.append(("rows from scores", ["pcatool", "reconstruct", name, *source, *k, "-o", "approx.csv"]))
