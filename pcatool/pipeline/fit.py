@@ -187,7 +187,8 @@ def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
     if inputs.model is None:
         refuse_kept(job.options)
         return fit_opened(job, inputs, older_model(job))
-    refuse_settings(inputs.model.name, job.select, job.options, *([job.engine] if job.engine.far else []))
+    far = [job.engine] if job.engine.far else []
+    refuse_settings(inputs.model.name, job.table, job.select, job.options, *far)
     return Fitted(modelfile.loads(read_whole(inputs.model.stream), inputs.model.name), Tally())
 
 

@@ -131,15 +131,16 @@ def recovered_spread(model: Model) -> Array:
 def shown(model: Model, first: int | None) -> int:
     """How many components are shown."""
     if first is not None:
-        refuse_past(f"--first {first}", first, model.k, "give a smaller number, or fit with a larger -k")
+        refuse_past(f"--first {first}", first, model.k, model.directions)
     return first or model.k
 
 
-def refuse_past(asked: str, number: int, k: int, remedy: str) -> None:
-    """Refuse a component that is not there."""
+def refuse_past(asked: str, number: int, k: int, possible: int = 0) -> None:
+    """Refuse a component that is not among the k there are, where so many are `possible`."""
     if number > k:
         there = "is 1 component" if k == 1 else f"are {k} components"
-        raise DataError(f"{asked}: there {there}", remedy)
+        more = ", or fit with a larger -k" if k < possible else ""
+        raise DataError(f"{asked}: there {there}", f"give a smaller number{more}")
 
 
 def component_table(model: Model, names: Sequence[str] = ("loadings",), first: int | None = None) -> dict[str, Any]:

@@ -25,7 +25,7 @@ CATEGORIES = 12
 def check_axes(axes: tuple[int, int] | None, count: int) -> None:
     """Refuse components that are not there."""
     if axes is not None:
-        refuse_past(f"--axes {axes[0]},{axes[1]}", max(axes), count, "give smaller numbers")
+        refuse_past(f"--axes {axes[0]},{axes[1]}", max(axes), count)
 
 
 def columns_shown(count: int, most: int | None, axes: tuple[int, int] | None) -> list[int]:

@@ -92,7 +92,7 @@ class Asked(NamedTuple):
                 raise DataError("a biplot needs two components, there is 1", remedy)
             return tuple(range(1, min(self.drawer.usual, model.k) + 1))
         named = ",".join(map(str, axes))
-        refuse_past(f"--axes {named}", max(axes), model.k, "give smaller numbers, or fit with a larger -k")
+        refuse_past(f"--axes {named}", max(axes), model.k, model.directions)
         return axes
 
     def scaling(self, model: Model) -> str:

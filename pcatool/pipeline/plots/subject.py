@@ -53,8 +53,10 @@ def subject_of(job: Job, asked: Asked, model: Model | None = None) -> Subject:
 
 def _refuse_of_model(name: str, job: Job, asked: Asked, *more: object) -> None:
     """A model takes no settings of a fit, but its rows may come as triples, as transform reads them."""
-    options = replace(job.options, triples=None) if asked.of_rows else job.options
-    refuse_settings(name, job.select, options, *more)
+    if asked.of_rows:
+        refuse_settings(name, job.select, replace(job.options, triples=None), *more)
+    else:
+        refuse_settings(name, job.table, job.select, job.options, *more)
 
 
 def is_model(path: str) -> bool:
