@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any, NoReturn
 from warnings import catch_warnings, simplefilter
@@ -27,24 +26,31 @@ class Run:
             *leaves, self._root = link.client.get(tree.tasks, [*tree.leaves, tree.root], sync=False)
         self._last = self._left = len(leaves)  # the number of the root; how many items are not told of as done
         self._leaves = dict(enumerate(leaves)) if len(leaves) > 1 else {}  # else it is the root
-        for number, future in (*self._leaves.items(), (self._last, self._root)):
-            future.add_done_callback(self._teller(number))
+        for number in (*self._leaves, self._last):
+            self._listen(number)
 
-    def _teller(self, number: int) -> Callable[[Any], None]:
-        return lambda _: self._finished.put(number)
+    def _listen(self, number: int) -> None:
+        """Hear of this one when it is done, once."""
+        self._future(number).add_done_callback(lambda _: self._finished.put(number))
+
+    def _future(self, number: int) -> Any:
+        return self._root if number == self._last else self._leaves[number]
 
     def result(self) -> Any:
         """What came to the root; or the error of the first item that has one."""
         while True:
             number = self._next()
-            future = self._root if number == self._last else self._leaves[number]
-            if future.status == "error":
+            status = self._future(number).status
+            if status == "error":
                 self._fail(number)
-            if future.status != "finished":
+            if status == "cancelled":
                 raise self._link.lost()
-            if number == self._last:
+            if number != self._last:
+                self._tell(number)
+            elif status == "finished":
                 break
-            self._tell(number)
+            else:  # it was done, and the worker that held it is gone: the scheduler has it done again
+                self._listen(number)
         if self._left:  # the root may be told of before the last of them are
             self._done(self._left)
         self._drop_from(0)
@@ -53,7 +59,7 @@ class Run:
         return result
 
     def _tell(self, number: int) -> None:
-        """One more item is done; what came of it stays with the workers while a task needs it."""
+        """One more item is done, or was; what came of it stays with the workers while a task needs it."""
         self._leaves.pop(number).release()
         self._left -= 1
         self._done(1)
@@ -82,10 +88,10 @@ class Run:
             if future.status == "error":
                 error = self._error_of(number)
                 self._drop_from(number)
-            elif future.status == "finished":
-                self._tell(number)
-            else:
+            elif future.status == "cancelled":
                 raise self._link.lost()
+            else:
+                self._tell(number)
         raise error
 
     def _drop_from(self, number: int) -> None:
@@ -95,7 +101,7 @@ class Run:
             self._leaves.pop(i).release()
 
     def _error_of(self, number: int) -> BaseException:
-        future = self._root if number == self._last else self._leaves[number]
+        future = self._future(number)
         error: BaseException = self._link.ask(lambda: future._exception())
         if type(error).__name__ == "KilledWorker":
             return LostError(
