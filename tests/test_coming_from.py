@@ -1,4 +1,5 @@
-"""What README.md prints side by side is one thing: to the last digit that SAS, R and scikit-learn print."""
+"""What README.md prints side by side is one thing, to the last digit. R and scikit-learn are run; of SAS there is only
+what README.md shows, in the layout of PROC PRINCOMP, which was not compared with a run of SAS or with its guide."""
 
 from __future__ import annotations
 
