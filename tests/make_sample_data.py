@@ -24,7 +24,7 @@ SAMPLE_DATA = Path(__file__).resolve().parents[1] / "sample_data"
 HOUSES = [(10, 10), (2, 2), (7, 7), (1, 1), (5, 5)]  # the lecture's worked example
 
 # Reported crimes per 100,000 people in the 50 states of the USA in 1977, as the SAS/STAT User's Guide has them (The
-# PRINCOMP Procedure, Getting Started), where their components are printed, too.
+# PRINCOMP Procedure, Getting Started).
 CRIME = """\
 state,murder,rape,robbery,assault,burglary,larceny,auto_theft
 Alabama,14.2,25.2,96.8,278.3,1135.5,1881.9,280.7
@@ -77,6 +77,31 @@ Washington,4.3,39.6,106.2,224.8,1605.6,3386.9,360.3
 West Virginia,6.0,13.2,42.2,90.9,597.4,1341.7,163.3
 Wisconsin,2.8,12.9,52.2,63.7,846.9,2614.2,220.7
 Wyoming,5.4,21.9,39.7,173.9,811.6,2772.2,282.0
+"""
+
+# Points, assists and rebounds of 20 basketball players: https://www.statology.org/principal-components-analysis-in-sas/.
+PLAYERS = """\
+points,assists,rebounds
+22,8,4
+29,7,3
+10,4,12
+5,5,15
+35,6,2
+8,3,10
+10,4,8
+8,4,3
+2,5,17
+4,5,19
+9,9,4
+7,6,4
+31,5,3
+4,6,13
+5,7,8
+8,8,4
+10,4,8
+20,4,6
+25,8,8
+18,8,3
 """
 
 ORDERS = 200
@@ -141,6 +166,10 @@ def digits() -> str:
 
 def crime() -> str:
     return CRIME
+
+
+def players() -> str:
+    return PLAYERS
 
 
 def orders() -> str:
@@ -209,7 +238,10 @@ def ratings() -> str:
     return csv_text(("reader", "book", "stars"), (row for _, *row in sorted(rows)))
 
 
-TEXTS = {"houses.csv": houses, "crime.csv": crime, "digits.csv": digits, "orders.csv": orders, "ratings.csv": ratings}
+TEXTS = {
+    "houses.csv": houses, "players.csv": players, "crime.csv": crime, "digits.csv": digits, "orders.csv": orders,
+    "ratings.csv": ratings,
+}  # fmt: skip
 TABLES = {"embeddings.parquet": embeddings}
 
 

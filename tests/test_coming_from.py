@@ -1,5 +1,5 @@
-"""What README.md prints side by side is one thing, to the last digit. R and scikit-learn are run; of SAS there is only
-what README.md shows, in the layout of PROC PRINCOMP, which was not compared with a run of SAS or with its guide."""
+"""What README.md prints side by side is one thing, to the last digit. R and scikit-learn are run; the listing of PROC
+PRINCOMP is a published one, of a run by Altair SLC: README.md says where."""
 
 from __future__ import annotations
 
@@ -16,14 +16,20 @@ import pcatool
 from programs import need
 from readme import ROOT, Block, blocks, section
 
-CRIME = ROOT / "sample_data" / "crime.csv"
+PLAYERS = ROOT / "sample_data" / "players.csv"
 NAME = r"[A-Za-z_]+"
 NUMBER = r"-?\d*\.\d+"
 
 
 @pytest.fixture(scope="module")
 def model() -> pcatool.Model:
-    return pcatool.fit(pd.read_csv(CRIME), columns="murder-auto_theft", standardize=True, ddof=1, components="all")
+    return pcatool.fit(pd.read_csv(PLAYERS), standardize=True, ddof=1, components="all")
+
+
+@pytest.fixture(scope="module")
+def scores(model: pcatool.Model) -> np.ndarray:
+    """Of the first three players."""
+    return pcatool.transform(model, pd.read_csv(PLAYERS)).to_numpy()[:3]
 
 
 def block(language: str) -> Block:
@@ -51,25 +57,35 @@ def agree(printed: list[list[str]], ours: np.ndarray) -> None:
         ]
 
 
-def test_sas(model: pcatool.Model) -> None:
-    values, vectors = block("sas").shown.split("\n\n")
-    ours = np.c_[model.eigenvalues, model.variance.share, model.variance.cumulative]
+def test_proc_princomp(model: pcatool.Model, scores: np.ndarray) -> None:
+    statistics, values, vectors, few = block("sas").shown.split("\n\n")
+    means, spreads = rows(statistics, NAME, 3)
+    assert model.std is not None
+    for printed, ours in ((means, model.mean), (spreads, model.std)):
+        for text, number in zip(printed, ours, strict=True):
+            agree([[text]], np.array([[number]]))
+
     table = [re.findall(NUMBER, line) for line in values.splitlines()[1:]]
-    agree([[row[0], *row[-2:]] for row in table], ours)
+    variance = model.variance
+    agree([[row[0], *row[-2:]] for row in table], np.c_[model.eigenvalues, variance.share, variance.cumulative])
     agree([row[1:2] for row in table[:-1]], -np.diff(model.eigenvalues)[:, None])
-    agree(rows(vectors, NAME, 7), model.basis)
-    names = re.findall(rf"^{NAME}", vectors, re.MULTILINE)
-    assert [name.lower() for name in names] == list(model.columns)
+    agree(rows(vectors, NAME, 3), model.basis)
+    assert tuple(re.findall(rf"^{NAME}", vectors.lower(), re.MULTILINE)) == model.columns
+    agree(rows(few, r"\s*\d", 3), scores)
 
 
-def test_r_as_it_stands(model: pcatool.Model) -> None:
-    shown = block("r").shown
-    first, *rest = shown.splitlines()
+def test_the_signs_of_scores_are_those_of_directions(model: pcatool.Model, scores: np.ndarray) -> None:
+    """In each listing a component that has another sign than here has it in both tables."""
+    _, _, vectors, few = block("sas").shown.split("\n\n")
+    first, second = (rows(text, begin, 3) for text, begin in ((vectors, NAME), (few, r"\s*\d")))
+    assert np.array_equal(*(np.sign(np.array(a, float) * b) for a, b in ((first, model.basis), (second, scores))))
+
+
+def test_r_as_it_stands(model: pcatool.Model, scores: np.ndarray) -> None:
+    first, *rest = block("r").shown.splitlines()
     agree([[text] for text in re.findall(NUMBER, first)], model.eigenvalues[:, None])
-    named = rows("\n".join(rest), NAME, 4)
-    agree(named[:7], model.basis[:, :4])
-    scores = pcatool.transform(model, pd.read_csv(CRIME)).to_numpy()
-    agree(named[7:], scores[:2, :4])
+    agree(rows("\n".join(rest), NAME, 3), model.basis)
+    agree(rows("\n".join(rest), r"\[\d,\]", 3), scores)
 
 
 def test_r_prints_it(tmp_path: Path) -> None:
@@ -80,30 +96,28 @@ def test_r_prints_it(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, script.shown), done.stderr
 
 
-def test_scikit_learn(model: pcatool.Model) -> None:
+def test_scikit_learn(model: pcatool.Model, scores: np.ndarray) -> None:
     """That it prints this, test_readme.py sees to."""
-    (python,) = [one for one in blocks("python") if "crime.csv" in one.code]
+    (python,) = [one for one in blocks("python") if "players.csv" in one.code]
     numbers = re.findall(r"-?\d+\.\d*", python.shown)
-    scores = pcatool.transform(model, pd.read_csv(CRIME)).to_numpy()
-    ours = np.concatenate([model.eigenvalues, model.basis.T[:2].ravel(), scores[:2, :4].ravel()])
+    ours = np.concatenate([model.eigenvalues, model.basis.T.ravel(), scores.ravel()])
     for text, number in zip(numbers, ours, strict=True):
         assert abs(float(text) - number) < 0.6 * 10.0 ** -len(text.partition(".")[2]), text
 
 
 def test_rows_with_holes_are_left_out_as_by_sas() -> None:
-    """In a later example of the guide Wyoming lacks a number."""
-    frame = pd.read_csv(CRIME).set_index("state")
-    frame.loc["Wyoming", "murder"] = np.nan
-    with pytest.warns(pcatool.PcatoolWarning, match="dropped 1 of 50 rows"):
+    frame = pd.read_csv(PLAYERS).astype(float)
+    frame.loc[7, "assists"] = np.nan
+    with pytest.warns(pcatool.PcatoolWarning, match="dropped 1 of 20 rows"):
         ours = pcatool.fit(frame, standardize=True, ddof=1, missing="drop", components="all")
-    assert ours.n_samples == 49
-    correlations = np.corrcoef(frame.drop("Wyoming").to_numpy().T)
+    assert ours.n_samples == 19
+    correlations = np.corrcoef(frame.drop(7).to_numpy().T)
     np.testing.assert_allclose(ours.eigenvalues, np.linalg.eigvalsh(correlations)[::-1], rtol=1e-12)
 
 
 def test_standardised_scores_are_whitened_ones(model: pcatool.Model) -> None:
     """`out=` with `std` of SAS, `scale(p$x)` of R."""
-    frame = pd.read_csv(CRIME).drop(columns="state")
+    frame = pd.read_csv(PLAYERS)
     plain = pcatool.transform(model, frame)
     white = pcatool.fit(frame, standardize=True, ddof=1, components="all", whiten="pca", epsilon=0)
     np.testing.assert_allclose(pcatool.transform(white, frame), plain / plain.std(), atol=1e-12)
