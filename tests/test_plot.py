@@ -4,6 +4,7 @@ gives the same picture."""
 from __future__ import annotations
 
 import subprocess
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,18 @@ def test_rows_of_a_model_may_come_as_triples(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(found, pcatool.transform(model, rows, triples="who,what,value"))
     with pytest.raises(pcatool.UsageError, match="--triples would change nothing"):
         pcatool.plot("loadings", model, triples="who,what,value")
+
+
+def test_letters_that_the_font_lacks_are_told(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"横浜": [1.0, 2, 4, 3], "b": [2.0, 1, 5, 0]})
+    model = pcatool.fit(frame, components=2)
+    with pytest.warns(
+        pcatool.PcatoolWarning, match="the font of pictures lacks '横', '浜': boxes stand in their place"
+    ):
+        pcatool.plot("loadings", model, output=tmp_path / "m.png")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pcatool.plot("loadings", pcatool.fit(frame.rename(columns={"横浜": "Århus"})), output=tmp_path / "m.svg")
 
 
 def test_loadings_are_those_of_components(orders: Model) -> None:

@@ -155,8 +155,8 @@ def _facts(drawn: Drawn, asked: Asked) -> dict[str, Any]:
 
 
 def _lines(facts: dict[str, Any], drawn: Drawn) -> list[str]:
-    from pcatool.render.missing import counted
     from pcatool.render.solution import report_lines
+    from pcatool.render.words import counted
 
     axes = ", ".join(drawn.view.names)
     lines = [f"{facts['kind']} of {axes}"]

@@ -69,7 +69,7 @@ def run(
     if output in (None, "-") and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("a page is to be seen in a browser, and standard output is a terminal", "name a file with -o")
     from pcatool.pipeline.page.build import Rows, report_to
-    from pcatool.render.page.summary import page_facts, page_lines
+    from pcatool.render.summary import page_facts, page_lines
 
     speaker, fitted = Speaker(general), model_of(model, data or ["no data"])
     page = report_to(

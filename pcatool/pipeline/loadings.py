@@ -15,8 +15,8 @@ from pcatool.options.components import VALUES
 from pcatool.pipeline.fit import model_or_fit_of, open_subject
 from pcatool.pipeline.job import Job
 from pcatool.render.choices import how_fitted
-from pcatool.render.missing import counted
 from pcatool.render.mosaic import mosaic_picture
+from pcatool.render.words import counted
 from pcatool.stages import doing
 from pcatool.writers.sink import check_target, open_sink
 

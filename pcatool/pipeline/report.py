@@ -14,8 +14,8 @@ from pcatool.pipeline.fit import Fitted, model_or_fit_of, open_subject
 from pcatool.pipeline.job import Job
 from pcatool.render.choices import how_fitted, whole
 from pcatool.render.figures import picture_form
-from pcatool.render.missing import counted
 from pcatool.render.scree import scree_picture
+from pcatool.render.words import counted
 from pcatool.rules.base import Evidence
 from pcatool.rules.compare import Verdict, compare
 from pcatool.stages import doing

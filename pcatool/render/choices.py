@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pcatool.model import Model
-from pcatool.render.missing import counted
+from pcatool.render.words import counted
 
 __all__ = ["how_fitted", "is_usual", "whole"]
 

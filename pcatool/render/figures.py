@@ -18,7 +18,16 @@ from pcatool.stores.uri import plain_name
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PICTURES", "check_form", "figure_file", "is_picture", "new_figure", "picture_form", "plain_matplotlib"]
+__all__ = [
+    "PICTURES",
+    "check_form",
+    "drawn_as_boxes",
+    "figure_file",
+    "is_picture",
+    "new_figure",
+    "picture_form",
+    "plain_matplotlib",
+]
 
 # The metadata that would carry a date or a version: without it the same model gives the same bytes.
 PICTURES: dict[str, dict[str, Any]] = {
@@ -102,3 +111,13 @@ def figure_file(figure: Figure, form: str, look: PictureOptions) -> bytes:
     out = io.BytesIO()
     figure.savefig(out, format=form, dpi=dpi, metadata=PICTURES[form])
     return out.getvalue()
+
+
+def drawn_as_boxes(figure: Figure) -> list[str]:
+    """The letters that the font lacks, in the order in which they appear."""
+    from matplotlib.font_manager import findfont, get_font
+    from matplotlib.text import Text
+
+    there = get_font(findfont("DejaVu Sans")).get_charmap()
+    letters = dict.fromkeys(letter for text in figure.findobj(Text) for letter in text.get_text())
+    return [letter for letter in letters if letter.isprintable() and ord(letter) not in there]

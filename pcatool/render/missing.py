@@ -7,15 +7,12 @@ from typing import Any
 
 from pcatool.errors import listed, show
 from pcatool.readers.tally import Tally
+from pcatool.render.words import counted
 
-__all__ = ["counted", "missing_facts", "missing_lines", "triples_text"]
+__all__ = ["missing_facts", "missing_lines", "triples_text"]
 
 # Columns, spellings and patterns of missing cells that are named; the others are counted.
 SHOWN = 5
-
-
-def counted(count: int, noun: str, ending: str = "s") -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}{ending}"
 
 
 def triples_text(table: Mapping[str, Any]) -> str:

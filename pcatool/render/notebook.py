@@ -8,7 +8,7 @@ from pcatool.errors import printable
 from pcatool.model import Model
 from pcatool.registry import METHODS
 from pcatool.render.choices import how_fitted, whole
-from pcatool.render.missing import counted
+from pcatool.render.words import counted
 
 __all__ = ["model_html"]
 

@@ -12,8 +12,8 @@ from pcatool.model import Array
 from pcatool.options import PictureOptions
 from pcatool.render.chart import drop_text, kept_text
 from pcatool.render.figures import check_form, figure_file, new_figure, plain_matplotlib
-from pcatool.render.missing import counted
 from pcatool.render.theme import DARK, FRAME, KEPT, LEFT, MARK, clean, in_units, label, titled
+from pcatool.render.words import counted
 from pcatool.rules.compare import Verdict, agreement
 from pcatool.variance import VarianceTable
 

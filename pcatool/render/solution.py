@@ -12,7 +12,7 @@ from pcatool.memory import size_text
 from pcatool.methods.kept import reason_against
 from pcatool.model import Model
 from pcatool.render.choices import how_fitted, whole
-from pcatool.render.missing import counted
+from pcatool.render.words import counted
 
 __all__ = [
     "aligned_lines",

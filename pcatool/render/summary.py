@@ -11,8 +11,9 @@ from pcatool.model import Model
 from pcatool.notices import Taken
 from pcatool.readers.tally import Tally
 from pcatool.render.choices import how_fitted, whole
-from pcatool.render.missing import counted, missing_facts, missing_lines, triples_text
+from pcatool.render.missing import missing_facts, missing_lines, triples_text
 from pcatool.render.solution import kept_lines, model_facts, sums_facts, sums_line
+from pcatool.render.words import counted
 from pcatool.solvers.plan import Plan
 from pcatool.stores.uri import shown
 
@@ -27,6 +28,8 @@ __all__ = [
     "fit_lines",
     "folder_facts",
     "folder_lines",
+    "page_facts",
+    "page_lines",
     "parts_facts",
     "parts_lines",
     "plan_facts",
@@ -188,3 +191,17 @@ def parts_facts(written: Sequence[tuple[str, str, int]]) -> dict[str, Any]:
 
 def parts_lines(facts: Mapping[str, Any]) -> list[str]:
     return [f"{counted(facts['parts_written'], 'part')} written to {facts['output']}"]
+
+
+def page_facts(model: Model, name: str, output: str, html: str, read: int | None, there: int | None) -> dict[str, Any]:
+    facts = {"command": "report", "model": shown(name), "output": shown(output), "bytes": len(html.encode())}
+    if read is not None:
+        facts |= {"rows_read": read, "rows_shown": there}
+    return facts | model_facts(model)
+
+
+def page_lines(facts: Mapping[str, Any]) -> list[str]:
+    where = "standard output" if facts["output"] == "-" else facts["output"]
+    rows = f", {facts['rows_shown']} of {counted(facts['rows_read'], 'row')}" if "rows_read" in facts else ""
+    components = counted(facts["components"], "component")
+    return [f"{components}{rows}: a page of {size_text(facts['bytes'])} written to {where}"]

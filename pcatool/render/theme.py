@@ -29,7 +29,6 @@ __all__ = [
     "NUMBERS",
     "REST",
     "clean",
-    "grouped",
     "in_units",
     "label",
     "shortened",
@@ -121,8 +120,3 @@ def in_units(values: Array, largest: float | None = None) -> tuple[Array, str]:
     if -3 <= int(exponent) <= 5 or unit == 0:
         return values, ""
     return values / unit * float(mantissa), f" / 1e{int(exponent)}"
-
-
-def grouped(count: int) -> str:
-    """A number of rows that is read at a glance."""
-    return f"{count:,}".replace(",", " ") if count >= 10_000 else str(count)

@@ -1,5 +1,6 @@
 """Pictures of scores and loadings, from plain arrays: what is counted, what is drawn, and the same bytes each time."""
 
+import itertools
 import re
 
 import numpy as np
@@ -16,7 +17,7 @@ from pcatool.render.plots.density import alone, spread
 from pcatool.render.plots.grid import Grid, Side
 from pcatool.render.plots.marks import fit_scale
 from pcatool.render.plots.scores import bars
-from pcatool.render.theme import COLORS, KEPT, MARK
+from pcatool.render.theme import COLORS, KEPT, MARK, shortened
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
 rng = np.random.default_rng(0)
@@ -315,6 +316,29 @@ def test_very_many_columns_are_lines():
     largest = view.columns[int(np.argmax(np.abs(view.loadings[:, 0])))]
     assert largest in said
     assert "column: 1 is c0, 784 is c783" in said
+
+
+@pytest.mark.parametrize(("seed", "size"), [(0, None), (1, (6.0, 4.0)), (2, (14.0, 5.0))])
+def test_names_of_large_loadings_do_not_meet(seed, size):
+    """Neighbours are alike and large: their names would lie on each other."""
+    random = np.random.default_rng(seed)
+    d = 2_000
+    names = [f"COLUMN WITH A LONG NAME {j}"[-most:] for j, most in enumerate(random.integers(4, 24, d))]
+    view = view_of(d=d, axes=(1, 2), names=names)
+    hills = np.zeros((d, 2))
+    for m in range(2):
+        for at in random.integers(0, d, 5):
+            hills[:, m] += random.normal() * np.exp(-(((np.arange(d) - at) / 60) ** 2))
+    view = View(**{**vars(view), "loadings": hills / np.linalg.norm(hills, axis=0)})
+    look = PictureOptions(size=size)
+    with plain_matplotlib():
+        figure = PLOTS.load("loadings")().draw(view, look)
+        figure.draw_without_rendering()
+        for axes in figure.axes:
+            boxes = [text.get_window_extent() for text in axes.texts if text.get_text() in map(shortened, view.columns)]
+            assert boxes
+            assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+            assert all(box.x0 >= axes.bbox.x0 - 2 and box.x1 <= axes.bbox.x1 + 2 for box in boxes)
 
 
 def test_a_row_and_an_arrow_multiply_to_the_cell():

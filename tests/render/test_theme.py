@@ -9,7 +9,8 @@ from pcatool.errors import RefusedError, UsageError
 from pcatool.options import PictureOptions
 from pcatool.render.figures import MOST_PIXELS, figure_file, new_figure, plain_matplotlib
 from pcatool.render.shares import percent
-from pcatool.render.theme import COLORS, DENSITY, KEPT, LEFT, MARK, MARKERS, grouped, shortened
+from pcatool.render.theme import COLORS, DENSITY, KEPT, LEFT, MARK, MARKERS, shortened
+from pcatool.render.words import grouped
 
 # Machado, Oliveira and Fernandes (2009), table 1, of full severity; they work on linear RGB.
 SIGHT = {

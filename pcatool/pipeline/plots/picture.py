@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.errors import DataError
+from pcatool.errors import DataError, listed
 from pcatool.model import Model
 from pcatool.notices import Notices
 from pcatool.options import OutputOptions
@@ -19,7 +19,7 @@ from pcatool.pipeline.plots.table import flow_of
 from pcatool.pipeline.results import Flow, write
 from pcatool.readers.tables import Inputs
 from pcatool.render.choices import how_fitted
-from pcatool.render.figures import figure_file, picture_form, plain_matplotlib
+from pcatool.render.figures import drawn_as_boxes, figure_file, picture_form, plain_matplotlib
 from pcatool.render.plots.base import View
 from pcatool.render.plots.cloud import CLASSES, Cloud
 from pcatool.render.tables import render_table
@@ -47,7 +47,10 @@ def draw(job: Job, asked: Asked, model: Model | None = None) -> Drawn:
     if asked.draws:
         form = picture_form(str(asked.output))
         with plain_matplotlib():
-            picture = figure_file(asked.drawer().draw(view, asked.look), form, asked.look)
+            figure = asked.drawer().draw(view, asked.look)
+            picture = figure_file(figure, form, asked.look)
+            boxes = drawn_as_boxes(figure)
+        tell_letters(boxes, job.notices)
         write_whole(asked.output, picture, no_clobber=asked.no_clobber, inputs=subject.paths)
     elif asked.output not in (None, "-"):
         text = render_table(asked.drawer().table(view), asked.form, caption=view.caption)
@@ -136,3 +139,9 @@ def tell(cloud: Cloud, asked: Asked, notices: Notices) -> None:
             if max(cloud.counts.values()) == 1:
                 which = "none of them occurs twice: name a column of classes, or of numbers"
             notices.note(f"--color {asked.color}: {values} values; {which}")
+
+
+def tell_letters(boxes: list[str], notices: Notices) -> None:
+    if boxes:
+        said = f"the font of pictures lacks {listed(boxes)}: boxes stand in their place"
+        notices.warn(f"{said}; --format csv has the names")

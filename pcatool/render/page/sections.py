@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from pcatool.render.inspection import fact_lines
-from pcatool.render.page.figures import images, loadings, scores
 from pcatool.render.page.markup import Html, element, join
 from pcatool.render.page.pieces import COMPONENTS, bullets, skeleton, table
 from pcatool.render.page.proofs import certificate_section, commands_section
+from pcatool.render.page.scripted import images, loadings, scores
 from pcatool.render.page.words import caveats
 
 __all__ = ["sections"]

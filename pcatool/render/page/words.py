@@ -7,8 +7,8 @@ from typing import Any
 
 from pcatool.render.choices import whole
 from pcatool.render.inspection import IN_FIT, IN_TRANSFORM
-from pcatool.render.missing import counted
 from pcatool.render.solution import certificate_lines, em_lines
+from pcatool.render.words import counted
 
 __all__ = ["PROOFS", "caveats", "in_a_sentence", "verdict"]
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from pcatool.model import Array
 from pcatool.render.plots.cloud import ALL, KNOWN, LESS, SUMS, Cloud
 from pcatool.render.plots.marks import ENDS, Scale, color_bar, color_of, hues, legend_of_groups
-from pcatool.render.theme import DARK, DENSITY, NUMBERS, REST, grouped
+from pcatool.render.theme import DARK, DENSITY, NUMBERS, REST
+from pcatool.render.words import grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,6 +12,7 @@ from pcatool.model import Array
 from pcatool.options import PictureOptions
 from pcatool.render.figures import new_figure
 from pcatool.render.plots.base import View
+from pcatool.render.tables import display_width
 from pcatool.render.theme import DARK, FRAME, KEPT, MARK, clean, shortened, titled
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ NAMED = 3
 # In inches.
 WIDTH, BAR, LINE = 9.0, 0.24, 1.5
 ABOVE, AROUND = 0.9, 0.65
+LETTER, BESIDE = 0.085, 0.9  # of a name, and what stands beside the axes
 HEADING = 18.0  # points, of what stands above each panel
 
 
@@ -96,7 +98,7 @@ def lines(view: View, look: PictureOptions) -> Figure:
     titled(figure, panels[0], "Loadings", f"{view.caption}; in the order of the columns, the {NAMED} largest named")
     peak = float(np.abs(view.loadings).max()) or 1.0
     for m, axes in enumerate(panels):
-        draw_line(axes, view.loadings[:, m], view.columns)
+        draw_line(axes, view.loadings[:, m], view.columns, figure.get_size_inches()[0] - BESIDE)
         axes.set_xlim(0.5, d + 0.5)
         axes.set_ylim(-1.35 * peak, 1.35 * peak)
         axes.set_ylabel(view.title(m).replace(" (", "\n("))
@@ -105,24 +107,28 @@ def lines(view: View, look: PictureOptions) -> Figure:
     return figure
 
 
-def draw_line(axes: Axes, loadings: Array, columns: tuple[str, ...]) -> None:
+def draw_line(axes: Axes, loadings: Array, columns: tuple[str, ...], width: float) -> None:
+    """On axes of so many inches."""
     d = len(loadings)
     edges = np.arange(d + 1) + 0.5
     for color, part in ((KEPT, np.maximum(loadings, 0)), (MARK, np.minimum(loadings, 0))):
         axes.stairs(part, edges, fill=True, color=color, linewidth=0)
     axes.stairs(loadings, edges, color=DARK, linewidth=0.4, baseline=None)
     axes.axhline(0, color=FRAME, linewidth=0.8)
-    named: list[int] = []
+    taken: list[tuple[bool, float, float]] = []  # above or below, from here to there of the width
     for j in np.argsort(-np.abs(loadings), kind="stable").tolist():
-        if all(abs(j - other) > d / 12 for other in named):  # names would run into each other
-            named.append(j)
-        if len(named) == NAMED or loadings[j] == 0:
+        if len(taken) == NAMED or loadings[j] == 0:
             break
-    for j in named:
-        up = loadings[j] >= 0
-        side = "left" if j < d / 12 else "right" if j > 11 * d / 12 else "center"
+        name, up = shortened(columns[j], 20), bool(loadings[j] >= 0)
+        wide = display_width(name) * LETTER / width
+        at = (j + 0.5) / d
+        side = "left" if at < wide / 2 else "right" if at > 1 - wide / 2 else "center"
+        begin = at - {"left": 0.0, "center": 0.5, "right": 1.0}[side] * wide
+        if any(up == other and begin < end and start < begin + wide for other, start, end in taken):
+            continue
+        taken.append((up, begin, begin + wide))
         axes.annotate(
-            shortened(columns[j], 20), (j + 1, loadings[j]), xytext=(0, 3 if up else -3), textcoords="offset points",
+            name, (j + 1, loadings[j]), xytext=(0, 3 if up else -3), textcoords="offset points",
             ha=side, va="bottom" if up else "top", fontsize=8, color=DARK,
         )  # fmt: skip
 

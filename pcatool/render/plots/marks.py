@@ -8,7 +8,8 @@ import numpy as np
 
 from pcatool.model import Array
 from pcatool.render.plots.cloud import KNOWN, Cloud, Group
-from pcatool.render.theme import COLORS, DARK, KEPT, MARKERS, NUMBERS, REST, grouped, in_units, shortened
+from pcatool.render.theme import COLORS, DARK, KEPT, MARKERS, NUMBERS, REST, in_units, shortened
+from pcatool.render.words import grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pcatool.render.missing import counted
 from pcatool.render.page.markup import Html, element
 from pcatool.render.page.pieces import skeleton, table
+from pcatool.render.words import counted
 
 __all__ = ["images", "loadings", "scores"]
 
