@@ -21,6 +21,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-cases", action="store_true", help="Write what the example folders give into them, for review."
     )
+    parser.addoption(
+        "--real-starts", action="store_true", help="Start the program anew for each command, as users do: much slower."
+    )
 
 
 # Tests that take longest, a few of them many seconds each: begun last, one would keep one core while the others wait.
@@ -41,6 +44,20 @@ def plain_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
         "PATH": os.pathsep.join(programs), "LC_ALL": "C.UTF-8", "COLUMNS": "80", "HOME": os.devnull,
         "MPLCONFIGDIR": str(tmp_path_factory.mktemp("matplotlib")),  # else each picture looks for all fonts anew
     }  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def environment(
+    plain_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[dict[str, str]]:
+    """The plain one for tests that type many commands: `pcatool` is loaded once, and forked for each."""
+    if request.config.getoption("--real-starts"):
+        yield plain_environment
+        return
+    from standby import standing_by
+
+    with standing_by(tmp_path_factory.mktemp("standby"), plain_environment) as made:
+        yield made
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 `cmd` is a bash script; `expout`, `experr` and `expcode` are standard output, standard error and exit code (none: empty,
 and 0); every other file is input. Each runs in a copy of its folder, with `sample_data/` in it, against the installed
-program. After a change, `pytest --update-cases` writes what comes out now, and the difference is read like any other.
+program, which is loaded once for all (tests/standby; `--real-starts` starts it each time). After a change, `pytest
+--update-cases` writes what comes out now, and the difference is read like any other.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ def update(name: str, found: Outcome) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_case(name: str, tmp_path: Path, plain_environment: dict[str, str], request: pytest.FixtureRequest) -> None:
-    found = run(name, tmp_path / "case", plain_environment)
+def test_case(name: str, tmp_path: Path, environment: dict[str, str], request: pytest.FixtureRequest) -> None:
+    found = run(name, tmp_path / "case", environment)
     if request.config.getoption("--update-cases"):
         update(name, found)
         return

@@ -71,13 +71,11 @@ def examples(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)])
-def test_the_program_prints_what_the_same_process_writes(
-    words: tuple[str, ...], plain_environment: dict[str, str]
-) -> None:
+def test_the_program_prints_what_the_same_process_writes(words: tuple[str, ...], environment: dict[str, str]) -> None:
     """So the other tests here need not start it, which takes longest; `transform` stands for a wide window."""
-    assert page(plain_environment, *words) == text_of(*words, "--help")
+    assert page(environment, *words) == text_of(*words, "--help")
     if words == ("transform",):
-        assert page({**plain_environment, "COLUMNS": "200"}, *words) == text_of(*words, "--help", columns=200)
+        assert page({**environment, "COLUMNS": "200"}, *words) == text_of(*words, "--help", columns=200)
 
 
 @pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)])
@@ -145,7 +143,7 @@ def test_a_page_names_every_option(name: str) -> None:
                 assert choice in text
 
 
-def test_the_examples_run_in_the_order_they_stand(folder: Path, plain_environment: dict[str, str]) -> None:
+def test_the_examples_run_in_the_order_they_stand(folder: Path, environment: dict[str, str]) -> None:
     """Those of one page need what those before them made: one folder for all, as a reader would have it."""
     calls = examples(text_of("--help"))
     for name in COMMANDS:
@@ -154,7 +152,7 @@ def test_the_examples_run_in_the_order_they_stand(folder: Path, plain_environmen
     script = "\n".join(["set -e -o pipefail", *calls])
     command = ["bash", "-c", script]
     done = subprocess.run(
-        command, cwd=folder, env=plain_environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
     assert done.returncode == 0, f"{script}\n{done.stderr}"
     assert "error" not in done.stderr

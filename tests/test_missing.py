@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,6 @@ from pcatool.errors import DataError, ModelError, PcatoolError, PcatoolWarning, 
 from pcatool.model import Array, Model
 from pcatool.modelfile import dumps, loads
 from pcatool.registry import SOLVERS
-
-PROGRAM = str(Path(sys.executable).with_name("pcatool"))
 
 # Two ways to one number, through sums and factorisations of a few hundred rows: some hundred roundings.
 CLOSE = 1e-10
@@ -492,31 +489,41 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def run(place: Path, *arguments: str, data: bytes | None = None, code: int = 0) -> subprocess.CompletedProcess[bytes]:
-    done = subprocess.run([PROGRAM, *arguments], cwd=place, input=data, capture_output=True)
-    assert done.returncode == code, done.stderr.decode()
-    assert b"Traceback" not in done.stderr
-    return done
+@pytest.fixture(scope="module")
+def run(environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[bytes]]:
+    def run(place: Path, *arguments: str, data: bytes | None = None, code: int = 0) -> Any:
+        done = subprocess.run(["pcatool", *arguments], cwd=place, env=environment, input=data, capture_output=True)
+        assert done.returncode == code, done.stderr.decode()
+        assert b"Traceback" not in done.stderr
+        return done
+
+    return run
 
 
-def piped(place: Path, *arguments: str) -> bytes:
+@pytest.fixture(scope="module")
+def piped(environment: dict[str, str]) -> Callable[..., bytes]:
     """What the program makes of the CSV in pieces of odd sizes; its output goes to a file, so that nothing waits."""
-    data, rng, at = (place / "x.csv").read_bytes(), np.random.default_rng(1), 0
-    with (place / "piped").open("wb") as out:
-        process = subprocess.Popen([PROGRAM, *arguments], cwd=place, stdin=subprocess.PIPE, stdout=out)
-        assert process.stdin is not None
-        while at < len(data):
-            size = int(rng.integers(1, 90_000))
-            process.stdin.write(data[at : at + size])
-            process.stdin.flush()
-            at += size
-        process.stdin.close()
-        assert process.wait(timeout=60) == 0
-    return (place / "piped").read_bytes()
+
+    def piped(place: Path, *arguments: str) -> bytes:
+        data, rng, at = (place / "x.csv").read_bytes(), np.random.default_rng(1), 0
+        command = ["pcatool", *arguments]
+        with (place / "piped").open("wb") as out:
+            process = subprocess.Popen(command, cwd=place, env=environment, stdin=subprocess.PIPE, stdout=out)
+            assert process.stdin is not None
+            while at < len(data):
+                size = int(rng.integers(1, 90_000))
+                process.stdin.write(data[at : at + size])
+                process.stdin.flush()
+                at += size
+            process.stdin.close()
+            assert process.wait(timeout=60) == 0
+        return (place / "piped").read_bytes()
+
+    return piped
 
 
 @pytest.mark.parametrize("missing", ["mean", "em"])
-def test_models_by_every_route(missing: str, place: Path) -> None:
+def test_models_by_every_route(missing: str, place: Path, run: Any, piped: Any) -> None:
     expected = (place / f"{missing}.npz").read_bytes()
     arguments = ["fit", "-k", "3", "--missing", missing, "-o", "-"]
     assert piped(place, *arguments) == expected
@@ -553,7 +560,7 @@ APPLIED = {
 
 @pytest.mark.parametrize("command", APPLIED)
 @pytest.mark.parametrize("how", LINEAR)
-def test_results_by_every_route(command: str, how: str, place: Path) -> None:
+def test_results_by_every_route(command: str, how: str, place: Path, piped: Any) -> None:
     name, *fill = command.split()
     settings: dict[str, Any] = {flag[2:].replace("-", "_"): True for flag in (*fill, *APPLIED[command])}
     apply = getattr(pcatool, name)
@@ -702,7 +709,7 @@ n/a,5,2,4
 
 @pytest.mark.parametrize("missing", ["mean", "em", "drop"])
 @pytest.mark.parametrize("quoted", [False, True])
-def test_the_report_counts_holes(missing: str, quoted: bool, tmp_path: Path) -> None:
+def test_the_report_counts_holes(missing: str, quoted: bool, tmp_path: Path, run: Any) -> None:
     text = SPELLED.replace("NULL", '"NULL"') if quoted else SPELLED
     (tmp_path / "x.csv").write_text(text)
     done = run(tmp_path, "fit", "x.csv", "-k", "1", "--missing", missing, "--json", "-q", "-o", "m.npz")
@@ -722,7 +729,7 @@ def test_the_report_counts_holes(missing: str, quoted: bool, tmp_path: Path) -> 
     assert found["more_patterns"] is False
 
 
-def test_the_report_in_words(tmp_path: Path) -> None:
+def test_the_report_in_words(tmp_path: Path, run: Any) -> None:
     (tmp_path / "x.csv").write_text(SPELLED)
     said = run(tmp_path, "fit", "x.csv", "-k", "1", "--missing", "mean", "-v", "-o", "m.npz").stderr.decode()
     assert "8 cells missing (25.00%) in 6 rows: 3 empty, 2 'NA', 1 'n/a', 1 'NULL', 1 '.'" in said
@@ -732,7 +739,7 @@ def test_the_report_in_words(tmp_path: Path) -> None:
     assert "missing" not in json.loads(none.stdout)
 
 
-def test_the_report_is_the_same_by_every_route(place: Path) -> None:
+def test_the_report_is_the_same_by_every_route(place: Path, run: Any) -> None:
     table = pq.read_table(place / "x.parquet")
     holes = sum(column.null_count for column in table.columns)
     found = {}
@@ -772,7 +779,7 @@ def test_weak_components_are_not_laid_to_few_holes(missing: str) -> None:
     assert pcatool.fit(X, missing=missing).k == 5
 
 
-def test_applying_tells_of_holes(place: Path) -> None:
+def test_applying_tells_of_holes(place: Path, run: Any) -> None:
     table = pd.read_csv(place / "x.csv")
     done = run(place, "transform", "em.npz", "x.csv", "--json", "-o", "z.csv")
     facts = json.loads(done.stdout)
@@ -783,7 +790,7 @@ def test_applying_tells_of_holes(place: Path) -> None:
     assert np.array_equal(scores.isna().all(axis=1), table.isna().all(axis=1))
 
 
-def test_models_tell_how_em_went(place: Path) -> None:
+def test_models_tell_how_em_went(place: Path, run: Any) -> None:
     model = pcatool.load_model(place / "em.npz")
     em = model.meta["em"]
     assert em["converged"]
@@ -830,7 +837,7 @@ def tampered(model: Model, **changes: Any) -> bytes:
     ids=str,
 )
 def test_models_that_were_tampered_with(
-    changes: dict[str, Any], models: Callable[[str], Model], tmp_path: Path
+    changes: dict[str, Any], models: Callable[[str], Model], tmp_path: Path, run: Any
 ) -> None:
     model = models("uncentred")
     assert loads(tampered(model)).k == 3

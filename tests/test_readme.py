@@ -30,11 +30,6 @@ def lake(moto: tuple[int, Path]) -> Iterator[None]:
         yield
 
 
-def environment() -> dict[str, str]:
-    binaries = Path(sys.executable).parent
-    return {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "80"}
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One folder for all of them: later commands use what earlier ones wrote."""
@@ -43,30 +38,36 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(code: str, place: Path) -> str:
+@pytest.fixture(scope="module")
+def around(environment: dict[str, str]) -> dict[str, str]:
+    """With what leads to the store, too."""
+    return {**environment, **{name: value for name, value in os.environ.items() if name.startswith("AWS_")}}
+
+
+def run(code: str, place: Path, around: dict[str, str]) -> str:
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", code],
-        cwd=place, env=environment(), capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60,
+        cwd=place, env=around, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
-def test_shell_blocks_run_and_print_what_is_shown(place: Path) -> None:
+def test_shell_blocks_run_and_print_what_is_shown(place: Path, around: dict[str, str]) -> None:
     examples = [block for block in blocks("sh") if ".venv" not in block.code]
     assert len(examples) >= 6
     for block in examples:
-        printed = run(block.code, place)
+        printed = run(block.code, place, around)
         assert block.shown in printed, f"{block.code}\nprinted:\n{printed}\nshown:\n{block.shown}"
 
 
-def test_main_command_of_the_set_up_runs(place: Path) -> None:
+def test_main_command_of_the_set_up_runs(place: Path, around: dict[str, str]) -> None:
     """As printed, but for the environment, which is this one."""
     marked = re.search(r"<!-- main-command -->\n```sh\n(.*?)```", TEXT, re.DOTALL)
     assert marked is not None
     install, _, rest = marked.group(1).partition("&&\n")
     assert "pip install ." in install
-    printed = run(rest.replace(".venv/bin/", ""), place)
+    printed = run(rest.replace(".venv/bin/", ""), place, around)
     assert "PC1" in printed
     assert "component,eigenvalue" in printed
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,6 @@ from holes.made import made, punched
 from pcatool.errors import DataError, UsageError
 from pcatool.model import Array, Model
 from pcatool.modelfile import dumps
-
-PROGRAM = str(Path(sys.executable).with_name("pcatool"))
 
 COLUMNS = ("user", "item", "rating")
 TRIPLES: dict[str, Any] = {"triples": COLUMNS}
@@ -98,14 +95,17 @@ def close(found: Any, expected: Any, within: float = CLOSE) -> None:
     np.testing.assert_allclose(found, expected, rtol=within, atol=within * np.nanmax(np.abs(expected)))
 
 
-def run(
-    place: Path, *arguments: str, data: str | bytes | None = None, code: int = 0
-) -> subprocess.CompletedProcess[str]:
-    given = data.encode() if isinstance(data, str) else data
-    done = subprocess.run([PROGRAM, *arguments], cwd=place, input=given, capture_output=True)
-    assert done.returncode == code, done.stderr.decode()
-    assert b"Traceback" not in done.stderr
-    return subprocess.CompletedProcess(done.args, code, done.stdout.decode("utf-8", "replace"), done.stderr.decode())
+@pytest.fixture(scope="module")
+def run(environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    def run(place: Path, *arguments: str, data: str | bytes | None = None, code: int = 0) -> Any:
+        given = data.encode() if isinstance(data, str) else data
+        done = subprocess.run(["pcatool", *arguments], cwd=place, env=environment, input=given, capture_output=True)
+        assert done.returncode == code, done.stderr.decode()
+        assert b"Traceback" not in done.stderr
+        out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode()
+        return subprocess.CompletedProcess(done.args, code, out, err)
+
+    return run
 
 
 # --- the table that the lines make up ---
@@ -181,7 +181,7 @@ def test_columns_in_order_of_numbers_or_of_text(ids: list[Any], expected: list[s
 
 
 @pytest.mark.parametrize("how", [{"missing": "em"}, {"missing": "mean"}, {"absent": "zero"}], ids=str)
-def test_models_by_every_route(how: dict[str, str], holed: Array, tmp_path: Path) -> None:
+def test_models_by_every_route(how: dict[str, str], holed: Array, tmp_path: Path, run: Any) -> None:
     """Another order of lines, other types of names, another format, several files, a pipe, more threads."""
     items = np.arange(12)
     first, other = (lines(holed, items=items, seed=seed) for seed in (1, 2))
@@ -206,7 +206,7 @@ def test_models_by_every_route(how: dict[str, str], holed: Array, tmp_path: Path
 
 
 @pytest.mark.parametrize("command", ["transform", "reconstruct", "reconstruct --fill"])
-def test_results_by_every_route(command: str, holed: Array, tmp_path: Path) -> None:
+def test_results_by_every_route(command: str, holed: Array, tmp_path: Path, run: Any) -> None:
     table = lines(holed, seed=3)
     table.to_csv(tmp_path / "x.csv", index=False)
     table.to_parquet(tmp_path / "x.parquet", row_group_size=101)
@@ -285,7 +285,7 @@ def test_results_of_a_frame_are_a_frame(holed: Array) -> None:
 WORDS = "doc,word,n\nd1,none,2\nd1,NA,1\nd2,null,3\nd2,none,1\nd3,tea,4\nd3,NA,2\nNone,tea,1\n"
 
 
-def test_names_that_look_like_nothing_are_names(tmp_path: Path) -> None:
+def test_names_that_look_like_nothing_are_names(tmp_path: Path, run: Any) -> None:
     arguments = ["fit", "-", "--triples", "doc,word,n", "--absent", "zero", "-k", "2", "-o", "m.npz"]
     said = run(tmp_path, *arguments, data=WORDS).stderr
     assert "note: taken as the name of a user, not as missing: 'None'" in said
@@ -345,7 +345,7 @@ AT = ["--triples", "user,item,rating"]
         (GOOD, ["--triples", "rating,item,user"], "column 'user' holds no numbers (first value 'ann')"),
     ],
 )
-def test_lines_that_are_refused(data: str, more: list[str], said: str, tmp_path: Path) -> None:
+def test_lines_that_are_refused(data: str, more: list[str], said: str, tmp_path: Path, run: Any) -> None:
     at = [] if "--triples" in more else AT
     done = run(
         tmp_path, "fit", "-", "-k", "1", *at, *more, "-o", "m.npz", data=data, code=2 if "; name three" in said else 3
@@ -371,7 +371,7 @@ def test_lines_that_are_refused(data: str, more: list[str], said: str, tmp_path:
         (["-k", "kaiser"], "not to -k kaiser"),
     ],
 )
-def test_flags_that_are_refused(more: list[str], said: str, tmp_path: Path) -> None:
+def test_flags_that_are_refused(more: list[str], said: str, tmp_path: Path, run: Any) -> None:
     done = run(tmp_path, "fit", "-", "-k", "1", *AT, *more, "-o", "m.npz", data=GOOD, code=2)
     assert said in done.stderr
 
@@ -394,7 +394,7 @@ def test_flags_that_are_refused_where_a_model_is_applied(holed: Array, tmp_path:
         pcatool.transform(model, table, missing="error", **TRIPLES)
 
 
-def test_items_that_the_model_does_not_know(holed: Array, tmp_path: Path) -> None:
+def test_items_that_the_model_does_not_know(holed: Array, tmp_path: Path, run: Any) -> None:
     pcatool.save_model(pcatool.fit(lines(holed), components=2, **TRIPLES), tmp_path / "m.npz")
     known = "user,item,rating\nann,i03,1\nann,i07,2\nbob,i01,4\n"
     expected = run(tmp_path, "transform", "m.npz", *AT, data=known)
@@ -408,7 +408,7 @@ def test_items_that_the_model_does_not_know(holed: Array, tmp_path: Path) -> Non
     assert "none of the items is known to the model: 'tea'" in none.stderr
 
 
-def test_no_lines_are_no_rows(holed: Array, tmp_path: Path) -> None:
+def test_no_lines_are_no_rows(holed: Array, tmp_path: Path, run: Any) -> None:
     """As a table without rows: a night on which nobody rated is no failure."""
     pcatool.save_model(pcatool.fit(lines(holed), components=2, **TRIPLES), tmp_path / "m.npz")
     assert run(tmp_path, "transform", "m.npz", data=",".join(ITEMS) + "\n").stdout == "PC1,PC2\n"
@@ -493,7 +493,7 @@ def test_lines_are_never_scores(holed: Array) -> None:
 # --- the report ---
 
 
-def test_the_report(holed: Array, tmp_path: Path) -> None:
+def test_the_report(holed: Array, tmp_path: Path, run: Any) -> None:
     table = lines(holed)
     table.loc[[3, 8, 11], "rating"] = np.nan
     table.to_csv(tmp_path / "x.csv", index=False, na_rep="n/a")
@@ -518,7 +518,7 @@ def test_the_report(holed: Array, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["explain-variance", "scree", "components"])
-def test_lines_wherever_data_are_taken(command: str, counts: Array, tmp_path: Path) -> None:
+def test_lines_wherever_data_are_taken(command: str, counts: Array, tmp_path: Path, run: Any) -> None:
     lines(nonzero(counts)).to_csv(tmp_path / "x.csv", index=False)
     pd.DataFrame(counts, columns=ITEMS).to_csv(tmp_path / "wide.csv", index=False)
     found = run(tmp_path, command, "x.csv", *AT, "--absent", "zero", "-k", "2").stdout.splitlines()

@@ -12,6 +12,7 @@ import pytest
 from numerics import tolerances as within
 from numerics.cases import Array, fit
 from numerics.oracle import Exact, relative_errors
+from often import often
 from pcatool.blocks import block_rows
 from pcatool.errors import RefusedError
 from pcatool.registry import SOLVERS
@@ -57,13 +58,13 @@ def counts(rng: np.random.Generator, n: int) -> Array:
 
 @every_solver
 @pytest.mark.parametrize("make", [proportional, positive, counts])
-@pytest.mark.parametrize(("n", "times"), [(20, 150), (100, 150), (300, 150), (1000, 150), (3000, 100), (30_000, 5)])
+@pytest.mark.parametrize(("n", "times"), [(20, 50), (100, 50), (300, 50), (1000, 50), (3000, 30), (30_000, 3)])
 def test_one_dimension_is_one_however_many_rows(
     solver: str, make: Callable[[np.random.Generator, int], Array], n: int, times: int
 ) -> None:
     """The rounding of a sum grows with its terms: with two columns it is above 2 * eps once in fifty."""
-    ranks = [rank(make(np.random.default_rng([seed, n]), n), solver) for seed in range(times)]
-    assert ranks == [1] * times
+    ranks = [rank(make(np.random.default_rng([seed, n]), n), solver) for seed in range(often(times))]
+    assert ranks == [1] * len(ranks)
 
 
 @every_solver
