@@ -84,6 +84,13 @@ def test_rows_of_a_model_may_come_as_triples(tmp_path: Path) -> None:
         pcatool.plot("loadings", model, triples="who,what,value")
 
 
+def test_a_scree_without_room_is_refused_too(orders: Model, tmp_path: Path) -> None:
+    with pytest.raises(
+        pcatool.UsageError, match=r"--size 3\.5x8 has no room for the texts of a plot; give 4x3 or more"
+    ):
+        pcatool.scree(orders, output=tmp_path / "a.png", size="3.5x8")
+
+
 def test_letters_that_the_font_lacks_are_told(tmp_path: Path) -> None:
     frame = pd.DataFrame({"横浜": [1.0, 2, 4, 3], "b": [2.0, 1, 5, 0]})
     model = pcatool.fit(frame, components=2)
@@ -226,6 +233,10 @@ def test_what_makes_no_sense_is_refused(call: Any, error: type[Exception], words
         (Asked("biplot", PlotOptions(), PictureOptions(dpi=99), form="csv"), "--dpi is for a picture; leave it out"),
         (Asked("biplot", PlotOptions()), r"a picture needs a file; name it with -o, such as -o biplot\.png"),
         (Asked("scores", PlotOptions(), output="a.PNG", form="csv"), "'a.PNG' is named as a picture, and --format csv"),
+        (
+            Asked("scores", PlotOptions(), PictureOptions("4x2"), "a.png"),
+            "--size 4x2 has no room for .*; give 4x3",
+        ),
         (Asked("scores", PlotOptions(), output="-"), r"'-' does not end like a picture; use \.png, \.svg or \.pdf"),
     ],
 )

@@ -13,7 +13,7 @@ from pcatool.options import PictureOptions
 from pcatool.pipeline.fit import Fitted, model_or_fit_of, open_subject
 from pcatool.pipeline.job import Job
 from pcatool.render.choices import how_fitted, whole
-from pcatool.render.figures import picture_form
+from pcatool.render.figures import check_room, picture_form
 from pcatool.render.scree import scree_picture
 from pcatool.render.words import counted
 from pcatool.rules.base import Evidence
@@ -50,6 +50,7 @@ def draw_scree(
 ) -> None:
     """Write a picture of the eigenvalues."""
     form, model = picture_form(output), fitted.model
+    check_room(asked.look)
     count, unknown = counted(len(model.eigenvalues), "eigenvalue"), len(model.eigenvalues) < model.directions
     title = f"{'the first ' if unknown else ''}{count} of {counted(model.n_samples, 'row')}, "
     title += f"{counted(model.d, 'column')}; {how_fitted(model)}"
@@ -64,6 +65,7 @@ def draw_scree(
 def fit_and_draw(job: Job, output: str, asked: Scree, *, no_clobber: bool) -> Model:
     """The same for a model or data by name; what cannot be drawn or written is refused before the work."""
     picture_form(output)
+    check_room(asked.look)
     inputs = open_subject(job)
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
     fitted = model_or_fit_of(job, inputs)

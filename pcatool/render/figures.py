@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PICTURES",
     "check_form",
+    "check_room",
     "drawn_as_boxes",
     "figure_file",
     "is_picture",
@@ -38,6 +39,7 @@ PICTURES: dict[str, dict[str, Any]] = {
 
 SIZE = (8.0, 6.0)  # inches
 DPI = 150.0
+ROOM = (4.0, 3.0)  # inches, below which axes and their texts lie on each other
 # What a picture may take: four bytes a pixel, several times over.
 MOST_PIXELS = 100_000_000
 
@@ -58,6 +60,15 @@ def is_picture(path: str | os.PathLike[str] | None) -> bool:
 def check_form(form: str) -> None:
     if form not in PICTURES:
         raise UsageError(f"no form of picture called {show(form)}", f"there are: {', '.join(PICTURES)}")
+
+
+def check_room(look: PictureOptions) -> None:
+    """Is a plot of this size one that can be read?"""
+    if look.size is not None and (look.size[0] < ROOM[0] or look.size[1] < ROOM[1]):
+        size, least = ("x".join(f"{side:g}" for side in pair) for pair in (look.size, ROOM))
+        raise UsageError(
+            f"--size {size} has no room for the texts of a plot", f"give {least} or more; --dpi makes its pixels fewer"
+        )
 
 
 @contextmanager

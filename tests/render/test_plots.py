@@ -318,6 +318,18 @@ def test_very_many_columns_are_lines():
     assert "column: 1 is c0, 784 is c783" in said
 
 
+@pytest.mark.parametrize("size", [(4.0, 3.0), (8.0, 3.0), None])
+def test_a_legend_of_many_classes_fits(size):
+    view = view_of(cloud_of(X, np.arange(40.0) % 14, words="abcdefghijklmn"))
+    with plain_matplotlib():
+        figure = PLOTS.load("scores")().draw(view, PictureOptions(size=size))
+        figure.draw_without_rendering()
+        legend = figure.axes[0].get_legend().get_window_extent()
+    assert len(view.cloud.groups()) == CLASSES
+    assert figure.bbox.y0 <= legend.y0 < legend.y1 <= figure.bbox.y1
+    assert legend.x1 <= figure.bbox.x1
+
+
 @pytest.mark.parametrize(("seed", "size"), [(0, None), (1, (6.0, 4.0)), (2, (14.0, 5.0))])
 def test_names_of_large_loadings_do_not_meet(seed, size):
     """Neighbours are alike and large: their names would lie on each other."""

@@ -9,7 +9,7 @@ from pcatool.model import Model
 from pcatool.options import FitOptions, PictureOptions, PlotOptions
 from pcatool.pipeline.loadings import check_columns, check_method, refuse_past
 from pcatool.registry import PLOTS
-from pcatool.render.figures import is_picture, picture_form, plain_matplotlib
+from pcatool.render.figures import check_room, is_picture, picture_form, plain_matplotlib
 
 __all__ = ["Asked"]
 
@@ -48,6 +48,7 @@ class Asked(NamedTuple):
             if self.output is None:
                 raise UsageError("a picture needs a file", f"name it with -o, such as -o {self.kind}.png")
             picture_form(self.output)
+            check_room(self.look)
             with plain_matplotlib():
                 pass  # if it is not there, this says so
         else:

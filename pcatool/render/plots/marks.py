@@ -24,6 +24,9 @@ LONGEST = 4.0
 # Of the longer side, left free around the rows.
 MARGIN, FLAT = 0.04, 0.2
 
+# Of a legend: points, a line of it as a multiple of its letters, and inches of what stands above.
+LETTERS, LINE, ABOVE = 10.0, 1.8, 0.9
+
 
 class Scale(NamedTuple):
     """How numbers become places: the power of ten that is taken off, and the ends of both sides after that."""
@@ -130,19 +133,22 @@ def hues(cloud: Cloud, values: Array, ends: tuple[float, float]) -> tuple[Array,
 
 
 def legend_of_groups(axes: Axes, cloud: Cloud, markers: list[str]) -> None:
-    """Names with their numbers of rows, at the right."""
+    """Names with their numbers of rows, at the right, in smaller letters where the picture is low."""
     from matplotlib.lines import Line2D
 
     assert cloud.hue is not None
     groups = cloud.groups()
+    high = axes.figure.bbox.height / axes.figure.dpi - ABOVE
+    letters = min(LETTERS, 72 * high / LINE / (len(groups) + 1))
     handles = [
-        Line2D([], [], color=color_of(group), marker=marker, linestyle="", markersize=7, markeredgecolor=DARK,
-               markeredgewidth=0.3, label=f"{shortened(group.name) or '(empty)'}  ({grouped(group.rows)})")
+        Line2D([], [], color=color_of(group), marker=marker, linestyle="", markersize=0.7 * letters,
+               markeredgecolor=DARK, markeredgewidth=0.3,
+               label=f"{shortened(group.name) or '(empty)'}  ({grouped(group.rows)})")
         for group, marker in zip(groups, markers, strict=True)
     ]  # fmt: skip
     legend = axes.legend(
         handles=handles, title=shortened(cloud.hue.name), loc="upper left", bbox_to_anchor=(1.01, 1.0),
-        borderaxespad=0.0, frameon=False, alignment="left", handletextpad=0.3,
+        borderaxespad=0.0, frameon=False, alignment="left", handletextpad=0.3, fontsize=letters, title_fontsize=letters,
     )  # fmt: skip
     legend.get_title().set_fontweight("bold")
 
