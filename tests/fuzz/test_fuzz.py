@@ -6,7 +6,7 @@ import pytest
 
 from fuzz.run import KINDS, run
 
-CASES = {"csv": 250, "models": 250, "contents": 120, "settings": 8, "parquet": 60, "program": 10, "kills": 10}
+CASES = {"csv": 150, "models": 150, "contents": 80, "settings": 5, "parquet": 40, "program": 6, "kills": 6}
 
 
 def test_no_kind_is_left_out() -> None:

@@ -57,7 +57,7 @@ def results(threads: str, seed: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize(("threads", "seed"), [("2", "1"), ("4", "2")])
+@pytest.mark.parametrize(("threads", "seed"), [("4", "2")])
 def test_threads_of_the_process_change_no_bit(threads: str, seed: str) -> None:
     expected, found = results("1", "0"), results(threads, seed)
     assert len(expected) == 9 * len(SHAPES) * len(list(SOLVERS))
