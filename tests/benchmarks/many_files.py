@@ -1,7 +1,7 @@
 """Measures many files beside one with the same rows: `python tests/benchmarks/many_files.py [--help]`.
 
 The bounds the project holds itself to: a fit of 200 Parquet files of 5 MB is at most 15 % slower than of one file, up
-to 400 columns (.github/decisions/0012 tells why), and 10,000 tiny CSV files take less than 200 MB. It needs pcatool,
+to 200 columns (.github/decisions/0012 tells why), and 10,000 tiny CSV files take less than 200 MB. It needs pcatool,
 and some 2 GB for each number of columns below the folder that is named.
 """
 
