@@ -34,6 +34,9 @@ KINDS = {
 # Sums agree with the columns' variances to rounding; past this a file was edited or damaged.
 AGREES = 1e-6
 
+# Rows of a scatter that are looked at together: of a thousand columns they stay near the core.
+AT_ONCE = 32
+
 
 def check_sums(sums: Sums, rounding: Array, mean: Array, variances: Array, divisor: float) -> None:
     """Refuse sums that are not those of columns with such means and variances (d,)."""
@@ -49,12 +52,18 @@ def check_sums(sums: Sums, rounding: Array, mean: Array, variances: Array, divis
         if not np.all(np.abs(sums.centre.mean - mean) <= AGREES * (np.abs(mean) + np.sqrt(variances))):
             raise ModelError("means are not those of the columns")
         if isinstance(sums, Moments):
-            S, length = sums.scatter, np.sqrt(squares * (1 + 4 * noise))
-            bound = np.outer(length, length)
-            if not np.all(np.abs(S - S.T) <= AGREES * bound):
-                raise ModelError("scatter is not symmetric")
-            if not np.all(np.abs(S) <= (1 + AGREES) * bound):
-                raise ModelError("scatter holds products that are larger than squares allow")
+            _check_products(sums.scatter, np.sqrt(squares * (1 + 4 * noise)))
+
+
+def _check_products(S: Array, length: Array) -> None:
+    """Each about that on the other side of the diagonal, and no larger than its two lengths; some rows at a time."""
+    for first in range(0, len(S), AT_ONCE):
+        rows, others = slice(first, first + AT_ONCE), slice(first, None)
+        products, bound = S[rows, others], np.outer(length[rows], length[others])
+        if not np.all(np.abs(products - S[others, rows].T) <= AGREES * bound):
+            raise ModelError("scatter is not symmetric")
+        if not np.all(np.abs(products) <= (1 + AGREES) * bound):
+            raise ModelError("scatter holds products that are larger than squares allow")
 
 
 def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:

@@ -161,6 +161,8 @@ class Moments(NamedTuple):
 
     def without(self, columns: NDArray[np.intp]) -> Moments:
         """The same with nothing but the mean in some columns."""
+        if not len(columns):
+            return self
         scatter = self.scatter.copy()
         scatter[columns] = scatter[:, columns] = 0.0
         return Moments(self.centre, scatter)

@@ -75,6 +75,19 @@ def rank_of(values: NDArray[np.floating[Any]], size: int, noise: float = 0.0) ->
     return int(np.count_nonzero(values > size * max(EPS * float(values[0]), noise)))
 
 
+def unit_rank(R: Array, noise: float) -> int:
+    """The rank of a symmetric R of unit scale; a Cholesky factor tells that it is full in a tenth of the time."""
+    d = len(R)
+    shifted = R.copy()
+    # No eigenvalue is larger than the norm; twice the bound leaves room for the rounding of the factor.
+    shifted.flat[:: d + 1] -= 2 * d * max(EPS * float(np.linalg.norm(R)), noise)
+    try:
+        np.linalg.cholesky(shifted)
+    except np.linalg.LinAlgError:
+        return rank_of(np.linalg.eigvalsh(R)[::-1], d, noise)
+    return d
+
+
 def triangle(F: Array) -> Array:
     """The R of a QR factorisation."""
     return np.asarray(np.linalg.qr(F, mode="r"))
@@ -83,6 +96,12 @@ def triangle(F: Array) -> Array:
 def unit_scale(diagonal: Array) -> Array:
     """Square roots of a diagonal, with 1 where a column is all zero."""
     return np.where(diagonal > 0, np.sqrt(diagonal), 1.0)
+
+
+def _of_unit_scale(S: Array, scale: Array) -> Array:
+    R = S / scale[:, None]
+    R /= scale
+    return R
 
 
 def middle(values: Array) -> float:
@@ -99,14 +118,18 @@ def of_scatter(S: Array, noise: Array, wish: Wish) -> Spectrum:
     d = len(S)
     scale = unit_scale(np.diagonal(S))
     with threads(factorisation_threads(d)):
-        R = S / scale[:, None] / scale
-        scaled, (values, vectors) = side_by_side(lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(S))
-    scaled, values, vectors = scaled[::-1], values[::-1], vectors[:, ::-1]
-    rank = rank_of(scaled, d, middle(noise))
-    weight = np.abs(vectors) * scale[:, None]
+        rank, (values, vectors) = side_by_side(
+            lambda: unit_rank(_of_unit_scale(S, scale), middle(noise)), lambda: np.linalg.eigh(S)
+        )
+    values, vectors = values[::-1], vectors[:, ::-1]
+    weight = np.abs(vectors)
+    weight *= scale[:, None]
     error = 2 * weight.sum(axis=0) * (noise @ weight) + backward(d, values[0])
     if is_graded(scale) and not is_sharp(values, error, rank, wish):
-        relative = 2 * d * (float(noise.max()) + BACKWARD * EPS) / float(scaled[rank - 1])
+        R = _of_unit_scale(S, scale)
+        with threads(factorisation_threads(d)):
+            smallest = float(np.linalg.eigvalsh(R)[::-1][rank - 1])
+        relative = 2 * d * (float(noise.max()) + BACKWARD * EPS) / smallest
         graded = _jacobi(_cholesky_factor(R, rank) * scale, rank, d, relative)
         # What is near a value that is known well is known well itself.
         near = np.abs(graded.eigenvalues - values) + error

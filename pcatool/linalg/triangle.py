@@ -34,6 +34,8 @@ class Triangle(NamedTuple):
 
     def without(self, columns: NDArray[np.intp]) -> Triangle:
         """The same with nothing but the mean in some columns."""
+        if not len(columns):
+            return self
         R = self.R.copy()
         R[:, columns] = 0.0
         return Triangle(self.centre, triangle(R))

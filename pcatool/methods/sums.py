@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
 from pcatool.errors import UsageError
-from pcatool.holes.pairs import HoledSums, gather_pairs, of_block, pair_bytes
 from pcatool.linalg.blas import threads
 from pcatool.linalg.statistic import Statistic
 from pcatool.methods.again import fit_again
 from pcatool.methods.base import Fit, Labels, Supply
-from pcatool.methods.cross_moments import cross_moments_of, noise_of
-from pcatool.methods.incomplete import IncompletePCA
-from pcatool.methods.labels import LabelKernel
 from pcatool.methods.pca import PCA
-from pcatool.methods.supervised import SupervisedPCA
 from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
@@ -28,9 +24,12 @@ from pcatool.solvers.plan import Plan, make_plan
 from pcatool.solvers.rows import Rows
 from pcatool.solvers.tsqr import triangle_of
 
+if TYPE_CHECKING:
+    from pcatool.holes.pairs import HoledSums
+
 __all__ = ["Sums", "check_adds_up", "fit_sums", "plan_sums", "sums_of"]
 
-Sums = Statistic | HoledSums
+Sums = Union[Statistic, "HoledSums"]
 
 # Solvers whose work on a block adds up.
 ADD_UP = ("covariance", "tsqr")
@@ -55,6 +54,9 @@ def sums_of(
 def _with_labels(
     blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, supply: Supply, labels: Labels
 ) -> Statistic | None:
+    from pcatool.methods.cross_moments import cross_moments_of, noise_of
+    from pcatool.methods.supervised import SupervisedPCA
+
     task, _ = SupervisedPCA(options, Notices()).task(blocks, columns, supply)
     if task.rows.n == 0:
         return None
@@ -63,6 +65,8 @@ def _with_labels(
 
 
 def _with_holes(rows: Rows, d: int) -> HoledSums:
+    from pcatool.holes.pairs import HoledSums, gather_pairs, of_block, pair_bytes
+
     origin = rows.origin
     return HoledSums.summed(gather_pairs(rows.map(lambda X, w: of_block(X, origin, w), size=pair_bytes(d))))
 
@@ -70,20 +74,26 @@ def _with_holes(rows: Rows, d: int) -> HoledSums:
 def plan_sums(options: FitOptions, columns: tuple[str, ...], labels: Labels | None, rows: int | None) -> Plan:
     """What becomes of sums over parts of the rows; only solvers that need no more than these."""
     if labels is not None:
-        kernel = LabelKernel.of(options, labels)
-        if not kernel.streams:
-            raise UsageError(
-                f"--label-kernel {kernel.name} cannot be spread over parts: every label is compared with every other",
-                "--label-kernel delta or linear adds up",
-            )
-        plan = SupervisedPCA(options, Notices()).plan((), columns, supply=Supply(labels=labels))
-        return plan._replace(rows=rows)
+        return _plan_with_labels(options, columns, labels)._replace(rows=rows)
     method = PCA(options, Notices())
     problem = method.problem(columns, None)
     name, why = method.choose(problem)
     if name not in ADD_UP or options.missing == "mean":
         name, why = "covariance", f"a {problem.d} x {problem.d} scatter, which adds up over parts of the rows"
     return make_plan(name, why, problem, rows, 1)
+
+
+def _plan_with_labels(options: FitOptions, columns: tuple[str, ...], labels: Labels) -> Plan:
+    from pcatool.methods.labels import LabelKernel
+    from pcatool.methods.supervised import SupervisedPCA
+
+    kernel = LabelKernel.of(options, labels)
+    if not kernel.streams:
+        raise UsageError(
+            f"--label-kernel {kernel.name} cannot be spread over parts: every label is compared with every other",
+            "--label-kernel delta or linear adds up",
+        )
+    return SupervisedPCA(options, Notices()).plan((), columns, supply=Supply(labels=labels))
 
 
 def check_adds_up(options: FitOptions) -> None:
@@ -129,7 +139,9 @@ def _needing_rows(options: FitOptions) -> list[tuple[bool, str, str]]:
 
 def fit_sums(sums: Sums, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str | None) -> Fit:
     """The model of all rows from their sums."""
-    if isinstance(sums, HoledSums):
-        with threads(1), np.errstate(all="ignore"):
-            return IncompletePCA(options, notices).of_sums(sums, columns, reason or "")
-    return fit_again(sums, columns, options, notices, reason)
+    if isinstance(sums, Statistic):
+        return fit_again(sums, columns, options, notices, reason)
+    from pcatool.methods.incomplete import IncompletePCA
+
+    with threads(1), np.errstate(all="ignore"):
+        return IncompletePCA(options, notices).of_sums(sums, columns, reason or "")

@@ -51,8 +51,10 @@ class Covariance:
         variances = np.diagonal(moments.scatter) / safe
         sigma = scale_of(variances, constant, problem)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            S = moments.scatter if problem.center else moments.scatter_about_zero()
-            S = S / safe / sigma[:, None] / sigma
+            S = (moments.scatter if problem.center else moments.scatter_about_zero()) / safe
+            if problem.standardize:
+                S /= sigma[:, None]
+                S /= sigma
         total = float(np.trace(S))
         check_solvable(problem, n, divisor, constant, variances, total)
         noise = rounding(centre.high, variances) if noise is None else noise

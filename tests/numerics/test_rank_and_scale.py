@@ -15,6 +15,7 @@ from numerics.oracle import Exact, relative_errors
 from often import often
 from pcatool.blocks import block_rows
 from pcatool.errors import RefusedError
+from pcatool.linalg.spectral import EPS, of_scatter
 from pcatool.registry import SOLVERS
 
 every_solver = pytest.mark.parametrize("solver", list(SOLVERS))
@@ -39,6 +40,25 @@ def test_rank_of_any_product(solver: str, seed: int) -> None:
     n = int(rng.integers(d + 1, 200))
     X = rng.normal(size=(n, r)) @ rng.normal(size=(r, d)) * 10.0 ** rng.uniform(-8, 8, d)
     assert rank(X, solver) == r
+
+
+@pytest.mark.parametrize(
+    ("above", "known"), [(0.5, False), (0.9, False), (1.1, True), (1.9, True), (2.1, True), (50, True)]
+)
+def test_rank_near_the_bound(above: float, known: bool) -> None:
+    """Columns that all correlate equally: 1 + (d - 1) r once and 1 - r else, so much above or below d noise."""
+    d, noise = 40, 1e-9
+    gap = above * d * noise
+    R = np.full((d, d), 1 - gap)
+    np.fill_diagonal(R, 1.0)
+    scale = np.geomspace(1, 1e6, d)
+    spectrum = of_scatter(R * np.outer(scale, scale), np.full(d, noise), "all")
+    assert spectrum.rank == (d if known else 1)
+
+
+def test_rank_of_columns_that_never_vary() -> None:
+    R = np.diag([2.0, 0.0, 3.0, 0.0])
+    assert of_scatter(R, np.full(4, 8 * EPS), "all").rank == 2
 
 
 def proportional(rng: np.random.Generator, n: int) -> Array:
