@@ -26,14 +26,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-# Tests that take longest, a few of them many seconds each: begun last, one would keep one core while the others wait.
-LONGEST = ("test_spark.py", "test_readme.py", "test_benchmarks.py", "test_dask.py", "test_help.py", "test_fuzz.py")
+# Tests of clusters, of a browser, and of the whole program many times, for which there is `pytest -m long`. Those that
+# take longest come first: begun last, one would keep one core while the others wait.
+NAMES = (
+    "engines/test_spark.py", "test_readme.py", "test_benchmarks.py", "engines/test_dask.py",
+    "report/test_in_browser.py", "test_same_bytes.py", "numerics/test_determinism.py", "fuzz/test_fuzz.py",
+    "test_cases.py", "test_pipes.py", "test_missing.py", "test_triples.py", "test_startup.py", "test_limits.py",
+    "test_recipes.py", "test_help.py", "test_contributing.py", "render/test_pictures.py", "completion/test_tables.py",
+    "holes/test_r.py", "holes/test_em.py", "rules/test_parallel.py", "rules/test_all_rules.py",
+)  # fmt: skip
+LONG = {ROOT / "tests" / name: place for place, name in enumerate(NAMES)}
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """`pytest` alone does the others, in five minutes on two slow cores; what is named is run, long or not."""
+    if gone := [str(path) for path in LONG if not path.is_file()]:
+        raise pytest.UsageError(f"tests/conftest.py names {', '.join(gone)}: there is no such file")
+    if not config.option.markexpr and config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.option.markexpr = "not long"
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """These first, each module still in one piece."""
-    order = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: order.get(item.path.name, len(order)))
+    """Long ones first, each module still in one piece."""
+    items.sort(key=lambda item: LONG.get(item.path, len(LONG)))
+    for item in items:
+        if item.path in LONG:
+            item.add_marker("long")
 
 
 @pytest.fixture(scope="session")

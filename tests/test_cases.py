@@ -3,7 +3,7 @@
 `cmd` is a bash script; `expout`, `experr` and `expcode` are standard output, standard error and exit code (none: empty,
 and 0); every other file is input. Each runs in a copy of its folder, with `sample_data/` in it, against the installed
 program, which is loaded once for all (tests/standby; `--real-starts` starts it each time). After a change, `pytest
---update-cases` writes what comes out now, and the difference is read like any other.
+--update-cases tests/test_cases.py` writes what comes out now, and the difference is read like any other.
 """
 
 from __future__ import annotations
