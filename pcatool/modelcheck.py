@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcatool.errors import ModelError
+from pcatool.linalg.certificate import orthonormality
 from pcatool.settings import Sizes, check_settings
 
 if TYPE_CHECKING:
@@ -133,6 +134,6 @@ def _check_places(model: Model) -> None:
 
 
 def check_orthonormal(B: Array, name: str) -> None:
-    off = float(np.max(np.abs(B.T @ B - np.eye(B.shape[1]))))
+    off = orthonormality(B)
     if not off <= ORTHONORMAL:
         raise ModelError(f"{name} is not orthonormal: |B^T B - I| is {off:.1e}, the bound is {ORTHONORMAL:.0e}")
