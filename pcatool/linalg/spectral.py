@@ -75,16 +75,15 @@ def rank_of(values: NDArray[np.floating[Any]], size: int, noise: float = 0.0) ->
     return int(np.count_nonzero(values > size * max(EPS * float(values[0]), noise)))
 
 
-def unit_rank(R: Array, noise: float) -> int:
-    """The rank of a symmetric R of unit scale; a Cholesky factor tells that it is full in a tenth of the time."""
-    d = len(R)
-    shifted = R.copy()
+def unit_rank(S: Array, scale: Array, noise: float) -> int:
+    """The rank of S scaled to unit diagonal; a Cholesky factor tells that it is full in a tenth of the time."""
+    d, R = len(S), _of_unit_scale(S, scale)
     # No eigenvalue is larger than the norm; twice the bound leaves room for the rounding of the factor.
-    shifted.flat[:: d + 1] -= 2 * d * max(EPS * float(np.linalg.norm(R)), noise)
+    R.flat[:: d + 1] -= 2 * d * max(EPS * float(np.linalg.norm(R)), noise)
     try:
-        np.linalg.cholesky(shifted)
+        np.linalg.cholesky(R)
     except np.linalg.LinAlgError:
-        return rank_of(np.linalg.eigvalsh(R)[::-1], d, noise)
+        return rank_of(_scaled(S, scale), d, noise)
     return d
 
 
@@ -104,6 +103,11 @@ def _of_unit_scale(S: Array, scale: Array) -> Array:
     return R
 
 
+def _scaled(S: Array, scale: Array) -> Array:
+    """Descending eigenvalues of S scaled to unit diagonal."""
+    return np.asarray(np.linalg.eigvalsh(_of_unit_scale(S, scale))[::-1])
+
+
 def middle(values: Array) -> float:
     """The upper median; numpy's own would import a good part of numpy for it."""
     return float(np.partition(values, len(values) // 2)[len(values) // 2])
@@ -118,19 +122,16 @@ def of_scatter(S: Array, noise: Array, wish: Wish) -> Spectrum:
     d = len(S)
     scale = unit_scale(np.diagonal(S))
     with threads(factorisation_threads(d)):
-        rank, (values, vectors) = side_by_side(
-            lambda: unit_rank(_of_unit_scale(S, scale), middle(noise)), lambda: np.linalg.eigh(S)
-        )
+        rank, (values, vectors) = side_by_side(lambda: unit_rank(S, scale, middle(noise)), lambda: np.linalg.eigh(S))
     values, vectors = values[::-1], vectors[:, ::-1]
     weight = np.abs(vectors)
     weight *= scale[:, None]
     error = 2 * weight.sum(axis=0) * (noise @ weight) + backward(d, values[0])
     if is_graded(scale) and not is_sharp(values, error, rank, wish):
-        R = _of_unit_scale(S, scale)
         with threads(factorisation_threads(d)):
-            smallest = float(np.linalg.eigvalsh(R)[::-1][rank - 1])
+            smallest = float(_scaled(S, scale)[rank - 1])
         relative = 2 * d * (float(noise.max()) + BACKWARD * EPS) / smallest
-        graded = _jacobi(_cholesky_factor(R, rank) * scale, rank, d, relative)
+        graded = _jacobi(_cholesky_factor(_of_unit_scale(S, scale), rank) * scale, rank, d, relative)
         # What is near a value that is known well is known well itself.
         near = np.abs(graded.eigenvalues - values) + error
         graded = graded._replace(error=np.minimum(graded.error, near))
