@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,8 @@ import pytest
 from pyarrow import parquet
 
 import pcatool
-from pcatool.errors import DataError, FileError, MissingColumns, PcatoolError, UsageError
+from pcatool.errors import DataError, FileError, MissingColumns, PcatoolError, PcatoolWarning, UsageError
+from pcatool.pipeline import folder
 from pcatool.pipeline.naming import name_below, renamed
 from pcatool.readers.paths import Input
 
@@ -182,6 +184,29 @@ def test_no_clobber_and_resume(here: Path) -> None:
     pcatool.transform("m.npz", "data", output="out/", resume=True)
     changed = {name for name in stamps if (here / "out" / name).stat().st_mtime_ns != stamps[name]}
     assert changed == {"c.parquet"}
+
+
+def test_an_input_that_is_replaced_while_it_is_read_is_not_done(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a file that was written before, as a job does that writes one and renames it."""
+    Path("new.csv").write_text(text(7, 9))
+    os.utime("new.csv", (1, 1))
+    write = folder.write
+
+    def replaced(results: Any, output: Any, model: Any) -> None:
+        write(results, output, model)
+        if Path("new.csv").exists():
+            Path("new.csv").rename("data/year=1/a.csv")
+
+    monkeypatch.setattr(folder, "write", replaced)
+    said = r"data/year=1/a.csv was changed while it was read: '.*a.csv' may be of what was there before; --resume makes"
+    with pytest.warns(PcatoolWarning, match=said):
+        pcatool.transform("m.npz", "data/year=1/a.csv", output="out/")
+    assert len(Path("out/year=1/a.csv").read_text().splitlines()) == 6
+    pcatool.transform("m.npz", "data/year=1/a.csv", output="out/", resume=True)
+    assert len(Path("out/year=1/a.csv").read_text().splitlines()) == 10
+    stamp = Path("out/year=1/a.csv").stat().st_mtime_ns
+    pcatool.transform("m.npz", "data/year=1/a.csv", output="out/", resume=True)
+    assert Path("out/year=1/a.csv").stat().st_mtime_ns == stamp
 
 
 def test_a_bad_file(here: Path) -> None:

@@ -211,7 +211,7 @@ class PCA:
         if problem.center:
             tell_constant(self.notices, problem.columns, solution.constant, "carrying no variance")
         warn_past_rank(self.notices, solution.rank, k, ": the data have", "eigenvalues and scores there")
-        better = f"; {BETTER[solved.name]} keeps more digits" if solved.name in BETTER else ""
+        better = f"; a fit with {BETTER[solved.name]} keeps more digits" if solved.name in BETTER else ""
         if solved.name != EM:  # which has words of its own
             warn_unsure(self.notices, solved.unsure, f" by solver {solved.name}{better}")
         self._compare_scales(problem, solution)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -19,6 +20,8 @@ __all__ = ["check_digits", "check_scales", "less"]
 
 # Squares that may be off by more than this part of themselves say too little of the scale of a column.
 DIGITS = 1e-8
+# An eigenvalue that had fewer may lose no more than one of them.
+WORSE = 10.0
 
 
 def less(model: Model, notices: Notices) -> Callable[[Statistic, Statistic], Statistic]:
@@ -81,14 +84,34 @@ def _check_products(rest: Statistic) -> None:
 
 def check_digits(before: Model, after: Model) -> None:
     """Refuse a model of which a component has lost the digits that it had."""
-    sure, had = after.meta["certificate"]["vouched"], before.meta.get("certificate", {}).get("vouched", [])
-    for j, (now, then) in enumerate(zip(sure, had, strict=False)):
-        if then and not now and after.eigenvalues[j] > 0:
+    had, has = _known(before), _known(after)
+    rank, possible = after.meta.get("rank", after.k), _possible(after)
+    for j, then in enumerate(had):
+        lost = rank <= j < possible
+        if j >= len(has) and not lost:
+            break
+        now = 1.0 if lost else has[j]
+        if now > (DIGITS if then <= DIGITS else WORSE * then):
+            value = after.eigenvalues[j] if j < len(after.eigenvalues) else 0.0
+            said = "could not be told from 0" if lost else f"{value:.3g}, would be known to {now:.0e} of itself"
             raise RefusedError(
-                f"the eigenvalue of PC{j + 1}, {after.eigenvalues[j]:.3g}, would be known to "
-                f"{after.meta['certificate']['relative_error'][j]:.0e} of itself: what cancels has eaten its digits",
+                f"the eigenvalue of PC{j + 1}{' ' if lost else ', '}{said}: what cancels has eaten its digits",
                 "fit the rows that are left, or keep fewer components (pcatool refit -k)",
             )
+
+
+def _known(model: Model) -> list[float]:
+    """To what part of itself each kept eigenvalue is known, as far as there is one that is not 0."""
+    errors = model.meta.get("certificate", {}).get("relative_error", [])
+    return list(itertools.takewhile(lambda error: error is not None, errors))
+
+
+def _possible(model: Model) -> int:
+    """How many components rows of such a number and such columns can have; none is missed of labels, which may go."""
+    if model.meta.get("method") != "pca":
+        return 0
+    constant = int(model.meta.get("constant_columns", 0)) if model.centered else 0
+    return min(model.n_samples - model.centered, model.d - constant)
 
 
 def _not_among(why: str) -> DataError:

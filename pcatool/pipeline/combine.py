@@ -39,7 +39,9 @@ def update(
     named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, notices: Notices
 ) -> Combined:
     """The model of its rows and of those of the data."""
-    return _with_rows(named, data, table, options, engine, notices, Statistic.merged)
+    combined = _with_rows(named, data, table, options, engine, notices, Statistic.merged)
+    _tell_lost(_rank(named[1]), combined.model, notices)
+    return combined
 
 
 def subtract(
@@ -105,12 +107,29 @@ def merge(models: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
     name, first = named
     statistic = statistic_of(named)
     old = older_of(first, align_to, None)
-    watch = Watch(named, notices)
+    watch, rank = Watch(named, notices), _rank(first)
     for other in others:
         statistic = statistic.merged(in_order_of(first, other, name))
         watch.see(other)
+        rank = max(rank, _rank(other[1]))
     watch.tell()
-    return Combined(refitted(first, statistic, options_of(first), old, notices), first.n_samples)
+    merged = refitted(first, statistic, options_of(first), old, notices)
+    _tell_lost(rank, merged, notices)
+    return Combined(merged, first.n_samples)
+
+
+def _rank(model: Model) -> int:
+    """More rows have no lower one; of labels nothing is said, whose sums with the columns may cancel."""
+    return int(model.meta.get("rank", 0)) if model.meta.get("method") == "pca" else 0
+
+
+def _tell_lost(rank: int, model: Model, notices: Notices) -> None:
+    """Components of some rows that sums over all rows hold too few digits of."""
+    if rank > _rank(model):
+        notices.warn(
+            f"of {rank} components that some of the rows have, {_rank(model)} are told from rounding in the sums over "
+            "all; a fit of all rows with --solver tsqr keeps more digits"
+        )
 
 
 def subtract_models(named: Named, others: Iterable[Named], align_to: Any, notices: Notices) -> Combined:

@@ -58,7 +58,7 @@ class SumUp:
     def _sums(self, inputs: Inputs, notices: Notices, tally: Tally) -> Sums | None:
         classes = self.wanted.classes
         wanted = self.wanted if classes is None else self.wanted._replace(classes=classes.fresh())
-        read = read_wanted(self.options, inputs, wanted, tally, in_turn)
+        read = read_wanted(self.options, inputs, wanted, tally, in_turn, "")  # refused when all are counted
         try:
             supply = Supply(labels=read.labels, small=0)
             return sums_of(read.blocks, read.features, self.options, supply, triangular=self.triangular)
@@ -128,5 +128,5 @@ def _gathered(
     tally.join(summed.met.tally)
     summed.met.tell(inputs, job.notices)
     if options.missing == "error" and tally.incomplete:
-        raise tally.error(remedy_of(options))
+        raise tally.error(remedy_of(job))
     return summed.sums

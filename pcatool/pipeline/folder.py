@@ -12,7 +12,7 @@ from pcatool.errors import FileError, PcatoolError, UsageError, show
 from pcatool.notices import Notices, Within
 from pcatool.options import OutputOptions, TableOptions
 from pcatool.pipeline.naming import Earlier, is_folder, name_below, renamed, within
-from pcatool.pipeline.places import is_there, make_folders, written_at
+from pcatool.pipeline.places import is_there, make_folders, make_old, state_of, written_at
 from pcatool.pipeline.results import ErrorSum, Results, write
 from pcatool.readers.found import Found
 from pcatool.readers.paths import STDIN, Input
@@ -110,6 +110,7 @@ class _Each(NamedTuple):
     notices: Notices
 
     def run(self, task: Task) -> Results:
+        before = state_of(task.input.path)
         try:
             results = self.make(self.found.some([task.input]), self.table, self.notices)
         except PcatoolError as error:  # nothing was written yet, so that it came of reading
@@ -120,7 +121,15 @@ class _Each(NamedTuple):
             write(results, replace(self.output, output=task.output), self.model)
         finally:
             results.inputs.close()
+        if state_of(task.input.path) != before:
+            self._tell_changed(task)
         return results
+
+    def _tell_changed(self, task: Task) -> None:
+        """What is newer than its input may still be of an earlier one."""
+        remedy = "--resume makes it again" if make_old(task.output) else "make it again"
+        what = f"{task.input.name} was changed while it was read: {show(shown(task.output))}"
+        self.notices.warn(f"{what} may be of what was there before; {remedy}")
 
 
 def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[Task]:

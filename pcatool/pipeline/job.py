@@ -50,7 +50,7 @@ class Read(NamedTuple):
 
 def read_blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> Read:
     """The rows of a fit, in blocks, and what their columns are."""
-    return read_wanted(job.options, inputs, wanted_of(job, inputs, run), tally, run)
+    return read_wanted(job.options, inputs, wanted_of(job, inputs, run), tally, run, remedy_of(job))
 
 
 def wanted_of(job: Job, inputs: Inputs, run: Runner) -> Wanted:
@@ -63,17 +63,19 @@ def wanted_of(job: Job, inputs: Inputs, run: Runner) -> Wanted:
     return inputs.columns.choose_same(job.like.columns, booleans, o.weights, o.label, o.label_kernel)
 
 
-def read_wanted(o: FitOptions, inputs: Inputs, wanted: Wanted, tally: Tally, run: Runner) -> Read:
+def read_wanted(o: FitOptions, inputs: Inputs, wanted: Wanted, tally: Tally, run: Runner, remedy: str) -> Read:
     """The rows of a fit of which the columns are known."""
-    weighted = o.weights is not None
-    rows = rows_to_fit(inputs, wanted, o.missing, tally, weighted=weighted, remedy=remedy_of(o), run=run)
+    rows = rows_to_fit(inputs, wanted, o.missing, tally, weighted=o.weights is not None, remedy=remedy, run=run)
     return Read(wanted, wanted.features, labels_of(wanted), recut(rows, wanted.width))
 
 
-def remedy_of(o: FitOptions) -> str:
+def remedy_of(job: Job) -> str:
     """What can be done about rows with missing cells."""
-    others = ", mean and em fit with them" if o.method == "pca" and o.weights is None else ""
-    return f"--missing drop leaves such rows out{others}, -x leaves a column out"
+    drop = "--missing drop leaves such rows out"
+    if job.like is not None:
+        return drop
+    others = ", mean and em fit with them" if job.options.method == "pca" and job.options.weights is None else ""
+    return f"{drop}{others}, -x leaves a column out"
 
 
 def labels_of(wanted: Wanted) -> Labels | None:

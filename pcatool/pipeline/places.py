@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
 from pcatool.errors import FileError
 from pcatool.stores.uri import is_remote
 
-__all__ = ["is_there", "make_folders", "remove", "written_at"]
+__all__ = ["is_there", "make_folders", "make_old", "remove", "state_of", "written_at"]
 
 
 def make_folders(output: str) -> None:
@@ -37,6 +38,29 @@ def written_at(name: str) -> int | None:
     except OSError:  # reading it says why
         return None
     return there.st_mtime_ns if stat.S_ISREG(there.st_mode) else None
+
+
+def state_of(name: str) -> tuple[int, ...] | None:
+    """What tells a file from another of its name, and from itself when it was written to; a store sees to its own."""
+    if is_remote(name):
+        return None
+    try:
+        there = Path(name).stat()
+    except OSError:
+        return None
+    regular = stat.S_ISREG(there.st_mode)
+    return (there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns) if regular else None
+
+
+def make_old(name: str) -> bool:
+    """Older than whatever it could have been made from; not what a store has, which is dated by it."""
+    if is_remote(name):
+        return False
+    try:
+        os.utime(name, ns=(0, 0))
+    except OSError as error:
+        raise FileError.from_os(name, "date", error) from None
+    return True
 
 
 def remove(name: str) -> None:

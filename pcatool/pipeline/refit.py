@@ -42,23 +42,24 @@ def refit(named: Named, options: RefitOptions, notices: Notices) -> Model:
 
 
 def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:
-    """The places of the columns that stay, in the order of the model."""
-    chosen = _places(name, model, options.columns) if options.columns else set(range(model.d))
-    left = sorted(chosen - _places(name, model, options.exclude))
+    """The places of the columns that stay, in the order in which they are named, or else that of the model."""
+    chosen = _places(name, model, options.columns) if options.columns else range(model.d)
+    gone = frozenset(_places(name, model, options.exclude))
+    left = [j for j in chosen if j not in gone]
     if not left:
         raise DataError(f"{name}: no column is left", "drop fewer")
     return left
 
 
-def _places(name: str, model: Model, terms: Sequence[str]) -> set[int]:
+def _places(name: str, model: Model, terms: Sequence[str]) -> list[int]:
     """Columns that terms name: as in a table, where the elements of a vector are one column."""
     elements = [element_of(column) for column in model.columns]
     heads = [column if element is None else element[0] for column, element in zip(model.columns, elements, strict=True)]
     tables = [Column(column) for column in model.columns], [Column(head) for head in dict.fromkeys(heads)]
-    found: set[int] = set()
+    found: dict[int, None] = {}
     for term in terms:
         of_vectors = term in heads and term not in model.columns
-        at = find_columns([term], tables[of_vectors], name)
-        named = {tables[of_vectors][i].name for i in at}
-        found |= {j for j in range(model.d) if (heads if of_vectors else model.columns)[j] in named}
-    return found
+        names = heads if of_vectors else model.columns
+        for i in find_columns([term], tables[of_vectors], name):
+            found.update(dict.fromkeys(j for j in range(model.d) if names[j] == tables[of_vectors][i].name))
+    return list(found)

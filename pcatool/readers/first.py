@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from pcatool.errors import DataError, show
 from pcatool.readers.base import Column, Table
 
-__all__ = ["First", "as_first", "own"]
+__all__ = ["First", "own"]
 
 # The Arrow type of a column of which nothing is known.
 NOTHING = "null"
@@ -57,23 +56,6 @@ class First:
 def own(table: Table) -> tuple[Column, ...]:
     """Columns that stand in an input itself, not in its path."""
     return tuple(column for column in table.columns if not column.partition)
-
-
-def as_first(kept: Sequence[Any], types: Sequence[tuple[str, Any]], name: str) -> list[Any]:
-    """Columns passed through, in the types of the first input."""
-    return [_cast(array, kind, column, name) for array, (column, kind) in zip(kept, types, strict=True)]
-
-
-def _cast(array: Any, kind: Any, column: str, name: str) -> Any:
-    if array.type == kind:
-        return array
-    try:
-        return array.cast(kind)
-    except (ValueError, NotImplementedError):  # bases of what Arrow raises
-        raise DataError(
-            f"{name}: column {show(column)} holds {array.type}, in the first input {kind}",
-            "give the inputs one by one",
-        ) from None
 
 
 def _kept_type(table: Table, name: str) -> Any:

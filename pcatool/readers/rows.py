@@ -13,7 +13,7 @@ from pcatool.errors import BadCell, DataError, PcatoolError, show
 from pcatool.model import Array
 from pcatool.readers.base import MEND, Batch, Part, Table
 from pcatool.readers.classes import Classes
-from pcatool.readers.first import as_first
+from pcatool.readers.kept import as_first
 from pcatool.readers.nulled import null_numbers, nulled
 from pcatool.readers.rounding import has_large
 from pcatool.readers.tables import Inputs, Piece
@@ -63,7 +63,7 @@ class Reading(NamedTuple):
 
     def _read(self, at: int, table: Table, part: Part) -> Read:
         batch = part.batch()
-        batch = batch._replace(kept=as_first(batch.kept, self.types, table.name))
+        batch = batch._replace(kept=as_first(batch.kept, self.types, table.name, batch.place))
         if self.numbers and not table.text:
             batch = nulled(batch, self.numbers)
         classes = self.wanted.classes

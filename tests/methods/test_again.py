@@ -13,7 +13,7 @@ import pytest
 
 import pcatool
 from often import often
-from pcatool.errors import DataError, MissingColumns, ModelError, RefusedError, UsageError
+from pcatool.errors import DataError, MissingColumns, ModelError, PcatoolWarning, RefusedError, UsageError
 from pcatool.linalg.statistic import Statistic
 from pcatool.methods.kept import reason_against
 from pcatool.model import Model
@@ -176,6 +176,14 @@ def test_refit_drops_columns(settings: dict[str, Any]) -> None:
     assert_same(pcatool.refit(model, exclude="e"), fitted(frame.drop(columns=["b", "d", "e"]), settings))
 
 
+def test_refit_takes_columns_in_the_order_in_which_they_are_named() -> None:
+    frame = table(10.0)
+    names = ["d", "a", "c"]
+    model = pcatool.refit(fitted(frame, {"components": 2}), columns=names)
+    assert model.columns == ("d", "a", "c")
+    assert_same(model, pcatool.fit(frame, columns=names, components=2))
+
+
 def test_refit_drops_a_vector_whole() -> None:
     rows = np.random.default_rng(0).standard_normal((40, 3))
     frame = pd.DataFrame({"v": list(rows), "a": rows[:, 0] ** 2, "b": rows[:, 1] ** 2})
@@ -322,8 +330,9 @@ def test_rows_with_holes_go_as_they_went_in_the_fit() -> None:
     holes = frame.copy()
     holes.loc[650, "b"] = np.nan
     model = pcatool.fit(frame[:600])
-    with pytest.raises(DataError, match="1 of 100 rows has missing cells"):
+    with pytest.raises(DataError, match="1 of 100 rows has missing cells") as error:
         pcatool.update(model, holes[600:])
+    assert error.value.remedy == "--missing drop leaves such rows out"
     one = pcatool.fit(frame.drop(index=650))
     assert_same(pcatool.update(model, holes[600:], missing="drop"), one)
     dropping = pcatool.fit(frame[:600], missing="drop")
@@ -372,6 +381,45 @@ def test_what_cancels_too_far_is_refused() -> None:
     off = np.abs(left.eigenvalues - one.eigenvalues)[: left.k] / one.eigenvalues[: left.k]
     assert np.all(off <= error_bound)
     assert error_bound.max() > 2 * max(one.meta["certificate"]["relative_error"])
+
+
+@pytest.mark.parametrize(
+    ("near", "scale", "said"),
+    [
+        (1e-2, 1.0, None),
+        (1e-5, 1.0, "would be known to 2e-03 of itself"),
+        (1e-6, 1.0, "would be known to 2e-01 of itself"),
+        (3e-7, 1.0, "could not be told from 0"),
+        (1e-8, 1.0, "could not be told from 0"),
+        (3e-6, 10.0, "could not be told from 0"),
+        (0.0, 1.0, None),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:PC4")
+def test_a_small_component_is_not_lost_without_a_word(near: float, scale: float, said: str | None) -> None:
+    """A column that is nearly the sum of two others: the whole is solved from the rows, what is left from sums."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(570, 3))
+    X = np.column_stack([X, X[:, 0] + X[:, 1] + near * rng.normal(size=570)])
+    X[:400] *= scale
+    model = pcatool.fit(X, components="all")
+    if said is None:
+        one = pcatool.fit(X[400:], components="all")
+        assert_same(pcatool.subtract(model, X[:400]), one, 1e-8)
+        return
+    with pytest.raises(RefusedError, match=f"the eigenvalue of PC4.* {said}: what cancels has eaten its digits"):
+        pcatool.subtract(model, X[:400])
+
+
+@pytest.mark.filterwarnings("ignore:PC")
+@pytest.mark.parametrize("offset", [1e6, 1e7, 1e8])
+@pytest.mark.parametrize("components", [2, "all"])
+def test_components_about_0_far_from_it_are_not_lost_without_a_word(offset: float, components: int | str) -> None:
+    X = np.random.default_rng(1).normal(size=(570, 4)) + offset
+    model = pcatool.fit(X, center=False, components=components)
+    assert model.k > 1
+    with pytest.raises(RefusedError, match=r"the eigenvalue of PC2.*: what cancels has eaten its digits"):
+        pcatool.subtract(model, X[:400])
 
 
 def test_a_column_that_does_not_vary_any_more() -> None:
@@ -546,3 +594,16 @@ def test_a_scatter_and_a_factor_add_up() -> None:
     assert isinstance(a.statistic, Statistic)
     assert_same(pcatool.merge(a, b), pcatool.fit(frame))
     assert_same(pcatool.merge(b, a), pcatool.fit(frame))
+
+
+def test_a_component_that_sums_of_all_rows_do_not_tell_is_told_of() -> None:
+    """Rows of small scale have a component that a scatter beside large ones does not hold."""
+    rng = np.random.default_rng(1)
+    small, large = 1e-8 * rng.normal(size=(300, 4)), rng.normal(size=(300, 3))
+    large = np.column_stack([large, large[:, 0] + large[:, 1]])
+    a, b = pcatool.fit(small, components="all"), pcatool.fit(large, components="all")
+    said = "of 4 components that some of the rows have, 3 are told from rounding in the sums over all; a fit of all"
+    with pytest.warns(PcatoolWarning, match=said):
+        pcatool.merge(a, b)
+    with pytest.warns(PcatoolWarning, match=said):
+        pcatool.update(a, large)

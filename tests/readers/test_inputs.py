@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -93,10 +96,59 @@ def test_kept_columns_take_the_type_of_the_first(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"a": [3], "id": pa.array([9], pa.int8())}), tmp_path / "3.parquet")
     numbers = tmp_path / "2.parquet", tmp_path / "3.parquet"
     assert read(one, *numbers, keep=["id"], columns=["a"]).kept == [["007", "8", "9"]]
-    assert read(*numbers, one, keep=["id"], columns=["a"]).kept == [[8, 9, 7]]
+    spelled = write(tmp_path, "id,a\n7,1\n", "7.csv")
+    assert read(*numbers, spelled, keep=["id"], columns=["a"]).kept == [[8, 9, 7]]
     text = write(tmp_path, "id,a\nx,1\n", "4.csv")
     with pytest.raises(DataError, match=r"4.csv: column 'id' holds string, in the first input int64"):
         read(*numbers, text, keep=["id"], columns=["a"])
+
+
+NOON = datetime(2020, 1, 1, 12)
+MANY = pa.list_(pa.float32())
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "said"),
+    [
+        (pa.int64(), pa.array([7, 1]), None),
+        (pa.int64(), pa.array([1.0, None]), None),
+        (pa.int64(), pa.nulls(2), None),
+        (pa.int64(), pa.array(["7", "007"]), "row 2, column 'v': '007' would not stay what it is as int64"),
+        (pa.int64(), pa.array([NOON]), "holds timestamp"),
+        (pa.float32(), pa.array([0.5, math.nan]), None),
+        (pa.float32(), pa.array([0.5, 0.1]), "row 2, column 'v': '0.1' would not stay what it is as float"),
+        (pa.float32(), pa.array([1e300]), "row 1, column 'v': '1e+300' would not stay"),
+        (pa.float64(), pa.array(["1.50", "-inf"]), None),
+        (pa.float64(), pa.array(["2", "1e400"]), "row 2, column 'v': '1e400' would not stay"),
+        (pa.float64(), pa.array(["0.5", "00.5"]), "row 2, column 'v': '00.5' would not stay"),
+        (pa.float64(), pa.array([Decimal("0.1")]), None),
+        (pa.float64(), pa.array([Decimal("0.1234567890123456789")]), "row 1, column 'v': '0.1234567890123456789'"),
+        (pa.float64(), pa.array([True]), "holds bool"),
+        (pa.bool_(), pa.array([1.0]), "holds double"),
+        (pa.date32(), pa.array([NOON]), "row 1, column 'v': '2020-01-01 12:00:00' would not stay"),
+        (pa.timestamp("us"), pa.array([NOON.date()]), None),
+        (pa.timestamp("us"), pa.array([NOON], pa.timestamp("us", "Asia/Tokyo")), "holds timestamp"),
+        (pa.timestamp("us"), pa.array([5]), "holds int64"),
+        (pa.time32("s"), pa.array([NOON.time()]), None),
+        (pa.time32("s"), pa.array([NOON]), "holds timestamp"),
+        (MANY, pa.array([[0.5, math.nan]]), None),
+        (MANY, pa.array([[0.5], [0.1]]), "row 2, column 'v'"),
+        (pa.string(), pa.array([NOON]), None),
+        (pa.float64(), pa.array([0.5, 0.25]).dictionary_encode(), None),
+    ],
+)  # fmt: skip
+def test_a_kept_value_is_not_changed_by_the_type_of_the_first(
+    tmp_path: Path, first: pa.DataType, then: pa.Array, said: str | None
+) -> None:
+    parquet.write_table(pa.table({"v": pa.nulls(1, first), "a": [1]}), tmp_path / "1.parquet")
+    parquet.write_table(pa.table({"v": then, "a": range(len(then))}), tmp_path / "2.parquet")
+    files = tmp_path / "1.parquet", tmp_path / "2.parquet"
+    if said is None:
+        assert len(read(*files, keep=["v"], columns=["a"]).kept[0]) == 1 + len(then)
+        return
+    with pytest.raises(DataError, match=re.escape("2.parquet") + ".*" + re.escape(said)) as error:
+        read(*files, keep=["v"], columns=["a"])
+    assert "give the inputs one by one" in error.value.remedy
 
 
 def test_a_kept_column_in_which_nothing_is_takes_the_type_of_the_next(tmp_path: Path) -> None:
