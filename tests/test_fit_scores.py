@@ -172,6 +172,19 @@ def test_two_columns_of_one_name_leave_neither(tmp_path: Path) -> None:
     assert left(tmp_path) == ["t.csv"]
 
 
+@pytest.mark.parametrize("settings", [(), ("--skip-bad",)])
+def test_a_kept_value_of_another_type_leaves_neither(settings: Sequence[str], tmp_path: Path) -> None:
+    """The rows of its file are in the model by then, so that leaving it out of the scores is no way out."""
+    pd.DataFrame({"a": [1.0, 2, 4], "b": [3.0, 5, 1], "k": [1, 2, 3]}).to_parquet(tmp_path / "1.parquet")
+    (tmp_path / "2.csv").write_text("a,b,k\n1,2,k7\n3,1,5\n")
+    files = tmp_path / "1.parquet", tmp_path / "2.csv"
+    words = ["-c", "a,b", "-k", "1", *settings, "-o", tmp_path / "m.npz", "--scores", tmp_path / "s.csv", "--keep", "k"]
+    done = called("fit", *files, *words)
+    assert done.code == 3
+    assert "2.csv: column 'k' holds string, in the first input int64; the model is of its rows, too: leave" in done.said
+    assert left(tmp_path) == ["1.parquet", "2.csv"]
+
+
 def test_no_room_for_the_copy_of_a_pipe(
     tables: Path, tmp_path: Path, through_a_pipe: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pcatool import modelfile
-from pcatool.errors import UsageError, show
+from pcatool.errors import DataError, UsageError, show
 from pcatool.options import ApplyOptions, OutputOptions, ScoreOptions, TableOptions
 from pcatool.pipeline.apply import transform
 from pcatool.pipeline.fit import Fitted, fit_opened, older_model
@@ -64,6 +64,10 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
         if descriptor_of(scores.output) is not None:  # whoever read the scores has what they wanted
             save()
         raise
+    except DataError as error:
+        if not error.of_input:
+            raise
+        raise DataError(error.message, "the model is of its rows, too: leave that file out, or the column") from None
     return Both(fitted, results)
 
 

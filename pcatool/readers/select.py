@@ -79,7 +79,8 @@ def _features(
         first = f"first value {show(column.example)}" if column.example else "no value in it"
         if named:
             what = f"column {show(column.name)} holds no numbers ({first})"
-            raise DataError(f"{where}: {what}", "name columns of numbers only")
+            there = "names of folders" if column.partition else where
+            raise DataError(f"{there}: {what}", "name columns of numbers only")
         hint = "; name it with -c to use it as 0 and 1" if column.kind == "boolean" else ""
         notices.note(f"left out {column.kind} column {show(column.name)} ({first}{hint})")
         return []

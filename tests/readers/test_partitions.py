@@ -84,6 +84,14 @@ def test_a_missing_value_is_a_hole(tmp_path: Path) -> None:
         pcatool.fit(tmp_path, columns="a,k")
 
 
+def test_a_feature_that_folders_give_as_words(tmp_path: Path) -> None:
+    for name in (MISSING, "north"):
+        (tmp_path / f"region={name}").mkdir()
+        write(tmp_path / f"region={name}", "a\n1\n2\n")
+    with pytest.raises(DataError, match=r"^names of folders: column 'region' holds no numbers \(first value 'north'\)"):
+        read(tmp_path, columns=["a", "region"])
+
+
 def test_the_files_own_column_wins(tmp_path: Path) -> None:
     own = part(tmp_path, "k=1/own.csv", "a,k\n5,9\n")
     other = part(tmp_path, "k=1/other.csv", "a\n6\n")
