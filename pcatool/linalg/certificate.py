@@ -34,7 +34,7 @@ def orthonormality(B: Array) -> float:
     """The largest entry of B^T B - I in size."""
     off = B.T @ B
     off.flat[:: len(off) + 1] -= 1.0
-    return float(np.maximum(off.max(), -off.min()))
+    return float(np.maximum(np.abs(off.max()), np.abs(off.min())))
 
 
 def certify(
