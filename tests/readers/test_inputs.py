@@ -105,6 +105,8 @@ def test_kept_columns_take_the_type_of_the_first(tmp_path: Path) -> None:
 
 NOON = datetime(2020, 1, 1, 12)
 MANY = pa.list_(pa.float32())
+HOUSE = pa.struct([("city", pa.string()), ("zip", pa.int64())])
+MAP = pa.map_(pa.string(), pa.float32())
 
 
 @pytest.mark.parametrize(
@@ -123,6 +125,34 @@ MANY = pa.list_(pa.float32())
         (pa.float64(), pa.array(["0.5", "00.5"]), "row 2, column 'v': '00.5' would not stay"),
         (pa.float64(), pa.array([Decimal("0.1")]), None),
         (pa.float64(), pa.array([Decimal("0.1234567890123456789")]), "row 1, column 'v': '0.1234567890123456789'"),
+        (pa.float64(), pa.array([Decimal("0.100000000000000000"), Decimal("12345678.9")]), None),
+        (pa.float64(), pa.array([0.5, math.nan], pa.float16()), None),
+        (pa.float16(), pa.array([0.5, math.nan]), None),
+        (pa.float16(), pa.array([0.1]), "row 1, column 'v': '0.1' would not stay"),
+        (pa.float64(), pa.array(["2.5", "0.10000000000000001", "1e300", "nan"], pa.string_view()), None),
+        (pa.float64(), pa.array(["9007199254740992", "9007199254740993"]), "row 2, column 'v': '9007199254740993'"),
+        (pa.float64(), pa.array(["0.1234567890123456789"]), "row 1, column 'v'"),
+        (pa.float64(), pa.array(["1e-400"]), "row 1, column 'v': '1e-400' would not stay"),
+        (pa.float32(), pa.array(["0.1", "16777216"]), None),
+        (pa.float32(), pa.array(["16777217"]), "row 1, column 'v': '16777217' would not stay"),
+        (pa.int64(), pa.array([Decimal("7"), None]), None),
+        (pa.int64(), pa.array([Decimal("7.00")]), None),
+        (pa.decimal128(10, 2), pa.array(["1.5", "2"]), None),
+        (pa.bool_(), pa.array(["True", "false"]), None),
+        (pa.bool_(), pa.array(["1"]), "row 1, column 'v': '1' would not stay what it is as bool"),
+        (pa.bool_(), pa.array([None], pa.float64()), None),
+        (pa.timestamp("us"), pa.array(["2020-01-02 12:00:00", "2020-01-02", "2020-01-02T12:00:00.123"]), None),
+        (pa.timestamp("ns", "UTC"), pa.array(["2020-01-02 12:00:00Z"]), None),
+        (pa.date32(), pa.array(["2020-01-02"]), None),
+        (MANY, pa.array([[None]], pa.list_(pa.null())), None),
+        (MANY, pa.array([["0.5"]]), "holds list"),
+        (HOUSE, pa.array([{"city": "y", "zip": 8}], pa.struct([("city", pa.string()), ("zip", pa.int8())])), None),
+        (HOUSE, pa.array([{"city": "y", "plz": 8}]), "holds struct"),
+        (HOUSE, pa.array([{"city": "y"}]), "holds struct"),
+        (HOUSE, pa.array([{"city": "y", "zip": 0.5}]), "holds struct"),
+        (MAP, pa.array([[("a", 0.1)]], pa.map_(pa.string(), pa.float64())), "row 1, column 'v'"),
+        (MAP, pa.array([[("a", 0.5)]], pa.map_(pa.string(), pa.float64())), None),
+        (MANY, pa.array([[("a", 0.5)]], pa.map_(pa.string(), pa.float64())), "holds map"),
         (pa.float64(), pa.array([True]), "holds bool"),
         (pa.bool_(), pa.array([1.0]), "holds double"),
         (pa.date32(), pa.array([NOON]), "row 1, column 'v': '2020-01-01 12:00:00' would not stay"),
