@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pcatool.errors import ModelError
+from pcatool.errors import ModelError, RefusedError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectral import EPS, of_factor
@@ -22,7 +22,7 @@ from pcatool.solvers.base import Problem, Solution
 from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.factor import finish
 
-__all__ = ["fit_again", "options_of"]
+__all__ = ["about_zero", "fit_again", "options_of"]
 
 
 def options_of(model: Model, **changes: Any) -> FitOptions:
@@ -60,6 +60,8 @@ def fit_again(
         method = PCA(options, notices)
         problem = method.problem(columns, statistic.centre.rows)
         name, solution = _solved(statistic, problem._replace(keeps=False))
+        if solution.rank == 0:
+            raise RefusedError("the sums hold no component that is told from rounding", "fit the rows themselves")
         left_out = _left_out(statistic) / problem.divisor(statistic.centre)
         solution = _kept(solution, statistic if problem.keeps else None, left_out)
         known = evidence(solution, problem)
@@ -79,7 +81,7 @@ def _left_out(statistic: Statistic) -> float:
 
 def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:
     known = statistic.without(statistic.flat)
-    noise = known.rounding if problem.center else _about_zero(statistic)
+    noise = known.rounding if problem.center else about_zero(statistic)
     match known.sums:
         case Moments() as moments:
             return "covariance", Covariance().finish(moments, problem, noise)
@@ -89,7 +91,7 @@ def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:
             raise ModelError("sums over rows and labels in a model without labels", "fit the model anew")
 
 
-def _about_zero(statistic: Statistic) -> Array:
+def about_zero(statistic: Statistic) -> Array:
     """(d,) rounding of sums about 0: the mean is off by no more than that of the squares about it, as a length."""
     squares, centre = statistic.sums.squares, statistic.centre
     share = squares / (squares + centre.weight * centre.mean**2)

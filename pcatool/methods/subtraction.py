@@ -13,6 +13,7 @@ from pcatool.linalg.cross import CrossMoments
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectral import EPS, unit_scale
 from pcatool.linalg.statistic import Statistic
+from pcatool.methods.again import about_zero
 from pcatool.model import Model
 from pcatool.notices import Notices
 
@@ -85,17 +86,18 @@ def _check_products(rest: Statistic) -> None:
 def check_digits(before: Model, after: Model) -> None:
     """Refuse a model of which a component has lost the digits that it had."""
     had, has = _known(before), _known(after)
-    rank, possible = after.meta.get("rank", after.k), _possible(after)
-    for j, then in enumerate(had):
-        lost = rank <= j < possible
+    # So many components rows of such a number can have; of labels none is missed, which may be gone.
+    rank = after.meta.get("rank", 0) if after.meta.get("method") == "pca" else after.k
+    for j, then in enumerate(had[: after.n_samples - after.centered]):
+        lost = after.meta.get("method") == "pca" and j >= rank
         if j >= len(has) and not lost:
             break
-        now = 1.0 if lost else has[j]
+        now = _blur(before, after, j) if lost else has[j]
         if now > (DIGITS if then <= DIGITS else WORSE * then):
-            value = after.eigenvalues[j] if j < len(after.eigenvalues) else 0.0
-            said = "could not be told from 0" if lost else f"{value:.3g}, would be known to {now:.0e} of itself"
+            said = "could not be told from 0" if lost else f"{after.eigenvalues[j]:.3g}, would be known to {now:.0e}"
             raise RefusedError(
-                f"the eigenvalue of PC{j + 1}{' ' if lost else ', '}{said}: what cancels has eaten its digits",
+                f"the eigenvalue of PC{j + 1}{' ' if lost else ', '}{said}{'' if lost else ' of itself'}: what cancels "
+                "has eaten its digits",
                 "fit the rows that are left, or keep fewer components (pcatool refit -k)",
             )
 
@@ -106,12 +108,19 @@ def _known(model: Model) -> list[float]:
     return list(itertools.takewhile(lambda error: error is not None, errors))
 
 
-def _possible(model: Model) -> int:
-    """How many components rows of such a number and such columns can have; none is missed of labels, which may go."""
-    if model.meta.get("method") != "pca":
-        return 0
-    constant = int(model.meta.get("constant_columns", 0)) if model.centered else 0
-    return min(model.n_samples - model.centered, model.d - constant)
+def _blur(before: Model, after: Model, j: int) -> float:
+    """Rounding of what is left along a component that was there, as a part of what it was.
+
+    Where that is little the component has gone with the rows; else it may be there still. Entry ij of what is left is
+    off by 2 sqrt(e_i e_j) at most, e_i being the error of square i (`Statistic.less`).
+    """
+    statistic = after.statistic
+    assert statistic is not None
+    squares, noise = statistic.sums.squares, statistic.rounding
+    if not after.centered:
+        noise, squares = about_zero(statistic), squares + statistic.centre.weight * statistic.centre.mean**2
+    errors = np.sqrt(noise * squares / statistic.centre.weight) / after.std
+    return min(1.0, 2 * float(np.abs(before.basis[:, j]) @ errors) ** 2 / float(before.eigenvalues[j]))
 
 
 def _not_among(why: str) -> DataError:

@@ -422,6 +422,28 @@ def test_components_about_0_far_from_it_are_not_lost_without_a_word(offset: floa
         pcatool.subtract(model, X[:400])
 
 
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_a_category_that_leaves_a_window_takes_its_component_along(scale: float) -> None:
+    """Columns of 0 and 1 depend on each other, and on fewer of them: what is gone was as large as the others."""
+    rng = np.random.default_rng(2)
+    X = np.column_stack([scale * rng.normal(size=(60, 2)), np.eye(3)[rng.integers(0, 2, 60)]])
+    X[:20, 2:] = np.eye(3)[rng.integers(0, 3, 20)]
+    left, one = (pcatool.subtract(pcatool.fit(X, components="all"), X[:20]), pcatool.fit(X[20:], components="all"))
+    assert (left.meta["rank"], one.meta["rank"]) == (3, 3)
+    np.testing.assert_allclose(left.eigenvalues, one.eigenvalues, rtol=1e-12, atol=1e-12)
+    few = np.eye(3)[[0, 1, 2, 0, 1, 0, 1, 0]]
+    for center in (True, False):
+        left = pcatool.subtract(pcatool.fit(few, center=center, components="all"), few[:3])
+        one = pcatool.fit(few[3:], center=center, components="all")
+        np.testing.assert_allclose(left.eigenvalues, one.eigenvalues, rtol=1e-12, atol=1e-12)
+
+
+def test_what_leaves_no_component_is_refused() -> None:
+    X = np.eye(10)[[*np.tile(np.arange(10), 3), 3, 7]]
+    with pytest.raises(RefusedError, match="the sums hold no component that is told from rounding; fit the rows"):
+        pcatool.subtract(pcatool.fit(X, center=False), X[:30])
+
+
 def test_a_column_that_does_not_vary_any_more() -> None:
     frame = table(0.0).drop(columns=["w", "y", "species"]).assign(z=0.0)
     frame.loc[:9, "z"] = np.arange(10.0)
