@@ -13,7 +13,7 @@ from pcatool.holes.climb import Climbed
 from pcatool.holes.step import LEAST_NOISE, LOG_2_PI, Parameters
 from pcatool.holes.units import Units, fewer, variances_of
 from pcatool.linalg.signs import fix_signs
-from pcatool.linalg.spectral import backward
+from pcatool.linalg.spectrum import backward
 from pcatool.model import Array
 from pcatool.solvers.base import Problem, Solution
 

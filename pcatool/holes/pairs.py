@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.linalg.moments import Centre, Moments, two_sum
-from pcatool.linalg.spectral import EPS
+from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.statistic import STEP, relative
 from pcatool.model import Array
 from pcatool.solvers.base import check_columns, rounding

@@ -23,7 +23,7 @@ from pcatool.kernels.distances import EPS
 from pcatool.kernels.spectrum import ROUNDINGS, center, check_finite
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.moments import Moments
-from pcatool.linalg.spectral import Spectrum, backward
+from pcatool.linalg.spectrum import Spectrum, backward
 from pcatool.model import Array
 
 __all__ = ["Draw", "Landmarks", "Part", "gathered", "result_bytes"]

@@ -13,7 +13,7 @@ from pcatool.kernels.base import slabs
 from pcatool.kernels.distances import EPS
 from pcatool.kernels.lanczos import leading
 from pcatool.linalg.blas import factorisation_threads, threads
-from pcatool.linalg.spectral import Wish, backward
+from pcatool.linalg.spectrum import Wish, backward, clipped
 from pcatool.model import Array
 from pcatool.stages import doing
 
@@ -146,7 +146,7 @@ def solve(
     rank = int(np.count_nonzero(values > bound))
     total = float(values[:rank].sum()) if negative else trace
     return KernelSpectrum(
-        _clipped(values, rank), vectors, error, total, rank, LAPACK, reason, negative, float(values[-1])
+        clipped(values, rank), vectors, error, total, rank, LAPACK, reason, negative, float(values[-1])
     )
 
 
@@ -162,7 +162,7 @@ def _by_lanczos(K: Array, wish: Wish, trace: float, noise: float, run: Runner, r
     # The space's own residuals do not see the rounding of its products.
     bound = noise + backward(n, pairs.values[0])
     rank = int(np.count_nonzero(pairs.values > bound))
-    values = _clipped(pairs.values, rank)
+    values = clipped(pairs.values, rank)
     return KernelSpectrum(values, pairs.vectors, pairs.residual + bound, trace, rank, LANCZOS, reason, 0, 0.0)
 
 
@@ -171,10 +171,3 @@ def _reaching(values: Array, trace: float, share: float | str) -> int | None:
     captured = np.cumsum(np.maximum(values, 0.0))
     k = int(np.searchsorted(captured, float(share) * trace)) + 1
     return k if k <= len(values) else None
-
-
-def _clipped(values: Array, rank: int) -> Array:
-    """0 past the rank, and in order."""
-    values = np.maximum(values, 0.0)
-    values[rank:] = 0.0
-    return np.sort(values)[::-1]

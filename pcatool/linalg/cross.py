@@ -14,20 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.jacobi import jacobi_wide
 from pcatool.linalg.moments import Centre, center_block
-from pcatool.linalg.spectral import (
+from pcatool.linalg.spectral import triangle
+from pcatool.linalg.spectrum import (
     BACKWARD,
     EPS,
     Spectrum,
     Wish,
     backward,
+    clipped,
     completed,
     is_graded,
     is_sharp,
-    jacobi_wide,
     middle,
+    positive,
     rank_of,
-    triangle,
+    unit,
 )
 from pcatool.model import Array
 
@@ -199,7 +202,7 @@ def of_cross(M: Uncertain, wish: Wish) -> Spectrum:
         U, s, _ = np.linalg.svd(F, full_matrices=False)
     plain = backward(max(d, t), float(s[0]))
     error = _moved(M, U, s, plain)
-    if not rank or M.left or not is_graded(_unit(np.abs(F).max(axis=1))) or is_sharp(s * s, error, rank, wish):
+    if not rank or M.left or not is_graded(unit(np.abs(F).max(axis=1))) or is_sharp(s * s, error, rank, wish):
         return _spectrum(U, s * s, error, rank, "svd")
     values, U = jacobi_wide(F.T)
     s = np.sqrt(values)
@@ -235,27 +238,20 @@ def of_quadratic(Q: Uncertain) -> Spectrum:
         values, U = np.linalg.eigh(Q.values)
     values, U = values[::-1], U[:, ::-1]
     rank = rank_of(scaled, max(d, math.isqrt(Q.rows)), 2 * middle(Q.noise))
-    rank = min(rank, Q.most, int(np.count_nonzero(values > 0)))
+    rank = min(positive(values, rank), Q.most)
     weight = np.abs(U) * Q.length[:, None]
     error = 2 * norm**2 * weight.sum(axis=0) * (Q.noise @ weight) + backward(d, float(values[0]))
-    return _spectrum(U, np.maximum(values, 0.0), error, rank, "eigh")
+    return _spectrum(U, values, error, rank, "eigh")
 
 
 def _spectrum(U: Array, values: Array, error: Array, rank: int, route: str) -> Spectrum:
     """Eigenvalues that are 0 past the rank, and any orthonormal directions there."""
-    values = np.sort(values)[::-1].copy()
-    values[rank:] = 0.0
 
     def leading(k: int) -> Array:
         return U[:, :k] if k <= rank else completed(U[:, :rank], k)
 
-    return Spectrum(values, leading, rank, route, error)
-
-
-def _unit(length: Array) -> Array:
-    """1 where there is nothing to divide by."""
-    return np.where(length > 0, length, 1.0)
+    return Spectrum(clipped(values, rank), leading, rank, route, error)
 
 
 def _divided(M: Array, rows: Array, columns: Array | float) -> Array:
-    return np.asarray(M / _unit(rows)[:, None] / _unit(np.asarray(columns)))
+    return np.asarray(M / unit(rows)[:, None] / unit(np.asarray(columns)))

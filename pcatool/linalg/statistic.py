@@ -30,7 +30,7 @@ from pcatool.errors import ModelError
 from pcatool.linalg.consistency import check_shapes, check_sums
 from pcatool.linalg.cross import CrossMoments
 from pcatool.linalg.moments import Centre, Moments
-from pcatool.linalg.spectral import EPS
+from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.triangle import Triangle
 from pcatool.model import Array
 

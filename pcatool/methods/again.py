@@ -9,7 +9,8 @@ import numpy as np
 from pcatool.errors import ModelError, RefusedError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
-from pcatool.linalg.spectral import EPS, of_factor
+from pcatool.linalg.spectral import of_factor
+from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.statistic import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.base import Fit, Labels

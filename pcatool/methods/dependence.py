@@ -11,7 +11,7 @@ from pcatool.errors import DataError, RefusedError, listed
 from pcatool.linalg.centring import center_rows
 from pcatool.linalg.cross import Uncertain, of_cross
 from pcatool.linalg.moments import Centre
-from pcatool.linalg.spectral import Spectrum
+from pcatool.linalg.spectrum import Spectrum
 from pcatool.memory import size_text
 from pcatool.methods.base import Labels, Supply
 from pcatool.methods.labels import (

@@ -9,7 +9,7 @@ from pcatool.blocks import block_rows
 from pcatool.errors import RefusedError
 from pcatool.kernels.base import CELLS, Kernel
 from pcatool.kernels.spectrum import LANCZOS, choose, usual_space
-from pcatool.linalg.spectral import Wish
+from pcatool.linalg.spectrum import Wish
 from pcatool.memory import size_text
 from pcatool.methods.base import Supply
 from pcatool.model import Array

@@ -12,7 +12,7 @@ from pcatool.kernels.base import Kernel
 from pcatool.kernels.columns import ColumnMoments, Preparation
 from pcatool.kernels.model import KernelModel
 from pcatool.linalg.centring import center_rows
-from pcatool.linalg.spectral import Wish
+from pcatool.linalg.spectrum import Wish
 from pcatool.methods.base import Supply
 from pcatool.methods.kernel_needs import Needs
 from pcatool.methods.remarks import check_rule, tell_constant, warn_past_rank, warn_unsure

@@ -18,7 +18,7 @@ from pcatool.blocks import Runner
 from pcatool.errors import DataError, RefusedError, listed, show
 from pcatool.kernels.base import slabs, symmetric
 from pcatool.linalg.blas import factorisation_threads, threads
-from pcatool.linalg.spectral import EPS, middle
+from pcatool.linalg.spectrum import EPS, middle
 from pcatool.methods.base import Labels
 from pcatool.model import Array
 from pcatool.options import FitOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pcatool.errors import UsageError, listed, show
-from pcatool.linalg.spectral import Wish
+from pcatool.linalg.spectrum import Wish
 from pcatool.notices import Notices
 from pcatool.rules.base import SPECTRAL_RULES, split_rule
 

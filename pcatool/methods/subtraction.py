@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pcatool.errors import DataError, RefusedError, listed, show
-from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.cross import CrossMoments
 from pcatool.linalg.moments import Moments
-from pcatool.linalg.spectral import EPS, unit_scale
+from pcatool.linalg.spectral import unit_spectrum
+from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.statistic import Statistic
 from pcatool.methods.again import about_zero
 from pcatool.model import Model
@@ -76,10 +76,8 @@ def _check_products(rest: Statistic) -> None:
     """Refuse what no rows can add up to."""
     rest = rest.without(rest.flat)
     if isinstance(rest.sums, Moments):
-        scale = unit_scale(rest.sums.squares)
-        with threads(factorisation_threads(len(scale))):
-            smallest = float(np.linalg.eigvalsh(rest.sums.scatter / scale[:, None] / scale)[0])
-        if smallest < -2 * float(np.sqrt(len(scale)) * np.linalg.norm(rest.noise + EPS)):
+        smallest = float(unit_spectrum(rest.sums.scatter)[-1])
+        if smallest < -2 * float(np.sqrt(len(rest.noise)) * np.linalg.norm(rest.noise + EPS)):
             raise _not_among("some combination of columns would have a variance below 0")
 
 

@@ -22,7 +22,7 @@ from pcatool.kernels.base import Kernel, load, resolve, slabs
 from pcatool.kernels.columns import Preparation
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.signs import fix_signs
-from pcatool.linalg.spectral import EPS, backward
+from pcatool.linalg.spectrum import EPS, backward
 from pcatool.methods.dependence import Task, check_total, independent, refuse_above
 from pcatool.methods.label_kernel import HELD_COPIES, HOLDS_NO_ROWS, centred, check_targets, held
 from pcatool.methods.labels import NOTHING, centred_factor

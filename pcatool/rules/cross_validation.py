@@ -18,7 +18,7 @@ import numpy as np
 
 from pcatool.errors import RefusedError
 from pcatool.linalg.blas import factorisation_threads, threads
-from pcatool.linalg.spectral import EPS
+from pcatool.linalg.spectrum import EPS
 from pcatool.model import Array
 from pcatool.rules.base import Choice, Evidence
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pcatool.errors import DataError, RefusedError, listed, show
 from pcatool.linalg.moments import Centre
-from pcatool.linalg.spectral import EPS, Spectrum
+from pcatool.linalg.spectrum import EPS, Spectrum
 from pcatool.linalg.statistic import Statistic
 from pcatool.model import Array
 from pcatool.solvers.rows import Rows

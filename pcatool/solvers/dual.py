@@ -8,7 +8,8 @@ Accuracy: as `covariance`, the matrix holds squares; `svd` keeps twice as far.
 
 from __future__ import annotations
 
-from pcatool.linalg.spectral import Spectrum, Wish, of_factor, of_gram
+from pcatool.linalg.spectral import of_factor, of_gram
+from pcatool.linalg.spectrum import Spectrum, Wish
 from pcatool.model import Array
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.factor import centred_matrix, finish

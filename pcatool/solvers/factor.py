@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from pcatool.linalg.moments import Centre, center_block
-from pcatool.linalg.spectral import Spectrum, Wish, triangle
+from pcatool.linalg.spectral import triangle
+from pcatool.linalg.spectrum import Spectrum, Wish
 from pcatool.linalg.statistic import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.model import Array

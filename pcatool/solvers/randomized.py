@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.linalg.moments import Centre, center_block
-from pcatool.linalg.spectral import EPS
+from pcatool.linalg.spectrum import EPS
 from pcatool.model import Array
 from pcatool.solvers.base import (
     Estimate,

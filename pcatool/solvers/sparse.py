@@ -15,7 +15,7 @@ import numpy as np
 from pcatool.linalg.blas import factorisation_threads, side_by_side, threads
 from pcatool.linalg.shifted import ShiftedRows
 from pcatool.linalg.sparse import SparseRows
-from pcatool.linalg.spectral import Spectrum, backward, middle, rank_of
+from pcatool.linalg.spectrum import Spectrum, backward, clipped, middle, orthonormal, positive, rank_of, unit
 from pcatool.model import Array
 from pcatool.solvers.auto import DUAL_ROWS, FEW, SCATTER_COLUMNS
 from pcatool.solvers.base import (
@@ -102,18 +102,15 @@ def _dual(table: ShiftedRows, problem: Problem) -> Solution:
 
 def _of_inner_products(F: ShiftedRows, lengths: Array, noise: Array) -> Spectrum:
     """Spectrum of F^T F, with columns of these lengths (d,), each known to `noise` (d,) of it."""
-    unit = F.scaled(1.0 / np.where(lengths > 0, lengths, 1.0))
-    R, K = unit.inner(), F.inner()
+    R, K = F.scaled(1.0 / unit(lengths)).inner(), F.inner()
     with threads(factorisation_threads(F.n)):
         scaled, (values, U) = side_by_side(lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(K))
-    values, U = np.maximum(values[::-1], 0.0), U[:, ::-1]
-    rank = min(rank_of(scaled[::-1], len(lengths), middle(noise)), int(np.count_nonzero(values)))
-    values[rank:] = 0.0
+    values, U = values[::-1], U[:, ::-1]
+    rank = positive(values, rank_of(scaled[::-1], len(lengths), middle(noise)))
 
     def leading(k: int) -> Array:
         with threads(factorisation_threads(F.n)):
-            Q, R = np.linalg.qr(F.back(U[:, :k]))  # lengths lose orthogonality where they are small
-        return Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)
+            return orthonormal(F.back(U[:, :k]))  # lengths lose orthogonality where they are small
 
     error = np.full(F.n, 2 * float((noise * lengths) @ lengths) + backward(F.n, values[0]))
-    return Spectrum(values, leading, rank, "gram", error)
+    return Spectrum(clipped(values, rank), leading, rank, "gram", error)

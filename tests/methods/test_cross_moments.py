@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from methods.supervision import classes_of
 from pcatool.linalg.cross import FEW_CLASSES, CrossMoments, Uncertain, of_cross, of_quadratic
-from pcatool.linalg.spectral import completed
+from pcatool.linalg.spectrum import completed
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,8 @@ from numerics.oracle import Exact, relative_errors
 from often import often
 from pcatool.blocks import block_rows
 from pcatool.errors import RefusedError
-from pcatool.linalg.spectral import EPS, of_scatter
+from pcatool.linalg.spectral import of_scatter
+from pcatool.linalg.spectrum import EPS
 from pcatool.registry import SOLVERS
 
 every_solver = pytest.mark.parametrize("solver", list(SOLVERS))
