@@ -92,10 +92,10 @@ def check_digits(before: Model, after: Model) -> None:
             break
         now = _blur(before, after, j) if lost else has[j]
         if now > (DIGITS if then <= DIGITS else WORSE * then):
-            said = "could not be told from 0" if lost else f"{after.eigenvalues[j]:.3g}, would be known to {now:.0e}"
+            known = f", {after.eigenvalues[j]:.3g}, would be known to {now:.0e} of itself"
             raise RefusedError(
-                f"the eigenvalue of PC{j + 1}{' ' if lost else ', '}{said}{'' if lost else ' of itself'}: what cancels "
-                "has eaten its digits",
+                f"the eigenvalue of PC{j + 1}{' could not be told from 0' if lost else known}: what cancels has eaten "
+                "its digits",
                 "fit the rows that are left, or keep fewer components (pcatool refit -k)",
             )
 
