@@ -81,7 +81,7 @@ def remedy_of(job: Job) -> str:
 def labels_of(wanted: Wanted) -> Labels | None:
     """What supervises, if anything does."""
     if wanted.classes is not None:
-        return Labels((*wanted.labels, *wanted.kept), True, 1, wanted.classes.levels)
+        return Labels(wanted.classes.names, True, 1, wanted.classes.levels)
     return Labels(wanted.labels, False, len(wanted.labels), list) if wanted.labels else None
 
 

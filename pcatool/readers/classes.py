@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pcatool.blocks import empty_block
+from pcatool.errors import DataError, show
 from pcatool.model import Array
 from pcatool.options import NULLS
 from pcatool.readers.base import Batch, all_finite
@@ -41,15 +42,22 @@ def texts_of(column: pa.Array, nulls: Sequence[str] = ()) -> Texts:
 class Classes:
     """Counts up the classes of a table as its rows come, in order.
 
-    The last `numbers` columns of a batch are labels that are numbers, equal when their values are; the kept columns
-    are labels of other types, equal when their texts are.
+    The last columns of a batch, those of `numbers`, are labels that are numbers, equal when their values are; the kept
+    columns, all others of the `names`, are labels of other types, equal when their texts are.
     """
 
-    def __init__(self, name: str, nulls: Sequence[str] = (), numbers: int = 0) -> None:
-        self.name = name
-        self.numbers = numbers
+    def __init__(self, names: Sequence[str], numbers: Sequence[str] = (), nulls: Sequence[str] = ()) -> None:
+        self.names = tuple(names)
+        self.numbers = tuple(numbers)
+        places = [*numbers, *(name for name in names if name not in numbers)]
+        self._order = [places.index(name) for name in names]
         self._nulls = nulls
         self._codes: dict[Key, int] = {}
+
+    @property
+    def name(self) -> str:
+        """As which cells of it are told of."""
+        return ", ".join(self.names)
 
     def fresh(self) -> Classes:
         """The same with no class yet."""
@@ -58,41 +66,55 @@ class Classes:
         return other
 
     def levels(self) -> list[str]:
-        """The names of the classes so far."""
-        return [", ".join(key) for key in self._codes]
+        """The names of the classes so far, no two alike."""
+        names = [", ".join(map(_quoted, key)) if len(key) > 1 else key[0] for key in self._codes]
+        for name in names:
+            if name.endswith("\0"):
+                raise DataError(
+                    f"label {show(self.name)}: {show(name)} ends in a NUL, which models do not keep", "take it off"
+                )
+        return names
 
     def added(self, batch: Batch) -> Batch:
         """The rows with the number of their class in place of their labels, NaN where one is missing."""
-        d = batch.X.shape[1] - self.numbers
+        d = batch.X.shape[1] - len(self.numbers)
         X = empty_block(len(batch.X), d + 1)
         X[:, :-1] = batch.X[:, :d]
-        labels = [_values(batch.X[:, j]) for j in range(d, d + self.numbers)]
-        X[:, -1] = self._classes([*labels, *(texts_of(column, self._nulls) for column in batch.kept)], len(X))
+        labels = [_values(column) for column in batch.X[:, d:].T]
+        labels += [texts_of(column, self._nulls) for column in batch.kept]
+        whole = np.ones(len(X), dtype=np.bool_) if batch.finite else np.asarray(~np.isnan(X[:, :-1]).any(axis=1))
+        X[:, -1] = self._classes([labels[at] for at in self._order], whole)
         return batch._replace(X=X, kept=(), finite=all_finite(X))
 
     def missing(self, batch: Batch) -> NDArray[np.bool_]:
         """Which rows lack a label; nothing is counted."""
-        d = batch.X.shape[1] - self.numbers
+        d = batch.X.shape[1] - len(self.numbers)
         lacking = np.isnan(batch.X[:, d:]).any(axis=1)
         for column in batch.kept:
             lacking |= texts_of(column, self._nulls).which < 0
         return np.asarray(lacking)
 
-    def _classes(self, labels: Sequence[tuple[NDArray[np.int64], list[str]]], rows: int) -> Array:
-        """Each combination of labels is a class."""
-        which = np.zeros(rows, dtype=np.int64)
+    def _classes(self, labels: Sequence[tuple[NDArray[np.int64], list[str]]], whole: NDArray[np.bool_]) -> Array:
+        """Each combination of labels is a class, if it is that of a row in which nothing is missing."""
+        which = np.zeros(len(whole), dtype=np.int64)
         keys: list[Key] = [()]
-        whole = np.ones(rows, dtype=np.bool_)
+        there = np.ones(len(whole), dtype=np.bool_)
         for found, words in labels:
-            whole &= found >= 0
+            there &= found >= 0
             which, keys = _combined(which, keys, np.maximum(found, 0), words)
-        codes = np.full(rows, np.nan)
+        codes = np.where(there, 0.0, np.nan)
+        whole = whole & there
         distinct, first, inverse = np.unique(which[whole], return_index=True, return_inverse=True)
         numbers = np.empty(len(distinct))
         for at in np.argsort(first):  # as they first appear
             numbers[at] = self._codes.setdefault(keys[distinct[at]], len(self._codes))
         codes[whole] = numbers[inverse]
         return codes
+
+
+def _quoted(text: str) -> str:
+    """As CSV would have it, so that combinations of different texts do not look alike."""
+    return '"' + text.replace('"', '""') + '"' if "," in text or '"' in text else text
 
 
 def _values(column: Array) -> tuple[NDArray[np.int64], list[str]]:

@@ -120,7 +120,7 @@ class Columns:
         if not found.classes:
             return taken
         texts = tuple(columns[i].name for i in found.texts)
-        classes = Classes(", ".join([*taken.labels, *texts]), self._nulls, len(labelled))
+        classes = Classes([columns[i].name for i in found.order], taken.labels, self._nulls)
         return taken._replace(kept=texts, classes=classes)
 
     def keep(self, terms: Sequence[str], everything: bool) -> tuple[str, ...]:

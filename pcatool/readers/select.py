@@ -155,6 +155,7 @@ def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int
 class LabelColumns(NamedTuple):
     """Columns that supervise, and whether equal or not is all that counts."""
 
+    order: list[int]  # all of them, as they were given
     numbers: list[int]
     texts: list[int]
     classes: bool
@@ -179,4 +180,4 @@ def find_labels(terms: Sequence[str], kernel: str | None, columns: Sequence[Colu
         )
     texts = [i for i in found if columns[i].kind not in ("number", "empty", "boolean")]
     numbers = [i for i in found if i not in texts]
-    return LabelColumns(numbers, texts, bool(found) and (bool(words) or kernel == "delta"))
+    return LabelColumns(found, numbers, texts, bool(found) and (bool(words) or kernel == "delta"))
