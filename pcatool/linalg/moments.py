@@ -8,6 +8,7 @@ Statistician 37(3)) with the mean held as an unevaluated sum of two doubles.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import reduce
 from typing import NamedTuple
@@ -22,6 +23,11 @@ __all__ = ["Moments", "center_block", "gather"]
 
 # Rows that are looked at before all are.
 FEW = 8
+
+EPS = float(np.finfo(np.float64).eps)
+
+# Whole numbers up to here are exact.
+EXACT = 2.0**53
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
@@ -75,6 +81,17 @@ class Centre(NamedTuple):
         left = self._replace(rows=self.rows - other.rows, weight=weight, pairs=pairs, high=high, low=low)
         delta = (other.high - high) + (other.low - low)
         return left, delta, weight * (other.weight / self.weight)
+
+    def blur(self, gone: Centre, left: Centre) -> tuple[float, float]:
+        """To what part of itself what `less` leaves of the weight is known, and of the pairs; 0 while counts are exact.
+
+        Sums over rows are off like the steps of a random walk, and what cancels keeps the error of the whole.
+        """
+        whole = self.weight.is_integer() and gone.weight.is_integer()
+        step = EPS * math.sqrt(self.rows)
+        weight = 0.0 if whole and self.weight < EXACT else step * (self.weight + gone.weight)
+        pairs = 0.0 if whole and self.pairs < EXACT else step * (self.pairs + gone.pairs) + 2 * weight * gone.weight
+        return weight / left.weight, pairs / left.pairs if pairs < left.pairs else min(pairs, 1.0)
 
     def divisor(self, ddof: int, *, reliability: bool) -> float:
         """n - ddof; with weights the number of rows is their sum W, and reliability takes W - sum w^2 / W."""

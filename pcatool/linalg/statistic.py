@@ -99,7 +99,8 @@ class Statistic(NamedTuple):
             left, right = left.moments(), right.moments()
         sums = left.less(right)
         with np.errstate(all="ignore"):
-            off = STEP * EPS * left.sizes + self.noise * left.sizes + other.noise * right.sizes
+            step = STEP * EPS + self.centre.blur(other.centre, sums.centre)[0]
+            off = step * left.sizes + self.noise * left.sizes + other.noise * right.sizes
             # Squares too small for the sum that they are added to may all be rounded the same way.
             d = len(sums.squares)
             most = off + EPS * min(left.centre.rows, block_rows(d)) * left.sizes
@@ -113,6 +114,10 @@ class Statistic(NamedTuple):
         if classes:
             sums, classes = _without_empty(sums, classes)
         return Statistic(_varying(sums, noise), noise, classes)
+
+    def blurred(self, part: float) -> Statistic:
+        """The same with every entry known to no more than this part of its scale."""
+        return self._replace(noise=self.noise + part / 2)
 
     def without(self, columns: NDArray[np.intp]) -> Statistic:
         """The same with columns that do not vary."""

@@ -37,7 +37,7 @@ def less(model: Model, notices: Notices) -> Callable[[Statistic, Statistic], Sta
             )
         if unknown := [name for name in gone.classes if name not in whole.classes]:
             raise _not_among(f"class {listed(unknown)} is not in the model")
-        rest = whole.less(gone)
+        rest = _of_known_weight(model, whole, gone)
         if len(wrong := np.flatnonzero(rest.sums.squares < 0)):
             raise _not_among(f"column {show(model.columns[wrong[0]])} would have a variance below 0")
         if isinstance(rest.sums, CrossMoments) and np.any(rest.sums.label_squares < 0):
@@ -56,6 +56,20 @@ def less(model: Model, notices: Notices) -> Callable[[Statistic, Statistic], Sta
         return rest
 
     return taken
+
+
+def _of_known_weight(model: Model, whole: Statistic, gone: Statistic) -> Statistic:
+    """What is left; refused where too little is known of the weight that variances are divided by, or may be."""
+    rest = whole.less(gone)
+    weight, pairs = whole.centre.blur(gone.centre, rest.centre)
+    reliability = model.meta.get("weights_kind") == "reliability"
+    known = max(weight, pairs) if reliability else weight
+    if known > DIGITS:
+        raise RefusedError(
+            f"the weight that is left would be known to {known:.0e} of itself: what cancels has eaten its digits",
+            "fit the rows that are left",
+        )
+    return rest.blurred(pairs if reliability and model.ddof else weight)
 
 
 def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:

@@ -339,6 +339,21 @@ def test_rows_with_holes_go_as_they_went_in_the_fit() -> None:
     assert_same(pcatool.update(dropping, holes[600:]), one)
 
 
+@pytest.mark.parametrize("label", [["species"], ["species", "grade"]])
+def test_a_class_of_dropped_rows_alone_is_none(label: list[str]) -> None:
+    frame = table(0.0).drop(columns=["w", "y"]).assign(grade=[1, 2] * (N // 2))
+    holes = frame.copy()
+    holes.loc[[3, 650], "species"] = "emu"
+    holes.loc[[3, 650], "b"] = np.nan
+    settings: dict[str, Any] = {"method": "supervised", "label": label, "components": 2, "missing": "drop"}
+    one = pcatool.fit(frame[["a", "b", "c", "d", "e", *label]].drop(index=[3, 650]), **settings)
+    columns = ["a", "b", "c", "d", "e", *label]
+    whole = pcatool.fit(holes[columns], **settings)
+    assert_same(loads(dumps(whole)), one)
+    parts = pcatool.update(pcatool.fit(holes[columns][:600], **settings), holes[columns][600:])
+    assert_same(loads(dumps(parts)), one)
+
+
 # --- taking out ---
 
 
@@ -381,6 +396,38 @@ def test_what_cancels_too_far_is_refused() -> None:
     off = np.abs(left.eigenvalues - one.eigenvalues)[: left.k] / one.eigenvalues[: left.k]
     assert np.all(off <= error_bound)
     assert error_bound.max() > 2 * max(one.meta["certificate"]["relative_error"])
+
+
+@pytest.mark.parametrize("kind", ["reliability", "frequency"])
+@pytest.mark.parametrize("ddof", [0, 1])
+@pytest.mark.parametrize("heavy", [1, 30, 400, 1e4, 1e6, 1e8])
+def test_weights_that_cancel_are_in_the_bound_or_refused(kind: str, ddof: int, heavy: float) -> None:
+    """Of heavy rows taken out the sums keep the rounding, and the products of weights that of squares."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.standard_normal((80, 3)), columns=list("abc"))
+    w = np.where(np.arange(80) < 30, heavy, 1.0) * rng.uniform(0.5, 2, 80)
+    w = np.ceil(w) if kind == "frequency" else w
+    settings: dict[str, Any] = {"weights": "w", "weights_kind": kind, "ddof": ddof, "components": "all"}
+    model = pcatool.update(pcatool.fit(frame.assign(w=w)[:30], **settings), frame.assign(w=w)[30:])
+    try:
+        left = loads(dumps(pcatool.subtract(model, frame.assign(w=w)[:30])))
+    except RefusedError as error:
+        assert heavy >= 1e4
+        assert "what cancels has eaten its digits; fit the rows that are left" in str(error)
+        return
+    X, w = frame.to_numpy()[30:], w[30:]
+    Y = X - w @ X / w.sum()
+    divisor = w.sum() - ddof * (w @ w / w.sum() if kind == "reliability" else 1)
+    values = np.linalg.eigvalsh((Y.T * w) @ Y / divisor)[::-1]
+    assert np.all(np.abs(left.eigenvalues - values) <= np.array(left.meta["certificate"]["relative_error"]) * values)
+
+
+def test_a_weight_that_cancels_is_refused_by_name() -> None:
+    heavy = pd.DataFrame({"a": [1.0, 0.0, 1.0], "b": [0.0, 1.0, 1.0], "w": [7e8, 7e8, 7e8]})
+    light = pd.DataFrame({"a": [0.34, 0.33, 0.9], "b": [0.8, -1.3, 0.44], "w": [0.3, 0.3, 0.3]})
+    model = pcatool.update(pcatool.fit(heavy, weights="w", weights_kind="reliability"), light)
+    with pytest.raises(RefusedError, match=r"the weight that is left would be known to 1e\+00 of itself: what cancels"):
+        pcatool.subtract(model, heavy)
 
 
 @pytest.mark.parametrize(
