@@ -61,7 +61,9 @@ def dumps(model: Model) -> bytes:
     }
     arrays |= {name: getattr(model, name) for name in OPTIONAL if getattr(model, name) is not None}
     arrays |= {name: getattr(model, name) for name in model.MORE}
-    arrays |= {} if model.statistic is None else model.statistic.arrays()
+    if model.statistic is not None:
+        arrays |= model.statistic.arrays()
+        _check_readable(arrays, model.n_samples)
     meta = dict(model.meta)
     meta["arrays"] = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
     text = json.dumps(meta, sort_keys=True, ensure_ascii=False, allow_nan=False)
@@ -75,6 +77,14 @@ def dumps(model: Model) -> bytes:
             npy.write_array(body, np.ascontiguousarray(array).reshape(array.shape), version=(1, 0), allow_pickle=False)
             archive.writestr(member, body.getvalue())
     return packed.getvalue()
+
+
+def _check_readable(sums: Mapping[str, np.ndarray[Any, Any]], rows: int) -> None:
+    """What could not be read again must not take the place of a model that can."""
+    try:
+        Statistic.of(sums, rows)
+    except ModelError as error:
+        raise ModelError(f"the model could not be read again: {error.message}", "fit with --no-updatable") from None
 
 
 def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inputs: Sequence[str] = ()) -> None:

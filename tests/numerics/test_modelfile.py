@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.lib import format as npy
 
+import pcatool
 from numerics.cases import CASES, by_name, fit, rows_of
 from pcatool.errors import FileError, ModelError
 from pcatool.model import FORMAT_VERSION, Model
@@ -339,6 +341,18 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 def test_refused(what: str) -> None:
     data, word = REFUSED[what]
     assert word in refusal(data)
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [1.0, 2, 4, 7], "b": [3.0, 1, 2, 2], "kind": ["x", "y", "x", "y"]})
+    model = pcatool.fit(frame, method="supervised", label="kind")
+    assert model.statistic is not None
+    broken = replace(model, statistic=model.statistic._replace(classes=("x", "x")))
+    path = tmp_path / "m.npz"
+    save_model(model, path)
+    with pytest.raises(ModelError, match="read again: class_names hold a name twice; fit with --no-updatable"):
+        save_model(broken, path)
+    assert load_model(path) == model
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
