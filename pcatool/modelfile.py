@@ -61,9 +61,7 @@ def dumps(model: Model) -> bytes:
     }
     arrays |= {name: getattr(model, name) for name in OPTIONAL if getattr(model, name) is not None}
     arrays |= {name: getattr(model, name) for name in model.MORE}
-    if model.statistic is not None:
-        arrays |= model.statistic.arrays()
-        _check_readable(arrays, model.n_samples)
+    arrays |= {} if model.statistic is None else model.statistic.arrays()
     meta = dict(model.meta)
     meta["arrays"] = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
     text = json.dumps(meta, sort_keys=True, ensure_ascii=False, allow_nan=False)
@@ -79,14 +77,6 @@ def dumps(model: Model) -> bytes:
     return packed.getvalue()
 
 
-def _check_readable(sums: Mapping[str, np.ndarray[Any, Any]], rows: int) -> None:
-    """What could not be read again must not take the place of a model that can."""
-    try:
-        Statistic.of(sums, rows)
-    except ModelError as error:
-        raise ModelError(f"the model could not be read again: {error.message}", "fit with --no-updatable") from None
-
-
 def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inputs: Sequence[str] = ()) -> None:
     """Write the model in one step, to a path or into an object store: the whole file, or the old one stays.
 
@@ -100,7 +90,17 @@ def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inpu
     True
     """
     doing("writing")
+    _check_readable(model)
     write_whole(str(path), dumps(model), no_clobber=no_clobber, inputs=inputs)
+
+
+def _check_readable(model: Model) -> None:
+    """What could not be read again must not take the place of a model that can."""
+    try:
+        if model.statistic is not None:
+            Statistic.of(model.statistic.arrays(), model.n_samples)
+    except ModelError as error:
+        raise ModelError(f"the model could not be read again: {error.message}", "fit with --no-updatable") from None
 
 
 def load_model(path: str | Path) -> Model:

@@ -94,6 +94,7 @@ KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "aligned": (_is_order, "not an order of components"),
     "booleans": (_are(_is_text), "not a list of columns"),
     "labels": (_are(_is_text), "not a list of names"),
+    "label_numbers": (_are(_is_text), "not a list of names"),
     "choice": TEXT,
     "solver": TEXT,
     "reason": TEXT,
@@ -138,6 +139,8 @@ def check_settings(meta: Mapping[str, Any], sizes: Sizes) -> None:
             raise ModelError(f"{name} is {show(meta[name])}, {why}")
     if not set(meta.get("booleans", ())) <= set(sizes.columns):
         raise ModelError(f"booleans are {show(meta['booleans'])}, not a list of columns")
+    if not set(meta.get("label_numbers", ())) <= set(meta.get("labels", ())):
+        raise ModelError(f"label_numbers are {show(meta['label_numbers'])}, not a list of labels")
     _check_sizes(meta, sizes)
     _check_certificate(meta)
 

@@ -162,4 +162,6 @@ def refitted(
     fitted = fit_again(statistic, columns, options, notices).model
     if booleans := [column for column in model.meta.get("booleans", ()) if column in columns]:
         fitted = fitted.with_meta(booleans=booleans)
+    if "label_numbers" in model.meta:
+        fitted = fitted.with_meta(label_numbers=model.meta["label_numbers"])
     return fitted if old is None else aligned_to(fitted, old, notices)

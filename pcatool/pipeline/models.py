@@ -98,8 +98,23 @@ def in_order_of(first: Model, named: Named, name: str) -> Statistic:
         if a != b and (a or b):
             remedy = f"pcatool refit makes one like the other ({flag})" if setting in REFITTED else "fit both alike"
             raise ModelError(f"{show(name)} and {show(other)} differ in {flag}: {_said(a)} against {_said(b)}", remedy)
+    _check_labels(first, model, name, other)
     places = {column: i for i, column in enumerate(model.columns)}
     return statistic.take(np.array([places[column] for column in first.columns], dtype=np.intp))
+
+
+def _check_labels(first: Model, model: Model, name: str, other: str) -> None:
+    """Which classes there are depends on whether a label is a number."""
+    numbers = [set(of.meta.get("label_numbers", ())) for of in (first, model)]
+    differing = [label for label in model.meta.get("labels", ()) if (label in numbers[0]) != (label in numbers[1])]
+    if not differing or not all("label_numbers" in of.meta for of in (first, model)):
+        return
+    number, text = (other, name) if differing[0] in numbers[1] else (name, other)
+    raise ModelError(
+        f"label {show(differing[0])} is a number in {show(number)} and text in {show(text)}: 7 and 07 are one class "
+        "there and two here",
+        f"pcatool update {show(text)} takes the rows of the other with the label as text",
+    )
 
 
 def _setting(name: str, model: Model) -> Any:

@@ -87,6 +87,7 @@ class Columns:
         weights: str | None = None,
         labels: Sequence[str] = (),
         label_kernel: str | None = None,
+        label_numbers: Collection[str] | None = None,
     ) -> Wanted:
         """The features of a fit of which the names are known, with its labels and weights."""
         columns, where = self._first.profile(), self._first.table.name
@@ -95,7 +96,7 @@ class Columns:
             return Wanted(tuple(names), booleans, by_position=True)
         features = match_features(names, booleans, columns, where)
         at = [] if weights is None else [find_weights(weights, columns, where)]
-        return self._taken(features, at, find_labels(labels, label_kernel, columns, where))
+        return self._taken(features, at, find_labels(labels, label_kernel, columns, where, label_numbers))
 
     def choose_triples(self, terms: str) -> Wanted:
         """Users and items, kept as they are, and their values."""

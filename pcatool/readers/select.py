@@ -161,8 +161,17 @@ class LabelColumns(NamedTuple):
     classes: bool
 
 
-def find_labels(terms: Sequence[str], kernel: str | None, columns: Sequence[Column], where: str) -> LabelColumns:
-    """The columns of labels: classes where one of them is no number, or where that was asked for."""
+def find_labels(
+    terms: Sequence[str],
+    kernel: str | None,
+    columns: Sequence[Column],
+    where: str,
+    known: Collection[str] | None = None,
+) -> LabelColumns:
+    """The columns of labels: classes where one of them is no number, or where that was asked for.
+
+    Which of them are numbers is `known` where there is a model of such labels: 07 and 7 are one class or two.
+    """
     found = list(dict.fromkeys(find_columns(terms, columns, where))) if terms else []
     for i in found:
         if columns[i].kind == "vector":
@@ -178,6 +187,14 @@ def find_labels(terms: Sequence[str], kernel: str | None, columns: Sequence[Colu
             f"{where}: --label {show(words[0].name)} holds no numbers (first value {show(words[0].example)})",
             f"--label-kernel {kernel} needs numbers; delta takes classes",
         )
-    texts = [i for i in found if columns[i].kind not in ("number", "empty", "boolean")]
-    numbers = [i for i in found if i not in texts]
+    if known is None:
+        known = [columns[i].name for i in found if columns[i].kind in ("number", "empty", "boolean")]
+    for column in (columns[i] for i in found):
+        if column.name in known and column.kind == "text":
+            raise DataError(
+                f"{where}: label {show(column.name)} holds text (first value {show(column.example)}), and numbers in "
+                "the model",
+                "fit all rows together",
+            )
+    numbers, texts = ([i for i in found if (columns[i].name in known) == number] for number in (True, False))
     return LabelColumns(found, numbers, texts, bool(found) and (bool(words) or kernel == "delta"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -352,6 +353,59 @@ def test_a_class_of_dropped_rows_alone_is_none(label: list[str]) -> None:
     assert_same(loads(dumps(whole)), one)
     parts = pcatool.update(pcatool.fit(holes[columns][:600], **settings), holes[columns][600:])
     assert_same(loads(dumps(parts)), one)
+
+
+def labelled(labels: list[Any], seed: int) -> pd.DataFrame:
+    X = np.random.default_rng(seed).standard_normal((len(labels), 2))
+    return pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": labels})
+
+
+CLASSES: dict[str, Any] = {"method": "supervised", "label": "y", "label_kernel": "delta", "components": "all"}
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "classes"),
+    [
+        (["01", "02", "x"], ["01", "1", "02"], ["01", "02", "x", "1"]),
+        (["01", "02", "01"], ["01", "02", "01"], ["01", "02"]),
+        (["A", "B", "C"], ["7", "07", "7"], ["A", "B", "C", "7", "07"]),
+        (["A", "B", "C"], ["A", "2", "A"], ["A", "B", "C", "2"]),
+        ([1, 2, 1], ["01", "02", "1.0"], ["1", "2"]),
+    ],
+)
+def test_an_update_takes_labels_for_what_they_are_in_the_model(
+    first: list[Any], then: list[str], classes: list[str], tmp_path: Path
+) -> None:
+    """Whether 7 and 07 are one class is for the first rows to say, as in one fit; a CSV does not tell by itself."""
+    before, after = tmp_path / "before.parquet", tmp_path / "after.csv"
+    labelled(first, 1).to_parquet(before)
+    labelled(then, 2).to_csv(after, index=False)
+    one = pcatool.fit([before, after], **CLASSES)
+    model = loads(dumps(pcatool.update(pcatool.fit(before, **CLASSES), after)))
+    assert_same(model, one)
+    assert one.statistic is not None
+    assert model.statistic is not None
+    assert model.statistic.classes == one.statistic.classes == tuple(classes)
+    assert_same(pcatool.update(model, after), pcatool.fit([before, after, after], **CLASSES))  # still known
+
+
+def test_labels_that_are_no_numbers_are_not_added_to_numbers() -> None:
+    model = pcatool.fit(labelled([1, 2, 1], 1), **CLASSES)
+    said = "label 'y' holds text \\(first value '01'\\), and numbers in the model; fit all rows together"
+    with pytest.raises(DataError, match=said):
+        pcatool.update(model, labelled(["01", "02", "01"], 2))
+
+
+def test_models_of_which_one_takes_a_label_for_a_number_are_not_merged() -> None:
+    text, number = (pcatool.fit(labelled(labels, 1), **CLASSES) for labels in (["01", "x", "2"], [1, 2, 1]))
+    for models in ((text, number), (number, text)):
+        with pytest.raises(ModelError) as error:
+            pcatool.merge(*models)
+        assert error.value.message.startswith("label 'y' is a number in 'the model' and text in 'the model': 7 and 07")
+        assert error.value.remedy == "pcatool update 'the model' takes the rows of the other with the label as text"
+    old = pcatool.fit(labelled([1, 2, 1], 1), **CLASSES)
+    old = dataclasses.replace(old, meta={key: value for key, value in old.meta.items() if key != "label_numbers"})
+    assert pcatool.merge(text, old).n_samples == 6  # a model that does not say
 
 
 # --- taking out ---
