@@ -72,6 +72,10 @@ def _is_order(value: Any) -> bool:
     return bool(_are(_is_count)(value) and value and sorted(value) == list(range(1, len(value) + 1)))
 
 
+def _is_widths(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_count(width) for width in value.values())
+
+
 def _are(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(test, value))
 
@@ -93,6 +97,7 @@ KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "absent": (lambda value: value in ABSENT, f"none of {', '.join(ABSENT)}"),
     "aligned": (_is_order, "not an order of components"),
     "booleans": (_are(_is_text), "not a list of columns"),
+    "vectors": (_is_widths, "not the lengths of vector columns"),
     "labels": (_are(_is_text), "not a list of names"),
     "label_numbers": (_are(_is_text), "not a list of names"),
     "choice": TEXT,

@@ -14,10 +14,11 @@ from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.statistic import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.base import Fit, Labels
+from pcatool.methods.kept import rule_with_rows
 from pcatool.methods.pca import PCA, SMOOTHING, Solved, evidence
 from pcatool.model import Array, Model
 from pcatool.notices import Notices
-from pcatool.options import FitOptions
+from pcatool.options import FitOptions, parse_components
 from pcatool.rules.base import decide
 from pcatool.solvers.base import Problem, Solution
 from pcatool.solvers.covariance import Covariance
@@ -55,6 +56,10 @@ def fit_again(
 ) -> Fit:
     """The model of such sums, with a certificate of its own; without a reason for the solver they were kept."""
     reason = f"from the sums kept of {statistic.centre.rows} rows" if reason is None else reason
+    if rule := rule_with_rows(parse_components(options.components)):
+        raise RefusedError(
+            f"-k {rule} needs the rows, and a model keeps sums over them", "pcatool refit -k sets another k"
+        )
     with threads(1), np.errstate(all="ignore"):  # what overflows or underflows is refused by name
         if options.method == "supervised":
             return _with_labels(statistic, columns, options, notices, reason)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from pcatool.model import Model
 from pcatool.options import MOST_KEPT
+from pcatool.registry import RULES
+from pcatool.rules.base import split_rule
 from pcatool.scikit import SCIKIT_LEARN
 
-__all__ = ["reason_against"]
+__all__ = ["reason_against", "rule_with_rows"]
+
+
+def rule_with_rows(wish: object) -> str | None:
+    """The rule for k that cannot be asked of sums, if the wish is one."""
+    rule = split_rule(wish)[0] if isinstance(wish, str) else ""
+    return rule if rule and not RULES[rule].alone else None
 
 
 def reason_against(model: Model) -> str | None:

@@ -12,12 +12,11 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.statistic import Statistic
 from pcatool.methods.again import fit_again
 from pcatool.methods.base import Fit, Labels, Supply
+from pcatool.methods.kept import rule_with_rows
 from pcatool.methods.pca import PCA
 from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
-from pcatool.registry import RULES
-from pcatool.rules.base import split_rule
 from pcatool.solvers.base import rounding
 from pcatool.solvers.covariance import moments_of
 from pcatool.solvers.plan import Plan, make_plan
@@ -104,8 +103,7 @@ def check_adds_up(options: FitOptions) -> None:
 
 
 def _needing_rows(options: FitOptions) -> list[tuple[bool, str, str]]:
-    wish = parse_components(options.components)
-    rule = split_rule(wish)[0] if isinstance(wish, str) else ""
+    rule = rule_with_rows(parse_components(options.components))
     here = "--engine threads does it on one machine"
     return [
         (bool(options.triples), "--triples cannot be spread over parts: any line may add to any row", here),
@@ -130,7 +128,7 @@ def _needing_rows(options: FitOptions) -> list[tuple[bool, str, str]]:
             "--solver covariance takes one pass",
         ),
         (
-            bool(rule) and not RULES[rule].alone,
+            bool(rule),
             f"-k {rule} cannot be spread over parts: it needs the rows themselves",
             f"another rule goes by the eigenvalues; {here}",
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pcatool.errors import UsageError
-from pcatool.methods.kept import reason_against
+from pcatool.methods.kept import reason_against, rule_with_rows
 from pcatool.model import Model
 
 __all__ = ["Abilities", "abilities"]
@@ -29,9 +29,17 @@ def abilities(model: Model) -> Abilities:
     _add_reconstruct(model, found)
     found.can.update({"explain-variance": "", "scree": ""})
     _add_components(model, found)
-    against = reason_against(model)
-    (found.can if against is None else found.cannot).update(dict.fromkeys(FROM_SUMS, against or ""))
+    _add_from_sums(model, found)
     return found
+
+
+def _add_from_sums(model: Model, found: Abilities) -> None:
+    against, rule = reason_against(model), rule_with_rows(model.meta.get("components"))
+    if against is None and rule:
+        found.can["refit"] = "with another -k"
+        found.cannot.update(dict.fromkeys(FROM_SUMS[:-1], f"-k {rule} needs the rows: pcatool refit -k first"))
+        return
+    (found.can if against is None else found.cannot).update(dict.fromkeys(FROM_SUMS, against or ""))
 
 
 def _transform(model: Model) -> str:

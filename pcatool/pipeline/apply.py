@@ -128,5 +128,5 @@ def _apply(
         keep = inputs.columns.keep(options.keep, options.keep_all)
         if work.fill and options.keep_all:  # all columns, each once
             keep = tuple(name for name in keep if name not in work.names)
-    wanted = Wanted(wanted.names, wanted.booleans, wanted.by_position, keep)
+    wanted = wanted._replace(kept=keep)
     return results_of(Plan(wanted, scorer, options), inputs, engine, notices)

@@ -107,13 +107,15 @@ def merge(models: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
     name, first = named
     statistic = statistic_of(named)
     old = older_of(first, align_to, None)
-    watch, rank = Watch(named, notices), _rank(first)
+    watch, rank, booleans = Watch(named, notices), _rank(first), set(first.meta.get("booleans", ()))
     for other in others:
         statistic = statistic.merged(in_order_of(first, other, name))
         watch.see(other)
         rank = max(rank, _rank(other[1]))
+        booleans.update(other[1].meta.get("booleans", ()))
     watch.tell()
     merged = refitted(first, statistic, options_of(first), old, notices)
+    merged = merged.with_meta(booleans=sorted(booleans)) if booleans else merged
     _tell_lost(rank, merged, notices)
     return Combined(merged, first.n_samples)
 
@@ -162,6 +164,7 @@ def refitted(
     fitted = fit_again(statistic, columns, options, notices).model
     if booleans := [column for column in model.meta.get("booleans", ()) if column in columns]:
         fitted = fitted.with_meta(booleans=booleans)
-    if "label_numbers" in model.meta:
-        fitted = fitted.with_meta(label_numbers=model.meta["label_numbers"])
+    of_columns = {key: model.meta[key] for key in ("label_numbers", "vectors") if key in model.meta}
+    if of_columns:
+        fitted = fitted.with_meta(**of_columns)
     return fitted if old is None else aligned_to(fitted, old, notices)

@@ -80,6 +80,8 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
     job.notices.taken = Taken(tally.rows, dropped, inputs.columns.left_out)
     if booleans := wanted.booleans.intersection(wanted.features):
         model = model.with_meta(booleans=sorted(booleans))
+    if widths := inputs.columns.vector_widths:
+        model = model.with_meta(vectors=widths)
     if wanted.classes is not None:
         model = model.with_meta(label_numbers=list(wanted.classes.numbers))
     return Fitted(model, tally, fitted.evidence)

@@ -59,8 +59,9 @@ def wanted_of(job: Job, inputs: Inputs, run: Runner) -> Wanted:
     inputs.settle(lambda one: deque(read_blocks(job, one, Tally(), run).blocks, maxlen=0).clear())
     if job.like is None:
         return inputs.columns.choose(job.select, o.weights, o.label, o.label_kernel)
-    booleans, numbers = frozenset(job.like.meta.get("booleans", ())), job.like.meta.get("label_numbers")
-    return inputs.columns.choose_same(job.like.columns, booleans, o.weights, o.label, o.label_kernel, numbers)
+    meta = job.like.meta
+    same = Wanted(job.like.columns, frozenset(meta.get("booleans", ())), widths=meta.get("vectors"))
+    return inputs.columns.choose_same(same, o.weights, o.label, o.label_kernel, meta.get("label_numbers"))
 
 
 def read_wanted(o: FitOptions, inputs: Inputs, wanted: Wanted, tally: Tally, run: Runner, remedy: str) -> Read:

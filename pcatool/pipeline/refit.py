@@ -15,7 +15,7 @@ from pcatool.options import RefitOptions
 from pcatool.pipeline.combine import older_of, refitted
 from pcatool.pipeline.models import Named, statistic_of
 from pcatool.readers.base import Column
-from pcatool.readers.terms import element_of, find_columns
+from pcatool.readers.terms import Names, element_of, find_columns
 
 __all__ = ["refit"]
 
@@ -57,7 +57,7 @@ def _places(name: str, model: Model, terms: Sequence[str]) -> list[int]:
     heads = [column if element is None else element[0] for column, element in zip(model.columns, elements, strict=True)]
     tables = [Column(column) for column in model.columns], [Column(head) for head in dict.fromkeys(heads)]
     found: dict[int, None] = {}
-    for term in terms:
+    for term in Names([*tables[0], *tables[1]], name).split(terms):
         of_vectors = term in heads and term not in model.columns
         names = heads if of_vectors else model.columns
         for i in find_columns([term], tables[of_vectors], name):

@@ -16,7 +16,8 @@ def model_columns(model: Model, inputs: Inputs) -> Wanted:
     """The model's columns by name; without a header, by position when the names are not the made-up ones."""
     present = {c.name for c in inputs.columns.own}
     by_position = inputs.columns.nameless and not present.issuperset(model.columns)
-    return Wanted(model.columns, frozenset(model.meta.get("booleans", ())), by_position)
+    booleans = frozenset(model.meta.get("booleans", ()))
+    return Wanted(model.columns, booleans, by_position, widths=model.meta.get("vectors"))
 
 
 def sees(model: Model, inputs: Inputs) -> str:

@@ -82,21 +82,22 @@ class Columns:
 
     def choose_same(
         self,
-        names: Sequence[str],
-        booleans: frozenset[str],
+        same: Wanted,
         weights: str | None = None,
         labels: Sequence[str] = (),
         label_kernel: str | None = None,
         label_numbers: Collection[str] | None = None,
     ) -> Wanted:
-        """The features of a fit of which the names are known, with its labels and weights."""
+        """The features of a fit that are those of a model, with its labels and weights."""
         columns, where = self._first.profile(), self._first.table.name
         named = weights is not None or labels
-        if self.nameless and not named and not {c.name for c in columns}.issuperset(names):
-            return Wanted(tuple(names), booleans, by_position=True)
-        features = match_features(names, booleans, columns, where)
+        if self.nameless and not named and not {c.name for c in columns}.issuperset(same.names):
+            return same._replace(by_position=True)
+        features = match_features(same.names, same.booleans, columns, where)
+        _check_widths(where, columns, features, same.widths or {}, "the model")
         at = [] if weights is None else [find_weights(weights, columns, where)]
-        return self._taken(features, at, find_labels(labels, label_kernel, columns, where, label_numbers))
+        taken = self._taken(features, at, find_labels(labels, label_kernel, columns, where, label_numbers))
+        return taken._replace(widths=same.widths)
 
     def choose_triples(self, terms: str) -> Wanted:
         """Users and items, kept as they are, and their values."""
@@ -144,6 +145,13 @@ class Columns:
         return Told(self._first.table.name, self._widths, tuple(self.kept_types(kept)), self._further)
 
     @property
+    def vector_widths(self) -> dict[str, int]:
+        """How long the vectors are of which the first input has features, by name."""
+        columns = self._first.columns
+        used = dict.fromkeys(f.column for f in self._features or () if f.element is not None)
+        return {columns[i].name: columns[i].width for i in used}
+
+    @property
     def _widths(self) -> Mapping[str, int]:
         if self._told is not None:
             return self._told.widths
@@ -166,23 +174,12 @@ class Columns:
         if self._last is not None and self._last[0] is table.columns:  # parts of one table are all alike
             return self._last[1]
         features = match_features(wanted.names, wanted.booleans, table.columns, table.name, remedy)
+        _check_widths(table.name, table.columns, features, wanted.widths or {}, "the model")
         if table is not self._first.table or self._told is not None:
-            self._check_widths(table, features)
+            first = self._first.table.name if self._told is None else self._told.name
+            _check_widths(table.name, table.columns, features, self._widths, first)
         self._last = (table.columns, features)
         return features
-
-    def _check_widths(self, table: Table, features: Sequence[Feature]) -> None:
-        """A longer vector than in the first input would be cut off without a word."""
-        widths, name = self._widths, self._first.table.name if self._told is None else self._told.name
-        for i in dict.fromkeys(f.column for f in features if f.element is not None):
-            column = table.columns[i]
-            first = widths.get(column.name, column.width)
-            if column.width and first and column.width != first:
-                raise DataError(
-                    f"{table.name}, column {show(column.name)}: vectors of {column.width} numbers, "
-                    f"in {name} of {first}",
-                    "vectors of one column must have the same length",
-                )
 
     def look_for_more(self, at: int, table: Table, item: Input) -> None:
         """Has an input after the first columns that this does not have?"""
@@ -203,6 +200,20 @@ class Columns:
         """Of such columns, when all was read, save in the inputs that were left out."""
         if self._told is None and self._further is not None and (text := self._further.warning(without)):
             self._notices.warn(text)
+
+
+def _check_widths(
+    where: str, columns: Sequence[Column], features: Sequence[Feature], widths: Mapping[str, int], name: str
+) -> None:
+    """A longer vector than in the first input, or in the model, would be cut off without a word."""
+    for i in dict.fromkeys(f.column for f in features if f.element is not None):
+        column = columns[i]
+        known = widths.get(column.name, column.width)
+        if column.width and known and column.width != known:
+            raise DataError(
+                f"{where}, column {show(column.name)}: vectors of {column.width} numbers, in {name} of {known}",
+                "vectors of one column must have the same length",
+            )
 
 
 def _by_position(table: Table, wanted: Wanted) -> tuple[Feature, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pcatool.errors import DataError, MissingColumns, UsageError, show
 from pcatool.readers.base import Column
 
-__all__ = ["element_of", "find_columns", "find_elements", "places_of"]
+__all__ = ["Names", "element_of", "find_columns", "find_elements", "places_of"]
 
 
 def find_columns(terms: Sequence[str], columns: Sequence[Column], where: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ class Wanted(NamedTuple):
     labels: tuple[str, ...] = ()  # those of the names, after the features, that supervise
     weighted: bool = False  # the last of the names is a weight
     classes: Classes | None = None  # makes one column of the labels, and of those among the kept columns
+    widths: Mapping[str, int] | None = None  # of the vectors, where the names are those of a model
 
     @property
     def features(self) -> tuple[str, ...]:

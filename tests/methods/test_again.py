@@ -408,6 +408,63 @@ def test_models_of_which_one_takes_a_label_for_a_number_are_not_merged() -> None
     assert pcatool.merge(text, old).n_samples == 6  # a model that does not say
 
 
+# --- columns ---
+
+
+def vectors(width: int, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({"e": rng.standard_normal(20), "z": list(rng.standard_normal((20, width)))})
+
+
+def test_vectors_of_another_length_are_no_columns_of_a_model(tmp_path: Path) -> None:
+    """A longer one would be cut off without a word."""
+    model = pcatool.fit(vectors(4))
+    longer = tmp_path / "longer.parquet"
+    vectors(5).to_parquet(longer)
+    same = pcatool.update(loads(dumps(model)), vectors(4, 1))
+    for use in (pcatool.update, pcatool.transform, pcatool.subtract):
+        for of in (model, same, pcatool.refit(same, exclude="e")):
+            with pytest.raises(DataError, match="column 'z': vectors of 5 numbers, in the model of 4; vectors of one"):
+                use(of, longer)
+    some = pcatool.fit(vectors(5), columns=["z[1]", "z[2]"])
+    assert pcatool.transform(some, vectors(5)).shape == (20, some.k)
+
+
+@pytest.mark.parametrize("terms", [["z,e"], ["z", "e"], ["e,z"], "z[1],e,z[0],z[2]"])
+def test_refit_takes_columns_in_lists(terms: Any) -> None:
+    frame = vectors(3)
+    assert_same(pcatool.refit(pcatool.fit(frame), columns=terms), pcatool.fit(frame, columns=terms))
+
+
+def test_columns_that_one_of_the_models_has_as_booleans_stay_so() -> None:
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    words = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 0] > 0})
+    numbers = words.assign(c=words["c"].astype(int))
+    models = [pcatool.fit(part, columns=list("abc")) for part in (words[:9], numbers[9:])]
+    one = pcatool.transform(pcatool.merge(*models), words)
+    np.testing.assert_allclose(pcatool.transform(pcatool.merge(*models[::-1]), words), one, atol=1e-12)
+
+
+def test_a_rule_that_needs_the_rows_is_refused_with_the_way_out() -> None:
+    frame = table(0.0)[["a", "b", "c"]]
+    model = pcatool.fit(frame, components="cross-validation")
+    calls: list[Any] = [
+        lambda: pcatool.update(model, frame),
+        lambda: pcatool.merge(model, model),
+        lambda: pcatool.refit(model, standardize=True),
+    ]
+    for call in calls:
+        with pytest.raises(RefusedError) as error:
+            call()
+        assert str(error.value).startswith(
+            "-k cross-validation needs the rows, and a model keeps sums over them; pcatool refit"
+        )
+    assert pcatool.update(pcatool.refit(model, components=2), frame).n_samples == 2 * N
+    can = pcatool.inspect(model)
+    assert can["can"]["refit"] == "with another -k"
+    assert can["cannot"]["update"] == "-k cross-validation needs the rows: pcatool refit -k first"
+
+
 # --- taking out ---
 
 
