@@ -43,10 +43,10 @@ def cross_moments_of(task: Task) -> CrossMoments:
     return _merged(task, task.rows.map(of_block, size=size))
 
 
-def noise_of(moments: CrossMoments, classes: bool) -> Array:
+def noise_of(moments: CrossMoments, problem: Problem, classes: bool) -> Array:
     """(d + 1,) relative rounding of each column and of the labels, just added up."""
     n = moments.centre.rows
-    noise = rounding(moments.centre.high, moments.squares / n)
+    noise = problem.noise(moments.centre, moments.squares / n)
     return np.append(noise, 0.0 if classes else rounding(moments.label.high, moments.label_squares / n).max())
 
 
@@ -59,7 +59,7 @@ def of_cross_moments(moments: CrossMoments, problem: Problem, labels: Labels, no
         raise constant_label(labels.names, labels.levels()[0])
     if not labels.classes:
         check_numbers(labels, moments.label.mean, moments.label.varies, moments.label_squares)
-    noise = noise_of(moments, labels.classes) if noise is None else noise
+    noise = noise_of(moments, problem, labels.classes) if noise is None else noise
     with np.errstate(all="ignore"):
         M = (moments.cross / columns.sigma).T
     possible = min(n - 1, columns.varying, t - 1 if labels.classes else int(moments.label.varies.sum()))

@@ -19,7 +19,7 @@ from pcatool.methods.labels import (
 )
 from pcatool.model import Array
 from pcatool.notices import Notices
-from pcatool.solvers.base import SMALLEST, Problem, Solution, assembled, check_solvable, one_row, rounding, scale_of
+from pcatool.solvers.base import SMALLEST, Problem, Solution, assembled, check_solvable, one_row, scale_of
 from pcatool.solvers.rows import Rows
 
 __all__ = [
@@ -91,7 +91,7 @@ class Columns(NamedTuple):
         if n < 2:  # not about zero either: H is what makes it supervised
             raise one_row()
         check_solvable(problem, n, divisor, constant, variances, total)
-        return cls(centre, variances, sigma, length, rounding(centre.high, variances))
+        return cls(centre, variances, sigma, length, problem.noise(centre, variances))
 
     @property
     def varying(self) -> int:

@@ -187,9 +187,9 @@ def constant_label(names: Sequence[str], value: str) -> DataError:
 
 def check_numbers(labels: Labels, origin: Array, varies: NDArray[np.bool_], squares: Array) -> None:
     """Refuse targets of one value only, and those whose squares a double cannot hold."""
-    if not varies.any():
-        raise constant_label(labels.names, ", ".join(f"{value:g}" for value in origin))
     large = ~np.isfinite(squares)
     if large.any():
         name = labels.names[int(np.argmax(large))]
         raise RefusedError(f"squares of label {show(name)} overflow a double", "rescale it to stay below 1e150")
+    if not varies.any():
+        raise constant_label(labels.names, ", ".join(f"{value:g}" for value in origin))

@@ -143,7 +143,7 @@ class PCA:
         # With the default epsilon nothing is divided by less than a hundred-thousandth of the mean eigenvalue.
         sharp = o.whiten != "none" and o.epsilon is not None
         keeps = o.keeps(len(columns) ** 2)
-        return Problem(columns, n, wish, o.center, o.standardize, o.ddof, kind, o.seed, sharp, keeps)
+        return Problem(columns, n, wish, o.center, o.standardize, o.ddof, kind, o.seed, sharp, keeps, o.center_rows)
 
     def choose(self, problem: Problem) -> tuple[str, str]:
         return choose(problem) if self.options.solver == "auto" else (self.options.solver, "asked for")

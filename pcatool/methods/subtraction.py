@@ -46,7 +46,7 @@ def less(model: Model, notices: Notices) -> Callable[[Statistic, Statistic], Sta
             check_scales(rest, model.columns)
         if len(rest.flat):
             names = listed(model.columns[j] for j in rest.flat)
-            if not rest.centre.varies.any():
+            if model.centered and not rest.centre.varies.any():
                 raise RefusedError(
                     f"what cancels leaves no variance that is told from rounding in {names}",
                     "fit the rows that are left",

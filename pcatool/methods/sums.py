@@ -17,7 +17,6 @@ from pcatool.methods.pca import PCA
 from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
-from pcatool.solvers.base import rounding
 from pcatool.solvers.covariance import moments_of
 from pcatool.solvers.plan import Plan, make_plan
 from pcatool.solvers.rows import Rows
@@ -41,13 +40,15 @@ def sums_of(
     with threads(1), np.errstate(all="ignore"):
         if supply.labels is not None:
             return _with_labels(blocks, columns, options, supply, supply.labels)
-        rows = PCA(options, Notices()).rows(blocks, columns, supply)
+        method = PCA(options, Notices())
+        rows = method.rows(blocks, columns, supply)
         if rows.n == 0:
             return None
         if options.missing == "mean":
             return _with_holes(rows, len(columns))
         sums = (triangle_of if triangular else moments_of)(rows, len(columns))
-        return Statistic.summed(sums, rounding(sums.centre.high, sums.squares / sums.centre.weight))
+        noise = method.problem(columns, rows.n).noise(sums.centre, sums.squares / sums.centre.weight)
+        return Statistic.summed(sums, noise)
 
 
 def _with_labels(
@@ -60,7 +61,9 @@ def _with_labels(
     if task.rows.n == 0:
         return None
     sums = cross_moments_of(task)
-    return Statistic.summed(sums, noise_of(sums, labels.classes), tuple(labels.levels()) if labels.classes else ())
+    return Statistic.summed(
+        sums, noise_of(sums, task.problem, labels.classes), tuple(labels.levels()) if labels.classes else ()
+    )
 
 
 def _with_holes(rows: Rows, d: int) -> HoledSums:

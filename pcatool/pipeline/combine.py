@@ -69,7 +69,8 @@ def _with_rows(
     old = older_of(model, options.align_to, data)
     rows, tally = _rows_of(job, statistic)
     if rows is None:
-        notices.warn("the input has no rows: the model stays as it is")
+        what = f"none of the {tally.rows} rows of the input is left" if tally.rows else "the input has no rows"
+        notices.warn(f"{what}: the model stays as it is")
         return Combined(model, model.n_samples, tally)
     return Combined(refitted(model, join(statistic, rows), fit_options, old, notices), model.n_samples, tally)
 

@@ -51,6 +51,7 @@ class Problem(NamedTuple):
     seed: int = 0
     sharp: bool = False  # small eigenvalues will be divided by
     keeps: bool = False  # the sums over rows, so that more can be added later
+    rows_centred: bool = False  # each row about its own mean
 
     @property
     def d(self) -> int:
@@ -63,6 +64,10 @@ class Problem(NamedTuple):
     def divisor(self, centre: Centre) -> float:
         """What sums of squares are divided by."""
         return centre.divisor(self.ddof, reliability=self.weights == "reliability")
+
+    def noise(self, centre: Centre, variances: Array) -> Array:
+        """(d,) relative rounding of each centred column."""
+        return rounding(centre.high, variances, 2 * float(np.abs(centre.mean).max()) if self.rows_centred else 0.0)
 
 
 class Solution(NamedTuple):
@@ -109,10 +114,13 @@ def scale_of(variances: Array, constant: NDArray[np.bool_], problem: Problem) ->
     return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variances)))
 
 
-def rounding(shift: Array, variances: Array) -> Array:
-    """Relative rounding of each centred column: an origin far from its mean costs digits in the difference."""
+def rounding(shift: Array, variances: Array, cells: float = 0.0) -> Array:
+    """Relative rounding of each centred column: an origin far from its mean costs digits in the difference.
+
+    So do `cells` that were as large when a mean of their row was taken off them.
+    """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        far = np.abs(shift) / np.sqrt(variances)
+        far = (np.abs(shift) + cells) / np.sqrt(variances)
     return EPS * (CELL + np.where(np.isfinite(far), far, 0.0))
 
 

@@ -20,7 +20,6 @@ from pcatool.solvers.base import (
     Solution,
     assembled,
     check_solvable,
-    rounding,
     scale_of,
 )
 from pcatool.solvers.rows import Rows
@@ -57,7 +56,7 @@ class Covariance:
                 S /= sigma
         total = float(np.trace(S))
         check_solvable(problem, n, divisor, constant, variances, total)
-        noise = rounding(centre.high, variances) if noise is None else noise
+        noise = problem.noise(centre, variances) if noise is None else noise
         spectrum = of_scatter(S, noise, problem.wish)
         solution = assembled(problem, centre, variances, sigma, total, spectrum, lambda V: S @ V)
         return solution._replace(statistic=Statistic.summed(moments, noise)) if problem.keeps else solution

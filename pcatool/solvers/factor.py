@@ -12,7 +12,7 @@ from pcatool.linalg.spectrum import Spectrum, Wish
 from pcatool.linalg.statistic import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.model import Array
-from pcatool.solvers.base import Problem, Solution, assembled, check_solvable, rounding, scale_of
+from pcatool.solvers.base import Problem, Solution, assembled, check_solvable, scale_of
 from pcatool.solvers.rows import Rows, nothing_to_fit
 
 __all__ = ["centred_matrix", "finish"]
@@ -51,7 +51,7 @@ def finish(
         total = float(np.einsum("ij,ij->", Y, Y))
     check_solvable(problem, centre.rows, divisor, constant, variances, total)
     counted = problem.counted(centre.rows, centre.weight)
-    noise = rounding(centre.high, variances) if noise is None else noise
+    noise = problem.noise(centre, variances) if noise is None else noise
     spectrum = decompose(Y, noise, centre.rows, problem.wish).sized(min(counted, problem.d))
     solution = assembled(problem, centre, variances, sigma, total, spectrum, lambda V: Y.T @ (Y @ V))
     return solution._replace(statistic=Statistic.summed(kept, noise)) if kept else solution

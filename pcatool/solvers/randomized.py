@@ -25,7 +25,6 @@ from pcatool.solvers.base import (
     Problem,
     Solution,
     check_solvable,
-    rounding,
     scale_of,
 )
 from pcatool.solvers.covariance import Covariance
@@ -222,7 +221,7 @@ def _solution(
     problem: Problem,
     apply: Callable[[Array], Array],
 ) -> Solution:
-    noise = rounding(centre.high, variances)
+    noise = problem.noise(centre, variances)
     k = min(problem.wish, len(found.values)) if isinstance(problem.wish, int) else len(found.values)
     values = np.maximum(found.values, 0.0)
     rank = int(np.count_nonzero(values[:k] > problem.d * EPS * values[0]))

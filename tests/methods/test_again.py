@@ -307,6 +307,9 @@ def test_slips_are_mentioned() -> None:
         pcatool.merge(model, fitted(table(0.0), {"components": 2}))
     with pytest.warns(pcatool.PcatoolWarning, match="the input has no rows: the model stays as it is"):
         assert dumps(pcatool.update(model, table(0.0)[:0].drop(columns=["w", "y", "species"]))) == dumps(model)
+    holes = table(0.0)[:3].drop(columns=["w", "y", "species"]).assign(a=np.nan)
+    with pytest.warns(pcatool.PcatoolWarning, match="none of the 3 rows of the input is left: the model stays as it"):
+        assert dumps(pcatool.update(model, holes, missing="drop")) == dumps(model)
     with pytest.raises(UsageError, match=r"there are no models to merge; give one or more"):
         pcatool.merge()
     with pytest.raises(UsageError, match=r"nothing is asked to be otherwise; give -k, -s, "):
@@ -406,6 +409,15 @@ def test_models_of_which_one_takes_a_label_for_a_number_are_not_merged() -> None
     old = pcatool.fit(labelled([1, 2, 1], 1), **CLASSES)
     old = dataclasses.replace(old, meta={key: value for key, value in old.meta.items() if key != "label_numbers"})
     assert pcatool.merge(text, old).n_samples == 6  # a model that does not say
+
+
+def test_labels_that_overflow_are_refused_as_they_are_in_a_fit() -> None:
+    frame = table(0.0, n=6)[["a", "b"]].assign(y=[1e100, 2e100, -1e100, 0.0, 1e200, 0.0])
+    settings: dict[str, Any] = {"method": "supervised", "label": "y"}
+    with pytest.raises(RefusedError, match="squares of label 'y' overflow a double"):
+        pcatool.fit(frame, **settings)
+    with pytest.raises(RefusedError, match="squares of label 'y' overflow a double"):
+        pcatool.update(pcatool.fit(frame[:4], **settings), frame[4:])
 
 
 # --- columns ---
@@ -531,6 +543,13 @@ def test_weights_that_cancel_are_in_the_bound_or_refused(kind: str, ddof: int, h
     divisor = w.sum() - ddof * (w @ w / w.sum() if kind == "reliability" else 1)
     values = np.linalg.eigvalsh((Y.T * w) @ Y / divisor)[::-1]
     assert np.all(np.abs(left.eigenvalues - values) <= np.array(left.meta["certificate"]["relative_error"]) * values)
+
+
+def test_one_row_about_0_may_be_left() -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((10, 3)) + 100, columns=list("abc"))
+    left = pcatool.subtract(pcatool.fit(frame, center=False), frame[:9])
+    assert left.n_samples == 1
+    assert left.eigenvalues[0] == pytest.approx(float(np.square(frame.to_numpy()[9]).sum()), rel=1e-9)
 
 
 def test_a_weight_that_cancels_is_refused_by_name() -> None:
