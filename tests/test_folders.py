@@ -134,6 +134,72 @@ def test_nor_are_those_that_a_link_leads_to(here: Path) -> None:
         assert tree("out") == NAMES
 
 
+@pytest.mark.parametrize("flags", ["", "--keep=c", "--keep-all", "--with-error", "--resume"])
+def test_earlier_results_are_told_by_their_columns(here: Path, flags: str, plain_environment: dict[str, str]) -> None:
+    command = ["pcatool", "transform", "m.npz", "data", "-o", "data/scores/", *flags.split()]
+    said = []
+    for _ in range(2):
+        done = subprocess.run(command, env=plain_environment, capture_output=True, text=True, check=True)
+        said.append(done.stderr)
+        assert tree("data/scores") == NAMES
+    rest = "pcatool: note: 6 of 6 files were done already\n" if flags == "--resume" else ""
+    assert said == ["", "pcatool: note: 6 files are earlier results in 'data/scores/', and no input\n" + rest]
+    pcatool.transform("m.npz", "data", output="data/scores/", components=1, keep_all=flags == "--keep-all")
+
+
+def test_and_so_are_those_of_inputs_that_are_gone(here: Path) -> None:
+    for _ in range(2):
+        pcatool.transform("m.npz", "data", output="data/scores/")
+        (here / "data/d.tsv").unlink(missing_ok=True)
+    assert tree("data/scores") == NAMES
+
+
+def test_and_of_scores_that_come_back(here: Path) -> None:
+    pcatool.transform("m.npz", "data", output="out/")
+    for _ in range(2):
+        pcatool.reconstruct("m.npz", "out", output="out/rows/")
+        assert tree("out/rows") == NAMES
+
+
+def test_a_search_goes_on_in_the_folder_of_the_outputs(here: Path) -> None:
+    """What lies there and is no result is read, time after time."""
+    for _ in range(2):
+        pcatool.transform("m.npz", "data", output="data/year=2/")
+        assert tree("data/year=2") == sorted(["a.csv", "b.csv.gz", *(f"{name}" for name in NAMES)])
+        assert (here / "data/year=2/a.csv").read_text() == text(2)
+
+
+@pytest.mark.parametrize("settings", [{}, {"resume": True}, {"keep_all": True}])
+@pytest.mark.parametrize("data", [["data"], ["data/a.csv", "data/*/*.csv"], ["data/**/a.csv"]])
+def test_an_input_is_never_taken_for_an_earlier_result(here: Path, data: list[str], settings: Any) -> None:
+    (here / "data/a.csv").write_text(text(7))
+    before = contents("data")
+    said = "results of data/a.csv would replace data/year=2/a.csv, which was found among the inputs and cannot be told"
+    said = said.replace("data/a.csv", "'data/a.csv'").replace("data/year=2/a.csv", "'data/year=2/a.csv'")
+    with pytest.raises(UsageError, match=said + " to be an earlier result; write to another folder"):
+        pcatool.transform("m.npz", data, output="data/year=2/", **settings)
+    assert contents("data") == before
+
+
+def test_rows_that_come_back_cannot_be_told_from_inputs(here: Path) -> None:
+    pcatool.reconstruct("m.npz", "data", output="data/rows/")
+    with pytest.raises(UsageError, match=r"would replace 'data/rows/d.tsv', which was found among the inputs"):
+        pcatool.reconstruct("m.npz", "data", output="data/rows/")
+
+
+def test_nor_can_what_no_table_is_read_from(here: Path) -> None:
+    (here / "data/out").mkdir()
+    (here / "data/out/d.tsv").write_bytes(b"")
+    with pytest.raises(UsageError, match=r"would replace 'data/out/d.tsv', which was found among the inputs"):
+        pcatool.transform("m.npz", "data", output="data/out/")
+
+
+def test_only_earlier_results(here: Path) -> None:
+    pcatool.transform("m.npz", "data/d.tsv", output="data/out/")
+    with pytest.raises(FileError, match="all inputs lie in 'data/out/', where their results would go; name another"):
+        pcatool.transform("m.npz", "data/o*/*", output="data/out/")
+
+
 @pytest.mark.parametrize(
     ("data", "output", "error", "message"),
     [

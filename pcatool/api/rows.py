@@ -21,6 +21,7 @@ from pcatool.options import (
 from pcatool.options.keywords import records
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import folder
+from pcatool.pipeline.earlier import Make
 from pcatool.pipeline.results import Results, write
 from pcatool.returned import in_kind
 from pcatool.typing import (
@@ -173,7 +174,7 @@ def reconstruct(
 
 
 def deliver(
-    make: folder.Make,
+    make: Make,
     data: Any,
     table: TableOptions,
     output: OutputOptions,

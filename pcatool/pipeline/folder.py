@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pcatool.errors import FileError, PcatoolError, UsageError, show
+from pcatool.errors import PcatoolError, UsageError, show
 from pcatool.notices import Notices, Within
 from pcatool.options import OutputOptions, TableOptions
-from pcatool.pipeline.naming import Earlier, is_folder, name_below, renamed, within
+from pcatool.pipeline.earlier import Make, marks_of, sorted_out, tell, were_found_in
+from pcatool.pipeline.naming import is_folder, name_below, renamed, within
 from pcatool.pipeline.places import is_there, make_folders, make_old, state_of, written_at
 from pcatool.pipeline.results import ErrorSum, Results, write
 from pcatool.readers.found import Found
@@ -23,9 +24,6 @@ from pcatool.writers.base import format_name
 from pcatool.writers.target import exists
 
 __all__ = ["Outputs", "Task", "goes_to_folder", "refuse_inputs", "write_each"]
-
-# The results of one input, given how it is read and where to say what there is to say.
-Make = Callable[[Any, TableOptions, Notices], Results]
 
 
 class Task(NamedTuple):
@@ -67,7 +65,7 @@ def write_each(
 ) -> Outputs:
     """Results of every input, each in its own file; what can be refused is refused before the first is written."""
     found = Found.of(paths, table)
-    tasks = _tasks(found.inputs, output)
+    tasks = _tasks(_without_earlier(make, found, table, output, notices), output)
     refuse_inputs(tasks, model)
     outputs = Outputs()
     todo = [task for task in tasks if not _is_done(task, model)] if output.resume else tasks
@@ -132,21 +130,32 @@ class _Each(NamedTuple):
         self.notices.warn(f"{what} may be of what was there before; {remedy}")
 
 
-def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[Task]:
-    """What goes where. Results of an earlier run, found in a folder or by a glob that holds theirs, are no inputs."""
-    folder = str(output.output)
-    if any(item.path == STDIN for item in inputs):
+def _without_earlier(
+    make: Make, found: Found, table: TableOptions, output: OutputOptions, notices: Notices
+) -> Sequence[Input]:
+    """Results of an earlier run, found in a folder or by a glob that holds theirs, are no inputs."""
+    if any(item.path == STDIN for item in found.inputs):
         raise UsageError(
             f"standard input has no name for a file in {show(output.output)}", "name files, or a file with -o"
         )
-    results = Earlier(folder)
-    tasks = [
-        Task(item, within(folder, renamed(name_below(item), output.output_format)))
-        for item in inputs
-        if item not in results
-    ]
-    if not tasks:
-        raise FileError(f"all inputs lie in {show(output.output)}, where their results would go", "name another folder")
+    folder = str(output.output)
+    within = were_found_in(folder, found.inputs)
+    if not within:
+        return found.inputs
+    inputs, earlier = sorted_out(
+        found, within, marks_of(make, found, within, folder, table), lambda item: _output_of(item, output)
+    )
+    tell(earlier, folder, notices)
+    return inputs
+
+
+def _output_of(item: Input, output: OutputOptions) -> str:
+    return within(str(output.output), renamed(name_below(item), output.output_format))
+
+
+def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[Task]:
+    """What goes where."""
+    tasks = [Task(item, _output_of(item, output)) for item in inputs]
     taken: dict[str, str] = {}
     for task in tasks:
         format_name(replace(output, output=task.output))

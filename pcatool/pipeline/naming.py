@@ -11,7 +11,7 @@ from pcatool.readers.paths import COMPRESSED, Input
 from pcatool.registry import READERS, WRITERS
 from pcatool.stores.uri import is_remote, plain_name, with_options
 
-__all__ = ["Earlier", "is_folder", "lies_in", "name_below", "renamed", "within"]
+__all__ = ["is_folder", "lies_in", "name_below", "real", "renamed", "within"]
 
 # The ending under which a compression is written, where it has two.
 WRITTEN = {".zstd": ".zst"}
@@ -35,18 +35,6 @@ def within(folder: str, name: str) -> str:
     """What is called so in a folder, the options of a store behind it."""
     plain = plain_name(folder)
     return with_options(f"{plain.rstrip('/')}/{name}", folder[len(plain) :])
-
-
-class Earlier:
-    """Results of an earlier run: what lies in the folder of the outputs, where a search came upon it from outside,
-    maybe by a link."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-
-    def __contains__(self, item: Input) -> bool:
-        root = item.root or self._folder
-        return real(self._folder) != real(root) and not lies_in(root, self._folder) and lies_in(item.path, self._folder)
 
 
 def lies_in(name: str, folder: str) -> bool:

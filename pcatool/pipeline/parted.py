@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 from pcatool.errors import FileError, PcatoolError, UsageError, show
 from pcatool.notices import Notices
 from pcatool.options import EngineOptions, OutputOptions, TableOptions
+from pcatool.pipeline.earlier import Make, columns_of, marks_of, tell, were_found_in
 from pcatool.pipeline.elsewhere import Met, Reading, cluster_of, counting, remedied
-from pcatool.pipeline.folder import Make, Task, refuse_inputs
-from pcatool.pipeline.naming import Earlier, is_folder, lies_in
+from pcatool.pipeline.folder import Task, refuse_inputs
+from pcatool.pipeline.naming import is_folder, lies_in
 from pcatool.pipeline.parts import SEEN_BY_ALL, PartsFolder
 from pcatool.pipeline.results import ErrorSum, Plan, Results, results_of, write
 from pcatool.readers.found import Found
@@ -84,7 +85,7 @@ def write_parts(
 ) -> Parted:
     """Results of all inputs, in parts; what can be refused is refused before the first is written."""
     folder, output = _folder_of(output, engine)
-    found = _inputs_of(data, table, output)
+    found = _inputs_of(make, data, table, output, notices)
     portions = portions_of(found, table)
     items = [Item(*pair) for pair in zip(portions, folder.parts(len(portions)), strict=True)]
     refuse_inputs([Task(item.portion.input, folder.called(item.name)) for item in items], model)
@@ -119,18 +120,20 @@ def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolde
     return PartsFolder(name, str(output.output_format)), output
 
 
-def _inputs_of(data: Any, table: TableOptions, output: OutputOptions) -> Found:
+def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions, notices: Notices) -> Found:
     """The inputs without results of an earlier run, found in a folder or by a glob that holds theirs."""
     if not (isinstance(data, list) and all(isinstance(item, str) for item in data)):
         raise UsageError("a table in memory cannot be read elsewhere", "write it to files that all workers see")
     folder = str(output.output)
-    earlier = Earlier(folder)
     found = Found.of(data, table)
-    left = found.some(item for item in found.inputs if item not in earlier)
-    if not left.inputs:
-        raise FileError(f"all inputs lie in {show(shown(folder))}, where the parts would go", "name another folder")
-    _refuse_within(left.inputs, folder)
-    return left
+    within = were_found_in(folder, found.inputs)
+    if within:
+        marks = marks_of(make, found, within, folder, table)
+        earlier = {item for item in within if marks.are_in(columns_of(item), by_name=True)}
+        found = found.some(item for item in found.inputs if item not in earlier)
+        tell(list(earlier), folder, notices)
+    _refuse_within(found.inputs, folder)
+    return found
 
 
 def _refuse_within(inputs: Sequence[Input], folder: str) -> None:

@@ -203,6 +203,15 @@ def test_what_lies_in_the_folder_is_no_input_of_a_search_above_it(here: Path, el
         assert rows_of("out").num_rows == 95
 
 
+def test_an_input_where_the_parts_would_go_is_no_part_of_an_earlier_run(here: Path, elsewhere: dict[str, str]) -> None:
+    source = Path("data/year=2022/part-00000.parquet")
+    source.parent.mkdir()
+    before = Path("data/year=2020/0.parquet").rename(source).read_bytes()
+    with pytest.raises(UsageError, match=rf"the input '{source}' lies in '.*2022/', where the parts would go"):
+        pcatool.transform("m.npz", "data", output="data/year=2022/", **PROJECT, **elsewhere)
+    assert source.read_bytes() == before
+
+
 def test_the_summary(here: Path, elsewhere: dict[str, str], plain_environment: dict[str, str]) -> None:
     Path("data/z.csv").write_text("")
     options = ["--engine", "dask", "--scheduler", elsewhere["scheduler"], "--json", "-v", "--skip-bad", "--with-error"]
@@ -278,7 +287,7 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
             "us*d/*.csv",
             {"output": "used/"},
             FileError,
-            "all inputs lie in 'used/', where the parts would go; name another",
+            "all inputs lie in 'used/', where their results would go; name another",
         ),
         ("data", {"output": "used/"}, FileError, r"'used/' holds files that are no parts of such a run: 'a\.csv'; who"),
         ("data", {"output": "done/", "no_clobber": True}, FileError, "'done/_SUCCESS' exists, and --no-clobber"),
