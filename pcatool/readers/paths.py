@@ -143,9 +143,34 @@ def _matching(pattern: str, wanted: Callable[[str], bool]) -> list[str]:
     """The files that match; where only folders do, as those of partitions, the files in them."""
     found = glob(pattern, recursive=True)
     files = [p for p in found if Path(p).is_file() or _is_lost(p, wanted)]
-    if "**" in pattern:  # which follows a link that leads in a circle again and again
-        files = list({os.path.realpath(p): p for p in sorted(files, key=len, reverse=True)}.values())
-    return files or [file for p in found if Path(p).is_dir() for file in _files_in(p, wanted)]
+    files = files or [file for p in found if Path(p).is_dir() for file in _files_in(p, wanted)]
+    return _each_once(files) if "**" in pattern else files
+
+
+def _each_once(files: Iterable[str]) -> list[str]:
+    """Of what `**` finds, which follows links in a circle again and again, what a search of the folder would.
+
+    A file in a real folder goes before the same by a link to the folder; a link to a file is a file of its own.
+    """
+    within: dict[str, list[str]] = {}
+    for file in files:
+        within.setdefault(os.path.dirname(file), []).append(file)  # noqa: PTH120
+    once: dict[tuple[str, str], str] = {}
+    for folder in sorted(within, key=_links_to):
+        real = os.path.realpath(folder)
+        for file in within[folder]:
+            once.setdefault((real, os.path.basename(file)), file)  # noqa: PTH119
+    return list(once.values())
+
+
+def _links_to(folder: str) -> tuple[int, list[tuple[tuple[str, ...], str]]]:
+    """By how many links a search comes to a folder, and by which: the folders to each, and its name."""
+    parts, links, begun = Path(folder).parts, list[tuple[tuple[str, ...], str]](), 0
+    for end in range(1, len(parts) + 1):
+        if Path(*parts[:end]).is_symlink():
+            links.append((parts[begun : end - 1], parts[end - 1]))
+            begun = end
+    return len(links), links
 
 
 def _plain_part(pattern: str) -> str:

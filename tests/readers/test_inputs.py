@@ -242,3 +242,16 @@ def test_a_link_in_a_circle_reads_no_file_twice(tmp_path: Path) -> None:
     (tmp_path / "sub/1.csv").write_text("a\n1\n")
     (tmp_path / "round").symlink_to(".")
     assert [item.path for item in resolve([f"{tmp_path}/**/1.csv"])] == [f"{tmp_path}/sub/1.csv"]
+
+
+def test_a_pattern_of_all_folders_finds_what_the_folder_holds(linked: Path) -> None:
+    """A file by a link of its own, too, and none by a link to its folder where that is found itself."""
+    for name in ("round", "2024/round"):
+        (linked / "data" / name).unlink()
+    (linked / "data/a").symlink_to("more")  # which comes before it
+    (linked / "data/b").symlink_to("../elsewhere/deep")
+    (linked / "data/gone.csv").symlink_to("nowhere")
+    whole = [found.path for found in resolve(["data"])]
+    assert whole == ["data/2024/b.csv", "data/2024/e.csv", "data/a/c.csv", "data/a/deep/d.csv", "data/gone.csv"]
+    for pattern in ("data/**/*.csv", "data/**", "data/**/", "dat*/**/*.csv"):
+        assert [found.path for found in resolve([pattern])] == whole

@@ -142,3 +142,11 @@ def test_a_glob_that_only_folders_match(tmp_path: Path) -> None:
     part(tmp_path, "year=1/p.csv")
     part(tmp_path, "year=2/p.csv", "a,b\n7,8\n")
     assert read(f"{tmp_path}/year=*", keep=["year"], columns=["a"]).kept == [[1, 1, 2]]
+
+
+def test_a_link_to_the_latest_takes_no_column_away(tmp_path: Path) -> None:
+    part(tmp_path, "year=1/p.csv")
+    part(tmp_path, "year=2/p.csv", "a,b\n7,8\n")
+    (tmp_path / "latest").symlink_to("year=2")
+    for given in (f"{tmp_path}/**/*.csv", f"{tmp_path}/**/", str(tmp_path)):
+        assert read(given, columns=["a", "year"]).rows == [[1, 1], [3, 1], [7, 2]]
