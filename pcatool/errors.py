@@ -75,6 +75,13 @@ def near_file(path: str) -> str:
     return ""
 
 
+def _aim_of(path: str) -> str:
+    """Where a link leads; nothing of what is none."""
+    with suppress(OSError, ValueError):
+        return os.readlink(path)  # noqa: PTH115
+    return ""
+
+
 class PcatoolWarning(UserWarning):
     """What the Python API issues where the command line prints a warning.
 
@@ -175,7 +182,11 @@ class FileError(PcatoolError):
     @classmethod
     def from_os(cls, path: object, doing: str, error: OSError) -> FileError:
         reason = error.strerror or str(error) or type(error).__name__
-        remedy = near_file(str(path)) if doing == "read" and isinstance(error, FileNotFoundError) else ""
+        remedy = ""
+        if doing == "read" and isinstance(error, FileNotFoundError):
+            aim = _aim_of(str(path))
+            reason = f"it is a link to {show(aim, LONGEST_PATH)}, and there is nothing" if aim else reason
+            remedy = "mend or remove the link" if aim else near_file(str(path))
         return cls(f"cannot {doing} {show(path, LONGEST_PATH)}: {reason}", remedy)
 
 
