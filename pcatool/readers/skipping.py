@@ -48,11 +48,11 @@ class Skipping:
     def leave_out(self, at: int, error: PcatoolError) -> None:
         self.bad[at] = Skip(self._inputs[at].name, error.message)
 
-    def named(self, error: PcatoolError) -> PcatoolError:
-        """An error of an input, with the way out that there is where there are several."""
+    def named(self, at: int, error: PcatoolError) -> PcatoolError:
+        """An error of an input, with the way out that there is for files where there are several inputs."""
         if is_bad_file(error) and not error.of_input:
             error.of_input = True
-            if len(self._inputs) > 1 and not self.allowed:
+            if len(self._inputs) > 1 and not self.allowed and not self._inputs[at].flows:
                 error.add_remedy("--skip-bad leaves such files out")
         return error
 

@@ -114,7 +114,7 @@ class Inputs:
         """Go on with the next input, if that is allowed."""
         at = self._files.at
         if not self.skipping.may_skip(at, error):
-            raise self.skipping.named(error)
+            raise self.skipping.named(at, error)
         self.skipping.leave_out(at, error)
         self.close()
         if not self._files.waiting:
@@ -194,7 +194,7 @@ class Inputs:
                     yield from self._pieces_of(at, wanted, eager, run)
                 except PcatoolError as error:
                     if not self.skipping.may_skip(at, error):
-                        raise self.skipping.named(error) from None
+                        raise self.skipping.named(at, error) from None
                     yield Piece(at, error=error)
                 self.close()
                 if not self._files.waiting:

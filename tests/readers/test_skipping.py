@@ -176,6 +176,20 @@ def test_a_pipe_that_is_bad_is_an_error(good: list[Path]) -> None:
         os.close(reader)
 
 
+@pytest.mark.parametrize("data", ["", "a,b\n1,2\n", "a,b,c\n1,2,x\n"])
+def test_and_nothing_leaves_it_out(data: str, good: list[Path]) -> None:
+    for files, settings in ((good, {}), (good, {"skip_bad": True})):
+        reader, writer = os.pipe()
+        os.write(writer, data.encode())
+        os.close(writer)
+        try:
+            with pytest.raises(DataError) as failed:
+                pcatool.fit([*files, f"/dev/fd/{reader}"], **settings)
+        finally:
+            os.close(reader)
+        assert "skip-bad" not in str(failed.value)
+
+
 def test_only_of_files() -> None:
     with pytest.raises(UsageError, match="--skip-bad is for files"):
         pcatool.fit(np.eye(3), skip_bad=True)
