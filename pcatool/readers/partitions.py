@@ -44,7 +44,10 @@ def _decoded(text: str) -> str:
         return text
     from urllib.parse import unquote
 
-    return unquote(text)
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:  # two that are no UTF-8 would become one
+        return text
 
 
 class Kind(NamedTuple):

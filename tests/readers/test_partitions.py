@@ -35,6 +35,7 @@ def part(folder: Path, name: str, data: str = ROWS) -> Path:
         ("=v/p.csv", {}),
         ("k=a=b/p.csv", {"k": "a=b"}),
         ("a%20b=x%2Fy/p.csv", {"a b": "x/y"}),
+        ("y=%FF/z%FF=%C3%BC/p.csv", {"y": "%FF", "z%FF": "ü"}),
         (f"k={MISSING}/p.csv", {"k": None}),
         ("s3://bucket/day=1/p.csv", {"day": "1"}),
         ("http://host/day=1/p.csv?a=/b=c/d", {"day": "1"}),
@@ -150,3 +151,9 @@ def test_a_link_to_the_latest_takes_no_column_away(tmp_path: Path) -> None:
     (tmp_path / "latest").symlink_to("year=2")
     for given in (f"{tmp_path}/**/*.csv", f"{tmp_path}/**/", str(tmp_path)):
         assert read(given, columns=["a", "year"]).rows == [[1, 1], [3, 1], [7, 2]]
+
+
+def test_values_that_are_no_text_stay_apart(tmp_path: Path) -> None:
+    part(tmp_path, "y=%FE/p.csv")
+    part(tmp_path, "y=%FF/p.csv")
+    assert read(tmp_path, keep=["y"], columns=["a"]).kept == [["%FE", "%FE", "%FF", "%FF"]]
