@@ -20,7 +20,7 @@ from pcatool.model import FORMAT_VERSION, Array
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.rules.base import Choice, Evidence, decide
-from pcatool.solvers.base import SMALLEST, one_row
+from pcatool.solvers.base import SMALLEST, one_row, squares_overflow
 from pcatool.solvers.rows import nothing_to_fit
 
 __all__ = ["NYSTROEM", "Data", "KernelTask", "Solved"]
@@ -80,9 +80,7 @@ class KernelTask:
             ddof=o.ddof,
         )
         if not np.all(np.isfinite(prepared.variances)):
-            raise RefusedError(
-                "squares of the values overflow a double", "rescale the columns so values stay below 1e150"
-            )
+            raise squares_overflow(data.columns, prepared.variances)
         tiny = [j for j in np.flatnonzero(prepared.variances < SMALLEST).tolist() if j not in prepared.constant]
         if o.standardize and tiny:
             raise RefusedError(

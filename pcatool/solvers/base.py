@@ -26,6 +26,7 @@ __all__ = [
     "one_row",
     "rounding",
     "scale_of",
+    "squares_overflow",
 ]
 
 # Rounding of one centred cell, of the mean and of the sums, in units of eps and of the column's standard deviation.
@@ -160,9 +161,19 @@ def check_solvable(
             "rescale the column so that its values differ by more than 1e-140, or leave it out with -x",
         )
     if not held:
-        raise RefusedError("squares of the values overflow a double", "rescale the columns so values stay below 1e150")
+        raise squares_overflow(problem.columns, variances)
     if total <= 0:
         raise DataError("every value is 0: there is no variance to explain", "give a table with values")
+
+
+def squares_overflow(columns: Sequence[str], variances: Array) -> RefusedError:
+    """Of the columns whose variance is no number, or of the one that has most of a sum that is none."""
+    lost = np.flatnonzero(~np.isfinite(variances)).tolist() or [int(variances.argmax())]
+    noun = "column" if len(lost) == 1 else "columns"
+    return RefusedError(
+        f"squares of the values of {noun} {listed(columns[j] for j in lost)} overflow a double",
+        f"rescale the {noun} so that values stay below 1e150, or leave the {noun} out with -x",
+    )
 
 
 def assembled(

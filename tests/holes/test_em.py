@@ -501,7 +501,8 @@ REFUSED: dict[str, tuple[Array, int, type[PcatoolError], str]] = {
         punched(made(50, 4, [4], 1, 0).X * 1e160, 0.1, 0),
         1,
         RefusedError,
-        "squares of the values overflow a double; rescale the columns so values stay below 1e150",
+        "squares of the values of columns 'c1', 'c2', 'c3', 'c4' overflow a double; "
+        "rescale the columns so that values stay below 1e150, or leave the columns out with -x",
     ),
 }
 

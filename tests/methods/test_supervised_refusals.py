@@ -59,7 +59,7 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
         DataError,
         "-k 6 is more than the data can have: 40 rows and 5 columns give at most 5 components",
     ),
-    "rows overflow": (lambda: fit(X * 1e200, Y, classes=True), RefusedError, "squares of the values overflow a double"),
+    "rows overflow": (lambda: fit(X * 1e200, Y, classes=True), RefusedError, "squares of the values of columns"),
     "rows underflow": (lambda: fit(X * 1e-170, Y, classes=True), RefusedError, "underflow a double"),
     "label overflows": (lambda: fit(X, TARGETS * 1e200), RefusedError, "squares of label 'y1' overflow a double"),
     "products overflow": (

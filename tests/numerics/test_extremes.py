@@ -118,3 +118,18 @@ def test_what_nobody_should_fit(name: str) -> None:
             continue
         assert np.isfinite(values).all() and np.isfinite(scores).all(), settings
         assert (values >= 0).all() and values[0] > 0, settings
+
+
+@pytest.mark.parametrize("solver", list(SOLVERS))
+@pytest.mark.parametrize(
+    ("scales", "named"),
+    [
+        ((1, 1e200, 1), "column 'c2'"),
+        ((1e200, 1, 1e170), "columns 'c1', 'c3'"),
+        ((0.8e154, 0.81e154, 0.8e154), "column 'c2'"),  # only the sum of all overflows
+    ],
+)
+def test_columns_that_overflow_are_named(scales: tuple[float, ...], named: str, solver: str) -> None:
+    rows = np.array([[1.0, 1, 1], [-1, -1, -1]]) * scales
+    with pytest.raises(RefusedError, match=f"^squares of the values of {named} overflow a double; rescale the column"):
+        pcatool.fit(rows, solver=solver, components=1)
