@@ -73,7 +73,7 @@ class Columns:
     ) -> Wanted:
         """The features of a fit, by the first input; labels and a column of weights come after and are none of them."""
         columns, where = self._first.profile(), self._first.table.name
-        if self._several and not options.columns:
+        if self._several and not options.columns and self._further is None:  # else all is passed through, and told of
             self._further = Further(self._first.table, options.exclude)
         at = [] if weights is None else [find_weights(weights, columns, where)]
         found = find_labels(labels, label_kernel, columns, where)
@@ -129,6 +129,8 @@ class Columns:
         """Names of the columns passed through."""
         columns = self._first.table.columns
         if everything:
+            if self._several:
+                self._further = Further(self._first.table, kept=True)
             return tuple(c.name for c in columns)
         return tuple(columns[i].name for i in find_columns(terms, columns, self._first.table.name))
 

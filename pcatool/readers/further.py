@@ -1,4 +1,4 @@
-"""Columns of numbers that later inputs have and the first does not: they are left out, which must not go unsaid."""
+"""Columns that later inputs have and the first does not: they are left out, which must not go unsaid."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ __all__ = ["Further"]
 
 
 class Further:
-    """What the inputs after the first have more of."""
+    """What the inputs after the first have more of: numbers, or with `kept` all that is not passed through."""
 
-    def __init__(self, first: Table, excluded: Sequence[str]) -> None:
+    def __init__(self, first: Table, excluded: Sequence[str] = (), *, kept: bool = False) -> None:
+        self._kept = kept
         self._first = first.name
         self._known = {column.name for column in first.columns}
         self._excluded = {term.strip() for text in excluded for term in (text, *text.split(","))}
-        self._no_numbers = {column.name for column in first.profile() if column.kind in ("text", "boolean")}
+        kinds = () if kept else first.profile()
+        self._no_numbers = {column.name for column in kinds if column.kind in ("text", "boolean")}
         self._looked = False
         self._all_known: tuple[Column, ...] | None = None  # the columns of an input, which may be those of others, too
         self._found: dict[int, tuple[str, list[str]]] = {}  # by the number of the input
@@ -43,6 +45,9 @@ class Further:
     def look(self, at: int, table: Table, item: Input) -> None:
         if table.columns is self._all_known:
             return
+        if self._kept:
+            self._look_at_names(at, table)
+            return
         names = [c.name for c in table.columns if not c.partition and c.name.strip() and self._is_new(c.name)]
         if not self._looked:  # what is no number in the first should be none in the second: all would cost time
             names += [c.name for c in table.columns if c.name in self._no_numbers]
@@ -52,6 +57,13 @@ class Further:
         # The first rows of a pipe may be a long time in coming.
         if names and not item.flows and (numbers := _numbers(table, names)):
             self._found[at] = (table.name, numbers)
+
+    def _look_at_names(self, at: int, table: Table) -> None:
+        names = [column.name for column in table.columns if self._is_new(column.name)]
+        if names:
+            self._found[at] = (table.name, names)
+        else:
+            self._all_known = table.columns
 
     def _is_new(self, name: str) -> bool:
         return name not in self._known and not any(fnmatch.fnmatchcase(name, term) for term in self._excluded)
@@ -65,6 +77,11 @@ class Further:
         noun = "a column" if len(columns) == 1 else "columns"
         others = f", and so have {len(found) - 1} more files" if len(found) > 2 else ""
         others = ", and so has one more file" if len(found) == 2 else others
+        if self._kept:
+            return (
+                f"{name} has {noun} that {self._first} does not have, which --keep-all passes over: "
+                f"{listed(columns)}{others}; give all files the same columns, or name those to keep with --keep"
+            )
         return (
             f"{name} has {noun} of numbers that {self._first} does not have, or not as numbers, left out: "
             f"{listed(columns)}{others}; "

@@ -203,6 +203,15 @@ def test_what_lies_in_the_folder_is_no_input_of_a_search_above_it(here: Path, el
         assert rows_of("out").num_rows == 95
 
 
+def test_a_column_that_only_a_later_input_has(here: Path, elsewhere: dict[str, str]) -> None:
+    Path("data/z.csv").write_text("x0,x1,x2,x3,x4,n,c,year,note\n1,2,3,4,5,1,a,2023,lost?\n")
+    with pytest.warns(
+        PcatoolWarning, match=r"z.csv has a column that .*0.parquet does not have, .* passes over: 'note'"
+    ):
+        pcatool.transform("m.npz", "data", output="out/", missing="project", keep_all=True, **elsewhere)
+    assert rows_of("out").num_rows == 96
+
+
 def test_an_input_where_the_parts_would_go_is_no_part_of_an_earlier_run(here: Path, elsewhere: dict[str, str]) -> None:
     source = Path("data/year=2022/part-00000.parquet")
     source.parent.mkdir()

@@ -223,6 +223,33 @@ def test_further_columns_of_numbers_are_named_once(tmp_path: Path) -> None:
     assert notices.warnings == []
 
 
+def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -> None:
+    one = write(tmp_path, "a,b,k\n1,2,x\n3,5,y\n4,1,z\n", "1.csv")
+    (tmp_path / "year=2").mkdir()
+    two = write(tmp_path / "year=2", "k,b,a,note\nx,2,1,more\n", "2.csv")
+    model = pcatool.fit(one)
+    said = (
+        f"{two} has columns that {one} does not have, which --keep-all passes over: 'note', 'year', and so has one "
+        "more file; give all files the same columns, or name those to keep with --keep"
+    )
+    for table in (TableOptions(), TableOptions(skip_bad=True)):
+        notices = Notices()
+        files, keep = [str(one), str(two), str(one), str(two)], ApplyOptions(keep_all=True)
+        results = applying.transform(model, files, table, keep, EngineOptions(), notices)
+        results.read_through()
+        assert [name for name, _ in results.kept] == ["a", "b", "k"]
+        assert notices.warnings == [said]
+    with pytest.warns(PcatoolWarning, match="which --keep-all passes over: 'note', 'year'; give all"):
+        pcatool.fit([one, two], scores=tmp_path / "s.csv", keep_all=True)
+    with pytest.warns(PcatoolWarning, match="which --keep-all passes over: 'note', 'year'; give all"):
+        pcatool.transform(model, [one, two], keep_all=True)
+    pcatool.transform(model, [one, two], keep=["k"])
+    pcatool.transform(model, [one, one], keep_all=True)
+    pcatool.transform(model, [one, two], keep_all=True, output=f"{tmp_path}/each/")
+    with pytest.raises(DataError, match="no column"):
+        pcatool.transform(model, [two, one], keep_all=True)
+
+
 def test_a_first_file_without_rows_leaves_it_to_the_next(tmp_path: Path) -> None:
     empty = write(tmp_path, "name,a,b\n", "0.csv")
     full = write(tmp_path, "b,a,name\n1,2,x\n5,3,y\n", "1.csv")
