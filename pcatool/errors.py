@@ -9,6 +9,7 @@ from typing import Any
 
 __all__ = [
     "BadCell",
+    "BlamelessError",
     "DataError",
     "FileError",
     "LostError",
@@ -190,8 +191,12 @@ class FileError(PcatoolError):
         return cls(f"cannot {doing} {show(path, LONGEST_PATH)}: {reason}", remedy)
 
 
-class LostError(FileError):
-    """A store or server could not be reached: no fault of the file, nor of its name."""
+class BlamelessError(FileError):
+    """No fault of the file, nor of its name: whoever keeps it refuses or fails. Another file would fare no better."""
+
+
+class LostError(BlamelessError):
+    """A store or server could not be reached."""
 
 
 class RefusedError(PcatoolError):

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pcatool.errors import DataError, FileError, LostError, PcatoolError
+from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError
 from pcatool.notices import Notices
 from pcatool.readers.paths import Input
 
@@ -73,7 +73,7 @@ class Skipping:
 
 def is_bad_file(error: PcatoolError) -> bool:
     """Of an error while an input was read: would another file do?"""
-    if isinstance(error, LostError):
+    if isinstance(error, BlamelessError):
         return False
     return isinstance(error, (DataError, FileError)) and getattr(error.__context__, "errno", None) not in OURS
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from pcatool.errors import FileError, LostError, show
+from pcatool.errors import BlamelessError, FileError, LostError, show
 from pcatool.spool import cannot_spool
 from pcatool.stores.objects import changed
 from pcatool.stores.uri import shown
@@ -23,12 +23,17 @@ READ = 1 << 20
 # An address that is written as addresses are; it may be signed, letter by letter.
 QUOTED = re.compile(r"[!#-;=?-Z\[\]_a-z~]*", re.ASCII)
 PARTIAL, NO_SUCH_RANGE = 206, 416
-MEANINGS = {
-    401: ("the server wants credentials (401)", "write them as https://user:password@server/name"),
-    403: ("access denied (403)", "check the address, and whether its signature has run out"),
+TOO_MANY, FAILS, UNAVAILABLE = 429, 500, 503
+LATER = "try again later"
+NOT_THERE = {
     404: ("there is no such page (404)", "check the address"),
     410: ("there is no such page any more (410)", "check the address"),
 }
+REFUSED = {
+    401: ("the server wants credentials (401)", "write them as https://user:password@server/name"),
+    403: ("access denied (403)", "check the address, and whether its signature has run out"),
+}
+BUSY = {status: (f"the server is busy ({status})", LATER) for status in (TOO_MANY, UNAVAILABLE)}
 
 
 class About(NamedTuple):
@@ -146,10 +151,7 @@ def _asked(path: str, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
 def _in_words(name: str, error: Exception) -> FileError:
     status = getattr(error, "status", None)
     if isinstance(status, int) and status:
-        what, remedy = MEANINGS.get(
-            status, (f"the server answers {status} {getattr(error, 'message', '')}".strip(), "")
-        )
-        return FileError(f"cannot read {name}: {what}", remedy)
+        return _of_status(name, status, str(getattr(error, "message", "")))
     if isinstance(error, TimeoutError):
         return LostError(f"cannot read {name}: the server does not answer", "try again, and check the network")
     if type(error).__name__ == "ClientPayloadError":
@@ -157,6 +159,16 @@ def _in_words(name: str, error: Exception) -> FileError:
     inner = getattr(error, "os_error", error)
     reason = inner.strerror if isinstance(inner, OSError) and inner.strerror else type(error).__name__
     return LostError(f"cannot read {name}: no connection ({reason})", "check the address and the network")
+
+
+def _of_status(name: str, status: int, said: str) -> FileError:
+    """Of a page that is not there another may do; what else a server answers says nothing of the page."""
+    if status in NOT_THERE:
+        what, remedy = NOT_THERE[status]
+        return FileError(f"cannot read {name}: {what}", remedy)
+    answer = f"the server answers {status} {said}".strip(), LATER if status >= FAILS else ""
+    what, remedy = (BUSY | REFUSED).get(status, answer)
+    return BlamelessError(f"cannot read {name}: {what}", remedy)
 
 
 @lru_cache(maxsize=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import re
 import socket
 import subprocess
@@ -12,10 +13,11 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["ENVIRONMENT", "Cable", "Store", "running"]
+__all__ = ["ENVIRONMENT", "Cable", "Store", "refusing", "running"]
 
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "somebody",
@@ -180,3 +182,47 @@ class Cable:
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
+
+
+@contextmanager
+def refusing(store: Store, request: str, status: int, code: str) -> Iterator[str]:
+    """A server before the store, which answers some requests by itself: those that `request` finds, as `GET /b/name`
+    and, where a part is asked for, ` bytes=0-9` behind it. All others it hands on."""
+
+    class Doorman(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            if re.search(request, f"{self.command} {self.path} {self.headers.get('Range', '')}"):
+                self._answer(
+                    status, {"Content-Type": "application/xml"}, f"<Error><Code>{code}</Code></Error>".encode()
+                )
+                return
+            connection = http.client.HTTPConnection("127.0.0.1", store.port)
+            connection.request(self.command, self.path, sent, dict(self.headers))
+            answer = connection.getresponse()
+            ours = ("transfer-encoding", "connection", "server", "date")
+            self._answer(answer.status, {n: v for n, v in answer.getheaders() if n.lower() not in ours}, answer.read())
+
+        do_HEAD = do_PUT = do_POST = do_DELETE = do_GET
+
+        def _answer(self, status: int, headers: dict[str, str], data: bytes) -> None:
+            self.send_response(status)
+            for name, value in ({"Content-Length": str(len(data))} | headers).items():
+                self.send_header(name, value)
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(data)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Doorman) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()

@@ -14,7 +14,7 @@ from pyarrow import fs, parquet
 from pcatool.cli import app
 from pcatool.cli.outcome import guarded
 from pcatool.stores import s3
-from stores.server import Cable, Store
+from stores.server import Cable, Store, refusing
 
 ROWS = 4000
 COLUMNS = 12
@@ -202,6 +202,26 @@ def test_a_lost_connection_is_no_bad_file(store: Store, text: bytes, monkeypatch
         monkeypatch.setenv("AWS_ENDPOINT_URL", cable.endpoint)
         words = ["fit", store.uri("f/"), "--skip-bad", "-o", "/dev/null"]
         assert guarded(lambda: app.run(words), debug=False) == 5
+
+
+@pytest.mark.parametrize("request_", [r"GET .*/f/b\.csv", r"GET .*/f/b\.csv.*bytes=[1-9]", r"HEAD .*/f/b\.csv"])
+@pytest.mark.parametrize(
+    ("status", "code", "said"),
+    [(503, "SlowDown", "the store is busy ("), (500, "InternalError", "the store fails ("),
+     (429, "TooMany", "the store is busy ("), (403, "AccessDenied", "access denied; check the credentials")],
+)  # fmt: skip
+def test_a_store_that_refuses_has_no_bad_files(
+    request_: str, status: int, code: str, said: str, store: Store, text: bytes, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr(s3, "ATTEMPTS", 1)
+    for name in ("f/a.csv", "f/b.csv", "f/c.csv"):
+        store.put(name, text)
+    with refusing(store, request_, status, code) as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+        got = code_and_text(["fit", store.uri("f/"), "--skip-bad", "-o", "/dev/null"], capsys)
+    assert got[0] == 5
+    assert got[1].startswith(f"cannot read '{store.uri('f/b.csv')}': {said}")
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

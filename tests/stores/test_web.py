@@ -138,7 +138,10 @@ WRONG: dict[str, tuple[int, str]] = {
     "410/t.csv": (5, "there is no such page any more (410); check the address"),
     "403/t.csv": (5, "access denied (403); check the address, and whether its signature has run out"),
     "mine/t.csv": (5, "the server wants credentials (401); write them as https://user:password@server/name"),
-    "503/t.csv": (5, "the server answers 503 Service Unavailable"),
+    "400/t.csv": (5, "the server answers 400 Bad Request"),
+    "429/t.csv": (5, "the server is busy (429); try again later"),
+    "500/t.csv": (5, "the server answers 500 Internal Server Error; try again later"),
+    "503/t.csv": (5, "the server is busy (503); try again later"),
     "cut/t.csv": (5, "the connection was lost; try again"),
     "changes/t.csv": (5, "it changed while it was read; run again when nobody writes it"),
 }
@@ -154,6 +157,12 @@ def test_pages_that_cannot_be_read(
     expected = WRONG[path]
     assert code == expected[0]
     assert said == f"pcatool: error: cannot read 'http://{site[0]}/{path}?...': {expected[1]}\n"
+
+
+@pytest.mark.parametrize(("status", "code"), [(404, 0), (410, 0), (401, 5), (403, 5), (429, 5), (500, 5), (503, 5)])
+def test_a_server_that_refuses_has_no_bad_pages(status: int, code: int, site: tuple[str, type[Site]]) -> None:
+    pages = [f"http://{site[0]}/{how}/t.csv" for how in ("parts", status, "parts")]
+    assert guarded(lambda: app.run(["fit", *pages, "--skip-bad", "-q", "-o", "/dev/null"]), debug=False) == code
 
 
 def test_an_empty_page_is_an_empty_table(site: tuple[str, type[Site]], capsys: pytest.CaptureFixture[str]) -> None:
