@@ -192,7 +192,7 @@ class FileError(PcatoolError):
 
 
 class BlamelessError(FileError):
-    """No fault of the file, nor of its name: whoever keeps it refuses or fails. Another file would fare no better."""
+    """No fault of the file, nor of its name: whoever keeps it refuses or fails, or replaced it while it was read."""
 
 
 class LostError(BlamelessError):

@@ -155,8 +155,9 @@ class Files:
 
     def check_unchanged(self) -> None:
         """All of it was read: raise an error where it was changed meanwhile."""
-        if self._opened is not None and not self._opened.lent:
-            self._opened.check_unchanged()
+        opened = self._opened  # another thread may close it
+        if opened is not None and not opened.lent:
+            opened.check_unchanged()
 
     def close(self) -> None:
         if self._opened is not None:

@@ -168,6 +168,7 @@ class ParquetData:
             return error
         if self._opened.failure is not None:
             return self._opened.failure
+        self._opened.check_unchanged()  # of an object that was replaced meanwhile the parts do not fit
         reason = str(error).split("\n", 1)[0].rstrip(".")
         return DataError(
             f"{self._opened.name}: the Parquet data are damaged or cut off ({reason})", "make the file again"

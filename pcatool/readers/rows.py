@@ -59,7 +59,7 @@ class Reading(NamedTuple):
         except PcatoolError as error:
             if self.inputs.skipping.may_skip(piece.at, error):
                 return Read(piece.at, error=error)
-            raise self.inputs.skipping.named(piece.at, error) from None
+            raise self.inputs.skipping.named(piece.at, self.inputs.cause_of(piece.at, error)) from None
 
     def _read(self, at: int, table: Table, part: Part) -> Read:
         batch = part.batch()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pcatool.blocks import Runner
-from pcatool.errors import PcatoolError, UsageError
+from pcatool.errors import FileError, PcatoolError, UsageError
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers.base import Part, Table
@@ -16,7 +16,7 @@ from pcatool.readers.files import Files, Later, not_a_table
 from pcatool.readers.first import First
 from pcatool.readers.found import Found
 from pcatool.readers.match import match_columns
-from pcatool.readers.skipping import Skipping
+from pcatool.readers.skipping import Skipping, is_bad_file
 from pcatool.readers.source import MODEL, Opened
 from pcatool.readers.wanted import Wanted
 from pcatool.stages import doing
@@ -60,6 +60,7 @@ class Inputs:
         self.told_rounding = ""
         self.by_file = by_file or options.skip_bad
         self.model: Opened | None = None
+        self._causes: dict[int, PcatoolError] = {}  # of inputs that are no good, through no fault of theirs
         found = _find(data, options)
         self.skipping = Skipping(found.inputs, allowed=options.skip_bad)
         self._files = Files(found, options, notices)
@@ -113,6 +114,7 @@ class Inputs:
     def _go_on_without(self, error: PcatoolError) -> None:
         """Go on with the next input, if that is allowed."""
         at = self._files.at
+        error = self.cause_of(at, error)
         if not self.skipping.may_skip(at, error):
             raise self.skipping.named(at, error)
         self.skipping.leave_out(at, error)
@@ -193,9 +195,10 @@ class Inputs:
                 try:
                     yield from self._pieces_of(at, wanted, eager, run)
                 except PcatoolError as error:
-                    if not self.skipping.may_skip(at, error):
-                        raise self.skipping.named(at, error) from None
-                    yield Piece(at, error=error)
+                    cause = self.cause_of(at, error)
+                    if not self.skipping.may_skip(at, cause):
+                        raise self.skipping.named(at, cause) from None
+                    yield Piece(at, error=cause)
                 self.close()
                 if not self._files.waiting:
                     return
@@ -215,10 +218,21 @@ class Inputs:
         for part in table.parts(features, kept, eager=eager, run=run):
             yield Piece(at, table, part)
             if at in self.skipping.bad:
-                return
+                break
         files.check_unchanged()
         if self.skipping.allowed:
             yield Piece(at)
+
+    def cause_of(self, at: int, error: PcatoolError) -> PcatoolError:
+        """Why an input is bad: what was read of two states of an object is no fault of either."""
+        try:
+            if is_bad_file(error) and at == self._files.at:
+                self._files.check_unchanged()
+        except FileError as another:
+            error = another
+        if not is_bad_file(error):
+            self._causes[at] = error  # a thread may come with an earlier row of it when it is closed
+        return self._causes.get(at, error)
 
     def ready(self) -> bool:
         """Can more rows be handed out at once? An input that is no file may keep us waiting when it is opened."""

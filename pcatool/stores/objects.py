@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from pcatool.errors import FileError, LostError, show
+from pcatool.errors import BlamelessError, FileError, LostError, show
 from pcatool.stores.place import place_of
 from pcatool.stores.trouble import ERRORS
 from pcatool.stores.waiting import patiently
@@ -63,7 +63,12 @@ class StoreObject:
         return data
 
     def check_unchanged(self) -> None:
-        now, state = self._open()
+        try:
+            now, state = self._open()
+        except BlamelessError:
+            raise
+        except FileError:  # it is there no more
+            raise changed(self._place.name) from None
         now.close()
         if state != self._state:
             raise changed(self._place.name)
@@ -73,4 +78,4 @@ class StoreObject:
 
 
 def changed(name: str) -> FileError:
-    return FileError(f"cannot read {show(name)}: it changed while it was read", "run again when nobody writes it")
+    return BlamelessError(f"cannot read {show(name)}: it changed while it was read", "run again when nobody writes it")

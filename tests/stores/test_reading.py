@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -202,6 +203,38 @@ def test_a_lost_connection_is_no_bad_file(store: Store, text: bytes, monkeypatch
         monkeypatch.setenv("AWS_ENDPOINT_URL", cable.endpoint)
         words = ["fit", store.uri("f/"), "--skip-bad", "-o", "/dev/null"]
         assert guarded(lambda: app.run(words), debug=False) == 5
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("then", ["longer", "shorter", "other", "good", "gone"])
+@pytest.mark.parametrize("command", ["fit", "transform"])
+def test_an_object_that_changes_while_it_is_read_is_no_bad_file(
+    command: str, form: str, then: str, store: Store, table: pa.Table, text: bytes, model: bytes,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr("pcatool.stores.reading.PIECE", 1 << 17)
+    (tmp_path / "m.npz").write_bytes(model)
+    data = {"csv": text, "parquet": as_parquet(table)}[form]
+    for name in ("a", "b", "c"):
+        store.put(f"f/{name}.{form}", data if name == "b" else as_parquet(table.slice(0, 9)))
+    later = {"longer": data + data, "shorter": data[: len(data) // 2], "other": data[::-1], "good": data}
+
+    def change() -> None:
+        if then == "gone":
+            store.files.delete_file(f"{store.bucket}/f/b.{form}")
+        else:
+            time.sleep(1.1)  # by then it is of another second, all that tells it from the same bytes before
+            store.put(f"f/b.{form}", later[then])
+
+    with Cable(store.port, down=200_000, then="go on", meanwhile=change) as cable:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", cable.endpoint)
+        words = {"fit": ["fit"], "transform": ["transform", str(tmp_path / "m.npz")]}[command]
+        output = {"fit": str(tmp_path / "n.npz"), "transform": f"{tmp_path}/scores/"}[command]
+        code, said = code_and_text([*words, store.uri("f"), "--skip-bad", "-o", output], capsys)
+        assert cable.reached.is_set()
+    remedy = "it changed while it was read; run again when nobody writes it"
+    assert (code, said) == (5, f"cannot read '{store.uri(f'f/b.{form}')}': {remedy}")
+    assert not (tmp_path / "n.npz").exists()
 
 
 @pytest.mark.parametrize("request_", [r"GET .*/f/b\.csv", r"GET .*/f/b\.csv.*bytes=[1-9]", r"HEAD .*/f/b\.csv"])
