@@ -55,10 +55,15 @@ class Page:
     def part(self, offset: int, size: int) -> bytes:
         async def ask(session: Any) -> bytes | None:
             async with _get(session, self._path, f"bytes={offset}-{offset + size - 1}") as answer:
-                same = answer.status == PARTIAL and _about(answer) == self._about
+                same = _about(answer) == self._about  # else an error of the server, or another page
                 return bytes(await answer.read()) if same else None
 
-        data = _asked(self._path, ask)
+        try:
+            data = _asked(self._path, ask)
+        except BlamelessError:
+            raise
+        except FileError:  # it is there no more
+            data = None
         if data is None or len(data) != size:
             raise changed(shown(self._path))
         return data

@@ -43,8 +43,9 @@ class Site(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         _, how, name = self.path.partition("?")[0].split("/", 2)
         self.asked.append(f"{how} {self.headers.get('Range')}")
-        if how.isdigit():
-            self.send_error(int(how))
+        refused = re.fullmatch(r"(?P<later>later-)?(?P<status>\d+)", how)
+        if refused and (not refused["later"] or len(self.asked) > 2):
+            self.send_error(int(refused["status"]))
             return
         if how == "moved":
             self.send_response(302)
@@ -142,6 +143,10 @@ WRONG: dict[str, tuple[int, str]] = {
     "429/t.csv": (5, "the server is busy (429); try again later"),
     "500/t.csv": (5, "the server answers 500 Internal Server Error; try again later"),
     "503/t.csv": (5, "the server is busy (503); try again later"),
+    "later-503/t.csv": (5, "the server is busy (503); try again later"),
+    "later-403/t.csv": (5, "access denied (403); check the address, and whether its signature has run out"),
+    "later-416/t.csv": (5, "it changed while it was read; run again when nobody writes it"),
+    "later-404/t.csv": (5, "it changed while it was read; run again when nobody writes it"),
     "cut/t.csv": (5, "the connection was lost; try again"),
     "changes/t.csv": (5, "it changed while it was read; run again when nobody writes it"),
 }
