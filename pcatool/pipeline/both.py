@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pcatool import modelfile
-from pcatool.errors import DataError, UsageError, show
+from pcatool.errors import DataError, FileError, PcatoolError, UsageError, show
+from pcatool.model import Model
 from pcatool.options import ApplyOptions, OutputOptions, ScoreOptions, TableOptions
 from pcatool.pipeline.apply import transform
 from pcatool.pipeline.fit import Fitted, fit_opened, older_model
 from pcatool.pipeline.job import Job
+from pcatool.pipeline.places import remove
 from pcatool.pipeline.results import Results, write
 from pcatool.readers.copies import Copy
 from pcatool.readers.found import Found
 from pcatool.registry import WRITERS
+from pcatool.stages import doing
+from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name
-from pcatool.writers.sink import check_target
+from pcatool.writers.sink import Sink, check_target, open_sink
 from pcatool.writers.target import descriptor_of, look_at
 
 __all__ = ["Both", "fit_and_score", "with_copies"]
@@ -30,7 +36,7 @@ class Both(NamedTuple):
 
 
 def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobber: bool = False) -> Both:
-    """Fit, score what was read again, and save the model, if it has a place, just before the scores appear."""
+    """Fit, score what was read again, and save the model, if it has a place, when the scores are ready for theirs."""
     o = job.options
     if job.engine.far:
         raise UsageError(
@@ -59,7 +65,11 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
     table = replace(job.table, skip_bad=False)  # what was bad was left out by now
     results = transform(fitted.model, inputs.good, table, apply, job.engine, job.notices.silent())
     try:
-        write(results, scores, older, before_end=save)
+        if output is None or not is_remote(scores.output or ""):
+            write(results, scores, older, before_end=save)
+        else:
+            with _put_last(open_sink(output, no_clobber=no_clobber, inputs=paths, compress=False), scores) as place:
+                write(results, scores, older, before_end=lambda: _hand_over(fitted.model, place))
     except BrokenPipeError:
         if descriptor_of(scores.output) is not None:  # whoever read the scores has what they wanted
             save()
@@ -69,6 +79,34 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
             raise
         raise DataError(error.message, "the model is of its rows, too: leave that file out, or the column") from None
     return Both(fitted, results)
+
+
+@contextmanager
+def _put_last(place: Sink, scores: OutputOptions) -> Iterator[Sink]:
+    """The place of a model whose scores go to a store: an upload may fail until it has ended, a file with all that it
+    holds is put in place by a name. What fails thereafter takes the scores back."""
+    ended = False
+    try:
+        with place:
+            yield place
+            ended = True
+    except BaseException as error:
+        if ended:
+            _take_back(str(scores.output), error)
+        raise
+
+
+def _hand_over(model: Model, place: Sink) -> None:
+    doing("writing")
+    place.write(modelfile.dumps(model))
+
+
+def _take_back(scores: str, error: BaseException) -> None:
+    try:
+        remove(scores)
+    except FileError:
+        if isinstance(error, PcatoolError):
+            error.add_remedy(f"and remove {show(shown(scores))}: these scores are of a model that is not there")
 
 
 def _check_ending(scores: OutputOptions) -> None:

@@ -29,6 +29,8 @@ def look_at_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None
             )
     if not uri.key or uri.key.endswith("/"):
         raise unwritable(label, "it names a folder", "give the name of an object")
+    if "" in uri.key.split("/"):  # which pyarrow does not take
+        raise unwritable(label, "there is nothing between two of its slashes", "write one slash")
     place = place_of(output)
     try:
         bucket = place.info(place.bucket).type.name

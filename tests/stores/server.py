@@ -193,17 +193,30 @@ def refusing(store: Store, request: str, status: int, code: str) -> Iterator[str
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            sent = self._sent()
             if re.search(request, f"{self.command} {self.path} {self.headers.get('Range', '')}"):
                 self._answer(
                     status, {"Content-Type": "application/xml"}, f"<Error><Code>{code}</Code></Error>".encode()
                 )
                 return
             connection = http.client.HTTPConnection("127.0.0.1", store.port)
-            connection.request(self.command, self.path, sent, dict(self.headers))
+            theirs = ("transfer-encoding", "content-length", "expect")
+            headers = {n: v for n, v in self.headers.items() if n.lower() not in theirs}
+            connection.request(self.command, self.path, sent, headers)
             answer = connection.getresponse()
             ours = ("transfer-encoding", "connection", "server", "date")
             self._answer(answer.status, {n: v for n, v in answer.getheaders() if n.lower() not in ours}, answer.read())
+
+        def _sent(self) -> bytes:
+            if self.headers.get("Transfer-Encoding", "") != "chunked":
+                return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            sent = b""
+            while size := int(self.rfile.readline().partition(b";")[0], 16):
+                sent += self.rfile.read(size)
+                self.rfile.readline()
+            while self.rfile.readline().strip():
+                pass
+            return sent
 
         do_HEAD = do_PUT = do_POST = do_DELETE = do_GET
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,8 @@ from pyarrow import parquet
 from pcatool.cli import app
 from pcatool.cli.outcome import guarded
 from pcatool.stores import s3
-from stores.server import Cable, Store
+from pcatool.writers import sink
+from stores.server import Cable, Store, refusing
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +62,9 @@ REFUSED = {
     ),
     "s3://BUCKET/": (5, "cannot write 's3://BUCKET/': it names a folder; give the name of an object"),
     "s3://BUCKET": (5, "cannot write 's3://BUCKET': it names a folder; give the name of an object"),
+    "s3://BUCKET/a//m.npz": (
+        5, "cannot write 's3://BUCKET/a//m.npz': there is nothing between two of its slashes; write one slash"
+    ),
     "s3://BUCKET/t.csv": (
         2,
         "the output 's3://BUCKET/t.csv' is the same object as the input 's3://BUCKET/t.csv'; write to another one",
@@ -136,6 +140,69 @@ def test_a_write_that_fails_half_way_leaves_no_object(
     assert said.startswith(f"cannot write '{store.uri(name)}': no connection")
     assert store.names() == ([name] if before else [])
     assert not before or store.get(name) == before
+
+
+def place_of_model(where: str, store: Store, folder: Path) -> tuple[str, Callable[[], bytes | None]]:
+    """Its name, and what is there."""
+    if where == "near":
+        return str(folder / "m.npz"), lambda: (folder / "m.npz").read_bytes() if (folder / "m.npz").exists() else None
+    return store.uri("m.npz"), lambda: store.get("m.npz") if "m.npz" in store.names() else None
+
+
+@pytest.mark.parametrize("where", ["near", "far"])
+@pytest.mark.parametrize("old", [b"", b"old"])
+@pytest.mark.parametrize("columns", ["1", "all"])  # in one request, and in parts
+def test_scores_that_cannot_be_uploaded_leave_the_old_model(
+    columns: str, old: bytes, where: str, store: Store, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    output, there = place_of_model(where, store, tmp_path)
+    if old:
+        store.put("s.csv", old)
+        store.put("m.npz", old)
+        (tmp_path / "m.npz").write_bytes(old)
+    with refusing(store, r"(PUT|POST) .*/s\.csv(?!\?partNumber)(?!\?uploads)", 403, "AccessDenied") as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+        words = ["fit", str(local / "t.parquet"), "-k", columns, "-o", output, "--scores", store.uri("s.csv")]
+        code, said = refused(words, capsys)
+    assert (code, "access denied" in said) == (5, True)
+    assert (there() or b"") == old
+    assert ("s.csv" in store.names(), not old or store.get("s.csv") == old) == (bool(old), True)
+
+
+@pytest.mark.parametrize("where", ["near", "far"])
+@pytest.mark.parametrize("old", [b"", b"old"])
+def test_a_model_that_cannot_be_put_in_place_takes_its_scores_back(
+    old: bytes, where: str, store: Store, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    def fails(self: sink.AtomicFile) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sink.AtomicFile, "_finish", fails)
+    output, there = place_of_model(where, store, tmp_path)
+    if old:
+        store.put("s.csv", old)
+        store.put("m.npz", old)
+        (tmp_path / "m.npz").write_bytes(old)
+    with refusing(store, r"(PUT|POST) .*/m\.npz", 403, "AccessDenied") as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+        words = ["fit", str(local / "t.parquet"), "-k", "1", "-o", output, "--scores", store.uri("s.csv")]
+        code, said = refused(words, capsys)
+    assert (code, ("No space" if where == "near" else "access denied") in said) == (5, True)
+    assert (there() or b"") == old
+    assert "s.csv" not in store.names()
+
+
+def test_scores_that_cannot_be_taken_back_are_named(
+    store: Store, local: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with refusing(store, r"(PUT|POST) .*/m\.npz|DELETE", 403, "AccessDenied") as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+        words = ["fit", str(local / "t.parquet"), "-o", store.uri("m.npz"), "--scores", store.uri("s.csv")]
+        code, said = refused(words, capsys)
+    assert code == 5
+    assert said.endswith(f"; and remove '{store.uri('s.csv')}': these scores are of a model that is not there")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
