@@ -23,7 +23,7 @@ from pcatool.stages import doing
 from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name
 from pcatool.writers.sink import Sink, check_target, open_sink
-from pcatool.writers.target import descriptor_of, look_at
+from pcatool.writers.target import Target, descriptor_of, look_at
 
 __all__ = ["Both", "fit_and_score", "with_copies"]
 
@@ -132,5 +132,13 @@ def _refuse_one_place(output: str, scores: str) -> None:
     if stream is not None:
         raise UsageError("the model and the scores cannot both go to standard output", "name a file for one of them")
     one, other = (look_at(name, False, ()) for name in (output, scores))
-    if (one.path, one.remote) == (other.path, other.remote) and not one.straight:
+    if (one.path, _object(one)) == (other.path, _object(other)) and not one.straight:
         raise UsageError(f"-o and --scores both name {show(scores)}", "name two files")
+
+
+def _object(target: Target) -> str:
+    if not target.remote:
+        return ""
+    from pcatool.stores.identity import one_name
+
+    return one_name(target.remote)

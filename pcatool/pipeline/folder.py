@@ -19,7 +19,7 @@ from pcatool.readers.found import Found
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.skipping import Skip, is_bad_file, none_left, reasons
 from pcatool.readers.tally import Tally
-from pcatool.stores.uri import is_remote, plain_name, shown
+from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name
 from pcatool.writers.target import exists
 
@@ -187,7 +187,9 @@ def refuse_inputs(tasks: Sequence[Task], model: str | None) -> None:
 def _keys(name: str) -> list[tuple[int, int] | str]:
     """What a file is known by."""
     if is_remote(name):
-        return [plain_name(name)]
+        from pcatool.stores.identity import one_name
+
+        return [one_name(name)]
     try:
         there = Path(name).stat()
     except (OSError, ValueError):

@@ -13,13 +13,12 @@ from typing import Any
 from pcatool.errors import UsageError, show
 from pcatool.stores.uri import Uri, shown
 
-__all__ = ["find"]
+__all__ = ["account_of", "find"]
 
 
 def find(uri: Uri) -> tuple[Any, str]:
     """The file system and the container."""
-    container, at, host = uri.authority.partition("@")
-    account = host.partition(".")[0] if at else uri.options.get("account_name") or _given("ACCOUNT_NAME", "ACCOUNT")
+    account, container = account_of(uri)
     if not account:
         raise UsageError(
             f"{show(shown(uri.stem + uri.key))} names no account",
@@ -36,6 +35,13 @@ def find(uri: Uri) -> tuple[Any, str]:
     if options["account_key"]:
         del options["sas_token"]
     return _made(account, **options), container
+
+
+def account_of(uri: Uri) -> tuple[str, str]:
+    """The account, nothing where none is named, and the container."""
+    container, at, host = uri.authority.partition("@")
+    account = host.partition(".")[0] if at else uri.options.get("account_name") or _given("ACCOUNT_NAME", "ACCOUNT")
+    return account, container
 
 
 def _given(*names: str) -> str:

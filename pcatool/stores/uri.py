@@ -67,6 +67,10 @@ def parse(path: str) -> Uri:
     if not authority:
         what = "server" if kind == HTTP else "bucket"
         raise UsageError(f"{show(shown(path))} names no {what}", f"write {scheme}://{what}/name")
+    if kind != HTTP and {".", ".."} & set(key.split("/")):  # dropped on the way: another object would be meant
+        raise UsageError(
+            f"{show(shown(path))}: in a store . and .. are no folders, and no part of a name", "write it without them"
+        )
     options = {} if kind == HTTP else _options(path, query, kind)
     return Uri(scheme, kind, unquote(user), unquote(password), authority, key, options, query)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pcatool.errors import FileError, UsageError, show
 from pcatool.spool import cannot_spool
-from pcatool.stores.uri import HTTP, Uri, is_remote, parse, shown
+from pcatool.stores.uri import HTTP, is_remote, parse, shown
 from pcatool.writers.compression import Compressor
 from pcatool.writers.sink import Sink
 from pcatool.writers.target import exists, unwritable
@@ -17,13 +17,14 @@ __all__ = ["RemoteSink", "look_at_object"]
 
 def look_at_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
     """Every reason not to write an object that can be known early, and cheaply."""
+    from pcatool.stores.identity import one_name
     from pcatool.stores.place import place_of
 
     uri, label = parse(output), shown(output)
     if uri.kind == HTTP:
         raise UsageError(f"{show(label)}: a web server is only read from", "give a file, s3://, gs:// or abfs://")
     for name in inputs:
-        if is_remote(name) and _identity(parse(name)) == _identity(uri):
+        if is_remote(name) and one_name(name) == one_name(output):
             raise UsageError(
                 f"the output {show(label)} is the same object as the input {show(shown(name))}", "write to another one"
             )
@@ -43,11 +44,6 @@ def look_at_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None
         raise unwritable(label, "there is no such bucket", "check its name, or create it first")
     if no_clobber and place.info().type.name == "File":
         raise exists(label)
-
-
-def _identity(uri: Uri) -> tuple[str, ...]:
-    """What makes two names those of one object."""
-    return uri.kind, uri.authority, uri.key, uri.options.get("endpoint_override", "")
 
 
 class RemoteSink(Sink):

@@ -71,6 +71,8 @@ def test_going_on(store: Store, near: Path) -> None:
         pcatool.transform(model, store.uri("in"), output=output, no_clobber=True)
     with pytest.raises(UsageError, match="is the same file as the input"):
         pcatool.transform(model, store.uri("in"), output=store.uri("in/"))
+    with pytest.raises(UsageError, match="is the same file as the input"):
+        pcatool.transform(model, store.uri("in"), output=f"{store.uri('in/')}?endpoint_override={store.endpoint}")
 
 
 def test_an_input_below_is_never_taken_for_a_result(store: Store, near: Path) -> None:

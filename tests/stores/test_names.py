@@ -14,6 +14,7 @@ import pytest
 from pcatool.errors import UsageError
 from pcatool.readers.paths import Input
 from pcatool.stores import azure, gs, place, s3
+from pcatool.stores.identity import one_name
 from pcatool.stores.listing import _regex
 from pcatool.stores.uri import is_remote, parse, plain_name, shown, with_options
 
@@ -51,6 +52,47 @@ def test_endings_are_those_of_the_name() -> None:
     assert plain_name("https://h/m.npz?x=a.csv") == "https://h/m.npz"
     assert Input("https://h/x.parquet?a=b/c.csv").format == "parquet"
     assert Input("s3://b/x.csv.gz?anonymous=true").format == "csv"
+
+
+ONE = (
+    (
+        "s3://b/k",
+        "S3://b/k",
+        "s3://me:secret@b/k?region=x",
+        "s3://b/k?endpoint_override=http://H:1",
+        "s3://b/k?scheme=",
+    ),
+    ("s3://b/k?endpoint_override=h:2", "s3://b/k?endpoint_override=https://h:2/"),
+    ("s3://b/k?endpoint_override=s3.amazonaws.com", "s3://b/k?endpoint_override=https://s3.eu-west-1.amazonaws.com"),
+    ("s3://b/K",),
+    ("s3://b/k ",),
+    ("s3://c/k",),
+    ("gs://b/k", "gcs://b/k", "gs://anonymous@b/k?endpoint_override=g:1"),
+    ("gs://b/k?endpoint_override=g:2",),
+    ("abfs://box@us.dfs.core.windows.net/k", "abfss://box/k", "abfs://box/k?account_name=us"),
+    ("abfs://box@them.dfs.core.windows.net/k",),
+    ("https://h/k?v=1",),
+    ("https://h/k?v=2",),
+)
+
+
+def test_spellings_of_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://h:1")
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "g:1")
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "us")
+    found = [{one_name(name) for name in spellings} for spellings in ONE]
+    assert [len(names) for names in found] == [1] * len(ONE)
+    assert len(set.union(*found)) == len(ONE)
+
+
+@pytest.mark.parametrize("name", ["s3://b/./k", "s3://b/x/../k", "gs://b/..", "abfs://box@a/x/.", "s3://b/./"])
+def test_dots_are_no_part_of_a_name(name: str) -> None:
+    remedy = "in a store . and .. are no folders, and no part of a name; write it without them"
+    with pytest.raises(UsageError) as caught:
+        parse(name)
+    assert str(caught.value) == f"'{name}': {remedy}"
+    assert parse("https://h/./k").key == "./k"
+    assert parse("s3://b/.x/..y/z.").key == ".x/..y/z."
 
 
 def test_parts_of_a_name() -> None:

@@ -69,6 +69,13 @@ REFUSED = {
         2,
         "the output 's3://BUCKET/t.csv' is the same object as the input 's3://BUCKET/t.csv'; write to another one",
     ),
+    "s3://BUCKET/t.csv?endpoint_override=ENDPOINT": (
+        2,
+        "the output 's3://BUCKET/t.csv' is the same object as the input 's3://BUCKET/t.csv'; write to another one",
+    ),
+    "s3://BUCKET/c/../t.csv": (
+        2, "'s3://BUCKET/c/../t.csv': in a store . and .. are no folders, and no part of a name; write it without them"
+    ),
     "s3://BUCKET/there.npz": (
         5, "'s3://BUCKET/there.npz' exists, and --no-clobber was given; give another name, or move the file away"
     ),
@@ -89,8 +96,16 @@ def test_outputs_that_are_refused_before_the_work(
     store.put("there.npz", b"old")
     code, said = REFUSED[output]
     words = ["fit", data, "--no-clobber", "-o", output.replace("BUCKET", store.bucket)]
+    words[-1] = words[-1].replace("ENDPOINT", store.endpoint)
     assert refused(words, capsys) == (code, said.replace("BUCKET", store.bucket))
     assert store.get("there.npz") == b"old"
+
+
+def test_a_model_and_scores_of_one_name_are_refused(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    data, output = store.put("t.csv", b"a,b\n1,2\n3,4\n4,6\n"), store.uri("x.csv")
+    words = ["fit", data, "-o", output, "--scores", f"{output}?endpoint_override={store.endpoint}"]
+    code, said = refused(words, capsys)
+    assert (code, said.startswith("-o and --scores both name"), store.names()) == (2, True, ["t.csv"])
 
 
 def test_a_run_that_fails_leaves_what_was_there(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
