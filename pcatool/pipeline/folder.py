@@ -13,7 +13,7 @@ from pcatool.notices import Notices, Within
 from pcatool.options import OutputOptions, TableOptions
 from pcatool.pipeline.earlier import Make, marks_of, sorted_out, tell, were_found_in
 from pcatool.pipeline.naming import is_folder, name_below, renamed, within
-from pcatool.pipeline.places import is_there, make_folders, make_old, state_of, written_at
+from pcatool.pipeline.places import is_there, make_folders, make_old, state_of, written_at, written_by
 from pcatool.pipeline.results import ErrorSum, Results, write
 from pcatool.readers.found import Found
 from pcatool.readers.paths import STDIN, Input
@@ -202,5 +202,5 @@ def _is_done(task: Task, model: str | None) -> bool:
     if model is None or model == "-":
         raise UsageError("--resume compares times, and a model from a pipe or from memory has none", "name its file")
     done = written_at(task.output)
-    sources = [written_at(task.input.path), written_at(model)] if done is not None else []
+    sources = [written_by(task.input.path), written_by(model)] if done is not None else []
     return done is not None and all(made is not None and made <= done for made in sources)

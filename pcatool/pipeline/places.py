@@ -7,9 +7,11 @@ import stat
 from pathlib import Path
 
 from pcatool.errors import FileError
-from pcatool.stores.uri import is_remote
+from pcatool.stores.uri import HTTP, is_remote, parse
 
-__all__ = ["is_there", "make_folders", "make_old", "remove", "state_of", "written_at"]
+__all__ = ["is_there", "make_folders", "make_old", "remove", "state_of", "written_at", "written_by"]
+
+SECOND = 10**9
 
 
 def make_folders(output: str) -> None:
@@ -40,10 +42,18 @@ def written_at(name: str) -> int | None:
     return there.st_mtime_ns if stat.S_ISREG(there.st_mode) else None
 
 
-def state_of(name: str) -> tuple[int, ...] | None:
-    """What tells a file from another of its name, and from itself when it was written to; a store sees to its own."""
+def written_by(name: str) -> int | None:
+    """When at the latest: a store tells whole seconds, in the rest of which an object may have been replaced."""
+    at = written_at(name)
+    return at + SECOND if at is not None and is_remote(name) else at
+
+
+def state_of(name: str) -> tuple[object, ...] | None:
+    """What tells a file from another of its name, and from itself when it was written to; not of a page."""
     if is_remote(name):
-        return None
+        from pcatool.stores.objects import state_of
+
+        return None if parse(name).kind == HTTP else state_of(name)
     try:
         there = Path(name).stat()
     except OSError:
@@ -53,9 +63,10 @@ def state_of(name: str) -> tuple[int, ...] | None:
 
 
 def make_old(name: str) -> bool:
-    """Older than whatever it could have been made from; not what a store has, which is dated by it."""
+    """Older than whatever it could have been made from: what a store has, which it dates itself, is removed."""
     if is_remote(name):
-        return False
+        remove(name)
+        return True
     try:
         os.utime(name, ns=(0, 0))
     except OSError as error:

@@ -9,7 +9,7 @@ from pcatool.stores.place import place_of
 from pcatool.stores.trouble import ERRORS
 from pcatool.stores.waiting import patiently
 
-__all__ = ["Ranges", "StoreObject", "changed"]
+__all__ = ["Ranges", "StoreObject", "changed", "state_of"]
 
 # What tells one state of an object from another, where the store says it.
 MARKS = ("etag", "generation", "last-modified", "content-length")
@@ -36,6 +36,10 @@ class StoreObject:
         self._place = place_of(path)
         self._file, self._state = self._open()
         self.size = int(self._state["size"])
+
+    @property
+    def state(self) -> tuple[tuple[str, Any], ...]:
+        return tuple(self._state.items())
 
     def _open(self) -> tuple[Any, dict[str, Any]]:
         """The object, and what tells its state."""
@@ -75,6 +79,14 @@ class StoreObject:
 
     def close(self) -> None:
         self._file.close()
+
+
+def state_of(path: str) -> tuple[tuple[str, Any], ...] | None:
+    """What tells an object from another of its name; None where there is none, or it cannot be told."""
+    try:
+        return StoreObject(path).state
+    except FileError:  # reading it says why
+        return None
 
 
 def changed(name: str) -> FileError:

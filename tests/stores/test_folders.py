@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +15,7 @@ from pyarrow import parquet
 import pcatool
 from pcatool.errors import FileError, PcatoolWarning, UsageError
 from pcatool.modelfile import dumps
+from pcatool.stores import upload
 from stores.server import Store
 
 
@@ -61,6 +64,7 @@ def test_names_that_are_found_have_no_options(store: Store, near: Path) -> None:
 def test_going_on(store: Store, near: Path) -> None:
     model, output = str(near / "m.npz"), store.uri("in/out/")
     os.utime(model, (0, 0))  # a store tells seconds, so that what it wrote may seem older than it is
+    next_second()
     pcatool.transform(model, store.uri("in"), output=output, resume=True)
     store.files.delete_file(f"{store.bucket}/in/out/year=2/a.csv")
     with store.requests() as asked:
@@ -81,6 +85,48 @@ def test_an_input_below_is_never_taken_for_a_result(store: Store, near: Path) ->
     with pytest.raises(UsageError, match=r"would replace .*in/year=2/a.csv', which was found among the inputs"):
         pcatool.transform(str(near / "m.npz"), store.uri("in"), output=store.uri("in/year=2/"))
     assert store.get("in/year=2/a.csv") == before
+
+
+def next_second() -> None:
+    """When what is written is later for the store than what was written before."""
+    time.sleep(1.01 - time.time() % 1)
+
+
+def test_what_was_replaced_within_a_second_is_made_again(store: Store, near: Path) -> None:
+    model = str(near / "m.npz")
+    os.utime(model, (0, 0))
+    for output in (store.uri("out/"), f"{near}/out/"):
+        next_second()
+        store.put("one/a.csv", text(5))
+        pcatool.transform(model, store.uri("one"), output=output, resume=True)
+        store.put("one/a.csv", text(6))
+        pcatool.transform(model, store.uri("one"), output=output, resume=True)
+        pcatool.transform(model, store.uri("one"), output=f"{near}/new/")
+        made = store.get("out/a.csv") if output.startswith("s3") else (near / "out/a.csv").read_bytes()
+        assert made == (near / "new/a.csv").read_bytes()
+
+
+def test_what_was_replaced_while_it_was_read_is_made_again(
+    store: Store, near: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, sent = str(near / "m.npz"), upload.upload
+    os.utime(model, (0, 0))
+    store.put("one/a.csv", text(5))
+
+    def late(*given: Any) -> None:
+        """All was read by now; the output comes after the new input."""
+        store.put("one/a.csv", text(6))
+        next_second()
+        sent(*given)
+
+    said = "one/a.csv was changed while it was read: .*; --resume makes it again"
+    with monkeypatch.context() as patch, pytest.warns(PcatoolWarning, match=said):
+        patch.setattr(upload, "upload", late)
+        pcatool.transform(model, store.uri("one"), output=store.uri("out/"))
+    assert "out/a.csv" not in store.names()
+    pcatool.transform(model, store.uri("one"), output=store.uri("out/"), resume=True)
+    pcatool.transform(model, store.uri("one"), output=f"{near}/new/")
+    assert store.get("out/a.csv") == (near / "new/a.csv").read_bytes()
 
 
 def test_parquet_in_parts(store: Store, tmp_path: Path) -> None:
