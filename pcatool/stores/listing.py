@@ -37,7 +37,7 @@ def expand(path: str, is_table: Callable[[str], bool]) -> Found:
     if has_magic(uri.key):
         found = _matching(place, is_table)
         if not found.paths and not _is(place.info(), "File"):
-            raise FileError(f"no object matches {show(place.name)}", "check the pattern")
+            raise place.no_bucket() or FileError(f"no object matches {show(place.name)}", "check the pattern")
         return found if found.paths else Found([path])
     about = place.info()
     if _is(about, "File") and not uri.key.endswith("/"):
@@ -46,8 +46,8 @@ def expand(path: str, is_table: Callable[[str], bool]) -> Found:
     if not _is(about, "Directory"):
         if is_table(uri.key):
             return Found([path])  # opening it says why: it may be one of many, to be left out
-        what = "object or folder" if uri.key else "bucket"
-        raise FileError(f"cannot read {show(place.name)}: there is no such {what}", "check its name")
+        what = f"cannot read {show(place.name)}: there is no such object or folder"
+        raise place.no_bucket() or FileError(what, "check its name")
     return _in_folder(place, is_table)
 
 

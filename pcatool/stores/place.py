@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from pcatool.errors import FileError, LostError
+from pcatool.errors import FileError, LostError, show
 from pcatool.stores import azure, gs, s3
 from pcatool.stores.trouble import ERRORS, in_words
 from pcatool.stores.uri import HTTP, Uri, parse, shown
@@ -35,7 +35,19 @@ class Place(NamedTuple):
             raise self.trouble("read", error) from None
 
     def trouble(self, doing: str, error: Exception) -> FileError:
+        if isinstance(error, FileNotFoundError):
+            return self.no_bucket(doing) or in_words(self.name, doing, error)
         return in_words(self.name, doing, error)
+
+    def no_bucket(self, doing: str = "read") -> FileError | None:
+        """The error where not even the bucket is there, which is asked when something in it is not."""
+        try:
+            about = patiently(lambda: self.files.get_file_info(self.bucket))
+        except ERRORS:  # who may read what is in it need not be allowed to ask for it
+            return None
+        if about.type.name != "NotFound":
+            return None
+        return FileError(f"cannot {doing} {show(self.name)}: there is no such bucket", "check its name")
 
 
 def place_of(path: str) -> Place:

@@ -142,10 +142,14 @@ WRONG = {
     "s3://BUCKET/*.csv": (5, "no object matches 's3://BUCKET/*.csv'; check the pattern"),
     "s3://BUCKET/": (5, "no data files in folder 's3://BUCKET/'; files in a folder are recognised by their ending"),
     "s3://no-such-bucket/x.csv": (
-        5, "cannot read 's3://no-such-bucket/x.csv': there is no such object; check its name"
+        5, "cannot read 's3://no-such-bucket/x.csv': there is no such bucket; check its name"
+    ),
+    "s3://no-such-bucket/d/": (5, "cannot read 's3://no-such-bucket/d/': there is no such bucket; check its name"),
+    "s3://no-such-bucket/d/*.csv": (
+        5, "cannot read 's3://no-such-bucket/d/*.csv': there is no such bucket; check its name"
     ),
     "s3://no-such-bucket/": (5, "cannot read 's3://no-such-bucket/': there is no such bucket; check its name"),
-    "s3://no-such-bucket/*": (5, "no object matches 's3://no-such-bucket/*'; check the pattern"),
+    "s3://no-such-bucket/*": (5, "cannot read 's3://no-such-bucket/*': there is no such bucket; check its name"),
     "s3:///x.csv": (2, "'s3:///x.csv' names no bucket; write s3://bucket/name"),
     "ftp://host/x.csv": (
         2, "'ftp://host/x.csv': no store is called ftp://; there are: s3, gs, gcs, abfs, abfss, http, https"
@@ -159,6 +163,15 @@ def test_names_that_lead_nowhere(name: str, store: Store, capsys: pytest.Capture
     code, said = WRONG[name]
     words = ["fit", name.replace("BUCKET", store.bucket), "-o", "/dev/null"]
     assert code_and_text(words, capsys) == (code, said.replace("BUCKET", store.bucket))
+
+
+def test_a_bucket_that_may_not_be_asked_for_is_taken_to_be_there(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with refusing(store, f"HEAD /{store.bucket}/? *$", 403, "AccessDenied") as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+        got = code_and_text(["fit", store.uri("x.csv"), "-o", "/dev/null"], capsys)
+    assert got == (5, f"cannot read '{store.uri('x.csv')}': there is no such object; check its name")
 
 
 def test_without_leave_nothing_is_read_or_written(
