@@ -126,8 +126,9 @@ class _Each(NamedTuple):
     def _tell_changed(self, task: Task) -> None:
         """What is newer than its input may still be of an earlier one."""
         remedy = "--resume makes it again" if make_old(task.output) else "make it again"
-        what = f"{task.input.name} was changed while it was read: {show(shown(task.output))}"
-        self.notices.warn(f"{what} may be of what was there before; {remedy}")
+        now = "was removed" if is_remote(task.output) else "may be of what was there before"
+        what = f"{task.input.name} was changed while it was read: {show(shown(task.output))} {now}"
+        self.notices.warn(f"{what}; {remedy}")
 
 
 def _without_earlier(
