@@ -139,6 +139,6 @@ def _refuse_one_place(output: str, scores: str) -> None:
 def _object(target: Target) -> str:
     if not target.remote:
         return ""
-    from pcatool.stores.identity import one_name
+    from pcatool.stores.identity import OneName
 
-    return one_name(target.remote)
+    return OneName()(target.remote)

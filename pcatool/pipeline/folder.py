@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -172,30 +172,38 @@ def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[Task]:
 
 def refuse_inputs(tasks: Sequence[Task], model: str | None) -> None:
     """No output may be one of the inputs, or the model, under whatever name."""
-    used: dict[tuple[int, int] | str, str] = {}
-    for name in [*(task.input.path for task in tasks), *([model] if model else [])]:
-        for key in _keys(name):
-            used[key] = name
+    key_of = _Keys()
+    names = [*(task.input.path for task in tasks), *([model] if model else [])]
+    used = {key: name for name in names if (key := key_of(name)) is not None}
     for task in tasks:
-        for key in _keys(task.output):
-            if key in used:
-                raise UsageError(
-                    f"the output {show(shown(task.output))} is the same file as the input {show(used[key])}",
-                    "write to another folder",
-                )
+        if (key := key_of(task.output)) in used:
+            raise UsageError(
+                f"the output {show(shown(task.output))} is the same file as the input {show(used[key])}",
+                "write to another folder",
+            )
 
 
-def _keys(name: str) -> list[tuple[int, int] | str]:
-    """What a file is known by."""
-    if is_remote(name):
-        from pcatool.stores.identity import one_name
+class _Keys:
+    """What a file is known by, whatever it is called; None for what is none."""
 
-        return [one_name(name)]
-    try:
-        there = Path(name).stat()
-    except (OSError, ValueError):
-        return []
-    return [(there.st_dev, there.st_ino)] if stat.S_ISREG(there.st_mode) else []
+    def __init__(self) -> None:
+        self._one_name: Callable[[str], str] | None = None
+
+    def __call__(self, name: str) -> tuple[int, int] | str | None:
+        if is_remote(name):
+            return self._of_object(name)
+        try:
+            there = Path(name).stat()
+        except (OSError, ValueError):
+            return None
+        return (there.st_dev, there.st_ino) if stat.S_ISREG(there.st_mode) else None
+
+    def _of_object(self, name: str) -> str:
+        if self._one_name is None:
+            from pcatool.stores.identity import OneName
+
+            self._one_name = OneName()
+        return self._one_name(name)
 
 
 def _is_done(task: Task, model: str | None) -> bool:

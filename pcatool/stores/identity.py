@@ -5,16 +5,28 @@ from __future__ import annotations
 from pcatool.stores import azure, gs, s3
 from pcatool.stores.uri import Uri, parse
 
-__all__ = ["one_name"]
+__all__ = ["OneName"]
 
 AMAZON = ".amazonaws.com"  # all its servers have the same buckets
 
 
-def one_name(path: str) -> str:
-    """The same for all names of an object, by text alone: with the server that options and environment lead to."""
-    uri = parse(path)
-    server, container = WHERE.get(uri.kind, _on_the_web)(uri)
-    return f"{uri.kind}://{server.lower()}/{container}/{uri.key}"
+class OneName:
+    """The same for all names of an object, by text alone: with the server that options and environment lead to.
+
+    Each server is looked up once, in the settings as they are now.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[str, str, str], str] = {}
+
+    def __call__(self, path: str) -> str:
+        uri = parse(path)
+        place = self._places.get((uri.kind, uri.authority, uri.query))
+        if place is None:
+            server, container = WHERE.get(uri.kind, _on_the_web)(uri)
+            place = f"{uri.kind}://{server.lower()}/{container}"
+            self._places[uri.kind, uri.authority, uri.query] = place
+        return f"{place}/{uri.key}"
 
 
 def _s3(uri: Uri) -> tuple[str, str]:

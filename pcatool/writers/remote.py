@@ -17,12 +17,13 @@ __all__ = ["RemoteSink", "look_at_object"]
 
 def look_at_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
     """Every reason not to write an object that can be known early, and cheaply."""
-    from pcatool.stores.identity import one_name
+    from pcatool.stores.identity import OneName
     from pcatool.stores.place import place_of
 
     uri, label = parse(output), shown(output)
     if uri.kind == HTTP:
         raise UsageError(f"{show(label)}: a web server is only read from", "give a file, s3://, gs:// or abfs://")
+    one_name = OneName()
     for name in inputs:
         if is_remote(name) and one_name(name) == one_name(output):
             raise UsageError(

@@ -14,7 +14,7 @@ import pytest
 from pcatool.errors import UsageError
 from pcatool.readers.paths import Input
 from pcatool.stores import azure, gs, place, s3
-from pcatool.stores.identity import one_name
+from pcatool.stores.identity import OneName
 from pcatool.stores.listing import _regex
 from pcatool.stores.uri import is_remote, parse, plain_name, shown, with_options
 
@@ -80,7 +80,7 @@ def test_spellings_of_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://h:1")
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", "g:1")
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "us")
-    found = [{one_name(name) for name in spellings} for spellings in ONE]
+    found = [{OneName()(name) for name in spellings} for spellings in ONE]
     assert [len(names) for names in found] == [1] * len(ONE)
     assert len(set.union(*found)) == len(ONE)
 
