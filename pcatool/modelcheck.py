@@ -94,12 +94,11 @@ def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
         raise ModelError("the sums are not those of such a model")
     B, values = model.basis[:, :LOOKED_AT], model.eigenvalues[:LOOKED_AT]
     V = B / model.std[:, None]
+    V = V if supervised else V / divisor  # first, since sums may be larger than what they are of
     product = statistic.product(V)
-    if not supervised:
-        if not model.centered:
-            mu = statistic.centre.mean
-            product = product + np.outer(mu, mu @ V) * statistic.centre.weight
-        product = product / divisor
+    if not supervised and not model.centered:
+        mu = statistic.centre.mean
+        product = product + np.outer(mu, mu @ V) * statistic.centre.weight
     off = np.abs(product / model.std[:, None] - B * values[: B.shape[1]])
     if not np.all(off <= ORTHONORMAL * model.eigenvalues.max()):
         raise ModelError("the sums do not have these components and eigenvalues")

@@ -133,3 +133,15 @@ def test_columns_that_overflow_are_named(scales: tuple[float, ...], named: str, 
     rows = np.array([[1.0, 1, 1], [-1, -1, -1]]) * scales
     with pytest.raises(RefusedError, match=f"^squares of the values of {named} overflow a double; rescale the column"):
         pcatool.fit(rows, solver=solver, components=1)
+
+
+@pytest.mark.filterwarnings("ignore::pcatool.PcatoolWarning")
+@pytest.mark.parametrize("settings", [{}, {"center": False}, {"standardize": True}, {"solver": "tsqr"}])
+def test_sums_near_the_largest_double_are_those_of_their_model(settings: dict[str, Any]) -> None:
+    """Products of the sums overflow where those of the covariance do not."""
+    rows = np.array([[9e153, 8e153, 2], [-9e153, -6e153, 3], [1, 2, 4]])
+    model = pcatool.fit(rows, components=1, **settings)
+    assert model.statistic is not None
+    if not settings:
+        expected = np.linalg.eigvalsh(np.cov(rows.T / 1e153, ddof=0))[-1] * 1e306
+        assert model.eigenvalues[0] == pytest.approx(expected, rel=1e-12)
