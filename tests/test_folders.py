@@ -332,3 +332,14 @@ def test_killed_and_resumed(here: Path, plain_environment: dict[str, str]) -> No
         assert (here / "out" / name).read_bytes() == (here / "whole" / name).read_bytes()
     subprocess.run(command, env=plain_environment, check=True, stderr=subprocess.DEVNULL)
     assert {p.name: p.read_bytes() for p in (here / "out").glob("[0-9]*")} == contents("whole")
+
+
+def test_a_bad_pipe_is_an_error_beside_bad_files(here: Path) -> None:
+    """What a pipe had is gone: nobody could look what was wrong with it."""
+    os.mkfifo(here / "pipe.csv")
+    (here / "rows").write_text(HEADER + "1,2,x\n")
+    writer = subprocess.Popen(["sh", "-c", "cat rows > pipe.csv"], cwd=here)
+    with pytest.raises(PcatoolError, match=r"pipe.csv.*'x' is not a number") as caught:
+        pcatool.transform("m.npz", ["data/year=2/a.csv", "pipe.csv"], output="out/", skip_bad=True)
+    assert writer.wait(10) == 0
+    assert "--skip-bad" not in str(caught.value)

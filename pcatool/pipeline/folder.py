@@ -82,7 +82,7 @@ def write_each(
         try:
             outputs.add(task, each.run(task))
         except PcatoolError as error:
-            if not (error.of_input and is_bad_file(error)):
+            if not (error.of_input and is_bad_file(error)) or task.input.flows:
                 raise
             if not table.skip_bad:
                 if len(tasks) > 1:
