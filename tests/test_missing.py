@@ -691,7 +691,7 @@ def test_any_small_table_gives_a_model_or_a_sentence(missing: str, settings: dic
 @pytest.mark.parametrize("missing", ["mean", "em"])
 def test_squares_that_overflow_are_refused_in_words(missing: str) -> None:
     X = np.array([[1e300, 2e300], [np.nan, -1e300], [3e300, 4e300], [5e299, np.nan], [1e299, 1.0]])
-    with pytest.raises(PcatoolError, match="squares of the values overflow"):
+    with pytest.raises(PcatoolError, match="squares of the values of columns 'c1', 'c2' overflow"):
         pcatool.fit(X, missing=missing, components=1)
 
 
