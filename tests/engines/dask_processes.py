@@ -35,10 +35,13 @@ class Processes:
     def _start(
         self, what: str, options: list[str], environment: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
+        # In a group of its own: a test stops the scheduler, and where a group that nobody waits for has one that is
+        # stopped, the end of any other in it hangs up them all.
         with (self.folder / f"{what}.log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", f"distributed.cli.dask_{what}", *options],
                 env={**os.environ, "PYTHONPATH": str(TESTS), **(environment or {})}, stdout=log, stderr=log,
+                process_group=0,
             )  # fmt: skip
 
     def __enter__(self) -> Processes:
