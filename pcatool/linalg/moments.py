@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.linalg.spectrum import EPS
 from pcatool.model import Array
 
 __all__ = ["Moments", "center_block", "gather"]
@@ -23,8 +24,6 @@ __all__ = ["Moments", "center_block", "gather"]
 
 # Rows that are looked at before all are.
 FEW = 8
-
-EPS = float(np.finfo(np.float64).eps)
 
 # Whole numbers up to here are exact.
 EXACT = 2.0**53
@@ -91,7 +90,7 @@ class Centre(NamedTuple):
         step = EPS * math.sqrt(self.rows)
         weight = 0.0 if whole and self.weight < EXACT else step * (self.weight + gone.weight)
         pairs = 0.0 if whole and self.pairs < EXACT else step * (self.pairs + gone.pairs) + 2 * weight * gone.weight
-        return weight / left.weight, pairs / left.pairs if pairs < left.pairs else min(pairs, 1.0)
+        return weight / left.weight, pairs / left.pairs if pairs < left.pairs else float(pairs > 0)
 
     def divisor(self, ddof: int, *, reliability: bool) -> float:
         """n - ddof; with weights the number of rows is their sum W, and reliability takes W - sum w^2 / W."""

@@ -524,12 +524,13 @@ def test_what_cancels_too_far_is_refused() -> None:
 @pytest.mark.parametrize("kind", ["reliability", "frequency"])
 @pytest.mark.parametrize("ddof", [0, 1])
 @pytest.mark.parametrize("heavy", [1, 30, 400, 1e4, 1e6, 1e8])
-def test_weights_that_cancel_are_in_the_bound_or_refused(kind: str, ddof: int, heavy: float) -> None:
+@pytest.mark.parametrize("unit", [1, 1e-12])
+def test_weights_that_cancel_are_in_the_bound_or_refused(kind: str, ddof: int, heavy: float, unit: float) -> None:
     """Of heavy rows taken out the sums keep the rounding, and the products of weights that of squares."""
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.standard_normal((80, 3)), columns=list("abc"))
     w = np.where(np.arange(80) < 30, heavy, 1.0) * rng.uniform(0.5, 2, 80)
-    w = np.ceil(w) if kind == "frequency" else w
+    w = np.ceil(w) if kind == "frequency" else w * unit
     settings: dict[str, Any] = {"weights": "w", "weights_kind": kind, "ddof": ddof, "components": "all"}
     model = pcatool.update(pcatool.fit(frame.assign(w=w)[:30], **settings), frame.assign(w=w)[30:])
     try:
