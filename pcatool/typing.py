@@ -31,6 +31,7 @@ class TableSettings(TypedDict, total=False):
 
     input_format: str | None
     delimiter: str | None
+    row_names: bool
     null_value: Texts
     encoding: str
     comment: str | None

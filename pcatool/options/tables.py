@@ -47,6 +47,13 @@ class TableOptions:
         help="The first line holds names (insist), or data: then the columns are c1, c2, ...",
         shown_default="names, refused when it looks like data",
     )
+    row_names: bool = option(
+        False,
+        "--row-names",
+        group="input",
+        help="The first field of each row of text is its name, as R's write.table and write.csv and pandas write it: "
+        "never a feature. --keep passes it through as row_name, or by its name in the header.",
+    )
     null_value: tuple[str, ...] = option(
         (),
         "--null-value",

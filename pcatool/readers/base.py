@@ -27,6 +27,7 @@ class Column(NamedTuple):
     remedy: str = ""  # dressed: what reads it
     null: str = "null"  # how a cell that Arrow has as null is known to the user
     partition: bool = False  # told by the folders of the file, one value for all its rows
+    row_name: bool = False  # tells rows apart (--row-names), and is never a feature
 
 
 class Feature(NamedTuple):

@@ -45,7 +45,7 @@ class ChunkParser:
     width: int
     features: tuple[Feature, ...]
     kept: tuple[int, ...]
-    has_header: bool
+    begins: int | None  # the line below the header; None where there is none
     unclean: list[int] = field(default_factory=list)  # lines where holes or quotes were met: there will be more
 
     def __call__(self, chunk: Chunk) -> Parsed:
@@ -157,7 +157,7 @@ class ChunkParser:
         return Parsed(X, [arrays[column] for column in self.kept], finite)
 
     def _exactly(self, chunk: Chunk) -> Parsed:
-        X, texts = parse(chunk, self.dialect, self.width, self.features, self.kept, self.name, self.has_header)
+        X, texts = parse(chunk, self.dialect, self.width, self.features, self.kept, self.name, self.begins)
         return Parsed(X, [text_array(text) for text in texts], all_finite(X))
 
 

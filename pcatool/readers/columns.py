@@ -219,10 +219,11 @@ def _check_widths(
 
 
 def _by_position(table: Table, wanted: Wanted) -> tuple[Feature, ...]:
-    columns = own(table)
-    if len(columns) != len(wanted.names):
+    there = own(table)
+    if len(there) != len(wanted.names):
         raise DataError(
-            f"{table.name}: {len(columns)} columns without names, the model has {len(wanted.names)}",
+            f"{table.name}: {len(there)} columns without names, the model has {len(wanted.names)}",
             "give exactly its columns in its order, or a header",
         )
-    return tuple(Feature(name, i, boolean=name in wanted.booleans) for i, name in enumerate(wanted.names))
+    places = (i for i, column in enumerate(table.columns) if column in there)
+    return tuple(Feature(name, i, boolean=name in wanted.booleans) for name, i in zip(wanted.names, places, strict=True))

@@ -18,7 +18,7 @@ from pcatool.readers.chunks import ChunkParser, CsvPart
 from pcatool.readers.cutter import Cutter
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.exact import rows_of
-from pcatool.readers.header import check_kind, check_names, check_separator, check_text
+from pcatool.readers.header import check_kind, check_names, check_separator, check_text, with_row_name
 from pcatool.readers.source import Opened
 
 __all__ = ["CsvTable"]
@@ -36,7 +36,11 @@ class CsvTable:
         self.nameless = options.header is False
         self.text = True
         self._cutter = Cutter(opened.stream, self.dialect, self.name, options.skip_lines)
-        self.columns = tuple(Column(name, kind="") for name in self._names(notices))
+        names = self._names(notices)
+        self._begins = None if self.nameless else self._cutter.line
+        if options.row_names:
+            names = with_row_name(names, self._first_row(), self.name)
+        self.columns = tuple(Column(name, kind="", row_name=options.row_names and i == 0) for i, name in enumerate(names))
         if len(self.columns) == 1 and not self.dialect.blanks:
             self.dialect = replace(self.dialect, lone=True)
             self._cutter.read_as(self.dialect)
@@ -54,13 +58,24 @@ class CsvTable:
         if self._options.delimiter is None:
             check_separator(cells, self.dialect, place)
         if self.nameless:
-            return [f"c{i}" for i in range(1, len(cells) + 1)]
+            return [f"c{i}" for i in range(1, len(cells) + 1 - self._options.row_names)]
         if self._options.header is None:
             check_names(cells, self.dialect, place, notices)
         return cells
 
+    def _first_row(self) -> list[str] | None:
+        """The cells of the first row, which is still to be read; None where there is none."""
+        first = self._cutter.peek(1, eager=True)
+        return None if first is None else next(rows_of(first, self.dialect, self.name))[1]
+
     def profile(self) -> tuple[Column, ...]:
         """Kinds of the columns, judged by the first block of rows; that block is still to be read."""
+        return tuple(
+            column._replace(kind="text", row_name=True) if named.row_name else column
+            for named, column in zip(self.columns, self._profile(), strict=True)
+        )
+
+    def _profile(self) -> tuple[Column, ...]:
         first = self._cutter.peek(1)
         names = [c.name for c in self.columns]
         if first is None:
@@ -69,7 +84,7 @@ class CsvTable:
             return tuple(Column(name) for name in names)
         chunk = self._cutter.peek(block_rows(len(names)))
         assert chunk is not None
-        return kinds.profile(chunk, names, self.dialect, self.name, not self.nameless)
+        return kinds.profile(chunk, names, self.dialect, self.name, self._begins)
 
     def expected_rows(self) -> int | None:
         chunk = self._cutter.peek(block_rows(len(self.columns)))
@@ -93,7 +108,7 @@ class CsvTable:
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:
         parser = ChunkParser(
-            self.name, self.dialect, len(self.columns), tuple(features), tuple(kept), not self.nameless
+            self.name, self.dialect, len(self.columns), tuple(features), tuple(kept), self._begins
         )
         height = parser.rows_at_once
         while (chunk := self._cutter.rows(height, eager=eager)) is not None:

@@ -58,6 +58,11 @@ class Cutter:
         self._bytes_a_row = 0.0
         self._skip(skip_lines)
 
+    @property
+    def line(self) -> int:
+        """The line of the input on which the next row begins, or what stands before it."""
+        return self._line
+
     def read_as(self, dialect: Dialect) -> None:
         """What was not handed out yet is cut as this dialect says."""
         self._row_ends, self._ends = RowEnds(dialect, self._at), NONE

@@ -1,54 +1,180 @@
-"""Cells that are numbers but for thousands marks, a decimal comma, a currency or per-cent sign: what reads them."""
+"""Cells that are numbers but for thousands marks, a decimal comma, a currency or per-cent sign: what reads them.
+
+Marks are judged with the other cells of the column, and with those of the other columns, since one option is for the
+whole table: 1,234 is 1234 beside 2.5, and 1.234 beside 12,5. Where the table leaves two numbers open, both are named.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
+from pcatool.errors import show
 from pcatool.readers.dialect import PADDING, Dialect
 
-__all__ = ["dressing"]
+__all__ = ["LOOKED_AT", "Dressing", "Others", "dressing", "reading_of"]
 
 # Signs that stand around a number without changing what it counts.
 SYMBOLS = "$€£¥₹₽₩₺¢%‰"
-# Decimal and thousands marks in use, the commoner first: where several read the cells, the first is named.
+# Currencies whose amounts have no decimals.
+WHOLE = "¥₩"
+# Decimal and thousands marks in use, the commoner first: where several read the cells alike, the first is named.
 MARKS = ((".", ","), (",", None), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"), (".", "_"), (",", "_"))
 DRESSED = re.compile(rf"[-+0-9.,'_eE{SYMBOLS}{PADDING}\u2019]*[0-9][-+0-9.,'_eE{SYMBOLS}{PADDING}\u2019]*")
 # Four groups of digits are more likely an address in a network.
 ADDRESS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
+# Cells of all other columns together that are looked at: an error must not take seconds.
+LOOKED_AT = 20_000
+# Columns to leave out that a remedy names; more than these are a table of another kind.
+NAMED = 10
+
+# Gives the cells of other columns, by their place in the table: only an error needs them.
+Others: TypeAlias = Callable[[], Mapping[int, Sequence[str]]]
 
 
-def dressing(cells: Sequence[str], dialect: Dialect) -> str | None:
-    """The options that would read at least half of the cells, and the most of them; None when there are none."""
-    likely = [c for c in cells if DRESSED.fullmatch(c.strip()) and not ADDRESS.fullmatch(c.strip())]
+class Dressing(NamedTuple):
+    """A cell that no number is read from, and what to do about it."""
+
+    example: str
+    remedy: str
+
+
+class Trial(NamedTuple):
+    """What a dialect makes of the cells."""
+
+    dialect: Dialect
+    numbers: tuple[float | None, ...]
+    unread: dict[int, str]  # a cell of each other column that is a number now, and would be none
+    rank: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        return sum(number is not None for number in self.numbers)
+
+
+def dressing(cells: Sequence[str], dialect: Dialect, others: Others = dict) -> Dressing | None:
+    """What reads at least half of the cells of a column, and the most of them; None when nothing does."""
+    likely = _likely(cells)
     if 2 * len(likely) < len(cells):
         return None
-    signs = {c for cell in likely for c in cell if c in SYMBOLS}
-    # No sign counts for less than any: it comes first, and the first of the best is taken.
-    trials = list(_trials(dialect, "".join(sorted(signs | set(dialect.strip)))))
-    counts = [sum(trial.number(cell) is not None for cell in likely) for trial in trials]
-    best = max(counts, default=0)
-    if best == 0 or 2 * best < len(cells):
+    trials = _best(likely, dialect, others)
+    if not trials or 2 * trials[0].count < len(cells):
         return None
-    return _spelled(dialect, trials[counts.index(best)])
+    return _told(likely, dialect, trials)
+
+
+def reading_of(cell: str, cells: Sequence[str], dialect: Dialect, others: Others = dict) -> str | None:
+    """The remedy for one cell among those of its column that are numbers; None when no mark makes it a number."""
+    if dressing([cell], dialect) is None:
+        return None
+    numbers = [c for c in dict.fromkeys(cells) if dialect.number(c) is not None]
+    along = [c for c in _likely(dict.fromkeys(cells)) if c not in numbers and c != cell]
+    trials = _best([cell, *numbers, *along], dialect, others, needed=1 + len(numbers))
+    if trials:
+        return _told([cell, *numbers, *along], dialect, trials).remedy
+    other = next((c for c in numbers if set(c) & set(".,")), numbers[0])
+    return f"{show(other)} in the same column has other marks: write all cells alike, or fit without the column (-x)"
+
+
+def _likely(cells: Sequence[str] | Mapping[str, None]) -> list[str]:
+    return [c for c in cells if DRESSED.fullmatch(c.strip()) and not ADDRESS.fullmatch(c.strip())]
+
+
+def _best(cells: Sequence[str], dialect: Dialect, others: Others, needed: int = 0) -> list[Trial]:
+    """The trials that are as good as any, one for each way to read the cells; the first `needed` must be numbers."""
+    signs = {c for cell in cells for c in cell if c in SYMBOLS}
+    every = others()
+    room = LOOKED_AT // max(len(every), 1) + 1
+    beside = {place: list(dict.fromkeys(column[:room])) for place, column in every.items()}
+    # No sign counts for less than any: it comes first, and the first of the best is taken.
+    trials = [
+        _tried(cells, dialect, trial, beside)
+        for trial in _trials(dialect, "".join(sorted(signs | set(dialect.strip))))
+    ]
+    trials = [trial for trial in trials if trial.count and None not in trial.numbers[:needed]]
+    best = max((trial.rank for trial in trials), default=())
+    found: dict[tuple[float | None, ...], Trial] = {}
+    for trial in trials:
+        if trial.rank == best:
+            known = found.get(trial.numbers)
+            if known is None or _changes(dialect, trial.dialect) < _changes(dialect, known.dialect):
+                found[trial.numbers] = trial
+    return list(found.values())
+
+
+def _tried(cells: Sequence[str], old: Dialect, new: Dialect, others: Mapping[int, Sequence[str]]) -> Trial:
+    numbers = tuple(_number(cell, new) for cell in cells)
+    unread: dict[int, str] = {}
+    more = 0
+    for place, column in others.items():
+        for cell in column:
+            now, then = old.number(cell), new.number(cell)
+            if now is not None and then is None:
+                unread.setdefault(place, cell)
+            more += now is None and then is not None
+    # What was asked for stays as long as it reads the column as well; then it is for the other columns to tell.
+    against = (old.decimal != "." and new.decimal != old.decimal) + (new.thousands != old.thousands is not None)
+    read = sum(number is not None for number in numbers)
+    return Trial(new, numbers, unread, (read, -against, -len(unread), more))
+
+
+def _number(cell: str, dialect: Dialect) -> float | None:
+    number = dialect.number(cell)
+    return None if number is not None and set(cell) & set(WHOLE) and not number.is_integer() else number
 
 
 def _trials(dialect: Dialect, strip: str) -> Iterator[Dialect]:
-    for decimal, thousands in ((dialect.decimal, dialect.thousands), *MARKS):
+    taken = {*strip, *(dialect.comment or "")}
+    for decimal, thousands in dict.fromkeys(((dialect.decimal, dialect.thousands), (".", None), *MARKS)):
         # There is no option that takes back --thousands.
-        if (thousands is not None or dialect.thousands is None) and not set(strip) & {decimal}:
+        if (thousands is not None or dialect.thousands is None) and decimal not in taken and thousands not in taken:
             yield replace(dialect, decimal=decimal, thousands=thousands, strip=strip)
 
 
-def _spelled(old: Dialect, new: Dialect) -> str:
-    """The options that make the one dialect of the other."""
+def _told(cells: Sequence[str], old: Dialect, trials: Sequence[Trial]) -> Dressing:
+    if len(trials) == 1:
+        trial = trials[0]
+        read = zip(cells, trial.numbers, strict=True)
+        example = next(cell for cell, number in read if number is not None and old.number(cell) is None)
+        return Dressing(example, f"read it with {_spelled(old, trial)}{_others_told(trial)}")
+    first, second = trials[0], trials[1]
+    at = next(i for i, (a, b) in enumerate(zip(first.numbers, second.numbers, strict=True)) if a != b)
+    one, other = (
+        f"{_spelled(old, trial)} if {show(cells[at])} means {_shown(trial.numbers[at])}{_others_told(trial)}"
+        for trial in (first, second)
+    )
+    return Dressing(cells[at], f"read it with {one}, or with {other}")
+
+
+def _shown(number: float | None) -> str:
+    return repr(number).removesuffix(".0")
+
+
+def _others_told(trial: Trial) -> str:
+    if not trial.unread:
+        return ""
+    place, cell = next(iter(trial.unread.items()))
+    return f" (column {place + 1} has other marks: {show(cell)})"
+
+
+def _changes(old: Dialect, new: Dialect) -> int:
+    return (new.decimal != old.decimal) + (new.thousands != old.thousands)
+
+
+def _spelled(old: Dialect, trial: Trial) -> str:
+    """The options that make the one dialect of the other, and leave out the columns that it does not read."""
+    new = trial.dialect
     flags = {
         "--strip": (old.strip, new.strip),
         "--decimal": (old.decimal, new.decimal),
         "--thousands": (old.thousands, new.thousands),
     }
-    return " ".join(f"{flag} {_quoted(now)}" for flag, (before, now) in flags.items() if now and now != before)
+    words = [f"{flag} {_quoted(now)}" for flag, (before, now) in flags.items() if now and now != before]
+    if trial.unread and len(trial.unread) <= NAMED:
+        words.append(f"-x {','.join(str(place + 1) for place in trial.unread)}")
+    return " ".join(words)
 
 
 def _quoted(value: str) -> str:

@@ -20,10 +20,9 @@ from pcatool.model import Array
 from pcatool.readers.base import MEND, Feature
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
-from pcatool.readers.dressing import dressing
-from pcatool.readers.foreign import PLAINLY, is_foreign
 from pcatool.readers.plain import plain
 from pcatool.readers.quoting import runs_on, with_quotes
+from pcatool.readers.refusals import Rereads, ragged, remedy_for
 from pcatool.readers.rowends import count_lines
 
 __all__ = ["BOOLEANS", "check_nul", "check_utf8", "parse", "rows_of"]
@@ -83,15 +82,28 @@ def parse(
     features: Sequence[Feature],
     kept: Sequence[int],
     name: str,
-    has_header: bool,
+    begins: int | None,
 ) -> tuple[Array, list[list[str]]]:
-    """X (n, d) with NaN where a cell is missing, and the cells of the kept columns."""
-    values: list[list[float]] = []
+    """X (n, d) with NaN where a cell is missing, and the cells of the kept columns.
+
+    `begins`: the line below the header; None where there is no header.
+    """
+    values: list[list[float | None]] = []
     texts: list[list[str]] = [[] for _ in kept]
+
+    def rows() -> list[list[str]]:
+        return [cells for _, cells in rows_of(chunk, dialect, name)]
+
     for (line, cells), (_, written) in _read_and_written(chunk, dialect, name):
+        place = f"{name}, line {line}"
         if len(cells) != width:
-            raise _ragged(f"{name}, line {line}", cells, width, has_header)
-        values.append([_value(written[f.column], f, dialect, name, line) for f in features])
+            first = None if begins is None else chunk.first_line == begins
+            raise ragged(place, cells, width, rows, dialect, first)
+        row = [_value(written[f.column], f, dialect) for f in features]
+        if None in row:
+            feature = features[row.index(None)]
+            raise _bad_cell(place, written[feature.column], feature, features, dialect, rows)
+        values.append(row)
         for text, column in zip(texts, kept, strict=True):
             text.append(cells[column])
     X = empty_block(len(values), len(features))
@@ -99,42 +111,20 @@ def parse(
     return X, texts
 
 
-def _value(cell: str, feature: Feature, dialect: Dialect, name: str, line: int) -> float:
+def _value(cell: str, feature: Feature, dialect: Dialect) -> float | None:
+    """The cell as a number, NaN where it is missing; None where nothing can be made of it."""
     if dialect.is_missing(cell):
         return math.nan
     value = BOOLEANS.get(cell.strip().lower()) if feature.boolean else dialect.number(cell)
-    if value is not None and math.isfinite(value):
-        return value
-    remedy = MEND
-    if value is not None:
-        why = "is not finite"
-    elif feature.boolean:
-        why = "is neither true nor false"
-    else:
-        why = "is not a number"
-        remedy = _remedy(cell, feature, dialect)
-    raise BadCell(f"{name}, line {line}", feature.name, cell, why, remedy)
+    return value if value is not None and math.isfinite(value) else None
 
 
-def _remedy(cell: str, feature: Feature, dialect: Dialect) -> str:
-    options = dressing([cell], dialect)
-    if options:
-        return f"read it with {options}"
-    if is_foreign(cell, dialect):
-        return PLAINLY
-    if cell.strip("\ufeff").strip() == feature.name.strip():
-        return "is the line of names repeated there? give files one by one, not joined"
-    return MEND
-
-
-def _ragged(place: str, cells: list[str], width: int, has_header: bool) -> DataError:
-    there = f"{len(cells)} field" + ("s" if len(cells) != 1 else "")
-    expected = f"the {'header' if has_header else 'first row'} has {width}"
-    if any("\n" in cell or "\r" in cell for cell in cells):
-        return DataError(f"{place}: {there}, {expected}", "is a quote left open there?")
-    remedy = "mend the row, or name another separator with -d"
-    if cells[0].lstrip().startswith("#"):
-        remedy = "if it is a comment, read it with --comment '#'"
-    elif width == 1 and has_header:
-        remedy = "is the header a title or a comment? pass over it with --skip-lines or --comment"
-    return DataError(f"{place}: {there}, {expected}", remedy)
+def _bad_cell(
+    place: str, cell: str, feature: Feature, features: Sequence[Feature], dialect: Dialect, rows: Rereads
+) -> BadCell:
+    if feature.boolean:
+        return BadCell(place, feature.name, cell, "is neither true nor false", MEND)
+    if dialect.number(cell) is not None:
+        return BadCell(place, feature.name, cell, "is not finite", MEND)
+    remedy = remedy_for(cell, feature, features, dialect, rows)
+    return BadCell(place, feature.name, cell, "is not a number", remedy)

@@ -54,8 +54,8 @@ class First:
 
 
 def own(table: Table) -> tuple[Column, ...]:
-    """Columns that stand in an input itself, not in its path."""
-    return tuple(column for column in table.columns if not column.partition)
+    """Columns that stand in an input itself, not in its path, and name no rows."""
+    return tuple(column for column in table.columns if not (column.partition or column.row_name))
 
 
 def _kept_type(table: Table, name: str) -> Any:

@@ -8,7 +8,10 @@ from pcatool.errors import DataError, show
 from pcatool.notices import Notices
 from pcatool.readers.dialect import Dialect
 
-__all__ = ["check_kind", "check_names", "check_separator", "check_text"]
+__all__ = ["check_kind", "check_names", "check_separator", "check_text", "with_row_name"]
+
+# The name of the column of row names where the header has none for it.
+ROW_NAME = "row_name"
 
 SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 # What other texts begin with.
@@ -66,3 +69,19 @@ def check_kind(cells: list[str], place: str) -> None:
     for beginning, (what, remedy) in OTHERS.items():
         if beginning.match(cells[0]):
             raise DataError(f"{place}: this is {what}, not a table", remedy)
+
+
+def with_row_name(names: list[str], first: list[str] | None, table: str) -> list[str]:
+    """The names with one for the first field of each row, which names the row.
+
+    R's write.table writes no name for it, write.csv and pandas an empty one. `first`: the first row, if there is one.
+    """
+    own = ROW_NAME
+    while own in names:
+        own += "_"
+    named = bool(names) and (not names[0].strip() or (first is not None and len(first) == len(names)))
+    if first is not None and len(first) not in (len(names), len(names) + 1):
+        return names  # the row is told of when it is read
+    if not named:
+        return [own, *names]
+    return [names[0] if names[0].strip() else own, *names[1:]]

@@ -58,6 +58,11 @@ def _holds(column: Column, element: int) -> bool:
 
 def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[str], where: str) -> Feature:
     kind, example = columns[i].kind, columns[i].example
+    if columns[i].row_name:
+        raise DataError(
+            f"{where}: column {show(name)} holds the names of the rows (--row-names), the model needs its numbers",
+            "leave out --row-names",
+        )
     if kind in ("text", "vector") or (kind == "boolean" and name not in booleans):
         first = f"first: {show(example)}" if example else "none that says more"
         raise DataError(

@@ -166,7 +166,7 @@ class ParquetTable:
 
 def _of_text(options: TableOptions) -> list[str]:
     """Options given that are about text, by their flags."""
-    about = ("delimiter", "header", "encoding", "comment", "decimal", "thousands", "strip", "skip_lines")
+    about = ("delimiter", "header", "row_names", "encoding", "comment", "decimal", "thousands", "strip", "skip_lines")
     given = (f for f in fields(options) if f.name in about and getattr(options, f.name) != f.default)
     return ["--no-header" if f.name == "header" else f.metadata["flag"].names[-1] for f in given]
 

@@ -25,6 +25,7 @@ def choose_features(
     excluded = set(find_elements(options.exclude, columns, where))
     chosen = [(i, element) for i, element in chosen if (i, None) not in excluded and i not in without]
     chosen = _without_partitions(chosen, columns, options.columns, notices)
+    chosen = _without_row_names(chosen, columns, options.columns, where)
     _check_doubles(dict.fromkeys(i for i, _ in chosen), columns, where)
     features = {
         (f.column, f.element): f
@@ -46,8 +47,10 @@ def choose_features(
 def _by_blanks(columns: Sequence[Column]) -> str:
     """How a table is read whose one column holds several numbers."""
     cells = columns[0].example.split() if len(columns) == 1 else []
-    numbers = len(cells) > 1 and all(re.fullmatch(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?", cell) for cell in cells)
-    return "read it with -d blanks" if numbers else ""
+    numbers = [re.fullmatch(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?", cell) is not None for cell in cells]
+    if len(cells) > 1 and len(columns[0].name.split()) == len(cells) - 1 and all(numbers[1:]):
+        return "read it with -d blanks --row-names"  # as R's write.table writes it
+    return "read it with -d blanks" if len(cells) > 1 and all(numbers) else ""
 
 
 def _without_partitions(
@@ -62,6 +65,20 @@ def _without_partitions(
             hint = "; name it with -c to use it" if column.kind == "number" else ""
             notices.note(f"left out partition column {show(column.name)} ({first}{hint})")
     return [(i, element) for i, element in chosen if not columns[i].partition or columns[i].name in named]
+
+
+def _without_row_names(
+    chosen: Sequence[tuple[int, int | None]], columns: Sequence[Column], terms: Sequence[str], where: str
+) -> list[tuple[int, int | None]]:
+    """The columns without the one that names the rows, which a range or a glob may take in."""
+    named = {term.strip() for text in terms for term in (text, *text.split(","))}
+    for i, _ in chosen:
+        if columns[i].row_name and columns[i].name in named:
+            raise DataError(
+                f"{where}: column {show(columns[i].name)} holds the names of the rows (--row-names), no feature",
+                "leave out --row-names to use its numbers, or do not name it with -c",
+            )
+    return [(i, element) for i, element in chosen if not columns[i].row_name]
 
 
 def _features(
@@ -91,7 +108,8 @@ def _features(
             notices.note(f"left out column {i + 1}, which has neither a name nor a value")
             return []
         what = f"column {i + 1} holds numbers and has no name"
-        raise DataError(f"{where}: {what}", f"name it{_or_without(i, columns)}")
+        names = " or, if it names the rows, read it with --row-names" if i == 0 and len(columns) > 1 else ""
+        raise DataError(f"{where}: {what}", f"name it{_or_without(i, columns)}{names}")
     if column.kind == "vector":
         elements = range(column.width) if element is None else [element]
         return [Feature(f"{column.name}[{e}]", i, e) for e in elements]
