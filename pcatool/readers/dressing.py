@@ -47,6 +47,7 @@ class Trial(NamedTuple):
     dialect: Dialect
     numbers: tuple[float | None, ...]
     unread: dict[int, str]  # a cell of each other column that is a number now, and would be none
+    more: int  # cells of other columns that would become numbers
     rank: tuple[int, ...]
 
     @property
@@ -95,13 +96,14 @@ def _best(cells: Sequence[str], dialect: Dialect, others: Others, needed: int = 
     ]
     trials = [trial for trial in trials if trial.count and None not in trial.numbers[:needed]]
     best = max((trial.rank for trial in trials), default=())
-    found: dict[tuple[float | None, ...], Trial] = {}
+    found: dict[tuple[float | None, ...], list[Trial]] = {}
     for trial in trials:
         if trial.rank == best:
-            known = found.get(trial.numbers)
-            if known is None or _changes(dialect, trial.dialect) < _changes(dialect, known.dialect):
-                found[trial.numbers] = trial
-    return list(found.values())
+            found.setdefault(trial.numbers, []).append(trial)
+    # Where the column leaves two numbers open, the others tell.
+    most = max((trial.more for alike in found.values() for trial in alike), default=0)
+    likely = [alike for alike in found.values() if len(found) == 1 or max(trial.more for trial in alike) == most]
+    return [min(alike, key=lambda trial: _changes(dialect, trial.dialect)) for alike in likely]
 
 
 def _tried(cells: Sequence[str], old: Dialect, new: Dialect, others: Mapping[int, Sequence[str]]) -> Trial:
@@ -117,7 +119,7 @@ def _tried(cells: Sequence[str], old: Dialect, new: Dialect, others: Mapping[int
     # What was asked for stays as long as it reads the column as well; then it is for the other columns to tell.
     against = (old.decimal != "." and new.decimal != old.decimal) + (new.thousands != old.thousands is not None)
     read = sum(number is not None for number in numbers)
-    return Trial(new, numbers, unread, (read, -against, -len(unread), more))
+    return Trial(new, numbers, unread, more, (read, -against, -len(unread)))
 
 
 def _number(cell: str, dialect: Dialect) -> float | None:

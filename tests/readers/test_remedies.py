@@ -1,0 +1,152 @@
+"""Remedies for dressed numbers, typed as they are printed: what is read then is what whoever wrote the table meant."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from often import often
+from pcatool.errors import DataError
+from readers.reading import follow, read, write
+
+# Decimal and thousands marks of one writer, and a separator of fields in use with them.
+WRITERS = [
+    (".", ",", ","),
+    (".", ",", ";"),
+    (",", ".", ";"),
+    (",", ".", ","),
+    (",", ".", "\t"),
+    (",", " ", ";"),
+    (".", " ", ","),
+    (".", "'", ","),
+    (",", "'", ";"),
+    (".", "_", ","),
+]
+# How many digits a column has before and after its decimal mark.
+COLUMNS = [(1, 0), (4, 0), (4, 3), (7, 0), (2, 1), (1, 3), (5, 2), (1, 2), (2, 3)]
+SIGNS = ["", "", "", "$", "€", " %", " €"]
+
+
+def written(value: int, places: int, decimal: str, thousands: str, sign: str) -> str:
+    """A whole number of the last place as a person writes it."""
+    whole, part = divmod(abs(value), 10**places)
+    text = f"{whole:,}".replace(",", thousands) + (f"{decimal}{part:0{places}d}" if places else "")
+    text = text + sign if sign.startswith(" ") else sign + text
+    return "-" + text if value < 0 else text
+
+
+def columns_of(rng: np.random.Generator, decimal: str, thousands: str) -> tuple[list[list[str]], list[list[float]]]:
+    """Some columns, as they are written, and as they are meant."""
+    texts, numbers = [], []
+    for _ in range(int(rng.integers(1, 5))):
+        digits, places = COLUMNS[int(rng.integers(len(COLUMNS)))]
+        sign = SIGNS[int(rng.integers(len(SIGNS)))]
+        values = rng.integers(1, 10 ** (digits + places), size=6) * np.where(rng.random(6) < 0.2, -1, 1)
+        texts.append([written(int(value), places, decimal, thousands, sign) for value in values])
+        numbers.append([float(f"{value}e-{places}") for value in values])
+    return texts, numbers
+
+
+def ways(error: DataError) -> list[tuple[dict[str, Any], str]]:
+    """Each way out that reads the cells, and the number that one of them has by it, where several are named."""
+    found = [(part, re.search(r" if '(.*)' means (\S+)$", part)) for part in error.remedy.split(", or ")]
+    if not any(means for _, means in found):
+        return [(follow(error), "")]
+    return [(follow(DataError("", part.replace(means[0], ""))), f"{means[1]} {means[2]}") for part, means in found if means]
+
+
+def followed(file: Path, meant: dict[str, float], **given: Any) -> tuple[list[list[float]], int]:
+    """The columns that are read when each remedy is typed until there is none, and how many were."""
+    for typed in range(8):
+        try:
+            return read(file, **given).X.T.tolist(), typed
+        except DataError as error:
+            assert "--" in error.remedy, error
+            named = ways(error)
+            if len(named) > 1:
+                told = [way for way, number in named if _is_meant(number, meant)]
+                assert len(told) == 1, (error, meant)
+                given |= told[0]
+            else:
+                given |= named[0][0]
+    raise AssertionError(f"{given}: no end")
+
+
+def _is_meant(told: str, meant: dict[str, float]) -> bool:
+    cell, _, number = told.rpartition(" ")
+    return meant[cell] == float(number)
+
+
+@pytest.mark.parametrize("seed", range(often(300)))
+def test_a_remedy_reads_what_was_meant(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    decimal, thousands, separator = WRITERS[int(rng.integers(len(WRITERS)))]
+    texts, numbers = columns_of(rng, decimal, thousands)
+    out = io.StringIO()
+    csv.writer(out, delimiter=separator).writerows([[f"n{i}" for i in range(len(texts))], *zip(*texts, strict=True)])
+    file = write(tmp_path, out.getvalue())
+    given: dict[str, Any] = {"delimiter": separator}
+    if rng.random() < 0.4:
+        given["decimal"] = decimal
+    if rng.random() < 0.2 and thousands != given.get("decimal", "."):
+        given["thousands"] = thousands
+    meant = {cell: number for column in zip(texts, numbers, strict=True) for cell, number in zip(*column, strict=True)}
+    read_so, typed = followed(file, meant, **given)
+    # What is read as it stands, 1.234 as a little more than one, is no matter of remedies; nor are the signs alone.
+    plain = all(re.fullmatch(r"[-$€ %0-9]*|[-$€ %]*[0-9]{1,3}\.[0-9]{3}[-$€ %]*", cell) for cell in meant)
+    if typed and not (plain and decimal == "," and thousands == "."):
+        assert read_so == numbers, (texts, given)
+
+
+@pytest.mark.parametrize(
+    ("cells", "given", "remedy"),
+    [
+        (["3.750", "1.250"], {"decimal": ","}, "read it with --thousands '.', or leave it out with -x 1"),
+        (["3.75", "1.25"], {"decimal": ","}, "read it with --decimal '.', or leave it out with -x 1"),
+        (["3,750.5"], {"decimal": ","}, "read it with --decimal '.' --thousands ',', or leave it out with -x 1"),
+        (["1.234,5"], {"thousands": ","}, "read it with --decimal ',' --thousands '.', or leave it out with -x 1"),
+        (["1 234,5"], {"decimal": ","}, "read it with --thousands ' ', or leave it out with -x 1"),
+        (
+            ["1,234"],
+            {},
+            "read it with --thousands ',' if '1,234' means 1234, or with --decimal ',' if '1,234' means 1.234, or leave",
+        ),
+        (
+            ["$3.750"],
+            {},
+            "read it with --strip '$' if '$3.750' means 3.75, or with --strip '$' --decimal ',' --thousands '.' if",
+        ),
+    ],
+    ids=lambda given: str(given),
+)
+def test_what_was_asked_for_stays(cells: list[str], given: dict[str, Any], remedy: str, tmp_path: Path) -> None:
+    file = write(tmp_path, "\n".join(["a;b", *(f"{cell};1" for cell in cells)]) + "\n")
+    with pytest.raises(DataError) as caught:
+        read(file, delimiter=";", **given)
+    assert caught.value.remedy.startswith(remedy)
+
+
+def test_other_columns_tell_what_a_mark_is(tmp_path: Path) -> None:
+    for other, remedy in (("2.5", "--thousands ','"), ("2,5", "--decimal ','")):
+        file = write(tmp_path, f"a;b\n1,234;{other}\n")
+        with pytest.raises(DataError, match=f"read it with {re.escape(remedy)}, or leave it out with -x"):
+            read(file, delimiter=";")
+
+
+def test_columns_of_different_marks_cannot_be_read_together(tmp_path: Path) -> None:
+    file = write(tmp_path, "a;b\n12,5;2.5\n3,5;1.5\n")
+    with pytest.raises(DataError, match=r"read it with --decimal ',' -x 2 \(column 2 has other marks: '2.5'\)") as caught:
+        read(file, delimiter=";")
+    assert read(file, delimiter=";", **follow(caught.value)).X.T.tolist() == [[12.5, 3.5]]
+
+
+def test_a_column_of_different_marks_is_told_so(tmp_path: Path) -> None:
+    file = write(tmp_path, "a;b\n12,5;1\n2.5;2\n")
+    with pytest.raises(DataError, match="'2.5' in the same column has other marks: write all cells alike"):
+        read(file, delimiter=";")
