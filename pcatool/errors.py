@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -26,6 +27,8 @@ __all__ = [
 
 # A longer value in a message hides the message.
 SHOWN = 60
+# A slip changes a third of a word at most, and no more letters than these; what differs more is another word.
+MOST_EDITS = 3
 # Of the name of a file the end tells most.
 LONGEST_PATH = 4096
 
@@ -53,13 +56,47 @@ def listed(names: Iterable[str], most: int = 5) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like this one, or the only one that it begins; letter case counts for little."""
-    from difflib import get_close_matches
+    """The known name that a slip of the hand makes this one, or whose words are among its; None where none is near.
 
-    by_lower = {k.lower(): k for k in known}
-    begun = [k for k in by_lower if len(name.strip("-")) > 2 and k.startswith(name.lower())]
-    found = begun if len(begun) == 1 else get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[found[0]] if found else None
+    Letter case counts for nothing, nor do the marks between words.
+    """
+    stems = {one: _stem(one) for one in known}
+    stem = _stem(name)
+    if len(stem) > 2:
+        begun = [one for one, its in stems.items() if its.startswith(stem)]
+        if len(begun) == 1:
+            return begun[0]
+    edits = {one: edit_distance(stem, its) for one, its in stems.items()}
+    near = [one for one in stems if edits[one] <= min(MOST_EDITS, max(len(stem), len(stems[one])) // 3)]
+    if near:
+        return min(near, key=lambda one: (edits[one], stems[one][:1] != stem[:1]))
+    within = [one for one, its in stems.items() if _has_words(stem, its)]
+    return within[0] if len(within) == 1 else None
+
+
+def _stem(name: str) -> str:
+    """The words of a name, as it is compared."""
+    return re.sub(r"[-_. ]+", "-", name.lower()).strip("-")
+
+
+def _has_words(text: str, part: str) -> bool:
+    """Does a text begin or end with these words? A word of a letter or two says nothing."""
+    return len(part) > 2 and (text.startswith(f"{part}-") or text.endswith(f"-{part}"))
+
+
+def edit_distance(a: str, b: str) -> int:
+    """Letters put in, left out, changed or swapped with their neighbour that make one text of another."""
+    before: list[int] = []
+    last = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        row = [i]
+        for j, other in enumerate(b, 1):
+            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        before, last = last, row
+    return last[-1]
 
 
 def near_file(path: str) -> str:

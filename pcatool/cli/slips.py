@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Sequence
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from glob import glob
 from pathlib import Path
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError, near_file, show
+from pcatool.registry import READERS
+from pcatool.stores.uri import is_remote
 
-__all__ = ["COMMANDS", "OPTIONS", "refuse_pasted", "refuse_short_equals"]
+__all__ = ["COMMANDS", "refuse_apart", "refuse_pasted", "refuse_short_equals"]
 
-# How others call what there is here: scikit-learn, pandas, csvkit, Miller.
-OPTIONS = {
-    "--n-components": "--components",
-    "--scale": "--standardize",
-    "--normalize": "--standardize",
-    "--zscore": "--standardize",
-    "--sep": "--delimiter",
-    "--separator": "--delimiter",
-    "--ifs": "--delimiter",
-    "--fs": "--delimiter",
-    "--na": "--null-value",
-    "--na-values": "--null-value",
-    "--skiprows": "--skip-lines",
-    "--no-header-row": "--no-header",
-    "--usecols": "--columns",
-    "--select": "--columns",
-    "--drop": "--exclude",
-    "--out": "--output",
-    "--precision": "--float-format",
-}
+# How others call commands, or what they are taken for.
 COMMANDS = {
     "train": "fit",
     "learn": "fit",
@@ -51,12 +37,24 @@ COMMANDS = {
     "add": "update",
     "partial-fit": "update",
     "combine": "merge",
+    "fit-transform": "fit",
+    "svd": "fit",
+    "denoise": "reconstruct",
+    "impute": "reconstruct",
+    "variance": "explain-variance",
+    "screeplot": "scree",
+    "biplot": "plot",
+    "draw": "plot",
     "version": "--version",
 }
 
 # What word processors and web pages make of hyphens and of quotation marks.
 DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 QUOTES = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
+
+
+# Names of files end so, whether the file is there or not.
+ENDINGS = (*(suffix for name in READERS for suffix in READERS[name].suffixes), ".npz", ".gz", ".bz2", ".zst", ".zstd")
 
 
 def refuse_pasted(words: Sequence[str]) -> None:
@@ -78,3 +76,55 @@ def refuse_short_equals(words: Sequence[str], options: Collection[str]) -> None:
         short, equals, value = word.partition("=")
         if equals and value and short in options:
             raise UsageError(f"{show(word)}: a short option takes no =", f"write {short} {value}")
+
+
+def refuse_apart(
+    words: Sequence[str], several: Mapping[str, tuple[str, str]], valued: Collection[str], choices: Collection[str]
+) -> None:
+    """`-c a b` would read the column a of the file b.
+
+    `several`: options that take more than one value, with the mark between and a word for one; `valued`: all that take one;
+    `choices`: words with a meaning of their own where they stand.
+    """
+    at = 0
+    while at < len(words) and words[at] != "--":
+        flag, value, taken = _option_at(words, at, valued)
+        at += taken
+        if flag not in several:
+            continue
+        more = at
+        while more < len(words) and words[more] not in choices and not _is_input(words[more]):
+            more += 1
+        if more > at:
+            _refuse_more(flag, value, words[at:more], several[flag])
+
+
+def _option_at(words: Sequence[str], at: int, valued: Collection[str]) -> tuple[str, str, int]:
+    """The option that begins at a word, its value, and how many words both are; no option where the word is none."""
+    word = words[at]
+    if word in valued:
+        return word, words[at + 1] if at + 1 < len(words) else "", 2
+    name, equals, value = word.partition("=")
+    if equals and name in valued:
+        return name, value, 1
+    if word[:1] == "-" and word[1:2] != "-" and word[:2] in valued:
+        return word[:2], word[2:], 1
+    return "", "", 1
+
+
+def _is_input(word: str) -> bool:
+    """May a word be the name of a file, or an option?"""
+    folder = os.path.dirname(word)  # noqa: PTH120
+    named = word.lower().endswith(ENDINGS) or (folder and os.path.isdir(folder)) or is_remote(word)  # noqa: PTH112
+    return word[:1] == "-" or bool(named) or os.path.lexists(word) or bool(glob(word)) or bool(near_file(word))
+
+
+def _refuse_more(flag: str, value: str, more: Sequence[str], kind: tuple[str, str]) -> None:
+    mark, one = kind
+    terms = [part for part in (word.strip(",") for word in (value, *more)) if part]
+    what = f"it looks like a {one}" if len(more) == 1 else f"they look like {one}s"
+    raise UsageError(
+        f"{', '.join(show(word) for word in more)} after {flag} {shlex.quote(value)} would be read as a file, and "
+        "there is none",
+        f"{what}: write {flag} {shlex.quote(mark.join(terms))}",
+    )

@@ -9,10 +9,24 @@ from typing import Any
 
 from typer.exceptions import TyperException
 
-from pcatool.cli.slips import COMMANDS, OPTIONS, refuse_pasted, refuse_short_equals
+from pcatool.cli.slips import COMMANDS, refuse_apart, refuse_pasted, refuse_short_equals
 from pcatool.errors import UsageError, nearest, show
+from pcatool.options.others import OPTIONS, SENTENCES, option_word
+from pcatool.registry import PLOTS
 
 __all__ = ["no_command", "refuse_slips", "refuse_swallowed", "sentence"]
+
+
+# Of options that take several values, by the word for these: the mark between, and what one of them is.
+SEVERAL = {
+    "COLS": (",", "column"),
+    "NAMES": (",", "value"),
+    "all|NAMES": (",", "rule"),
+    "M,N": (",", "component"),
+    "X,Y": (",", "component"),
+    "HxW": ("x", "number of pixels"),
+    "WxH": ("x", "length"),
+}
 
 
 def sentence(error: TyperException, program: Any, arguments: Sequence[str]) -> str:
@@ -52,8 +66,24 @@ def _no_option(name: str, command: Any, program: Any) -> str:
         return f"{show(name)} is a command, not an option: pcatool {name.lstrip('-')}"
     if command is not program and name.lstrip("-").lower() in _arguments(command):
         return f"no option {show(name)}; it is given without one: pcatool {command.name} {command.options_metavar}"
-    near = OPTIONS.get(name) or (nearest(name, _options(command)) if name.startswith("--") else None)
-    return f"no option {show(name)}" + (f"; did you mean {near}?" if near in _options(command) else "")
+    return f"no option {show(name)}{_instead(name, command, program)}"
+
+
+def _instead(name: str, command: Any, program: Any) -> str:
+    """What there is in place of an option: the one that others call so, or one that is near."""
+    if not name.startswith("--"):
+        return ""
+    word, options = option_word(name), _options(command)
+    called = OPTIONS.get(word)
+    if called in options:
+        return f"; did you mean {called}?"
+    if word in SENTENCES:
+        return f"; {SENTENCES[word]}"
+    having = [other.name for other in program.commands.values() if called in _options(other)]
+    if having:
+        return f"; {called} is for {', '.join(having)}"
+    near = nearest(name, [option for option in options if option.startswith("--")])
+    return f"; did you mean {near}?" if near else ""
 
 
 def _arguments(command: Any) -> list[str]:
@@ -78,6 +108,11 @@ def refuse_slips(command: Any, words: Sequence[str]) -> None:
     refuse_pasted(given)
     refuse_short_equals(given, {name for name in valued if len(name) == 2})
     refuse_single_dash(command, words)
+    several = {
+        name: SEVERAL[param.metavar] for param in command.params if param.metavar in SEVERAL for name in param.opts
+    }
+    choices = PLOTS if "kind" in _arguments(command) else ()
+    refuse_apart(words, several, valued, tuple(choices))
 
 
 def refuse_single_dash(command: Any, words: Sequence[str]) -> None:

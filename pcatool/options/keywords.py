@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pcatool.errors import UsageError, nearest, show
+from pcatool.options.others import OPTIONS, option_word
 
 __all__ = ["records", "texts"]
 
@@ -22,7 +23,8 @@ def records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[An
     known = [f.name for kind in kinds for f in fields(kind)]
     for name in given:
         if name not in known:
-            near = nearest(name, known)
+            called = OPTIONS.get(option_word(name), "").strip("-").replace("-", "_")
+            near = called if called in known else nearest(name, known)
             raise UsageError(f"no setting called {show(name)}", f"did you mean {near}?" if near else "")
     return [kind(**{f.name: _plain(f, given[f.name]) for f in fields(kind) if f.name in given}) for kind in kinds]
 

@@ -16,6 +16,8 @@ __all__ = ["BLANKS", "NULLS", "SelectOptions", "TableOptions"]
 NULLS = ("", "NA", "N/A", "NaN", "null", "none", ".")
 
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+# What numbers are written with, whatever their marks.
+OF_NUMBERS = "0123456789+-eE"
 BLANKS = "blanks"  # runs of blanks separate the fields, as in tables made to be read
 
 
@@ -104,22 +106,43 @@ class TableOptions:
         self._one_character("--comment", self.comment)
         self._one_character("--decimal", self.decimal)
         self._one_character("--thousands", self.thousands)
-        if self.decimal == self.thousands:
-            raise UsageError(f"--decimal and --thousands are both {show(self.decimal)}", "give two different marks")
-        if self.decimal not in ".,":
+        if self.decimal not in (".", ","):
             raise UsageError(f"--decimal {show(self.decimal)} is not a decimal mark", "give '.' or ','")
-        if set(self.strip) & set("0123456789+-eE" + self.decimal):
+        if self.decimal == self.thousands:
+            other = "," if self.decimal == "." else "."
+            remedy = f"say --decimal '{other}', too, if the thousands mark is {show(self.thousands)}"
+            raise UsageError(f"--decimal and --thousands are both {show(self.decimal)}", remedy)
+        for flag, mark in (("-d", self.delimiter), ("--comment", self.comment), ("--thousands", self.thousands)):
+            if mark is not None and mark in OF_NUMBERS:
+                raise UsageError(f"{flag} {show(mark)} would take numbers apart", "give a mark that no number has")
+        if set(self.strip) & set(OF_NUMBERS + self.decimal):
             raise UsageError(
                 f"--strip {show(self.strip)} would take numbers apart", "leave out digits, signs and marks"
             )
         if self.skip_lines < 0:
             raise UsageError(f"--skip-lines {self.skip_lines} is below 0", "give a whole number from 0")
-        if self.comment is not None and self.comment == self.delimiter:
-            raise UsageError(f"--comment and --delimiter are both {show(self.comment)}", "give two different marks")
+        self._check_comment()
         try:
             codecs.lookup(self.encoding)
         except LookupError:
             raise UsageError(f"no encoding called {show(self.encoding)}", "try latin-1, cp1252 or utf-16") from None
+
+    def _check_comment(self) -> None:
+        """A comment that begins with a mark of the table would cut off its rows."""
+        marks = (("--delimiter", self.delimiter), ("--decimal", self.decimal), ("--thousands", self.thousands))
+        for flag, mark in (*marks, *(("--strip", mark) for mark in self.strip)):
+            if self.comment is not None and self.comment == mark:
+                raise UsageError(f"--comment and {flag} are both {show(self.comment)}", "give two different marks")
+        if self.comment is not None and self.comment.isspace():
+            raise UsageError("--comment is a blank", "name the mark that begins a comment, such as '#'")
+
+    def check_separator(self, separator: str) -> None:
+        """Refuse a comment that begins with what separates the fields of a table, by its format where unnamed."""
+        if self.comment == separator:
+            raise UsageError(
+                f"--comment {show(self.comment)} separates the fields",
+                "name the mark that begins a comment, such as '#', or another separator with -d",
+            )
 
     @staticmethod
     def _one_character(flag: str, value: str | None, also: tuple[str, ...] = ()) -> None:

@@ -30,6 +30,7 @@ class CsvTable:
     def __init__(self, opened: Opened, options: TableOptions, notices: Notices) -> None:
         self.name = opened.name
         self.dialect = Dialect.of(options, "\t" if opened.format == "tsv" else ",")
+        options.check_separator(self.dialect.separator)
         self._options = options
         self._size = opened.size
         self._share = opened.share

@@ -1,0 +1,96 @@
+"""Words of other tools for options: what they are called here, or what there is instead.
+
+They are those of scikit-learn, pandas, R, csvkit and Miller, without dashes and with hyphens between words.
+"""
+
+from __future__ import annotations
+
+__all__ = ["OPTIONS", "SENTENCES", "option_word"]
+
+_NAMES = {
+    "--components": "n-components num-components n-comp ncomp ncomponents n-dims dims dim dimensions n-factors nfactors "
+    "factors rank n-pcs npcs pcs k",
+    "--standardize": "scale scaling normalize normalise zscore z-score standard-scaler scale-unit unit-variance "
+    "correlation cor",
+    "--delimiter": "sep separator field-separator ifs fs",
+    "--null-value": "na na-values na-value na-string na-strings missing-value missing-values nan-values null-values",
+    "--skip-lines": "skiprows skip-rows skip skip-header",
+    "--no-header": "no-header-row header-none noheader headerless",
+    "--columns": "usecols select cols features variables vars",
+    "--exclude": "drop drop-columns drop-cols ignore ignore-columns omit without",
+    "--output": "out outfile out-file output-file model model-file save save-model save-as to write",
+    "--float-format": "precision digits decimals round fmt ofmt",
+    "--row-names": "index-col index rownames row-labels has-row-names",
+    "--seed": "random-state rng rng-seed set-seed",
+    "--threads": "n-jobs njobs jobs workers n-workers num-workers nproc cores cpus nthreads n-threads processes parallel",
+    "--solver": "svd-solver eigen-solver algorithm svd-method",
+    "--whiten": "whitening sphere sphering",
+    "--weights": "sample-weight sample-weights row-weights row-w case-weights",
+    "--label": "target y class response outcome quali-sup",
+    "--decimal": "dec decimal-mark decimal-point decimal-separator",
+    "--thousands": "thousands-separator thousands-sep group-mark big-mark",
+    "--comment": "comment-char comment-prefix comments",
+    "--neighbours": "n-neighbors n-neighbours knn",
+    "--skip-bad": "ignore-errors skip-errors on-bad-lines on-error keep-going",
+    "--size": "figsize fig-size width height",
+    "--dpi": "resolution",
+    "--color": "hue colour color-by colour-by col-by habillage",
+    "--quiet": "silent no-warnings",
+    "--no-center": "nocenter uncentered no-mean without-mean",
+    "--memory": "max-memory memory-limit mem max-mem",
+}
+
+OPTIONS = {word: option for option, words in _NAMES.items() for word in words.split()}
+
+_ROWS = "every row is read: choose rows beforehand, as in head -n 1001 data.csv | pcatool fit -o model.npz"
+_IMPUTE = "--missing mean or em fits with missing cells, and pcatool reconstruct --fill puts values into them"
+_GROUPS = "there are no fits by group: write a file for each group and fit each, or colour rows with plot --color"
+_ROTATE = "there is no rotation of components: rotate what pcatool components prints"
+_ENCODE = "text is never turned into numbers: write columns of 0 and 1 beforehand; --label takes text as it is"
+_SPLIT = "there is no splitting: fit some rows, transform the others; -k cross-validation chooses k by rows left out"
+_STOP = "there is nothing to set: solvers stop by a bound on their error, which -v prints"
+_FEATURES = "rows are read as they are: transform columns beforehand"
+_OTHER_METHODS = "--method has pca, kernel and supervised"
+_SPARSE = "there is no sparse PCA: components --values contributions shows which columns count"
+_HOLES = "--missing drop leaves out rows with missing cells"
+_PICTURE = "pictures have no settings of this kind: their title says what was drawn; -o name.svg can be edited"
+_DRAW = "pcatool scree, components --image and plot draw, with -o picture.png"
+_INPUT = "inputs are named without an option, as in pcatool fit data.csv -o model.npz"
+_SHEET = "spreadsheets are not read: save the sheet as CSV"
+_FORCE = "-o replaces a file as it is, and --no-clobber refuses to"
+_BATCH = "rows are read in blocks in any case: memory does not grow with their number"
+_SHARE = "-k 0.95 keeps that share of the variance, and pcatool explain-variance prints the shares"
+_UPDATE = "pcatool update adds rows to a model"
+_TYPE = "all numbers are of 64 bits"
+
+_SAID = {
+    _HOLES: "dropna drop-na na-omit omit-na remove-na na-rm listwise complete-cases",
+    _IMPUTE: "impute imputer imputation fillna fill-na fill-missing strategy ncp",
+    _GROUPS: "group-by groupby group groups by",
+    _ROTATE: "varimax rotate rotation promax oblimin quartimax",
+    _ENCODE: "one-hot onehot dummies get-dummies encode encoding-categorical categorical categories factorize",
+    _SPLIT: "test-size train-size split train-test-split holdout validation folds cv cross-validate",
+    _STOP: "tol tolerance max-iter maxiter n-iter iterations iterated-power power-iteration-normalizer n-oversamples "
+    "oversampling convergence",
+    _FEATURES: "log-transform log1p log2 boxcox box-cox yeo-johnson transform-columns power-transform minmax min-max "
+    "robust-scaler quantile-transform robust",
+    _OTHER_METHODS: "ica fastica nmf lda factor-analysis fa tsne t-sne umap perplexity mds autoencoder",
+    _SPARSE: "sparse sparsity alpha lasso penalty l1 l1-ratio",
+    _PICTURE: "title xlabel ylabel xlim ylim legend fontsize palette cmap theme marker",
+    _DRAW: "plot draw chart graph show visualize biplot screeplot",
+    _INPUT: "in infile in-file input-file file files data-file from-file",
+    _SHEET: "sheet sheet-name excel xlsx",
+    _FORCE: "force overwrite clobber replace yes",
+    _BATCH: "batch-size chunksize chunk-size block-size incremental low-memory stream streaming",
+    _UPDATE: "partial-fit append add warm-start",
+    _SHARE: "explained-variance explained-variance-ratio variance-ratio variance var-explained min-variance",
+    _ROWS: "nrows n-rows head tail limit max-rows sample shuffle subset query where filter",
+    _TYPE: "dtype float32 float64 gpu cuda device single-precision",
+}
+
+SENTENCES = {word: sentence for sentence, words in _SAID.items() for word in words.split()}
+
+
+def option_word(name: str) -> str:
+    """An option, or the name of a setting, as it is looked for in these tables."""
+    return name.lower().replace("_", "-").replace(".", "-").strip("-")
