@@ -25,6 +25,7 @@ function __pcatool_of --no-scope-shadowing
                 '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
+                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -74,6 +75,7 @@ function __pcatool_of --no-scope-shadowing
                 '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
+                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -113,6 +115,7 @@ function __pcatool_of --no-scope-shadowing
                 '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
+                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -153,6 +156,7 @@ function __pcatool_of --no-scope-shadowing
                 '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
+                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -211,6 +215,7 @@ function __pcatool_of --no-scope-shadowing
                 '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
+                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -270,6 +275,7 @@ function __pcatool_of --no-scope-shadowing
                 '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
+                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -330,6 +336,7 @@ function __pcatool_of --no-scope-shadowing
                 '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
+                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -385,6 +392,7 @@ function __pcatool_of --no-scope-shadowing
                 '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
+                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -432,6 +440,7 @@ function __pcatool_of --no-scope-shadowing
                 '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
+                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -469,6 +478,7 @@ function __pcatool_of --no-scope-shadowing
                 '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
+                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \

@@ -67,7 +67,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
         if len(begun) == 1:
             return begun[0]
     edits = {one: edit_distance(stem, its) for one, its in stems.items()}
-    near = [one for one in stems if edits[one] <= min(MOST_EDITS, max(len(stem), len(stems[one])) // 3)]
+    near = [one for one, its in stems.items() if edits[one] <= _most_edits(stem, its)]
     if near:
         return min(near, key=lambda one: (edits[one], stems[one][:1] != stem[:1]))
     within = [one for one, its in stems.items() if _has_words(stem, its)]
@@ -77,6 +77,11 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def _stem(name: str) -> str:
     """The words of a name, as it is compared."""
     return re.sub(r"[-_. ]+", "-", name.lower()).strip("-")
+
+
+def _most_edits(a: str, b: str) -> int:
+    """How many edits may be a slip; of two letters one, if they begin alike."""
+    return min(MOST_EDITS, max(len(a), len(b)) // 3 or int(a[:1] == b[:1]))
 
 
 def _has_words(text: str, part: str) -> bool:

@@ -56,6 +56,10 @@ class VarianceTable:
         reached = np.flatnonzero(self.lost_share <= (1.0 - share) + self.slack)
         return int(reached[0]) + 1 if len(reached) else None
 
+    def first(self, count: int) -> VarianceTable:
+        """The leading rows."""
+        return VarianceTable(**{name: column[:count] for name, column in self.columns().items()})
+
     def columns(self) -> dict[str, NDArray[Any]]:
         """The columns by the names every report uses, in order."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from pcatool.errors import UsageError
 from pcatool.model import Model
 from pcatool.options import (
     ScoreOptions,
@@ -81,4 +82,6 @@ def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack
 
     job = job_of(model, settings)
     fitted = fitting.Fitted(model, Tally()) if isinstance(model, Model) else fitting.model_or_fit(job)
+    if fitted.first is not None:
+        raise UsageError("components would change nothing: the rules know the whole model", "leave it out")
     return pd.DataFrame(reporting.judge(fitted, rules, job.options.seed), columns=["rule", "k", "reason"])

@@ -16,7 +16,6 @@ from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
 from pcatool.options.keywords import records
 from pcatool.pipeline import fit as fitting
-from pcatool.readers.tally import Tally
 
 __all__ = [
     "Warnings",
@@ -56,8 +55,11 @@ def model_of(model: Model | str | Path) -> Model:
 
 
 def model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
-    """A model as it is, or from a path, or fitted to the data with these settings."""
-    return fitted_of(subject, settings).model
+    """A model as it is, or from a path, or fitted to the data with these settings.
+
+    Of a model the setting `components` takes the first of them.
+    """
+    return fitted_of(subject, settings).components
 
 
 def is_model(subject: Any) -> bool:
@@ -70,9 +72,11 @@ def is_model(subject: Any) -> bool:
 def fitted_of(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
     """The same with what the fit knows of its data."""
     if isinstance(subject, Model):
-        if settings:
-            raise UsageError(f"a model is fitted already: {', '.join(settings)} would change nothing", "give the data")
-        return fitting.Fitted(subject, Tally())
+        others = [name for name in settings if name != "components"]
+        if others:
+            raise UsageError(f"a model is fitted already: {', '.join(others)} would change nothing", "give the data")
+        (options,) = records(settings, FitOptions)
+        return fitting.Fitted.of_model(subject, fitting.narrowing(options)[0])
     return fitting.model_or_fit(job_of(subject, settings))
 
 

@@ -39,7 +39,7 @@ def explain_variance(
     """
     import pandas as pd
 
-    fitted = model_or_fit(model, settings)
+    fitted = fitted_of(model, settings)
     if threshold is not None:
         if not 0 < threshold < 1:
             raise UsageError(f"threshold {threshold} is not a share", "give a number between 0 and 1, such as 0.95")
@@ -94,7 +94,7 @@ def scree(
         reporting.draw_scree(fitted, str(output), asked)
         return None
     made = fitted.model
-    return scree_chart(made.variance, kept=made.k, width=width, color=False, unicode=True, total_components=made.d)
+    return scree_chart(fitted.variance, kept=made.k, width=width, color=False, unicode=True, total_components=made.d)
 
 
 @overload

@@ -89,7 +89,7 @@ def run(
         make = partial(what, asked=asked, form=form)
         model = loadings.fit_and_write(job, str(output), make, no_clobber=no_clobber)
     else:
-        model = fitting.model_or_fit(job).model
+        model = fitting.model_or_fit(job).components
         if not as_facts:
             print_result(_numbers(model, asked=asked, form=form, screen=Screen.now()))
     facts["shown"] = loadings.drawn(model, asked.first) if asked.image else loadings.shown(model, asked.first)

@@ -39,11 +39,11 @@ def run(
 
     speaker = Speaker(general)
     job = fitting.Job(subject or [], table, select, options, engine, speaker)
-    model = fitting.model_or_fit(job).model
-    columns = model.variance.columns()
+    fitted = fitting.model_or_fit(job)
+    model, columns = fitted.model, fitted.variance.columns()
     facts = {"command": NAME, **model_facts(model)}
     if report.threshold is not None:
-        count = smallest_k(model, report.threshold)
+        count = smallest_k(fitted, report.threshold)
         facts |= {"threshold": report.threshold, "needed": count}
         text: str | None = str(count)
     elif general.json and report.format is None:
@@ -52,7 +52,7 @@ def run(
         text = None
     else:
         form = report.format or ("table" if Screen.now().terminal else "csv")
-        text = variance_report(model, form)
+        text = variance_report(fitted, form)
     if text is not None:
         print_result(text)
     speaker.close(facts, report_lines(model), stdout_free=text is None)

@@ -27,7 +27,7 @@ from pcatool.registry import RULES
 from pcatool.stores.uri import shown
 
 if TYPE_CHECKING:
-    from pcatool.model import Model
+    from pcatool.pipeline.fit import Fitted
 
 NAME = "scree"
 USAGE = "MODEL|DATA... [-o PICTURE] [OPTIONS]"
@@ -106,14 +106,17 @@ def run(
         model = report.fit_and_draw(job, output, asked, no_clobber=no_clobber)
     elif rules is not None:
         fitted = fitting.model_or_fit(job)
+        if fitted.first is not None:
+            raise UsageError("-k would change nothing: the rules know the whole model", "leave out -k")
         model = fitted.model
         screen = Screen.now()
         shape = form if form != "chart" else "table" if screen.terminal else "csv"
         verdicts = report.judge(fitted, names, options.seed)
         print_result(rules_report(verdicts, shape, screen.width if shape == "table" else None))
     else:
-        model = fitting.model_or_fit(job).model
-        print_result(_chart(model) if form == "chart" else variance_report(model, form))
+        fitted = fitting.model_or_fit(job)
+        model = fitted.model
+        print_result(_chart(fitted) if form == "chart" else variance_report(fitted, form))
     facts = {"command": NAME, "output": shown(output or "-"), **model_facts(model)}
     speaker.close(facts, report_lines(model), stdout_free=output is not None)
     return 0
@@ -132,14 +135,14 @@ def _rule_names(rules: str | None) -> list[str] | None:
     return names
 
 
-def _chart(model: Model) -> str:
+def _chart(fitted: Fitted) -> str:
     """The chart as wide as the terminal, in its characters."""
     from pcatool.render.chart import scree_chart
     from pcatool.render.choices import how_fitted, is_usual
 
-    screen = Screen.now()
+    screen, model = Screen.now(), fitted.model
     chart = scree_chart(
-        model.variance,
+        fitted.variance,
         kept=model.k,
         width=screen.width,
         color=screen.color,

@@ -18,6 +18,7 @@ from pcatool.stores.uri import is_remote
 
 if TYPE_CHECKING:
     from pcatool.model import Model
+    from pcatool.pipeline.fit import Fitted
 
 __all__ = [
     "Inputs",
@@ -129,12 +130,12 @@ class Screen(NamedTuple):
         )
 
 
-def variance_report(model: Model, form: str) -> str:
+def variance_report(fitted: Fitted, form: str) -> str:
     """The variances of a model in one of the forms of a table, as wide as the terminal where one is written to."""
     from pcatool.render.choices import how_fitted
     from pcatool.render.tables import render_table
 
-    screen = Screen.now()
-    caption = f"{how_fitted(model)}; k = {model.k} kept"
-    columns = model.variance.columns()
+    screen, model = Screen.now(), fitted.model
+    caption = f"{how_fitted(model)}; k = {model.k} {'kept' if fitted.first is None else 'shown'}"
+    columns = fitted.variance.columns()
     return render_table(columns, form, caption=caption, width=screen.width, color=screen.color, unicode=screen.unicode)

@@ -83,8 +83,8 @@ def refuse_apart(
 ) -> None:
     """`-c a b` would read the column a of the file b.
 
-    `several`: options that take more than one value, with the mark between and a word for one; `valued`: all that take one;
-    `choices`: words with a meaning of their own where they stand.
+    `several`: options that take more than one value, with the mark between and a word for one; `valued`: all that take
+    a value; `choices`: words with a meaning of their own where they stand.
     """
     at = 0
     while at < len(words) and words[at] != "--":

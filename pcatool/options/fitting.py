@@ -78,7 +78,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         metavar="K",
         help="How many components: a number, a share of the variance (the smallest k that keeps it), all, or a rule: "
         + ", ".join(name for name in RULES if name != "all")
-        + ".",
+        + ". A report of a model shows its first K.",
         wanted=word_of(*RULES),
     )
     standardize: bool = option(

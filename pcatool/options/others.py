@@ -8,8 +8,8 @@ from __future__ import annotations
 __all__ = ["OPTIONS", "SENTENCES", "option_word"]
 
 _NAMES = {
-    "--components": "n-components num-components n-comp ncomp ncomponents n-dims dims dim dimensions n-factors nfactors "
-    "factors rank n-pcs npcs pcs k",
+    "--components": "n-components num-components n-comp ncomp ncomponents n-dims dims dim dimensions n-factors "
+    "nfactors factors rank n-pcs npcs pcs k",
     "--standardize": "scale scaling normalize normalise zscore z-score standard-scaler scale-unit unit-variance "
     "correlation cor",
     "--delimiter": "sep separator field-separator ifs fs",
@@ -22,7 +22,8 @@ _NAMES = {
     "--float-format": "precision digits decimals round fmt ofmt",
     "--row-names": "index-col index rownames row-labels has-row-names",
     "--seed": "random-state rng rng-seed set-seed",
-    "--threads": "n-jobs njobs jobs workers n-workers num-workers nproc cores cpus nthreads n-threads processes parallel",
+    "--threads": "n-jobs njobs jobs workers n-workers num-workers nproc cores cpus nthreads n-threads processes "
+    "parallel",
     "--solver": "svd-solver eigen-solver algorithm svd-method",
     "--whiten": "whitening sphere sphering",
     "--weights": "sample-weight sample-weights row-weights row-w case-weights",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from pcatool.methods.alignment import aligned_to, check_older
 from pcatool.methods.base import Fit
 from pcatool.model import Model
 from pcatool.notices import Notices, Taken
-from pcatool.options import FitOptions
+from pcatool.options import FitOptions, parse_truncation
 from pcatool.options.flags import given_flags
 from pcatool.pipeline.job import Job, read_blocks, supply_of
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
@@ -25,6 +26,7 @@ from pcatool.registry import METHODS
 from pcatool.rules.base import Evidence
 from pcatool.solvers.plan import Plan
 from pcatool.stores.uri import is_remote, plain_name
+from pcatool.variance import VarianceTable
 from pcatool.writers.sink import check_target
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "fit_opened",
     "model_or_fit",
     "model_or_fit_of",
+    "narrowing",
     "older_model",
     "open_subject",
     "plan_fit",
@@ -49,6 +52,29 @@ class Fitted(NamedTuple):
     model: Model
     tally: Tally
     evidence: Evidence | None = None  # of data just fitted; a model read from a file has its own
+    first: int | None = None  # how many components of a model a report is to show
+
+    @classmethod
+    def of_model(cls, model: Model, first: int | None) -> Fitted:
+        """A model to be reported on, with only its first components if that was asked for."""
+        return cls(model.truncated(first and min(first, model.k)), Tally(), first=first)
+
+    @property
+    def components(self) -> Model:
+        """The model whose components are shown; more than there are is refused."""
+        return self.model.truncated(self.first)
+
+    @property
+    def variance(self) -> VarianceTable:
+        """The rows that are shown; more than there are eigenvalues known is refused."""
+        table = self.model.variance
+        known = len(table.component)
+        if self.first is not None and self.first > known:
+            has = "1 eigenvalue" if known == 1 else f"{known} eigenvalues"
+            raise DataError(
+                f"-k {self.first}: the model knows {has}", f"give a number from 1 to {known}, or leave out -k"
+            )
+        return table if self.first is None else table.first(self.first)
 
 
 def fit(job: Job) -> Fitted:
@@ -192,8 +218,17 @@ def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
         refuse_kept(job.options)
         return fit_opened(job, inputs, older_model(job))
     far = [job.engine] if job.engine.far else []
-    refuse_settings(inputs.model.name, job.table, job.select, job.options, *far)
-    return Fitted(modelfile.loads(read_whole(inputs.model.stream), inputs.model.name), Tally())
+    first, others = narrowing(job.options)
+    refuse_settings(inputs.model.name, job.table, job.select, others, *far)
+    return Fitted.of_model(modelfile.loads(read_whole(inputs.model.stream), inputs.model.name), first)
+
+
+def narrowing(options: FitOptions) -> tuple[int | None, FitOptions]:
+    """How many components of a model are to be shown, by -k; and what else was asked for."""
+    usual = FitOptions().components
+    if options.components == usual:
+        return None, options
+    return parse_truncation(str(options.components)), replace(options, components=usual)
 
 
 def refuse_kept(options: FitOptions) -> None:

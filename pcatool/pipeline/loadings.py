@@ -253,7 +253,7 @@ def fit_and_write(job: Job, output: str, make: Callable[[Model], str | bytes], *
     """The model of a job, and what is made of it in a file; one that cannot be written is refused before the work."""
     inputs = open_subject(job)
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
-    model = model_or_fit_of(job, inputs).model
+    model = model_or_fit_of(job, inputs).components
     write(make(model), output, no_clobber=no_clobber, inputs=inputs.paths)
     return model
 

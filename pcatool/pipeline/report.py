@@ -24,15 +24,16 @@ from pcatool.writers.sink import check_target, write_whole
 __all__ = ["Scree", "draw_scree", "fit_and_draw", "judge", "smallest_k"]
 
 
-def smallest_k(model: Model, share: float) -> int:
+def smallest_k(fitted: Fitted, share: float) -> int:
     """How many components keep this share; known even when the model keeps fewer, unknown only past its eigenvalues."""
-    found = model.variance.smallest_k(share)
+    table = fitted.variance
+    found = table.smallest_k(share)
     if found is None:
-        known = len(model.eigenvalues)
-        raise RefusedError(
-            f"the {known} eigenvalues known keep {model.variance.cumulative[-1]:.6g} of the variance, not {share:g}",
-            "fit with a larger -k",
-        )
+        known = len(table.component)
+        of_model = f"the {known} eigenvalues known keep"
+        there = of_model if fitted.first is None else f"the first {counted(known, 'component')} of -k keep"
+        larger = "fit with a larger -k" if fitted.first is None else "give a larger -k"
+        raise RefusedError(f"{there} {table.cumulative[-1]:.6g} of the variance, not {share:g}", larger)
     return found
 
 
@@ -49,15 +50,15 @@ def draw_scree(
     fitted: Fitted, output: str, asked: Scree, *, no_clobber: bool = False, inputs: Sequence[str] = ()
 ) -> None:
     """Write a picture of the eigenvalues."""
-    form, model = picture_form(output), fitted.model
+    form, model, table = picture_form(output), fitted.model, fitted.variance
     check_room(asked.look)
-    count, unknown = counted(len(model.eigenvalues), "eigenvalue"), len(model.eigenvalues) < model.directions
+    count, unknown = counted(len(table.component), "eigenvalue"), len(table.component) < model.directions
     title = f"{'the first ' if unknown else ''}{count} of {counted(model.n_samples, 'row')}, "
     title += f"{counted(model.d, 'column')}; {how_fitted(model)}"
     verdicts = judge(fitted, asked.rules, asked.seed) if asked.rules is None or asked.rules else ()
     doing("drawing")
     picture = scree_picture(
-        model.variance, kept=model.k, form=form, title=title, log=asked.log, verdicts=verdicts, look=asked.look
+        table, kept=model.k, form=form, title=title, log=asked.log, verdicts=verdicts, look=asked.look
     )
     write_whole(output, picture, no_clobber=no_clobber, inputs=inputs)
 

@@ -226,4 +226,6 @@ def _by_position(table: Table, wanted: Wanted) -> tuple[Feature, ...]:
             "give exactly its columns in its order, or a header",
         )
     places = (i for i, column in enumerate(table.columns) if column in there)
-    return tuple(Feature(name, i, boolean=name in wanted.booleans) for name, i in zip(wanted.names, places, strict=True))
+    return tuple(
+        Feature(name, i, boolean=name in wanted.booleans) for name, i in zip(wanted.names, places, strict=True)
+    )

@@ -40,8 +40,10 @@ class CsvTable:
         names = self._names(notices)
         self._begins = None if self.nameless else self._cutter.line
         if options.row_names:
-            names = with_row_name(names, self._first_row(), self.name)
-        self.columns = tuple(Column(name, kind="", row_name=options.row_names and i == 0) for i, name in enumerate(names))
+            names = with_row_name(names, self._first_row())
+        self.columns = tuple(
+            Column(name, kind="", row_name=options.row_names and i == 0) for i, name in enumerate(names)
+        )
         if len(self.columns) == 1 and not self.dialect.blanks:
             self.dialect = replace(self.dialect, lone=True)
             self._cutter.read_as(self.dialect)
@@ -108,9 +110,7 @@ class CsvTable:
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:
-        parser = ChunkParser(
-            self.name, self.dialect, len(self.columns), tuple(features), tuple(kept), self._begins
-        )
+        parser = ChunkParser(self.name, self.dialect, len(self.columns), tuple(features), tuple(kept), self._begins)
         height = parser.rows_at_once
         while (chunk := self._cutter.rows(height, eager=eager)) is not None:
             yield CsvPart(chunk, parser)

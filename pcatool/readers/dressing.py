@@ -51,7 +51,7 @@ class Trial(NamedTuple):
     rank: tuple[int, ...]
 
     @property
-    def count(self) -> int:
+    def read(self) -> int:
         return sum(number is not None for number in self.numbers)
 
 
@@ -61,7 +61,7 @@ def dressing(cells: Sequence[str], dialect: Dialect, others: Others = dict) -> D
     if 2 * len(likely) < len(cells):
         return None
     trials = _best(likely, dialect, others)
-    if not trials or 2 * trials[0].count < len(cells):
+    if not trials or 2 * trials[0].read < len(cells):
         return None
     return _told(likely, dialect, trials)
 
@@ -91,10 +91,9 @@ def _best(cells: Sequence[str], dialect: Dialect, others: Others, needed: int = 
     beside = {place: list(dict.fromkeys(column[:room])) for place, column in every.items()}
     # No sign counts for less than any: it comes first, and the first of the best is taken.
     trials = [
-        _tried(cells, dialect, trial, beside)
-        for trial in _trials(dialect, "".join(sorted(signs | set(dialect.strip))))
+        _tried(cells, dialect, trial, beside) for trial in _trials(dialect, "".join(sorted(signs | set(dialect.strip))))
     ]
-    trials = [trial for trial in trials if trial.count and None not in trial.numbers[:needed]]
+    trials = [trial for trial in trials if trial.read and None not in trial.numbers[:needed]]
     best = max((trial.rank for trial in trials), default=())
     found: dict[tuple[float | None, ...], list[Trial]] = {}
     for trial in trials:

@@ -48,7 +48,9 @@ class Further:
         if self._kept:
             self._look_at_names(at, table)
             return
-        names = [c.name for c in table.columns if not (c.partition or c.row_name) and c.name.strip() and self._is_new(c.name)]
+        names = [
+            c.name for c in table.columns if not (c.partition or c.row_name) and c.name.strip() and self._is_new(c.name)
+        ]
         if not self._looked:  # what is no number in the first should be none in the second: all would cost time
             names += [c.name for c in table.columns if c.name in self._no_numbers]
         self._looked = True

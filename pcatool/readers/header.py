@@ -71,7 +71,7 @@ def check_kind(cells: list[str], place: str) -> None:
             raise DataError(f"{place}: this is {what}, not a table", remedy)
 
 
-def with_row_name(names: list[str], first: list[str] | None, table: str) -> list[str]:
+def with_row_name(names: list[str], first: list[str] | None) -> list[str]:
     """The names with one for the first field of each row, which names the row.
 
     R's write.table writes no name for it, write.csv and pandas an empty one. `first`: the first row, if there is one.

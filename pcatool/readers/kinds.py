@@ -40,8 +40,8 @@ def profile(chunk: Chunk, names: Sequence[str], dialect: Dialect, name: str, beg
     arrays = ArrowCsv(dialect, len(names), dict.fromkeys(every, TEXT)).read(chunk)
     if arrays is None:
         _, texts = parse(chunk, dialect, len(names), (), every, name, begins)
-        others = dict(enumerate(texts))
-        return tuple(column_of_cells(names[i], texts[i], dialect, _without(i, others)) for i in every)
+        parsed = dict(enumerate(texts))
+        return tuple(column_of_cells(names[i], texts[i], dialect, _without(i, parsed)) for i in every)
     others = _Texts(arrays)
     return tuple(_column(names[i], array, dialect, _without(i, others)) for i, array in arrays.items())
 

@@ -57,7 +57,9 @@ def _term(feature: Feature) -> str:
     return shlex.quote(feature.name) if plain else str(feature.column + 1)
 
 
-def ragged(place: str, cells: Sequence[str], width: int, rows: Rereads, dialect: Dialect, begins: bool | None) -> DataError:
+def ragged(
+    place: str, cells: Sequence[str], width: int, rows: Rereads, dialect: Dialect, begins: bool | None
+) -> DataError:
     """The error of a row with more or fewer fields than there are columns.
 
     `begins`: do the rows begin below the header? None where there is no header.

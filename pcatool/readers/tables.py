@@ -276,5 +276,7 @@ def _in_memory(data: Any, options: TableOptions) -> Table:
     if options.skip_bad:
         raise UsageError("--skip-bad is for files, this is a table in memory", "leave it out")
     if options.row_names:
-        raise UsageError("--row-names is for files of text, this is a table in memory", "give the columns without the one of names")
+        raise UsageError(
+            "--row-names is for files of text, this is a table in memory", "give the columns without the one of names"
+        )
     return in_memory(data)

@@ -58,7 +58,9 @@ def ways(error: DataError) -> list[tuple[dict[str, Any], str]]:
     found = [(part, re.search(r" if '(.*)' means (\S+)$", part)) for part in error.remedy.split(", or ")]
     if not any(means for _, means in found):
         return [(follow(error), "")]
-    return [(follow(DataError("", part.replace(means[0], ""))), f"{means[1]} {means[2]}") for part, means in found if means]
+    return [
+        (follow(DataError("", part.replace(means[0], ""))), f"{means[1]} {means[2]}") for part, means in found if means
+    ]
 
 
 def followed(file: Path, meant: dict[str, float], **given: Any) -> tuple[list[list[float]], int]:
@@ -115,7 +117,7 @@ def test_a_remedy_reads_what_was_meant(seed: int, tmp_path: Path) -> None:
         (
             ["1,234"],
             {},
-            "read it with --thousands ',' if '1,234' means 1234, or with --decimal ',' if '1,234' means 1.234, or leave",
+            "read it with --thousands ',' if '1,234' means 1234, or with --decimal ',' if '1,234' means 1.234, or",
         ),
         (
             ["$3.750"],
@@ -141,12 +143,14 @@ def test_other_columns_tell_what_a_mark_is(tmp_path: Path) -> None:
 
 def test_columns_of_different_marks_cannot_be_read_together(tmp_path: Path) -> None:
     file = write(tmp_path, "a;b\n12,5;2.5\n3,5;1.5\n")
-    with pytest.raises(DataError, match=r"read it with --decimal ',' -x 2 \(column 2 has other marks: '2.5'\)") as caught:
+    with pytest.raises(
+        DataError, match=r"read it with --decimal ',' -x 2 \(column 2 has other marks: '2.5'\)"
+    ) as caught:
         read(file, delimiter=";")
     assert read(file, delimiter=";", **follow(caught.value)).X.T.tolist() == [[12.5, 3.5]]
 
 
 def test_a_column_of_different_marks_is_told_so(tmp_path: Path) -> None:
     file = write(tmp_path, "a;b\n12,5;1\n2.5;2\n")
-    with pytest.raises(DataError, match="'2.5' in the same column has other marks: write all cells alike"):
+    with pytest.raises(DataError, match=r"'2\.5' in the same column has other marks: write all cells alike"):
         read(file, delimiter=";")

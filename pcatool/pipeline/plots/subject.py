@@ -10,7 +10,15 @@ from pcatool.errors import ModelError, UsageError
 from pcatool.model import Model
 from pcatool.options import FitOptions
 from pcatool.pipeline.both import with_copies
-from pcatool.pipeline.fit import fit_opened, model_or_fit_of, older_model, open_subject, refuse_kept, refuse_settings
+from pcatool.pipeline.fit import (
+    fit_opened,
+    model_or_fit_of,
+    narrowing,
+    older_model,
+    open_subject,
+    refuse_kept,
+    refuse_settings,
+)
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.models import are_models
 from pcatool.pipeline.plots.asked import Asked
@@ -37,26 +45,31 @@ def subject_of(job: Job, asked: Asked, model: Model | None = None) -> Subject:
     The data of the job are those of a model given apart, or all there is: then the first of them may be a model.
     """
     if model is not None:
-        _refuse_of_model("the model", job, asked)
-        return _with_model(job, asked, model, ())
+        first = _first_of_model("the model", job, asked)
+        return _with_model(job, asked, model.truncated(first), ())
     if isinstance(job.data, list) and job.data and all(isinstance(item, str) for item in job.data):
         first, rest = job.data[0], job.data[1:]
         if (first == STDIN and rest) or (first != STDIN and is_model(first)):
-            _refuse_of_model(first, job, asked, *([job.engine] if job.engine.far else []))
+            shown = _first_of_model(first, job, asked, *([job.engine] if job.engine.far else []))
             asked.refuse_rows(rest)
-            return _with_model(job._replace(data=rest), asked, _load(first), (first,))
+            return _with_model(job._replace(data=rest), asked, _load(first).truncated(shown), (first,))
         for late in rest:
             if plain_name(late).endswith(MODEL_SUFFIX):
                 raise UsageError(f"{late} is a model, after {first}", "the model comes first, then the rows")
     return _without_model(job, asked)
 
 
-def _refuse_of_model(name: str, job: Job, asked: Asked, *more: object) -> None:
-    """A model takes no settings of a fit, but its rows may come as triples, as transform reads them."""
+def _first_of_model(name: str, job: Job, asked: Asked, *more: object) -> int | None:
+    """How many components of a model to show; it takes no other settings of a fit.
+
+    Its rows may come as triples, as transform reads them.
+    """
+    first, others = narrowing(job.options)
     if asked.of_rows:
-        refuse_settings(name, job.select, replace(job.options, triples=None), *more)
+        refuse_settings(name, job.select, replace(others, triples=None), *more)
     else:
-        refuse_settings(name, job.table, job.select, job.options, *more)
+        refuse_settings(name, job.table, job.select, others, *more)
+    return first
 
 
 def is_model(path: str) -> bool:
@@ -105,7 +118,7 @@ def _without_model(job: Job, asked: Asked) -> Subject:
     check_target(asked.output, no_clobber=asked.no_clobber, inputs=paths)
     if not asked.of_rows:
         job = _with_enough(job, asked, inputs)
-        model = model_or_fit_of(job, inputs).model
+        model = model_or_fit_of(job, inputs).components
         asked.wanted(model)
         return Subject(model, None, paths=paths)
     if inputs.model is not None:
