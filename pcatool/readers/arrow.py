@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from pcatool.model import Array
 from pcatool.readers.base import Column
+from pcatool.readers.dialect import Dialect
 
 __all__ = [
+    "AS_WRITTEN",
     "NULL",
     "bits",
     "column_of",
     "is_exact",
     "is_null",
+    "is_text",
     "needs_sample",
     "numbers_of",
     "numpy_type",
@@ -29,6 +32,10 @@ __all__ = [
 # Arrow's fixed-width numbers by the number of their type, with the numpy types of the same bytes.
 FIXED = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
 NUMPY_TYPES = {getattr(pa, name)().id: np.dtype(name) for name in FIXED}
+
+# Numbers that are stored as text are written as in CSV that nothing more is said of; so many cells tell.
+AS_WRITTEN = Dialect()
+WRITTEN = 100
 
 # In place of a null, a NaN of its own, the one that is NA to R: where it was copied to, it can still be told from a NaN
 # that stood in the data.
@@ -50,7 +57,14 @@ def is_number(kind: pa.DataType) -> bool:
 
 def is_exact(kind: pa.DataType) -> bool:
     """Numbers that are no doubles, and may have more digits than one."""
-    return bool(pat.is_integer(kind) or pat.is_decimal(kind))
+    return bool(pat.is_integer(kind) or pat.is_decimal(kind) or is_text(kind))
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Text, and dictionaries of it."""
+    if pat.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return bool(pat.is_string(kind) or pat.is_large_string(kind) or pat.is_string_view(kind))
 
 
 def is_vector(kind: pa.DataType) -> bool:
@@ -74,7 +88,19 @@ def column_of(name: str, kind: pa.DataType, sample: pa.Array | None) -> Column:
         fixed = kind.list_size if pat.is_fixed_size_list(kind) else 0
         return Column(name, "vector", width=fixed or (0 if first is None else len(first)))
     example = "" if first is None else _as_text(first)
-    return Column(name, "boolean" if pat.is_boolean(kind) else "text", example)
+    if pat.is_boolean(kind):
+        return Column(name, "boolean", example)
+    stored = f"dictionary of {kind.value_type}" if pat.is_dictionary(kind) else str(kind)
+    return Column(name, "text", example, written=_written(sample) if is_text(kind) else "none", stored=stored)
+
+
+def _written(sample: pa.Array | None) -> str:
+    """Which of the first cells of a text are numbers in digits: all, some or none."""
+    cells = () if sample is None else sample.slice(0, WRITTEN).cast(pa.string()).to_pylist()
+    numbers = [
+        AS_WRITTEN.number(cell) is not None for cell in cells if not (cell is None or AS_WRITTEN.is_missing(cell))
+    ]
+    return "none" if not any(numbers) else "all" if all(numbers) else "some"
 
 
 def _first(sample: pa.Array | None) -> pa.Scalar | None:

@@ -15,7 +15,7 @@ from pcatool.readers.base import Batch, Column, Feature, all_finite
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.rounding import Rounded, first_rounded, large
 from pcatool.readers.spellings import in_numbers
-from pcatool.readers.vectors import VectorLength, features_to_block
+from pcatool.readers.vectors import BadValue, features_to_block
 
 __all__ = ["ArrowPart", "Rows"]
 
@@ -35,7 +35,7 @@ class ArrowPart(NamedTuple):
         rows = Rows(self.name, self.features, self.columns, self.first_row)
         try:
             X = features_to_block(self.arrays, self.rows, self.features, self.columns)
-        except VectorLength as error:
+        except BadValue as error:
             raise error.at(rows.place(error.row)) from None
         return rows.batch(X, self.arrays, self.kept)
 

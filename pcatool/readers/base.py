@@ -27,6 +27,8 @@ class Column(NamedTuple):
     remedy: str = ""  # dressed: what reads it
     null: str = "null"  # how a cell that Arrow has as null is known to the user
     partition: bool = False  # told by the folders of the file, one value for all its rows
+    written: str = ""  # text of a table that is none: all, some or none of its first cells are numbers in digits
+    stored: str = ""  # text of a table that is none: its type there
     row_name: bool = False  # tells rows apart (--row-names), and is never a feature
 
 

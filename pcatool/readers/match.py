@@ -63,10 +63,16 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
             f"{where}: column {show(name)} holds the names of the rows (--row-names), the model needs its numbers",
             "leave out --row-names",
         )
-    if kind in ("text", "vector") or (kind == "boolean" and name not in booleans):
+    if (
+        (kind == "text" and columns[i].written != "all")
+        or kind == "vector"
+        or (kind == "boolean" and name not in booleans)
+    ):
         first = f"first: {show(example)}" if example else "none that says more"
+        first = f"type {columns[i].stored}, {first}" if columns[i].stored else first
+        mixed = " and numbers" if columns[i].written == "some" else ""
         raise DataError(
-            f"{where}: column {show(name)} holds {kind} values ({first}), the model needs numbers",
+            f"{where}: column {show(name)} holds {kind}{mixed or ' values'} ({first}), the model needs numbers",
             "store them as numbers" if kind == "text" else "",
         )
     return Feature(name, i, boolean=name in booleans and kind in ("", "boolean"))

@@ -12,7 +12,7 @@ from pcatool.blocks import empty_block
 from pcatool.readers.arrow import is_exact
 from pcatool.readers.arrow_part import Rows
 from pcatool.readers.base import Batch
-from pcatool.readers.vectors import VectorLength, by_column, fill
+from pcatool.readers.vectors import BadValue, by_column, fill
 
 __all__ = ["WholePart"]
 
@@ -42,7 +42,7 @@ class WholePart(NamedTuple):
                         fill(X, places[column], features, array, told[column])
                     if column in kept or is_exact(array.type):
                         held[column] = array
-        except VectorLength as error:
+        except BadValue as error:
             raise error.at(rows.place(error.row)) from None
         return rows.batch(X, held, kept)
 

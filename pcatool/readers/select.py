@@ -37,11 +37,22 @@ def choose_features(
         numbers = any(column.kind == "number" for column in columns)
         what = "no column is left" if named or numbers else "no column holds numbers"
         there = f"there are: {listed(c.name for c in columns)}" if columns else "it has no columns at all"
-        raise DataError(f"{where}: {what}", _by_blanks(columns) or there)
+        raise DataError(f"{where}: {what}", _by_blanks(columns) or _of_digits(columns) or there)
     doubled = [name for name, count in Counter(f.name for f in features.values()).items() if count > 1]
     if doubled:
         raise DataError(f"{where}: two features are called {show(doubled[0])}", "leave one out with -x")
     return tuple(features.values())
+
+
+def _of_digits(columns: Sequence[Column]) -> str:
+    """How numbers that are stored as text are read."""
+    written = [i for i, column in enumerate(columns) if column.written == "all"]
+    if not written:
+        return ""
+    named = [columns[i].name for i in written]
+    plain = all(re.fullmatch(r"[\w.]+", name) for name in named)
+    terms = ",".join(named if plain else [str(i + 1) for i in written])
+    return f"numbers are stored as text ({columns[written[0]].stored}) in {listed(named)}: read them with -c {terms}"
 
 
 def _by_blanks(columns: Sequence[Column]) -> str:
@@ -92,13 +103,21 @@ def _features(
             f"{column.remedy}{_or_without(i, columns)}",
         )
     without_values = column.kind == "vector" and column.width == 0
-    if column.kind == "text" or without_values or (column.kind == "boolean" and not named):
+    text = column.kind == "text" and not (named and column.written == "all")
+    if text or without_values or (column.kind == "boolean" and not named):
         first = f"first value {show(column.example)}" if column.example else "no value in it"
         if named:
-            what = f"column {show(column.name)} holds no numbers ({first})"
+            stored = f" but is of type {column.stored}" if column.stored else ""
+            what = f"column {show(column.name)} holds no numbers{stored} ({first})"
+            if column.written == "some":
+                what = f"column {show(column.name)} mixes text and numbers, and is of type {column.stored} ({first})"
             there = "names of folders" if column.partition else where
-            raise DataError(f"{there}: {what}", "name columns of numbers only")
+            raise DataError(f"{there}: {what}", f"name columns of numbers only{_or_without(i, columns)}")
         hint = "; name it with -c to use it as 0 and 1" if column.kind == "boolean" else ""
+        if column.written == "all":
+            hint = f"; it is of type {column.stored}: name it with -c to read its numbers"
+        elif column.written == "some":
+            hint = "; it mixes text and numbers"
         notices.note(f"left out {column.kind} column {show(column.name)} ({first}{hint})")
         return []
     if "\0" in column.name:

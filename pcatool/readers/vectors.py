@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
@@ -13,22 +14,22 @@ from numpy.typing import NDArray
 from pcatool.blocks import empty_block
 from pcatool.errors import DataError, show
 from pcatool.model import Array
-from pcatool.readers.arrow import NULL, numbers_of, valid_rows
+from pcatool.readers.arrow import AS_WRITTEN, NULL, numbers_of, valid_rows
 from pcatool.readers.base import Column, Feature
+from pcatool.readers.cells import fill_from_text
 
-__all__ = ["VectorLength", "by_column", "features_to_block", "fill"]
+__all__ = ["BadValue", "by_column", "features_to_block", "fill"]
 
 
-class VectorLength(Exception):
-    """A vector of another length, in a row of the batch; the reader knows where that is."""
+class BadValue(Exception):
+    """A value that is of no use, in a row of the batch; the reader knows where that is."""
 
-    def __init__(self, row: int, name: str, found: int, width: int) -> None:
-        super().__init__(row, name, found, width)
-        self.row = row
-        self.text = f"column {show(name)}: a vector of {found} numbers, the first has {width}"
+    def __init__(self, row: int, text: str, remedy: str) -> None:
+        super().__init__(row, text, remedy)
+        self.row, self.text, self.remedy = row, text, remedy
 
     def at(self, place: str) -> DataError:
-        return DataError(f"{place}, {self.text}", "vectors of one column must have the same length")
+        return DataError(f"{place}, {self.text}", self.remedy)
 
 
 def features_to_block(
@@ -53,7 +54,7 @@ def by_column(features: tuple[Feature, ...]) -> Mapping[int, list[int]]:
 def fill(X: Array, chosen: list[int], features: Sequence[Feature], array: pa.Array, column: Column) -> None:
     """The chosen features of X (rows, d), which come from this column."""
     if features[chosen[0]].element is None:  # as are all of this column then
-        numbers = numbers_of(array)
+        numbers = _numbers_in(array, column) if column.stored else numbers_of(array)
         for j in chosen:
             X[:, j] = numbers
     elif array.null_count == len(array):
@@ -61,6 +62,28 @@ def fill(X: Array, chosen: list[int], features: Sequence[Feature], array: pa.Arr
     else:
         elements = [e for j in chosen if (e := features[j].element) is not None]
         X[:, _index(chosen)] = _rows_of(array, column)[:, _index(elements)]
+
+
+def _numbers_in(array: pa.Array, column: Column) -> Array:
+    """Numbers stored as text (n,), read as the cells of CSV are; NaN where one is missing."""
+    missing = valid_rows(array)
+    cells = array.cast(pa.string()).fill_null("")
+    out = np.empty(len(cells))
+    if fill_from_text(out, cells, AS_WRITTEN, boolean=False) is None:
+        at, cell = next((i, c) for i, c in enumerate(cells.to_pylist()) if not _is_read(c))
+        raise BadValue(
+            at,
+            f"column {show(column.name)}: {show(cell)} is not a number, and the column is of type {column.stored}",
+            "mend the cell, or fit without the column (-x)",
+        )
+    if missing is not None:
+        out[~missing] = NULL
+    return out
+
+
+def _is_read(cell: str) -> bool:
+    number = AS_WRITTEN.number(cell)
+    return AS_WRITTEN.is_missing(cell) or (number is not None and math.isfinite(number))
 
 
 def _index(numbers: list[int]) -> slice | list[int]:
@@ -93,4 +116,5 @@ def _check_lengths(present: pa.Array, valid: NDArray[np.bool_] | None, column: C
     if len(wrong):
         at = int(wrong[0])
         row = at if valid is None else int(np.flatnonzero(valid)[at])
-        raise VectorLength(row, column.name, int(lengths[at]), column.width)
+        text = f"column {show(column.name)}: a vector of {int(lengths[at])} numbers, the first has {column.width}"
+        raise BadValue(row, text, "vectors of one column must have the same length")
