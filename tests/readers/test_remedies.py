@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from often import often
-from pcatool.errors import DataError
+from pcatool.errors import DataError, UsageError
+from pcatool.options import TableOptions
 from readers.reading import follow, read, write
 
 # Decimal and thousands marks of one writer, and a separator of fields in use with them.
@@ -154,3 +155,82 @@ def test_a_column_of_different_marks_is_told_so(tmp_path: Path) -> None:
     file = write(tmp_path, "a;b\n12,5;1\n2.5;2\n")
     with pytest.raises(DataError, match=r"'2\.5' in the same column has other marks: write all cells alike"):
         read(file, delimiter=";")
+
+
+MIXED = [
+    (["abc", "1", "2"], "abc", "1"),
+    (["1", "abc", "2", "def"], "abc", "1"),
+    (["", "abc", "1"], "abc", "1"),
+    (["NA", "1", "abc", "x"], "abc", "1"),
+    (["x", "y", "3"], "x", "3"),
+]
+
+
+@pytest.mark.parametrize(("cells", "text", "number"), MIXED)
+def test_a_column_of_text_and_numbers_is_told_as_that(cells: list[str], text: str, number: str, tmp_path: Path) -> None:
+    file = write(tmp_path, "\n".join(["a b,c", *(f"{cell},{i}" for i, cell in enumerate(cells))]) + "\n")
+    for columns in ([], ["a b", "c"]):
+        with pytest.raises(
+            DataError, match=rf"column 'a b': '{text}' is not a number; the column mixes text and numbers"
+        ) as c:
+            read(file, columns=columns)
+        assert f"such as '{number}': fit without it (-x 'a b')" in c.value.remedy
+        assert read(file, columns=columns, **follow(DataError("", "-x 'a b'"))).names == ("c",)
+
+
+def test_a_text_among_numbers_is_a_cell_to_mend(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"'abc' is not a number; mend the cell, fit without the column \(-x\), or"):
+        read(write(tmp_path, "a,b\n1,2\nabc,3\n2,4\n"))
+
+
+SENSELESS = {
+    (",", "t.csv"): "--comment ',' separates the fields",
+    ("\t", "t.tsv"): "--comment is a blank",
+    (" ", "t.csv"): "--comment is a blank",
+    (".", "t.csv"): "--comment and --decimal are both '.'",
+    ("5", "t.csv"): "--comment '5' would take numbers apart",
+    ("-", "t.csv"): "--comment '-' would take numbers apart",
+    ("e", "t.csv"): "--comment 'e' would take numbers apart",
+    ('"', "t.csv"): "--comment '\"' is not one usable character",
+}
+
+
+@pytest.mark.parametrize(("mark", "name"), SENSELESS)
+def test_a_comment_that_would_cut_rows_is_refused(mark: str, name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(write(tmp_path, "a,b\n1,2\n3,5\n", name), comment=mark)
+    assert caught.value.message == SENSELESS[mark, name]
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"comment": ";", "delimiter": ";"}, "--comment and --delimiter are both ';'"),
+        ({"comment": ",", "delimiter": ";", "decimal": ","}, "--comment and --decimal are both ','"),
+        ({"comment": "'", "thousands": "'"}, '--comment and --thousands are both "\'"'),
+        ({"comment": "$", "strip": "%$"}, "--comment and --strip are both '$'"),
+        ({"comment": "#", "delimiter": "#"}, "--comment and --delimiter are both '#'"),
+        ({"delimiter": "3"}, "-d '3' would take numbers apart"),
+        ({"thousands": "0"}, "--thousands '0' would take numbers apart"),
+        ({"thousands": "."}, "--decimal and --thousands are both '.'"),
+    ],
+    ids=str,
+)
+def test_marks_that_cannot_be_told_apart(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        TableOptions(**given)
+    assert caught.value.message.replace("'''", '"\'"') == said
+
+
+def test_the_thousands_mark_of_those_who_write_a_decimal_comma(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"say --decimal ',', too, if the thousands mark is '\.'") as caught:
+        TableOptions(thousands=".")
+    given = follow(DataError("", caught.value.remedy.replace(", too,", "")))
+    assert read(write(tmp_path, "a;b\n1.234;1,5\n"), delimiter=";", thousands=".", **given).rows == [[1234, 1.5]]
+
+
+def test_a_comment_may_begin_otherwise(tmp_path: Path) -> None:
+    for mark, separator in (("#", ","), (",", ";"), (";", ","), ("%", ","), ("/", "\t")):
+        text = f"a{separator}b\n1{separator}2 {mark} one\n3{separator}5\n"
+        assert read(write(tmp_path, text), comment=mark, delimiter=separator).rows == [[1, 2], [3, 5]]

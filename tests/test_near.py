@@ -1,0 +1,210 @@
+"""What is offered in place of a word that is unknown: near words, words of other tools, and nothing for far ones."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pcatool
+from often import often
+from pcatool.cli import app
+from pcatool.cli.app import program
+from pcatool.cli.outcome import guarded
+from pcatool.cli.usage import _options
+from pcatool.errors import UsageError, edit_distance, nearest
+from pcatool.options.others import OPTIONS, SENTENCES
+from pcatool.registry import RULES, SOLVERS
+
+FIT = [option for option in _options(program().commands["fit"]) if option.startswith("--")]
+
+FAR = [
+    "one-hot", "title", "foo", "bar", "trees", "epochs", "loss", "depth", "bins", "k-means", "clusters", "metric",
+    "queue", "retry", "timeout", "total", "axis", "rows", "user", "host", "port", "lang", "locale", "region", "path",
+    "level", "name", "id", "shiny", "median-filter", "quantile", "alphabet",
+]  # fmt: skip
+NEAR = {
+    "standardise": "standardize", "colums": "columns", "coulmns": "columns", "componets": "components",
+    "treads": "threads", "seeed": "seed", "ouput": "output", "memroy": "memory", "exlude": "exclude", "labell": "label",
+    "wieghts": "weights", "mising": "missing", "null_value": "null-value", "no-centre": "no-center", "sover": "solver",
+    "scoers": "scores", "delimter": "delimiter", "encodng": "encoding", "mis": "missing", "MISSING": "missing",
+    "random-seed": "seed", "missing-cells": "missing",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("word", FAR)
+def test_a_far_word_is_near_nothing(word: str) -> None:
+    assert nearest(f"--{word}", FIT) is None
+
+
+@pytest.mark.parametrize("word", NEAR)
+def test_a_slip_is_near_what_was_meant(word: str) -> None:
+    assert nearest(f"--{word}", FIT) == f"--{NEAR[word]}"
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "near"),
+    [
+        ("fti", ["fit", "refit", "diff"], "fit"),
+        ("explained", ["explain-variance", "scree"], None),
+        ("explain", ["explain-variance", "scree"], "explain-variance"),
+        ("covarience", list(SOLVERS), "covariance"),
+        ("svd2", list(SOLVERS), "svd"),
+        ("kaisr", list(RULES), "kaiser"),
+        ("paralel", list(RULES), "parallel"),
+        ("Sepal Length", ["Sepal.Length", "Sepal.Width"], "Sepal.Length"),
+        ("price", ["prices", "area"], "prices"),
+        ("price", ["size", "area"], None),
+        ("x1", ["y1", "z"], None),
+        ("x1", ["x2", "z"], "x2"),
+        ("a", ["b", "c"], None),
+        ("title", ["triples"], None),
+        ("one-hot", ["neighbors"], None),
+    ],
+)
+def test_values_and_columns(word: str, known: list[str], near: str | None) -> None:
+    assert nearest(word, known) == near
+
+
+@pytest.mark.parametrize("seed", range(often(100)))
+def test_one_slip_of_the_hand_is_always_near(seed: int) -> None:
+    """A letter left out, doubled, changed or swapped, in a word of five letters or more."""
+    rng = np.random.default_rng(seed)
+    option = str(rng.choice([one for one in FIT if len(one) > 7]))
+    at = int(rng.integers(3, len(option) - 1))
+    a, b = option[:at], option[at:]
+    slip = str(rng.choice([a + b[1:], a + b[0] + b, a + "z" + b[1:], a[:-1] + b[0] + a[-1] + b[1:]]))
+    assert edit_distance(slip, option) <= 1
+    near = nearest(slip, FIT)
+    assert near is not None
+    assert slip in FIT or edit_distance(slip, near) <= 1 or near.startswith(slip)
+
+
+def test_distances() -> None:
+    for a, b, distance in (
+        ("", "abc", 3),
+        ("abcd", "abdc", 1),
+        ("kitten", "sitting", 3),
+        ("ca", "abc", 3),
+        ("a", "a", 0),
+    ):
+        assert edit_distance(a, b) == edit_distance(b, a) == distance
+
+
+def answer(call: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    code = guarded(lambda: app.run(shlex.split(call)), debug=False)
+    return code, capsys.readouterr().err.rpartition("pcatool: error: ")[2]
+
+
+OTHERS = {
+    "fit t.csv --dropna": "no option '--dropna'; --missing drop leaves out rows with missing cells; see",
+    "fit t.csv --random-state 1": "no option '--random-state'; did you mean --seed?",
+    "fit t.csv --group-by a": "no option '--group-by'; there are no fits by group: ",
+    "fit t.csv --varimax": "no option '--varimax'; there is no rotation of components: ",
+    "fit t.csv --impute mean": "no option '--impute'; --missing mean or em fits with missing cells, ",
+    "fit t.csv --n_components 2": "no option '--n_components'; did you mean --components?",
+    "fit t.csv --scale": "no option '--scale'; did you mean --standardize?",
+    "fit t.csv --n_jobs 2": "no option '--n_jobs'; did you mean --threads?",
+    "fit t.csv --sep ,": "no option '--sep'; did you mean --delimiter?",
+    "fit t.csv --na-values x": "no option '--na-values'; did you mean --null-value?",
+    "fit t.csv --svd-solver full": "no option '--svd-solver'; did you mean --solver?",
+    "fit t.csv --index-col 0": "no option '--index-col'; did you mean --row-names?",
+    "fit t.csv --whitening": "no option '--whitening'; did you mean --whiten?",
+    "fit t.csv --one-hot": "no option '--one-hot'; text is never turned into numbers: ",
+    "fit t.csv --tsne": "no option '--tsne'; --method has pca, kernel and supervised; see",
+    "fit t.csv --tol 1": "no option '--tol'; there is nothing to set: ",
+    "plot scores t.csv --title x": "no option '--title'; pictures have no settings of this kind: ",
+    "inspect m.npz --n-jobs 2": "no option '--n-jobs'; --threads is for fit, transform, ",
+    "fit t.csv --blarg": "no option '--blarg'; see 'pcatool fit --help'",
+}
+
+
+@pytest.mark.parametrize("call", OTHERS)
+def test_words_of_other_tools(call: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = answer(call, capsys)
+    assert (code, said[: len(OTHERS[call])]) == (2, OTHERS[call])
+
+
+def test_what_is_offered_is_there() -> None:
+    """No word of another tool hides an option, and each points to one."""
+    every = {option for command in program().commands.values() for option in _options(command)}
+    assert set(OPTIONS.values()) <= every
+    assert not set(OPTIONS) & set(SENTENCES)
+    assert {f"--{word}" for word in (*OPTIONS, *SENTENCES)} & every <= {"--scaling"}
+    for sentence in SENTENCES.values():
+        assert {word.rstrip(",;") for word in sentence.split() if word.startswith("--")} <= every
+
+
+def test_settings_of_the_api() -> None:
+    for name, near in (
+        ("n_components", "components"),
+        ("random_state", "seed"),
+        ("n_jobs", "threads"),
+        ("scale", "standard"),
+    ):
+        with pytest.raises(UsageError, match=f"no setting called '{name}'; did you mean {near}"):
+            pcatool.fit([[1.0, 2.0], [3.0, 5.0]], **{name: 1})  # type: ignore[call-overload]
+
+
+APART = {
+    "fit -c a b t.csv -o m.npz": "'b' after -c a would be read as a file, and there is none; it looks like a column: "
+    "write -c a,b\n",
+    "fit t.csv -c a, b -o m.npz": "'b' after -c a, would be read as a file, and there is none; it looks like a column: "
+    "write -c a,b\n",
+    "fit t.csv -x a b c -o m.npz": "'b', 'c' after -x a would be read as a file, and there is none; they look like "
+    "columns: write -x a,b,c\n",
+    "fit t.csv --columns=a 'b c' -o m.npz": "'b c' after --columns a would be read as a file, and there is none; it "
+    "looks like a column: write --columns 'a,b c'\n",
+    "fit -ca b t.csv -o m.npz": "'b' after -c a would",
+    "fit t.csv -c a Sepal.Length -o m.npz": "'Sepal.Length' after -c a would",
+    "fit t.csv -c a km/h -o m.npz": "'km/h' after -c a would",
+    "transform --keep a b m.npz t.csv": "'b' after --keep a would",
+    "fit t.csv --method supervised --label a b -o m.npz": "'b' after --label a would",
+    "fit t.csv --triples a b c -o m.npz": "'b', 'c' after --triples a would be read as a file, and there is none; they "
+    "look like columns: write --triples a,b,c\n",
+    "components t.csv --values loadings cos2": "'cos2' after --values loadings would",
+    "scree t.csv --rules kaiser elbow": "'elbow' after --rules kaiser would",
+    "plot scores t.csv --axes 1 2 -o x.png": "'2' after --axes 1 would",
+    "components t.csv --image 8 8 -o x.png": "'8' after --image 8 would be read as a file, and there is none; it looks "
+    "like a number of pixels: write --image 8x8\n",
+}
+TOGETHER = [
+    "fit -c a,b t.csv -o m.npz",
+    "fit -c a t.csv -o m.npz",
+    "fit -c a data -o m.npz",
+    "fit -c a 't*' -o m.npz",
+    "fit -c a -- t.csv -o",
+    "plot -c a,b scores t.csv --format csv",
+]
+
+
+@pytest.mark.parametrize("call", APART)
+def test_values_with_a_space_between(
+    call: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("a,b,c\n1,2,3\n3,5,1\n5,5,5\n")
+    code, said = answer(call, capsys)
+    assert (code, said[: len(APART[call])]) == (2, APART[call])
+
+
+@pytest.mark.parametrize("call", TOGETHER)
+def test_what_follows_may_be_a_file(
+    call: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    for name in ("t.csv", "data/t.csv"):
+        Path(name).write_text("a,b,c\n1,2,3\n3,5,1\n5,5,5\n")
+    _, said = answer(call, capsys)
+    assert "would be read as a file" not in said
+
+
+def test_a_missing_file_is_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, said = answer("fit -c a nowhere.csv -o m.npz", capsys)
+    assert (code, said[:55]) == (5, "cannot read 'nowhere.csv': No such file or directory\n"[:55])
