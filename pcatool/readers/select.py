@@ -127,7 +127,7 @@ def _features(
             notices.note(f"left out column {i + 1}, which has neither a name nor a value")
             return []
         what = f"column {i + 1} holds numbers and has no name"
-        names = " or, if it names the rows, read it with --row-names" if i == 0 and len(columns) > 1 else ""
+        names = ", or read it with --row-names if it names the rows" if i == 0 and len(columns) > 1 else ""
         raise DataError(f"{where}: {what}", f"name it{_or_without(i, columns)}{names}")
     if column.kind == "vector":
         elements = range(column.width) if element is None else [element]
