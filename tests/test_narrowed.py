@@ -25,7 +25,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [",".join(f"x{j}" for j in range(D)), *(",".join(map(repr, row)) for row in X.tolist())]
     (folder / "t.csv").write_text("\n".join(rows) + "\n")
     pcatool.save_model(pcatool.fit(str(folder / "t.csv"), components=KEPT), str(folder / "m.npz"))
-    pcatool.save_model(pcatool.fit(str(folder / "t.csv"), components=KEPT, method="kernel", kernel="rbf"), str(folder / "k.npz"))
+    kernel = pcatool.fit(str(folder / "t.csv"), components=KEPT, method="kernel", kernel="rbf")
+    pcatool.save_model(kernel, str(folder / "k.npz"))
     return folder
 
 

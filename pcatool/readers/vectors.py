@@ -18,7 +18,7 @@ from pcatool.readers.arrow import AS_WRITTEN, NULL, numbers_of, valid_rows
 from pcatool.readers.base import Column, Feature
 from pcatool.readers.cells import fill_from_text
 
-__all__ = ["BadValue", "by_column", "features_to_block", "fill"]
+__all__ = ["BadValue", "VectorLength", "by_column", "features_to_block", "fill"]
 
 
 class BadValue(Exception):
@@ -30,6 +30,14 @@ class BadValue(Exception):
 
     def at(self, place: str) -> DataError:
         return DataError(f"{place}, {self.text}", self.remedy)
+
+
+class VectorLength(BadValue):
+    """A vector of another length than the first."""
+
+    def __init__(self, row: int, name: str, found: int, width: int) -> None:
+        text = f"column {show(name)}: a vector of {found} numbers, the first has {width}"
+        super().__init__(row, text, "vectors of one column must have the same length")
 
 
 def features_to_block(
@@ -116,5 +124,4 @@ def _check_lengths(present: pa.Array, valid: NDArray[np.bool_] | None, column: C
     if len(wrong):
         at = int(wrong[0])
         row = at if valid is None else int(np.flatnonzero(valid)[at])
-        text = f"column {show(column.name)}: a vector of {int(lengths[at])} numbers, the first has {column.width}"
-        raise BadValue(row, text, "vectors of one column must have the same length")
+        raise VectorLength(row, column.name, int(lengths[at]), column.width)
