@@ -69,10 +69,10 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
         or (kind == "boolean" and name not in booleans)
     ):
         first = f"first: {show(example)}" if example else "none that says more"
-        first = f"type {columns[i].stored}, {first}" if columns[i].stored else first
+        stored = f" of type {columns[i].stored}" if columns[i].stored else ""
         mixed = " and numbers" if columns[i].written == "some" else ""
         raise DataError(
-            f"{where}: column {show(name)} holds {kind}{mixed or ' values'} ({first}), the model needs numbers",
+            f"{where}: column {show(name)} holds {kind}{mixed or ' values'} ({first}){stored}, the model needs numbers",
             "store them as numbers" if kind == "text" else "",
         )
     return Feature(name, i, boolean=name in booleans and kind in ("", "boolean"))

@@ -107,12 +107,13 @@ def _features(
     if text or without_values or (column.kind == "boolean" and not named):
         first = f"first value {show(column.example)}" if column.example else "no value in it"
         if named:
-            stored = f" but is of type {column.stored}" if column.stored else ""
-            what = f"column {show(column.name)} holds no numbers{stored} ({first})"
+            stored = f", its type is {column.stored}" if column.stored else ""
+            what = f"column {show(column.name)} holds no numbers ({first}){stored}"
+            there, remedy = "names of folders" if column.partition else where, "name columns of numbers only"
             if column.written == "some":
-                what = f"column {show(column.name)} mixes text and numbers, and is of type {column.stored} ({first})"
-            there = "names of folders" if column.partition else where
-            raise DataError(f"{there}: {what}", f"name columns of numbers only{_or_without(i, columns)}")
+                what = f"column {show(column.name)} mixes text and numbers ({first}){stored}"
+                remedy += _or_without(i, columns)
+            raise DataError(f"{there}: {what}", remedy)
         hint = "; name it with -c to use it as 0 and 1" if column.kind == "boolean" else ""
         if column.written == "all":
             hint = f"; it is of type {column.stored}: name it with -c to read its numbers"

@@ -118,7 +118,7 @@ def test_data_frames() -> None:
 def test_data_frames_that_cannot_be_read() -> None:
     with pytest.raises(DataError, match="two columns of the frame are called 'a'"):
         read(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-    with pytest.raises(DataError, match=r"column 'mixed' holds no numbers \(first value '1'\)"):
+    with pytest.raises(DataError, match=r"column 'mixed' mixes text and numbers \(first value '1'\)"):
         read(pd.DataFrame({"a": [1, 2], "mixed": [1, "x"]}), ("mixed",))
     assert read(pd.DataFrame({"a": [1, 2], "mixed": [1, "x"]}))[0] == ("a",)
 

@@ -51,14 +51,14 @@ def test_beside_numbers_they_are_left_out_and_named(tmp_path: Path) -> None:
 def test_text_and_numbers_together(tmp_path: Path) -> None:
     file = stored(tmp_path, {"b": pa.array(["x", "1", "2"]), "c": pa.array([1.0, 2, 3])})
     with pytest.raises(
-        DataError, match=r"column 'b' mixes text and numbers, and is of type string \(first value 'x'\); .*-x 1"
+        DataError, match=r"column 'b' mixes text and numbers \(first value 'x'\), its type is string; .*-x 1"
     ):
         read(file, columns=["b", "c"])
     with pytest.raises(
-        DataError, match=r"column 'b' holds text and numbers \(type string, first: 'x'\), the model needs"
+        DataError, match=r"column 'b' holds text and numbers \(first: 'x'\) of type string, the model needs"
     ):
         read(file, names=["b"])
-    with pytest.raises(DataError, match=r"column 't' holds no numbers but is of type string \(first value 'x'\)"):
+    with pytest.raises(DataError, match=r"column 't' holds no numbers \(first value 'x'\), its type is string"):
         read(stored(tmp_path, {"t": pa.array(["x", "y"])}), columns=["t"])
 
 
