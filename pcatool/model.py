@@ -101,6 +101,11 @@ class Model:
         return self.d
 
     @property
+    def possible(self) -> int:
+        """How many eigenvalues there are: as many as rows and columns allow. EM's noise has every direction."""
+        return self.directions if "em" in self.meta else min(self.n_samples, self.directions)
+
+    @property
     def ddof(self) -> int:
         return int(self.meta.get("ddof", 0))
 

@@ -106,7 +106,7 @@ def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
 
 def _check_settings(model: Model) -> None:
     """What every number depends on must be what it says it is."""
-    check_settings(model.meta, Sizes(model.n_samples, model.columns, model.directions))
+    check_settings(model.meta, Sizes(model.n_samples, model.columns, model.possible))
     if model.whitening == "none":
         return
     if "epsilon" not in model.meta:

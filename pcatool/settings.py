@@ -24,7 +24,7 @@ class Sizes(NamedTuple):
 
     rows: int
     columns: tuple[str, ...]
-    directions: int  # how many components there can be, for all that the rows say
+    possible: int  # how many eigenvalues there are
 
 
 def check_json(value: Any, depth: int = 0) -> None:
@@ -119,9 +119,13 @@ KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 OF_EM: Mapping[str, Callable[[Any], bool]] = {
     "steps": _is_count,
     "converged": _is_flag,
+    "proved": _is_flag,
     "noise_variance": is_number,
     "log_likelihood": lambda value: value is None or is_number(value),
 }
+
+# What earlier versions did not tell.
+NOT_OF_OLD = {"proved"}
 
 # What a certificate may hold. The lists have an entry for each component.
 OF_CERTIFICATE: Mapping[str, Callable[[Any], bool]] = {
@@ -152,10 +156,9 @@ def check_settings(meta: Mapping[str, Any], sizes: Sizes) -> None:
 
 def _check_sizes(meta: Mapping[str, Any], sizes: Sizes) -> None:
     """Rows, rank and constant columns leave something to vary."""
-    most = min(sizes.rows, sizes.directions)
-    rank = meta.get("rank", most)
-    if not 1 <= rank <= most:
-        raise ModelError(f"rank is {show(rank)}, not from 1 to {most}")
+    rank = meta.get("rank", sizes.possible)
+    if not 1 <= rank <= sizes.possible:
+        raise ModelError(f"rank is {show(rank)}, not from 1 to {sizes.possible}")
     constant = meta.get("constant_columns", 0)
     if constant > len(sizes.columns) - meta.get("center", True):
         raise ModelError(f"constant_columns are {constant} of {len(sizes.columns)}")
@@ -172,8 +175,8 @@ def _check_certificate(meta: Mapping[str, Any]) -> None:
         raise ModelError("certificate vouches for components without a bound")
     if "vouched" in certificate and len(errors) != len(vouched):
         raise ModelError("certificate has bounds of components and does not say for which it vouches")
-    em = meta.get("em")
-    if "em" in meta and not (isinstance(em, dict) and em.keys() >= OF_EM.keys() and _is_record(em, OF_EM) and errors):
+    em: Any = meta.get("em")
+    if "em" in meta and not (_is_record(em, OF_EM) and em.keys() >= OF_EM.keys() - NOT_OF_OLD and errors):
         raise ModelError(f"em is {show(em)}, not a record of its steps")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pcatool.blocks import Runner
+from pcatool.holes.curvature import curvature
 from pcatool.holes.posterior import Posterior, pairs
 from pcatool.holes.step import LOG_2_PI, Parameters, Sums
 from pcatool.holes.units import Units
@@ -51,6 +52,9 @@ class Cells(NamedTuple):
         WW = np.ascontiguousarray(pairs(at.W.T).T)
         return reduce(Sums.merge, self.run(lambda slab: _of_slab(*slab, at, WW, center), self.slabs))
 
+    def curvature(self, at: Parameters, center: bool) -> Array:
+        return reduce(np.add, self.run(lambda slab: _curvature_of_slab(slab.cells, at, center), self.slabs))
+
     def product(self, V: Array) -> Array:
         """Y^T Y V for the rows Y with 0 in the holes."""
         product = np.zeros_like(V)
@@ -60,6 +64,12 @@ class Cells(NamedTuple):
             for at in range(0, V.shape[1], width):
                 product[:, at : at + width] += Y.T @ (Y @ V[:, at : at + width])
         return product
+
+
+def _curvature_of_slab(cells: SparseRows, at: Parameters, center: bool) -> Array:
+    height = max(SLAB // cells.d, 1)
+    parts = ((i, min(i + height, cells.n)) for i in range(0, cells.n, height))
+    return reduce(np.add, (curvature(cells.dense(*part, np.nan), None, at, center) for part in parts))
 
 
 def _of_slab(cells: SparseRows, there: csr_array, at: Parameters, WW: Array, center: bool) -> Sums:

@@ -105,7 +105,7 @@ def _of_block(X: Array, w: Array | None) -> Census:
         (w * w) @ observed,
         origin,
         shift + rest / _or_one(weights),
-        np.einsum("i,ij,ij->j", w, Y, Y) - rest * rest / _or_one(weights),
+        np.einsum("i,ij,ij->j", w, Y, Y) - rest * (rest / _or_one(weights)),
         varies,
         links(observed),
     )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pcatool.holes.curvature import curvature, parameters
 from pcatool.holes.patterns import Index, same_holes
 from pcatool.holes.posterior import Posterior, pairs
 from pcatool.holes.step import LOG_2_PI, Parameters, Sums
@@ -38,6 +39,10 @@ class Blocks(NamedTuple):
     def sums(self, at: Parameters, center: bool) -> Sums:
         parts = self.rows.map(lambda X, w: _of_block(self.units.rows(X), w, at, center), size=self.result)
         return reduce(Sums.merge, parts)
+
+    def curvature(self, at: Parameters, center: bool) -> Array:
+        size = 8 * parameters(len(at.W), at.W.shape[1], center) ** 2
+        return reduce(np.add, self.rows.map(lambda X, w: curvature(self.units.rows(X), w, at, center), size=size))
 
     def product(self, V: Array) -> Array:
         """Y^T Y V for the rows Y with 0 in the holes."""

@@ -24,6 +24,7 @@ from pcatool.errors import DataError, RefusedError
 from pcatool.holes.cells import Cells, cells_at_a_time
 from pcatool.holes.census import Census, take_census
 from pcatool.holes.climb import MEMORY, Point, climb
+from pcatool.holes.curvature import MOST_PARAMETERS, Likelihood, affordable, distance, parameters
 from pcatool.holes.dense import Blocks, working_bytes
 from pcatool.holes.fitted import Fitted, as_solution, closed_form, in_units_of_fit
 from pcatool.holes.posterior import square
@@ -39,7 +40,7 @@ from pcatool.solvers.covariance import Covariance, scatter_bytes
 from pcatool.solvers.rows import Rows
 from pcatool.stages import doing
 
-__all__ = ["Fitted", "as_solution", "closed_form", "estimate", "fit_em", "most_components"]
+__all__ = ["Fitted", "as_solution", "check_census", "closed_form", "estimate", "fit_em", "most_components"]
 
 # The likelihood has converged when three steps gain less than this per observed cell, twice in a row. It is judged per
 # cell since the log-likelihood itself changes with the units and may be 0. At 1e-10 eigenvalues are within 1e-6 of the
@@ -59,8 +60,11 @@ def estimate(d: int, k: int, cells: int | None = None, n: int = 0) -> Estimate:
         # The cells as given and in EM's units, and a slab with what is gathered for it.
         at_once = min(cells_at_a_time(d, k), cells)
         working = 48 * cells + 32 * n + 24 * at_once * (k + 2) + 32 * min(at_once, n) * (k + 1) ** 2 + (16 << 20)
-    need = 4 * sums + 16 * (MEMORY + 4) * d * (k + 1) + 32 * d * start_width(d, k) + working
-    return Estimate("2 and as many as it takes, mostly 20 to 200", need, sums)
+    # Of second derivatives a few matrices.
+    p = parameters(d, min(k, d - 1), True)
+    second = 8 * p * p if p <= MOST_PARAMETERS else 0
+    need = 8 * second + 4 * sums + 16 * (MEMORY + 4) * d * (k + 1) + 32 * d * start_width(d, k) + working
+    return Estimate("2 and as many as it takes, mostly 20 to 200", need, max(sums, second))
 
 
 def fit_em(
@@ -82,11 +86,9 @@ def fit_em(
     with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         doing("counting what is missing")
         census = census or take_census(rows, problem)
-        if k < 1 or k > min(census.rows, problem.d):
-            raise _too_many(k, census, problem)
+        check_number(k, census, problem)
         if census.complete and not iterate:
             return closed_form(_solved(rows, census, problem), census, k, problem)
-        _check_cells(k, census, problem)
         try:
             return _iterated(rows, problem, census, k, most_steps, gain, run)
         except np.linalg.LinAlgError:
@@ -100,8 +102,17 @@ def _several_passes(rows: Rows | SparseRows) -> None:
         rows.several_passes()
 
 
-def _check_cells(k: int, census: Census, problem: Problem) -> None:
+def check_census(census: Census, problem: Problem) -> None:
+    """Refuse, before the fit, what it would refuse: for a share or a rule, one component must be possible."""
+    check_number(problem.wish if isinstance(problem.wish, int) else 1, census, problem)
+    with np.errstate(all="ignore"):
+        units_of(census, problem)
+
+
+def check_number(k: int, census: Census, problem: Problem) -> None:
     """Refuse a model of more numbers than there are cells: it would explain anything, at infinite likelihood."""
+    if k < 1 or k > min(census.rows, problem.d):
+        raise _too_many(k, census, problem)
     most = most_components(census, problem)
     if most < k:
         raise DataError(
@@ -173,5 +184,17 @@ def _iterated(
         doubt, after = square(sums.doubt / census.weight, inner), slope.maximum(sums.latent / census.weight)
         return Point(at, sums.log_likelihood, doubt, slope, after)
 
+    def value(at: Parameters) -> tuple[float, Slope]:
+        doing("looking how far the maximum is")
+        sums = table.sums(at, problem.center)
+        return sums.log_likelihood, Slope.of(sums, at, cells, census.weight)
+
+    def to_maximum(at: Parameters) -> Array | None:
+        if not affordable(census.rows, problem.d, inner, problem.center):
+            return None
+        of = Likelihood(value, lambda at: table.curvature(at, problem.center))
+        with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            return distance(of, at)
+
     first = start(table.product, census, units.variances, inner, problem.seed)
-    return in_units_of_fit(climb(step, first, most_steps, gain * cells), units, census, problem, k)
+    return in_units_of_fit(climb(step, first, most_steps, gain * cells), to_maximum, units, census, problem, k)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from pcatool.holes.census import Census
 from pcatool.holes.climb import Climbed
 from pcatool.holes.step import LEAST_NOISE, LOG_2_PI, Parameters
-from pcatool.holes.units import Units, fewer, variances_of
+from pcatool.holes.units import Units, fewer, rounding_of, variances_of
 from pcatool.linalg.signs import fix_signs
 from pcatool.linalg.spectrum import backward
 from pcatool.model import Array
@@ -33,9 +34,16 @@ class Fitted(NamedTuple):
     converged: bool
     certainty: Array  # (k,) share of each component's variance that the cells tell, the mean of all rows
     exact: bool  # the components explain every cell: the noise is 0, or where it is kept from falling to 0
-    error: Array  # (d,) of the eigenvalues: the most that one of them moved by last
+    error: Array  # (d,) of the eigenvalues: the most that one of them moved by last; a bound if `proved`
+    distance: Callable[[], Array | None]  # gives bounds (d,) on the distance of the eigenvalues from the maximum
     variances: Array  # (d,) of the observed cells, about their mean
     census: Census
+    proved: bool = False  # the error is a bound
+
+    def bounded(self) -> Fitted:
+        """Replace the error of each eigenvalue by a bound, if there is one; this takes a few more passes."""
+        error = self.distance()
+        return self if error is None else self._replace(error=error, proved=True)
 
     @property
     def rows(self) -> int:
@@ -61,6 +69,7 @@ def closed_form(solution: Solution, census: Census, k: int, problem: Problem) ->
     kept, lost = solution.eigenvalues[:k], solution.eigenvalues[k:]
     noise = float(lost.sum()) / (problem.d - k) if k < problem.d else 0.0
     model = np.concatenate([kept, np.full(problem.d - k, noise)])
+    error = np.append(solution.error[:k], np.full(problem.d - k, float(solution.error.max())))
     return Fitted(
         mean=solution.mean,
         std=solution.std,
@@ -72,7 +81,8 @@ def closed_form(solution: Solution, census: Census, k: int, problem: Problem) ->
         converged=True,
         certainty=1 - np.divide(noise, kept, out=np.ones(k), where=kept > 0),
         exact=noise == 0,
-        error=np.append(solution.error[:k], np.full(problem.d - k, float(solution.error.max()))),
+        error=error,
+        distance=lambda: error,
         variances=solution.variances,
         census=census,
     )
@@ -86,17 +96,32 @@ def _log_likelihood(model: Array, census: Census, problem: Problem) -> float:
     return -0.5 * census.weight * (d * LOG_2_PI + float(np.log(model * fewer(census, problem)).sum()) + d)
 
 
-def in_units_of_fit(climbed: Climbed, units: Units, census: Census, problem: Problem, k: int) -> Fitted:
-    """The end of a climb."""
+def in_units_of_fit(
+    climbed: Climbed,
+    distance: Callable[[Parameters], Array | None],
+    units: Units,
+    census: Census,
+    problem: Problem,
+    k: int,
+) -> Fitted:
+    """The end of a climb; `distance` bounds how far its eigenvalues are from the maximum."""
     at = climbed.end.at
     turn = np.linalg.svd(at.W, full_matrices=False)[2]
     told = 1 - np.diagonal(turn @ climbed.end.doubt @ turn.T)
     # With as many components as columns, the last of them is what noise says of the direction that W leaves out.
     axes = np.linalg.svd(at.W, full_matrices=k > at.W.shape[1])[0]
-    values = _eigenvalues(at)
+    values = at.eigenvalues
     # One of them may happen to stand still for a moment; all of them do so at the end only.
-    moved = float(np.abs(values - _eigenvalues(climbed.before)).max()) + backward(problem.d, values[0])
+    moved = float(np.abs(values - climbed.before.eigenvalues).max()) + backward(problem.d, values[0])
     scale = units.unit**2 / fewer(census, problem)
+
+    def in_units() -> Array | None:
+        found = distance(at)
+        if found is None:
+            return None
+        of_rows, of_columns = rounding_of(census, problem)
+        return np.asarray((found + of_rows * values + of_columns * values[0]) * scale)
+
     shift = float(census.weights.sum()) * math.log(units.unit)
     return Fitted(
         mean=units.origin + (units.shift + units.std * units.unit * at.mu),
@@ -110,15 +135,10 @@ def in_units_of_fit(climbed: Climbed, units: Units, census: Census, problem: Pro
         certainty=np.append(told, np.zeros(k - len(told))),
         exact=at.noise < 2 * LEAST_NOISE,
         error=np.full(problem.d, moved * scale),
+        distance=in_units,
         variances=variances_of(census, problem),
         census=census,
     )
-
-
-def _eigenvalues(at: Parameters) -> Array:
-    """Of W W^T + sigma^2 I, (d,) descending."""
-    s = np.linalg.svd(at.W, compute_uv=False)
-    return np.concatenate([s * s, np.zeros(len(at.W) - len(s))]) + at.noise
 
 
 def as_solution(fitted: Fitted, problem: Problem) -> Solution:

@@ -27,6 +27,12 @@ class Parameters(NamedTuple):
     noise: float  # sigma^2
 
     @property
+    def eigenvalues(self) -> Array:
+        """Of W W^T + sigma^2 I, (d,) descending."""
+        s = np.linalg.svd(self.W, compute_uv=False)
+        return np.concatenate([s * s, np.zeros(len(self.W) - len(s))]) + self.noise
+
+    @property
     def vector(self) -> Array:
         """(d k + d + 1,). The noise goes by its logarithm, which keeps it above 0."""
         return np.concatenate([self.W.ravel(), self.mu, [math.log(self.noise)]])

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pcatool.errors import DataError, RefusedError, show
 from pcatool.holes.census import Census
 from pcatool.linalg.sparse import SparseRows
+from pcatool.linalg.spectrum import EPS
 from pcatool.model import Array
-from pcatool.solvers.base import Problem, check_solvable, scale_of
+from pcatool.solvers.base import SMALLEST, Problem, check_solvable, scale_of
 
-__all__ = ["Units", "fewer", "units_of", "variances_of"]
+__all__ = ["Units", "fewer", "rounding_of", "units_of", "variances_of"]
 
 
 class Units(NamedTuple):
@@ -37,7 +39,7 @@ def units_of(census: Census, problem: Problem) -> Units:
     std = scale_of(variances, ~census.varies, problem)
     about = variances if problem.center else variances + census.mean**2
     total = float((about / std**2).sum())
-    check_solvable(problem, census.rows, fewer(census, problem), ~census.varies, variances, total)
+    check_solvable(problem, census.rows, _checked_divisor(census, problem), ~census.varies, variances, total)
     unit = math.sqrt(total / problem.d)
     none = np.zeros(problem.d)
     origin, shift = (census.origin, census.shift) if problem.center else (none, none)
@@ -53,6 +55,48 @@ def variances_of(census: Census, problem: Problem) -> Array:
 def fewer(census: Census, problem: Problem) -> float:
     """(n - ddof) / n: likelihood divides by n."""
     return float(_divisor(np.asarray(census.weight), np.asarray(census.squares), problem)) / census.weight
+
+
+def rounding_of(census: Census, problem: Problem) -> tuple[float, float]:
+    """Relative rounding of the divisor of the rows, and the largest of those of the columns if standardised."""
+    if problem.weights is None or problem.ddof == 0:
+        return 0.0, 0.0
+    of_rows = _rounding(census.weight, census.rows) / (fewer(census, problem) * census.weight)
+    if not problem.standardize:
+        return of_rows, 0.0
+    at = census.varies
+    divisor = _divisor(census.weights, census.weight_squares, problem)[at]
+    return of_rows, float((_rounding(census.weights, census.rows)[at] / divisor).max())
+
+
+def _checked_divisor(census: Census, problem: Problem) -> float:
+    """n - ddof of the rows, at most 0 if it may be rounding; refuses weights without a divisor for some column."""
+    squares = census.squares
+    if problem.weights == "reliability" and problem.ddof == 1 and not SMALLEST <= squares < math.inf:
+        raise RefusedError(
+            f"squares of the weights {'under' if squares < 1 else 'over'}flow a double",
+            "multiply all weights by the same number, so that the largest is near 1, or use --ddof 0",
+        )
+    found = fewer(census, problem) * census.weight
+    if problem.weights is None:
+        return found
+    if found <= _rounding(census.weight, census.rows):
+        return min(found, 0.0)
+    of_columns = _divisor(census.weights, census.weight_squares, problem)
+    none = np.flatnonzero(census.varies & (of_columns <= _rounding(census.weights, census.rows)))
+    if len(none):
+        j = int(none[0])
+        raise DataError(
+            f"--ddof {problem.ddof} leaves a divisor of {of_columns[j]:g} for column {show(problem.columns[j])}, "
+            f"whose cells have weights of {census.weights[j]:g} together",
+            "use --ddof 0, or leave the column out with -x",
+        )
+    return found
+
+
+def _rounding(weight: Any, rows: int) -> Any:
+    """Bound on the rounding of a sum of weights, or of the sum of their squares divided by it."""
+    return 2 * rows * EPS * weight
 
 
 def _divisor(weight: Array, squares: Array, problem: Problem) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pcatool.blocks import Runner, in_turn
 from pcatool.holes.census import Census, take_census
-from pcatool.holes.em import Fitted, as_solution, estimate, fit_em, most_components
+from pcatool.holes.em import Fitted, as_solution, check_census, estimate, fit_em, most_components
 from pcatool.holes.links import links
 from pcatool.holes.pairs import HoledSums, Pairs, gather_pairs, of_block, pair_bytes
 from pcatool.linalg.blas import threads
@@ -52,9 +52,11 @@ class IncompletePCA(PCA):
             return self._by_pairs(rows, problem, plan) if _one_pass(rows, plan) else self._filled(rows, problem, plan)
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
-        plan = super().plan(blocks, columns, supply=supply)
+        rows, problem, plan = self._prepared(blocks, columns, supply)
         if self.options.policy != EM:
             return plan
+        if rows.complete and (census := take_census(rows, problem)).missing.any():
+            check_census(census, problem)
         return plan._replace(solver=EM, reason=f"where cells are missing; else {plan.solver}: {plan.reason}")
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> Rows:
@@ -143,14 +145,16 @@ class IncompletePCA(PCA):
         return self.finished(problem, solved, evidence(solved.solution, problem, rows))
 
     def _of_cells(self, rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner = in_turn) -> Fit:
-        fitted, solution, choice = _grown(rows, problem, census, run)
-        solved = Solved(EM, _how(fitted), solution, choice)
+        fitted, choice = _grown(rows, problem, census, run)
+        fitted = fitted.bounded()
+        solution = as_solution(fitted, problem)
+        solved = Solved(EM, _how(fitted), solution, choice, fitted.proved, {"em": _record(fitted)})
         fit = self.finished(problem, solved, evidence(solution, problem))
         if isinstance(problem.wish, float) and fit.model.variance.cumulative[choice.k - 1] < problem.wish:
             self.notices.note(f"-k {problem.wish:g} would take components as weak as the noise; {choice.k} kept")
         tell_apart(self.notices, census.groups, problem.columns)
         tell_em(self.notices, fitted, problem, choice.k, self.remedy)
-        return fit._replace(model=fit.model.with_meta(em=_record(fitted)))
+        return fit
 
 
 def _one_pass(rows: Rows, plan: Plan) -> bool:
@@ -158,7 +162,7 @@ def _one_pass(rows: Rows, plan: Plan) -> bool:
     return plan.solver == "covariance" and not rows.complete
 
 
-def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner) -> tuple[Fitted, Solution, Choice]:
+def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner) -> tuple[Fitted, Choice]:
     """As many components as asked for; for a share or a rule as many as stand out of the noise, if that is fewer."""
     wish = problem.wish
     most = max(most_components(census, problem), 1)
@@ -172,10 +176,10 @@ def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, run: Runne
         fitted, solution = fit(k)
         choice = decide(wish, evidence(solution, problem))
         if isinstance(wish, int) or wish == "all" or choice.k < k or (isinstance(wish, float) and choice.k == k):
-            return fitted, solution, choice._replace(k=min(choice.k, k))
+            return fitted, choice if choice.k <= k else Choice(k, "as many as there are cells and rows for")
         strong = max(int(np.count_nonzero(fitted.eigenvalues[:k] > WEAK * fitted.noise_variance)), 1)
         if strong < k or k == most:
-            return *fit(strong), Choice(strong, f"as many as stand out of the noise; {wish} would take more")
+            return fit(strong)[0], Choice(strong, f"as many as stand out of the noise; {wish} would take more")
         k = min(2 * k, most)
 
 
@@ -191,6 +195,7 @@ def _record(fitted: Fitted) -> dict[str, Any]:
     return {
         "steps": fitted.iterations,
         "converged": fitted.converged,
+        "proved": fitted.proved,
         "noise_variance": fitted.noise_variance,
         "log_likelihood": climb[-1],
         "climb": climb,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,6 +59,8 @@ class Solved(NamedTuple):
     reason: str
     solution: Solution
     choice: Choice
+    proved: bool = True  # the errors are bounds
+    record: Mapping[str, Any] = {}  # more for the model's settings
 
     @property
     def sure(self) -> NDArray[np.bool_]:
@@ -178,7 +180,8 @@ class PCA:
         certificate = certify(
             solution.apply, solution.eigenvalues, solution.error, basis, solution.total_variance, all_known
         )
-        certificate["vouched"] = solved.sure[:k].tolist()
+        if not solved.proved:
+            certificate |= {"relative_error": [None] * k, "vouched": [False] * k}
         meta: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
             "method": "pca",
@@ -193,6 +196,7 @@ class PCA:
             "solver": solved.name,
             "reason": solved.reason,
             "certificate": certificate,
+            **solved.record,
         }
         if self.options.center_rows:
             meta["center_rows"] = True

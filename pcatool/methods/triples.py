@@ -9,7 +9,7 @@ import numpy as np
 from pcatool.blocks import block_rows
 from pcatool.errors import UsageError
 from pcatool.holes.census import take_census
-from pcatool.holes.em import estimate
+from pcatool.holes.em import check_census, estimate
 from pcatool.holes.links import links_of_cells
 from pcatool.linalg.blas import threads
 from pcatool.linalg.sparse import SparseRows
@@ -32,10 +32,9 @@ class TriplesPCA(IncompletePCA):
     remedy = "give fewer with -k, or leave out the lines of items with few"
 
     def fit_cells(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Fit:
-        if len(table.values) == table.n * table.d:
-            again = supply._replace(reread=lambda: _blocks(table), expected=lambda: table.n)
-            return self.fit(_blocks(table), columns, supply=again)
-        problem, plan = self.problem(columns, table.n), self.plan_cells(table, columns, supply)
+        if _whole(table):
+            return self.fit(_blocks(table), columns, supply=_of_blocks(table, supply))
+        problem, plan = self.problem(columns, table.n), self._plan_holed(table, columns, supply)
         if supply.limit is not None:
             plan.check(supply.limit, problem)
         with threads(1):
@@ -44,7 +43,16 @@ class TriplesPCA(IncompletePCA):
             return self._of_whole(table, problem, plan)
 
     def plan_cells(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Plan:
-        """What would be done."""
+        """What would be done, once it is known that it can be."""
+        if _whole(table):
+            return self.plan(_blocks(table), columns, supply=_of_blocks(table, supply))
+        plan = self._plan_holed(table, columns, supply)
+        if plan.solver == EM:
+            problem = self.problem(columns, table.n)
+            check_census(take_census(table, problem), problem)
+        return plan
+
+    def _plan_holed(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Plan:
         problem = self.problem(columns, table.n)
         cells, wish = len(table.values), problem.wish
         k = wish if isinstance(wish, int) else min(32, problem.d)
@@ -71,6 +79,15 @@ class TriplesPCA(IncompletePCA):
         tell_apart(self.notices, links_of_cells(table), problem.columns)
         about = table.about()
         return self._with_means(problem, solved, known, about.origin + about.shift, about.cells / table.n)
+
+
+def _whole(table: SparseRows) -> bool:
+    """Is every cell given?"""
+    return len(table.values) == table.n * table.d
+
+
+def _of_blocks(table: SparseRows, supply: Supply) -> Supply:
+    return supply._replace(reread=lambda: _blocks(table), expected=lambda: table.n)
 
 
 def _blocks(table: SparseRows) -> Iterator[Array]:

@@ -59,7 +59,8 @@ def tell_em(notices: Notices, fitted: Fitted, problem: Problem, k: int, remedy: 
     if not fitted.converged:
         moved = float(np.max(fitted.error[:k] / fitted.eigenvalues[:k]))
         notices.warn(
-            f"EM has not converged in {fitted.iterations} steps: an eigenvalue still moves by {moved:.1g} of itself"
+            f"EM has not converged in {fitted.iterations} steps: "
+            f"an eigenvalue {'may be off' if fitted.proved else 'still moves'} by {moved:.1g} of itself"
             + ("; use a smaller -k" if k > 1 else "")
         )
     if fitted.exact and fitted.iterations:

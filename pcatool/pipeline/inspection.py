@@ -83,9 +83,11 @@ def _variance(model: Model) -> list[dict[str, Any]]:
     rows = [dict(zip(table, row, strict=True)) for row in zip(*(c.tolist() for c in table.values()), strict=True)]
     certificate = model.meta.get("certificate", {})
     errors, sure = certificate.get("relative_error", []), certificate.get("vouched", [])
+    # What earlier versions wrote of EM is how far its last steps went, which bounds nothing.
+    bounded = "em" not in model.meta or bool(model.meta["em"].get("proved"))
     for j, row in enumerate(rows):
         row["kept"] = j < model.k
-        if j < min(model.k, len(errors), len(sure)):
+        if bounded and j < min(model.k, len(errors), len(sure)):
             row |= {"relative_error": errors[j], "vouched": sure[j], "digits": _digits(errors[j])}
     return rows
 

@@ -142,26 +142,26 @@ def _left_out(facts: Mapping[str, Any], everything: bool) -> list[Line]:
 def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
     """How far each eigenvalue can be relied on, and what else is proved."""
     certificate = facts["certificate"] or {}
-    settled = "em" in facts
+    of_em = "em" in facts
     rows = [row for row in facts["variance"] if row["kept"] and "vouched" in row]
     said = []
     by_digits: dict[int, list[int]] = {}
     for row in rows:
-        if row["vouched"] or (settled and row["digits"]):
+        if row["vouched"] or (of_em and row["digits"]):
             by_digits.setdefault(row["digits"], []).append(row["component"])
     if by_digits:
-        verb = "have settled" if settled else "are vouched for"
+        verb = "agree with those at the maximum" if of_em else "are vouched for"
         spans = "; ".join(f"{_spans(found)} to {counted(n, 'digit')}" for n, found in sorted(by_digits.items())[::-1])
         said.append(f"eigenvalues {verb}: {spans}")
-    if not rows:
+    if not rows and not of_em:
         said.append("none: nothing tells how right the eigenvalues are")
     empty = [row["component"] for row in rows if row["eigenvalue"] == 0]
     if empty:
         said.append(f"past the rank, with nothing in them: {_spans(empty)}")
     unsure = [row["component"] for row in rows if not row["vouched"] and row["eigenvalue"] > 0]
-    if unsure and not settled:
+    if unsure and not of_em:
         said.append(f"not told from rounding: {_spans(unsure)}")
-    said += em_lines(facts) if settled else []
+    said += em_lines(facts) if of_em else []
     plain = {name: value for name, value in certificate.items() if name != "vouched"}
     return [("certificate", text) for text in [*said, *certificate_lines(plain)]]
 

@@ -47,7 +47,7 @@ def model_facts(model: Model) -> dict[str, Any]:
             "choice": model.meta.get("choice", "asked for"),
             "rank": model.meta.get("rank"),
             "eigenvalues_known": len(model.eigenvalues),
-            "eigenvalues_possible": _possible(model),
+            "eigenvalues_possible": model.possible,
             "centered": model.centered,
             "standardized": model.standardized,
             "ddof": model.ddof,
@@ -70,11 +70,6 @@ def _aligned_facts(model: Model) -> dict[str, Any]:
     turned = np.any(fix_signs(model.basis) != model.basis, axis=0)
     places = model.meta["aligned"][: model.k]
     return {"aligned": places, "flipped": [int(j) + 1 for j in np.flatnonzero(turned)]}
-
-
-def _possible(model: Model) -> int:
-    """How many eigenvalues there are."""
-    return min(model.n_samples, model.directions)
 
 
 def sums_facts(model: Model) -> dict[str, Any]:
@@ -100,7 +95,7 @@ def kept_lines(facts: Mapping[str, Any]) -> list[str]:
         f"({facts['choice']})",
         *aligned_lines(facts),
         *(em_lines(facts) if "em" in facts else []),
-        *certificate_lines(facts["certificate"] or {}, settled="em" in facts),
+        *certificate_lines(facts["certificate"] or {}, of_em="em" in facts),
     ]
 
 
@@ -122,10 +117,13 @@ def em_lines(facts: Mapping[str, Any]) -> list[str]:
     em = facts["em"]
     how = "has converged" if em["converged"] else "has NOT converged"
     likelihood = "without bound" if em["log_likelihood"] is None else f"{em['log_likelihood']:.10g}"
-    moves = max(error or 0.0 for error in facts["certificate"]["relative_error"])
+    known = "how far eigenvalues are from those at the maximum is not known"
+    if em.get("proved"):  # earlier versions wrote how far the last steps went
+        off = max(error or 0.0 for error in facts["certificate"]["relative_error"])
+        known = f"eigenvalues differ from those at the maximum by {off:.1e} of themselves at most"
     return [
         f"EM {how} in {counted(em['steps'], 'step')}: log-likelihood {likelihood}, noise variance "
-        f"{em['noise_variance']:.6g}, eigenvalues stand to {moves:.1e} of themselves"
+        f"{em['noise_variance']:.6g}; {known}"
     ]
 
 
@@ -135,13 +133,13 @@ def rank_text(facts: Mapping[str, Any]) -> str:
     return f"rank {facts['rank']}" + (" or more" if at_least else "")
 
 
-def certificate_lines(certificate: Mapping[str, Any], *, settled: bool = False) -> list[str]:
-    """The certificate in words; nothing of what a model does not carry, nor of rounding where steps decide."""
+def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) -> list[str]:
+    """The certificate in words; nothing of what a model does not carry, nor of rounding where steps of EM decide."""
     named = {"eigen_residual": "eigen-residual", "orthonormality": "|B^T B - I|", "trace_closure": "trace closes to"}
     proofs = [f"{text} {certificate[key]:.1e}" for key, text in named.items() if certificate.get(key) is not None]
     lines = [", ".join(proofs)] if proofs else []
     sure = certificate.get("vouched")
-    if sure is not None and not settled:
+    if sure is not None and not of_em:
         bounds = [e for e, good in zip(certificate["relative_error"], sure, strict=True) if good]
         unsure = [f"PC{j}" for j, good in enumerate(sure, 1) if not good]
         if bounds:

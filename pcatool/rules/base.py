@@ -50,8 +50,8 @@ class Evidence(NamedTuple):
 
     @property
     def possible(self) -> int:
-        """The most components that such rows and columns can carry variance on."""
-        return min(self.degrees, self.varying)
+        """The most components that such rows and columns can carry variance on; EM's noise has every direction."""
+        return self.varying if self.method == "probabilistic" else min(self.degrees, self.varying)
 
     @property
     def spectrum(self) -> Array:

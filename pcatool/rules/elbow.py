@@ -15,8 +15,8 @@ __all__ = ["elbow"]
 
 
 def elbow(evidence: Evidence, number: float | None = None) -> Choice:
-    # As many as every solver knows: some add zeros for further columns.
-    k = largest_drop(evidence.eigenvalues[: min(evidence.n, evidence.d)])
+    # As many as every solver knows: some add zeros for further columns. EM knows more of them than there are rows.
+    k = largest_drop(evidence.eigenvalues[: max(evidence.possible, min(evidence.n, evidence.d))])
     return (
         Choice(k, f"the largest drop is after {k}") if k else Choice(evidence.rank, "no eigenvalue drops below another")
     )

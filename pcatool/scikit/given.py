@@ -68,7 +68,7 @@ def _check(model: Model) -> None:
 
 
 def _pca(model: Model, whiten: bool) -> Any:
-    k, most = model.k, min(model.n_samples, model.d)
+    k, most = model.k, model.possible
     made = scikit_learn().PCA(n_components=k, whiten=whiten)
     _add_axes(made, model)
     made.mean_ = np.zeros(model.d) if model.standardized else np.array(model.mean)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
 
-__all__ = ["density", "em_step", "maximum"]
+__all__ = ["density", "em_step", "maximum", "summit"]
 
 Array = NDArray[np.float64]
 Model = tuple[Array, Array, float]  # W, mu, sigma^2
@@ -58,3 +58,47 @@ def maximum(X: Array, k: int, steps: int, seed: int) -> Model:
     for _ in range(steps):
         model = em_step(X, model)
     return model
+
+
+def summit(X: Array, model: Model, center: bool) -> Model:
+    """The maximum that Newton's steps lead to, with second derivatives from differences of the gradient.
+
+    Directions that turn W and change nothing are left out, as those with hardly any curvature.
+    """
+    W, mu, noise = model
+    d, k = W.shape
+    rows = [(np.flatnonzero(~np.isnan(x)), x[~np.isnan(x)]) for x in X]
+    cells = sum(len(o) for o, _ in rows)
+
+    def parts(v: Array) -> Model:
+        return v[: d * k].reshape(d, k), v[d * k : d * k + d] if center else np.zeros(d), float(np.exp(v[-1]))
+
+    def cost(v: Array) -> tuple[float, Array]:
+        """The negative log-likelihood for each cell, and its gradient."""
+        W, mu, noise = parts(v)
+        C = W @ W.T + noise * np.eye(d)
+        value, of_C, of_mu = 0.0, np.zeros((d, d)), np.zeros(d)
+        for o, x in rows:
+            inverse = np.linalg.inv(C[np.ix_(o, o)])
+            u = inverse @ (x - mu[o])
+            value += 0.5 * float(np.linalg.slogdet(C[np.ix_(o, o)])[1] + (x - mu[o]) @ u)
+            of_C[np.ix_(o, o)] += 0.5 * (inverse - np.outer(u, u))
+            of_mu[o] -= u
+        slope = np.concatenate([(2 * of_C @ W).ravel(), of_mu if center else [], [np.trace(of_C) * noise]])
+        return value / cells, slope / cells
+
+    v = np.concatenate([W.ravel(), mu if center else [], [np.log(noise)]])
+    step = 1e-5
+    for _ in range(50):
+        value, slope = cost(v)
+        H = np.array([(cost(v + e)[1] - cost(v - e)[1]) / (2 * step) for e in step * np.eye(len(v))])
+        curvature, axes = np.linalg.eigh((H + H.T) / 2)
+        strong = np.abs(curvature) > 1e-9 * curvature.max()
+        move = -axes[:, strong] @ ((axes[:, strong].T @ slope) / np.abs(curvature[strong]))
+        move *= min(1.0, 0.3 / max(float(np.abs(move).max()), 1e-300))
+        while cost(v + move)[0] > value + 1e-15 * abs(value) and np.abs(move).max() > 1e-12:
+            move = move / 2
+        v = v + move
+        if np.abs(move).max() < 1e-11:
+            break
+    return parts(v)

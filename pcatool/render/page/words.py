@@ -41,10 +41,10 @@ def verdict(facts: Mapping[str, Any]) -> str:
     """How right the eigenvalues are, in a sentence or two."""
     rows = [row for row in facts["variance"] if row["kept"]]
     told = [row for row in rows if "vouched" in row]
-    if not told:
-        return "Nothing in the model tells how right its eigenvalues are."
     if "em" in facts:
         return f"{em_lines(facts)[0]}."
+    if not told:
+        return "Nothing in the model tells how right its eigenvalues are."
     sure = [row for row in told if row["vouched"]]
     if not sure:
         return "No eigenvalue can be told from rounding."

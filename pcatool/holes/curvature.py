@@ -1,0 +1,259 @@
+"""Second derivatives of the likelihood, and how far from its maximum a climb has ended.
+
+A climb ends where steps gain little. That alone does not tell how far the maximum is. The second derivatives at the
+end do: where the likelihood bends down in every direction, Newton's steps lead to the maximum, and each is a fraction
+of the one before. The bound on the error of an eigenvalue is twice what these steps change of it. There is no bound
+where the likelihood does not bend down, where steps do not shrink, or where it falls: no maximum may be near.
+The maximum is the one that the climb leads to; a table may have others.
+Cost: n (d k)^2 for second derivatives, mostly once, and three to five passes, each as long as a step of EM.
+Memory: (d k)^2.
+Second derivatives of a normal likelihood: Magnus and Neudecker 2019, Matrix Differential Calculus, chapter 15.
+Newton's steps: Deuflhard 2011, Newton Methods for Nonlinear Problems, section 2.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from pcatool.holes.patterns import same_holes
+from pcatool.holes.step import Parameters, Slope
+from pcatool.linalg.spectrum import EPS, backward
+from pcatool.model import Array
+
+__all__ = ["MOST_PARAMETERS", "Likelihood", "affordable", "curvature", "distance", "parameters"]
+
+# Most parameters: their matrix then takes 8 MB. Most multiplications for second derivatives: a second or two.
+MOST_PARAMETERS = 1000
+MOST_WORK = 3 * 10**9
+
+# Numbers worked on at a time.
+SLAB = 1 << 17
+
+# The curvature in every direction must be more than this part of the curvature that EM assumes: rounding of second
+# derivatives is less, as long as the noise is not below LEAST_NOISE_SHARE of the largest eigenvalue. Their rounding is
+# EPS times the inverse of that share.
+LEAST_CURVATURE = 1e-6
+LEAST_NOISE_SHARE = 1e-9
+
+# Rotations of W change nothing, and are taken out. Where they are this nearly dependent a component is 0, and the
+# likelihood may be flat there.
+DEPENDENT = 1e-6
+
+# Each step must be at most half of the one before: all that follow are then no longer than the last together. A step
+# that shrinks to a tenth needs no new second derivatives.
+SHRINKS, SHRINKS_WELL = 0.5, 0.1
+
+# A step below this that does not shrink is rounding. The unit is the standard error that a parameter would have if no
+# cell were missing.
+SMALL = 1e-6
+
+# The steps are computed from second derivatives near the maximum, not at it; what they change is doubled.
+MARGIN = 2
+
+# Relative rounding of the sums that make up a gradient; multiplied by the inverse of the curvature.
+ROUNDING = 100 * EPS
+
+# The number of right digits doubles with each step from new second derivatives, so that a few steps are enough.
+MOST_STEPS = 12
+
+# The steps end when the next one would change each eigenvalue by less than this part of what all have changed, or by
+# less than this part of the eigenvalue.
+REMAINS, ROUNDED = 0.1, 1e-11
+
+
+class Likelihood(NamedTuple):
+    """The log-likelihood of a table as a function of the parameters."""
+
+    value: Callable[[Parameters], tuple[float, Slope]]
+    curvature: Callable[[Parameters], Array]
+
+
+def parameters(d: int, k: int, center: bool) -> int:
+    """Number of parameters: W, the mean, and the noise."""
+    return d * (k + center) + 1
+
+
+def affordable(n: int, d: int, k: int, center: bool) -> bool:
+    """Whether second derivatives take no more than a second or two."""
+    p = parameters(d, k, center)
+    return p <= MOST_PARAMETERS and n * p * p <= MOST_WORK
+
+
+def curvature(Y: Array, w: Array | None, at: Parameters, center: bool) -> Array:
+    """Second derivatives of the log-likelihood of rows Y with NaN in the holes, (p, p).
+
+    Parameters stand as in `Slope.rest`, each row of W with its mean, and the logarithm of the noise last.
+    """
+    p = parameters(len(at.W), at.W.shape[1], center)
+    w = np.ones(len(Y)) if w is None else w
+    height = max(SLAB // Y.shape[1] ** 2, 1)
+    slabs = (slice(i, i + height) for i in range(0, len(Y), height))
+    return sum((_of_slab(Y[slab], w[slab], at, center) for slab in slabs), np.zeros((p, p)))
+
+
+def _of_slab(Y: Array, w: Array, at: Parameters, center: bool) -> Array:
+    """Second derivatives from a few rows.
+
+    For each row, C = W W^T + sigma^2 I of its observed cells, P is the inverse of C, u = P (x - mu), z = W^T u, and
+    d^2 L = tr(P dC P dC) / 2 - v^T P v + tr((u u^T - P) d^2 C) / 2, where v = dC u + dmu. Rows of one pattern of holes
+    have the same P; only the sums of u u^T, u z^T and z z^T over these rows are needed.
+    """
+    W, mu, noise = at
+    d, k = W.shape
+    m = k + center
+    observed = ~np.isnan(Y)
+    first, group = same_holes(observed)
+    D = observed[first].astype(np.float64)
+
+    inverse = np.linalg.inv(np.einsum("ua,ai,aj->uij", D, W, W, optimize=True) + noise * np.eye(k))
+    Wo = D[:, :, None] * W
+    Q = np.zeros((len(D), d, m))  # P W, and 0 for the mean
+    Q[:, :, :k] = Wo @ inverse
+    P = Q[:, :, :k] @ (Wo.transpose(0, 2, 1) / -noise)
+    P[:, np.arange(d), np.arange(d)] += D / noise
+    T = np.zeros((len(D), m, m))  # W^T P W
+    T[:, :k, :k] = np.eye(k) - noise * inverse
+
+    X = np.where(observed, Y - mu, 0.0)
+    Z = np.ones((len(Y), m))
+    Z[:, :k] = np.einsum("hij,hj->hi", inverse[group], X @ W)
+    U = np.where(observed, X - Z[:, :k] @ W.T, 0.0) / noise
+
+    together = np.argsort(group, kind="stable")
+    begins = np.flatnonzero(np.diff(group[together], prepend=-1))
+    U, Z, wU, wZ = U[together], Z[together], (w[:, None] * U)[together], (w[:, None] * Z)[together]
+
+    def summed(A: Array, B: Array) -> Array:
+        products = A[:, :, None] * B[:, None, :]
+        return products if len(begins) == len(A) else np.asarray(np.add.reduceat(products, begins, axis=0))
+
+    UU, UZ, ZZ = summed(wU, U), summed(wU, Z), summed(wZ, Z)
+    rows = np.bincount(group, w)
+    weight = rows[:, None, None]
+
+    def across(A: Array, B: Array) -> Array:
+        """Sums over patterns of the products of each entry of A with each of B."""
+        return np.asarray(A.reshape(len(A), -1).T @ B.reshape(len(B), -1))
+
+    plain = across(P, weight * T - ZZ) - across(UU, T)
+    H = plain.reshape(d, d, m, m).transpose(0, 2, 1, 3).copy()
+    crossed = across(Q, weight / 2 * Q - UZ)
+    H += (crossed + crossed.T).reshape(d, m, d, m).transpose(0, 3, 2, 1)
+    both = UU.sum(axis=0) - (rows @ P.reshape(len(P), -1)).reshape(d, d)
+    for i in range(k):
+        H[:, i, :, i] += both
+    of_noise = noise * (P @ (weight * Q - UZ) - UU @ Q).sum(axis=0)
+    squares, products = np.einsum("uab,uab->u", P, P), np.einsum("uab,uab->u", P, UU)
+    twice = noise * noise * float(rows @ squares / 2 - products.sum()) + noise / 2 * float(np.trace(both))
+    right = of_noise.reshape(-1, 1)
+    return np.block([[H.reshape(d * m, d * m), right], [right.T, np.array([[twice]])]])
+
+
+def distance(of: Likelihood, end: Parameters) -> Array | None:
+    """Bounds (d,) on the distance of each eigenvalue of W W^T + sigma^2 I from the maximum; None without a bound."""
+    try:
+        return _distance(of, end)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _distance(of: Likelihood, end: Parameters) -> Array | None:
+    values = end.eigenvalues
+    if not end.noise > LEAST_NOISE_SHARE * values[0]:
+        return None
+    height, slope = of.value(end)
+    least = height - ROUNDED * max(abs(height), slope.cells)
+    frame = _Frame.of(slope)
+    bend = frame.bend(of.curvature(end))
+    at, move = end, bend @ frame.uphill(slope)
+    length = float(np.linalg.norm(move))
+    for _ in range(MOST_STEPS):
+        at = frame.moved(at, move)
+        height, slope = of.value(at)
+        if not height >= least:
+            return None
+        move, before = bend @ frame.uphill(slope), length
+        if np.linalg.norm(move) > SHRINKS_WELL * before:
+            bend = frame.bend(of.curvature(at))
+            move = bend @ frame.uphill(slope)
+        length = float(np.linalg.norm(move))
+        way, ahead = np.abs(at.eigenvalues - values), _reach(at, frame.moved(at, move))
+        if length > SHRINKS * before and length > SMALL:
+            return None
+        if length > SHRINKS * before or np.all(ahead <= np.maximum(REMAINS * way, ROUNDED * values)):
+            rounding = ROUNDING * float(np.linalg.norm(bend)) * values + backward(len(values), values[0])
+            return MARGIN * (way + ahead) + rounding
+    return None
+
+
+class _Frame(NamedTuple):
+    """Coordinates in which the curvature that EM assumes is 1, without rotations of W, which change nothing."""
+
+    root: Array  # (d, m, m) lower triangles L with L L^T the curvature of each row of W with its mean
+    of_noise: float  # root of the curvature of the logarithm of the noise
+    turns: Array  # (p, k (k - 1) / 2) orthonormal
+
+    @classmethod
+    def of(cls, slope: Slope) -> _Frame:
+        W = slope.at.W
+        d, k = W.shape
+        root = np.linalg.cholesky(slope.A / slope.at.noise)
+        m = root.shape[1]
+        i, j = np.triu_indices(k, 1)
+        turns = np.zeros((d, m, len(i)))
+        pair = np.arange(len(i))
+        turns[:, i, pair], turns[:, j, pair] = -W[:, j], W[:, i]
+        flat = np.vstack([(root.transpose(0, 2, 1) @ turns).reshape(d * m, len(i)), np.zeros((1, len(i)))])
+        Q, R = np.linalg.qr(flat)
+        size = np.abs(np.diagonal(R))
+        if len(i) and size.min() <= DEPENDENT * size.max():
+            raise np.linalg.LinAlgError("a component is 0")
+        return cls(np.asarray(root), math.sqrt(slope.cells / 2), np.asarray(Q))
+
+    def bend(self, H: Array) -> Array:
+        """The inverse of the curvature H (p, p) with its sign turned; LinAlgError unless it is positive definite."""
+        d, m, _ = self.root.shape
+        K = -H
+        for _ in range(2):  # from the left, then from the right
+            K[:-1] = np.linalg.solve(self.root, K[:-1].reshape(d, m, -1)).reshape(d * m, -1)
+            K[-1] /= self.of_noise
+            K = np.ascontiguousarray(K.T)
+        Q = self.turns
+        KQ = K @ Q
+        K += Q @ (Q.T @ KQ + np.eye(Q.shape[1])) @ Q.T - KQ @ Q.T - Q @ KQ.T
+        K = (K + K.T) / 2
+        np.linalg.cholesky(K - LEAST_CURVATURE * np.eye(len(K)))
+        return np.asarray(np.linalg.inv(K))
+
+    def uphill(self, slope: Slope) -> Array:
+        """The gradient of the log-likelihood, (p,)."""
+        rows = np.linalg.solve(self.root, slope.rest[:, :, None] / slope.at.noise).ravel()
+        return self._without_turns(np.append(rows, (slope.squares / slope.at.noise - slope.cells) / 2 / self.of_noise))
+
+    def moved(self, at: Parameters, move: Array) -> Parameters:
+        d, m, _ = self.root.shape
+        k = at.W.shape[1]
+        move = self._without_turns(move)
+        rows = np.linalg.solve(self.root.transpose(0, 2, 1), move[:-1].reshape(d, m, 1))[:, :, 0]
+        of_mean = rows[:, k] if m > k else np.zeros(d)
+        return at.moved(np.concatenate([rows[:, :k].ravel(), of_mean, [move[-1] / self.of_noise]]))
+
+    def _without_turns(self, move: Array) -> Array:
+        return np.asarray(move - self.turns @ (self.turns.T @ move))
+
+
+def _reach(one: Parameters, other: Parameters) -> Array:
+    """Bounds (d,) on the difference of the eigenvalues at two points, from the distance of the points.
+
+    A singular value s of W changes by |dW| at most (Weyl), its square by 2 s |dW| + |dW|^2.
+    """
+    k = one.W.shape[1]
+    apart = float(np.linalg.norm(other.W - one.W))
+    of_signal = np.sqrt(one.eigenvalues[:k] - one.noise)
+    reach = np.full(len(one.W), abs(other.noise - one.noise))
+    reach[:k] += 2 * of_signal * apart + apart * apart
+    return reach
