@@ -24,11 +24,15 @@ from pcatool.holes.step import Parameters, Slope
 from pcatool.linalg.spectrum import EPS, backward
 from pcatool.model import Array
 
-__all__ = ["MOST_PARAMETERS", "Likelihood", "affordable", "curvature", "distance", "parameters"]
+__all__ = ["Likelihood", "affordable", "bytes_needed", "curvature", "distance", "parameters"]
 
 # Most parameters: their matrix then takes 8 MB. Most multiplications for second derivatives: a second or two.
 MOST_PARAMETERS = 1000
 MOST_WORK = 3 * 10**9
+
+# From so many columns on, second derivatives take several times as long as the climb: (d k)^2 a row against d k^2 for
+# each of some tens of steps. Half a second of it is allowed.
+WIDE, MOST_WORK_WIDE = 128, 10**8
 
 # Numbers worked on at a time.
 SLAB = 1 << 17
@@ -78,9 +82,9 @@ def parameters(d: int, k: int, center: bool) -> int:
 
 
 def affordable(n: int, d: int, k: int, center: bool) -> bool:
-    """Whether second derivatives take no more than a second or two."""
+    """Whether second derivatives take no more than a second or two, nor much longer than the climb."""
     p = parameters(d, k, center)
-    return p <= MOST_PARAMETERS and n * p * p <= MOST_WORK
+    return p <= MOST_PARAMETERS and n * p * p <= (MOST_WORK if d < WIDE else MOST_WORK_WIDE)
 
 
 def curvature(Y: Array, w: Array | None, at: Parameters, center: bool) -> Array:
@@ -88,15 +92,29 @@ def curvature(Y: Array, w: Array | None, at: Parameters, center: bool) -> Array:
 
     Parameters stand as in `Slope.rest`, each row of W with its mean, and the logarithm of the noise last.
     """
-    p = parameters(len(at.W), at.W.shape[1], center)
     w = np.ones(len(Y)) if w is None else w
-    height = max(SLAB // Y.shape[1] ** 2, 1)
-    slabs = (slice(i, i + height) for i in range(0, len(Y), height))
-    return sum((_of_slab(Y[slab], w[slab], at, center) for slab in slabs), np.zeros((p, p)))
+    d, k = at.W.shape
+    m, height = k + center, max(SLAB // (d * d), 1)
+    sums = _of_slab(Y[:height], w[:height], at, center)
+    for i in range(height, len(Y), height):
+        for total, more in zip(sums, _of_slab(Y[i : i + height], w[i : i + height], at, center), strict=True):
+            total += more
+    plain, crossed, both, of_noise, twice = sums
+    H = plain.reshape(d, d, m, m).transpose(0, 2, 1, 3).copy()
+    H += (crossed + crossed.T).reshape(d, m, d, m).transpose(0, 3, 2, 1)
+    for i in range(k):
+        H[:, i, :, i] += both
+    return np.block([[H.reshape(d * m, d * m), of_noise.reshape(-1, 1)], [of_noise.reshape(1, -1), twice]])
 
 
-def _of_slab(Y: Array, w: Array, at: Parameters, center: bool) -> Array:
-    """Second derivatives from a few rows.
+def bytes_needed(d: int, k: int) -> tuple[int, int]:
+    """Memory for second derivatives, and for those of a block; 0 where there are too many parameters."""
+    p = parameters(d, k, True)
+    return (7 * 8 * p * p + 6 * 8 * max(SLAB, d * d), 8 * p * p) if p <= MOST_PARAMETERS else (0, 0)
+
+
+def _of_slab(Y: Array, w: Array, at: Parameters, center: bool) -> tuple[Array, ...]:
+    """Sums that make up second derivatives, from a few rows.
 
     For each row, C = W W^T + sigma^2 I of its observed cells, P is the inverse of C, u = P (x - mu), z = W^T u, and
     d^2 L = tr(P dC P dC) / 2 - v^T P v + tr((u u^T - P) d^2 C) / 2, where v = dC u + dmu. Rows of one pattern of holes
@@ -139,18 +157,14 @@ def _of_slab(Y: Array, w: Array, at: Parameters, center: bool) -> Array:
         """Sums over patterns of the products of each entry of A with each of B."""
         return np.asarray(A.reshape(len(A), -1).T @ B.reshape(len(B), -1))
 
-    plain = across(P, weight * T - ZZ) - across(UU, T)
-    H = plain.reshape(d, d, m, m).transpose(0, 2, 1, 3).copy()
+    plain = across(P, weight * T - ZZ)
+    plain -= across(UU, T)
     crossed = across(Q, weight / 2 * Q - UZ)
-    H += (crossed + crossed.T).reshape(d, m, d, m).transpose(0, 3, 2, 1)
     both = UU.sum(axis=0) - (rows @ P.reshape(len(P), -1)).reshape(d, d)
-    for i in range(k):
-        H[:, i, :, i] += both
     of_noise = noise * (P @ (weight * Q - UZ) - UU @ Q).sum(axis=0)
     squares, products = np.einsum("uab,uab->u", P, P), np.einsum("uab,uab->u", P, UU)
     twice = noise * noise * float(rows @ squares / 2 - products.sum()) + noise / 2 * float(np.trace(both))
-    right = of_noise.reshape(-1, 1)
-    return np.block([[H.reshape(d * m, d * m), right], [right.T, np.array([[twice]])]])
+    return plain, crossed, both, of_noise, np.array([[twice]])
 
 
 def distance(of: Likelihood, end: Parameters) -> Array | None:

@@ -24,7 +24,7 @@ from pcatool.errors import DataError, RefusedError
 from pcatool.holes.cells import Cells, cells_at_a_time
 from pcatool.holes.census import Census, take_census
 from pcatool.holes.climb import MEMORY, Point, climb
-from pcatool.holes.curvature import MOST_PARAMETERS, Likelihood, affordable, distance, parameters
+from pcatool.holes.curvature import Likelihood, affordable, bytes_needed, distance
 from pcatool.holes.dense import Blocks, working_bytes
 from pcatool.holes.fitted import Fitted, as_solution, closed_form, in_units_of_fit
 from pcatool.holes.posterior import square
@@ -60,11 +60,9 @@ def estimate(d: int, k: int, cells: int | None = None, n: int = 0) -> Estimate:
         # The cells as given and in EM's units, and a slab with what is gathered for it.
         at_once = min(cells_at_a_time(d, k), cells)
         working = 48 * cells + 32 * n + 24 * at_once * (k + 2) + 32 * min(at_once, n) * (k + 1) ** 2 + (16 << 20)
-    # Of second derivatives a few matrices.
-    p = parameters(d, min(k, d - 1), True)
-    second = 8 * p * p if p <= MOST_PARAMETERS else 0
-    need = 8 * second + 4 * sums + 16 * (MEMORY + 4) * d * (k + 1) + 32 * d * start_width(d, k) + working
-    return Estimate("2 and as many as it takes, mostly 20 to 200", need, max(sums, second))
+    second, of_block = bytes_needed(d, min(k, d - 1))
+    need = second + 4 * sums + 16 * (MEMORY + 4) * d * (k + 1) + 32 * d * start_width(d, k) + working
+    return Estimate("2 and as many as it takes, mostly 20 to 200", need, max(sums, of_block))
 
 
 def fit_em(

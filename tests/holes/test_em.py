@@ -356,7 +356,7 @@ def test_memory_is_what_was_estimated(d: int, k: int) -> None:
     rows = rows_of(punched(made(1000, d, list(range(30, 5, -1)), 1, 0).X, 0.3, 1))
     tracemalloc.start()
     try:
-        fit_em(rows, problem_of(d), k, most_steps=4)
+        fit_em(rows, problem_of(d), k, most_steps=4).bounded()
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
