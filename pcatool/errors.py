@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,8 @@ __all__ = [
     "PcatoolWarning",
     "RefusedError",
     "UsageError",
+    "check_memory",
+    "is_short",
     "nearest",
     "printable",
     "show",
@@ -53,6 +56,37 @@ def listed(names: Iterable[str], most: int = 5) -> str:
     names = list(names)
     text = ", ".join(show(name) for name in names[:most])
     return text if len(names) <= most else f"{text} and {len(names) - most} more"
+
+
+# What libraries say where they get no more memory, whatever the class of their error: Arrow of a Parquet page, zlib and
+# zstd of a block, the C library and the loader of libraries in the words of errno, Python and C++ of a thread.
+SHORT = re.compile(
+    r"bad_alloc|bad_array_new|out of memory|not enough memory|(?:cannot|could not|unable to|failed to) allocate|"
+    r"(?:malloc|calloc|realloc|mmap|allocation|posix_memalign)\b[^.;]*\b(?:failed|failure|error)|allocation error|"
+    r"memory allocation|failed to map segment|MEM_ERROR|can't start new thread|thread constructor failed|"
+    r"Resource temporarily unavailable",
+    re.IGNORECASE,
+)
+
+
+def is_short(error: BaseException | None) -> bool:
+    """Did an error come for want of memory, or another that was met before it and led to it?"""
+    while error is not None:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        # What this program says may hold names of files and cells, in which may stand anything.
+        if not isinstance(error, PcatoolError) and SHORT.search(str(error)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def check_memory(error: BaseException) -> None:
+    """Raise a MemoryError where a library's error came for want of memory: it says nothing about what was read."""
+    if isinstance(error, MemoryError):
+        raise error
+    if is_short(error):
+        raise MemoryError(str(error)) from error
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -224,6 +258,7 @@ class FileError(PcatoolError):
 
     @classmethod
     def from_os(cls, path: object, doing: str, error: OSError) -> FileError:
+        check_memory(error)
         reason = error.strerror or str(error) or type(error).__name__
         remedy = ""
         if doing == "read" and isinstance(error, FileNotFoundError):

@@ -6,7 +6,6 @@ Rows are samples: X (n, d). scores Z = ((X - mu) / sigma) B; reconstruction X~ =
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +17,7 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.centring import center_rows, row_means
 from pcatool.modelcheck import OPTIONAL, check_model, check_orthonormal
 from pcatool.registry import VIEWS
+from pcatool.settings import frozen
 from pcatool.variance import VarianceTable
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Model:
         object.__setattr__(self, "columns", tuple(str(c) for c in self.columns))
         object.__setattr__(self, "total_variance", float(self.total_variance))
         object.__setattr__(self, "n_samples", int(self.n_samples))
-        object.__setattr__(self, "meta", deepcopy(dict(self.meta)))
+        object.__setattr__(self, "meta", frozen(self.meta))
         with np.errstate(all="ignore"):
             check_model(self)
 
@@ -264,8 +264,9 @@ class Model:
         return hash((self.columns, self.n_samples, self.total_variance))
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """From a pickle, or a deep copy, whose arrays come back writeable."""
+        """From a pickle, or a deep copy, whose arrays and settings come back such that they could be changed."""
         self.__dict__.update(state)
+        self.__dict__["meta"] = frozen(self.meta)
         for value in state.values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)

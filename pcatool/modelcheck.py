@@ -19,6 +19,9 @@ __all__ = ["NEAR_EQUAL", "OPTIONAL", "check_model", "check_orthonormal"]
 # B^T B differs from I by a few d * eps when it was computed; past this a file was edited or damaged.
 ORTHONORMAL = 1e-6
 
+# A smaller variance, or one beyond its inverse, has too few digits left to be held against a standard deviation.
+SMALLEST_TOLD = 1e-280
+
 # Components that are held against the sums over rows.
 LOOKED_AT = 8
 
@@ -106,13 +109,28 @@ def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
 
 def _check_settings(model: Model) -> None:
     """What every number depends on must be what it says it is."""
-    check_settings(model.meta, Sizes(model.n_samples, model.columns, model.possible))
+    check_settings(
+        model.meta,
+        Sizes(model.n_samples, model.columns, model.possible, model.directions, model.k, model.eigenvalues.size),
+    )
+    _check_scale(model)
     if model.whitening == "none":
         return
     if "epsilon" not in model.meta:
         raise ModelError("whitening without an epsilon")
     if not np.all(model.spread() > 0):
         raise ModelError("whitening would divide by an eigenvalue of 0")
+
+
+def _check_scale(model: Model) -> None:
+    """Columns are divided by their standard deviations, or by 1."""
+    if not model.standardized:
+        if np.any(model.std != 1):
+            raise ModelError("std is not 1, and the model is not standardised")
+    elif model.variances is not None:
+        told = (model.variances > SMALLEST_TOLD) & (model.variances < 1 / SMALLEST_TOLD)
+        if not np.allclose(np.square(model.std[told]), model.variances[told], rtol=ORTHONORMAL, atol=0):
+            raise ModelError("std is not that of the columns, and the model is standardised")
 
 
 def _check_places(model: Model) -> None:

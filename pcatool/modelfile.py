@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from pcatool.errors import ModelError, show
+from pcatool.errors import ModelError, check_memory, show
 from pcatool.linalg.consistency import KINDS as SUMS
 from pcatool.linalg.statistic import Statistic
+from pcatool.memory import free_bytes
 from pcatool.model import FORMAT_VERSION, Model
 from pcatool.modelcheck import OPTIONAL
 from pcatool.readers.source import ZIP, Input, read_beginning, read_file
-from pcatool.settings import check_json
+from pcatool.settings import check_json, check_names
 from pcatool.stages import doing
 from pcatool.writers.sink import write_whole
 
@@ -30,6 +31,9 @@ FIXED_DATE = (1980, 1, 1, 0, 0, 0)
 
 # Arrays of a model are dense numbers: a member that unpacks to more than this many times its size is a trap.
 MOST_PACKED = 100
+
+# With so many bytes free a short text of an array's type does not fail for want of memory.
+ENOUGH = 64 << 20
 
 KINDS = {
     "mean": "f",
@@ -101,6 +105,10 @@ def _check_readable(model: Model) -> None:
             Statistic.of(model.statistic.arrays(), model.n_samples)
     except ModelError as error:
         raise ModelError(f"the model could not be read again: {error.message}", "fit with --no-updatable") from None
+    try:
+        check_names(model.meta)
+    except ModelError as error:
+        raise ModelError(f"the model could not be read again: {error.message}", "leave it out") from None
 
 
 def load_model(path: str | Path) -> Model:
@@ -158,6 +166,7 @@ def loads(data: bytes, name: str = "the model") -> Model:
     except ModelError:
         raise
     except Exception as error:  # whatever a parser makes of bytes that nobody vouches for
+        check_memory(error)
         raise _unusable(name, "it is empty" if not data else f"it is no .npz archive ({error})") from None
     meta = _meta(arrays, name)
     kind = _kind(arrays)
@@ -169,7 +178,8 @@ def loads(data: bytes, name: str = "the model") -> Model:
     if missing:
         raise _unusable(name, f"its meta does not say {show(missing[0])}")
     try:
-        return kind(
+        settings = {key: value for key, value in meta.items() if key != "arrays"}
+        made = kind(
             mean=arrays["mean"],
             std=arrays["std"],
             basis=arrays["basis"],
@@ -177,13 +187,15 @@ def loads(data: bytes, name: str = "the model") -> Model:
             total_variance=float(arrays["total_variance"]),
             n_samples=int(arrays["n_samples"]),
             columns=_names(arrays["columns"], name),
-            meta={key: value for key, value in meta.items() if key != "arrays"},
+            meta=settings,
             statistic=Statistic.of(arrays, int(arrays["n_samples"])) if kind is Model else None,
             **{member: arrays.get(member) for member in OPTIONAL},
             **{member: arrays[member] for member in kind.MORE},
         )
+        check_names(settings)
     except ModelError as error:
         raise _unusable(name, error.message) from None
+    return made
 
 
 def _names(array: np.ndarray[Any, Any], name: str) -> tuple[str, ...]:
@@ -228,8 +240,7 @@ def _member(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray[Any,
     try:
         with archive.open(info) as stream:
             version = npy.read_magic(stream)
-            read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            shape, fortran, dtype = read_header(stream)
+            shape, fortran, dtype = _header(stream, version)
             size = dtype.itemsize * math.prod(shape)
             if dtype.kind not in "fiU" or dtype.itemsize == 0:
                 raise _unusable(name, f"array {show(member)} is of type {dtype}")
@@ -244,16 +255,32 @@ def _member(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray[Any,
     except ModelError:
         raise
     except Exception as error:  # numpy and zipfile parse what nobody vouches for, and fail in many ways
+        if not isinstance(error, ValueError):
+            check_memory(error)
         raise _unusable(name, f"array {show(member)} cannot be read ({type(error).__name__})") from None
+
+
+def _header(stream: Any, version: tuple[int, int]) -> Any:
+    """Shape, order and type of an array. One that nests deeply is no header, and to Python's parser too much memory."""
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    try:
+        return read(stream)
+    except MemoryError:
+        if free_bytes() < ENOUGH:
+            raise
+        raise ValueError("nested too deeply") from None
 
 
 def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, Any]:
     if arrays["meta"].shape != () or arrays["meta"].dtype.kind != "U":
         raise _unusable(name, "its meta is no text")
     try:
-        meta = json.loads(str(arrays["meta"]))
+        # Letters beyond Unicode pass the one, and not the other.
+        meta = json.loads(str(arrays["meta"]).encode().decode())
         version = meta["format_version"]
         check_json(meta)
+    except MemoryError:
+        raise
     except Exception:
         raise _unusable(name, "its meta is no plain JSON object with a format_version") from None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:

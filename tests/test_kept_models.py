@@ -49,8 +49,8 @@ def test_every_kind_of_model_is_kept() -> None:
 
 def test_words_in_a_model_cannot_steer_a_terminal(tmp_path: Path) -> None:
     parts = Parts((DATA / "format_2" / "supervised.npz").read_bytes())
-    parts.meta |= dict.fromkeys(("choice", "solver", "reason", "label_kernel"), "\x1b[31m\n")
-    parts.meta |= {"labels": ["\x1b[31m\n"], "weights": "\x1b[31m"}
+    parts.meta |= dict.fromkeys(("choice", "reason"), "\x1b[31m\n")
+    parts.meta |= {"labels": ["\x1b[31m\n"]}
     parts.arrays["columns"] = np.array(["\x1b[31m\n", *parts.arrays["columns"][1:]])
     model = tmp_path / "m.npz"
     model.write_bytes(parts.packed())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from pcatool.cli.line import LINE
 from pcatool.cli.process import SHORT, is_limited, occupy, stop_in
-from pcatool.errors import FileError, PcatoolError, printable, show
+from pcatool.errors import FileError, PcatoolError, is_short, printable, show
 
 __all__ = ["guarded", "is_screen", "print_result", "say", "tell"]
 
@@ -41,12 +40,12 @@ def _code_of(error: BaseException, debug: bool) -> int:
         case BrokenPipeError():
             _let_go_of_stdout()  # whoever read the output has what they wanted
             return 0
-        case PcatoolError():
-            return _failed(str(error), error.exit_code)
         case KeyboardInterrupt():
             return 130
-        case MemoryError() | OSError(errno=errno.ENOMEM):
+        case Exception() if is_short(error):
             return _failed(SHORT, 6)
+        case PcatoolError():
+            return _failed(str(error), error.exit_code)
         case OSError():
             what = show(error.filename) if error.filename else "what is needed"
             return _failed(f"cannot read or write {what}: {error.strerror or error}", 5)

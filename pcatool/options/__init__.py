@@ -10,8 +10,9 @@ from pcatool.options.applying import APPLY_MISSING, ApplyOptions, OutputOptions,
 from pcatool.options.combining import AlignOptions, RefitOptions, UpdateOptions
 from pcatool.options.comparing import DiffOptions
 from pcatool.options.components import ComponentsOptions
-from pcatool.options.fitting import MISSING, MOST_KEPT, WHITENINGS, FitOptions, parse_components
+from pcatool.options.fitting import MISSING, MOST_KEPT, WEIGHTS_KINDS, WHITENINGS, FitOptions, parse_components
 from pcatool.options.flags import Flag
+from pcatool.options.labels import LABEL_KERNELS
 from pcatool.options.page import PageOptions
 from pcatool.options.pictures import PictureOptions, PlotOptions
 from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions, ThreadOptions
@@ -26,12 +27,14 @@ __all__ = [
     "APPLY_MISSING",
     "BLANKS",
     "DATA",
+    "LABEL_KERNELS",
     "MISSING",
     "MODEL",
     "MODEL_OR_DATA",
     "MOST_KEPT",
     "NOTHING",
     "NULLS",
+    "WEIGHTS_KINDS",
     "WHITENINGS",
     "AlignOptions",
     "ApplyOptions",

@@ -15,9 +15,12 @@ from pcatool.options.triples import TriplesOptions
 from pcatool.options.wanted import MODEL, word_of
 from pcatool.registry import METHODS, RULES, SOLVERS
 
-__all__ = ["MISSING", "MOST_KEPT", "WHITENINGS", "FitOptions", "parse_components"]
+__all__ = ["MISSING", "MOST_KEPT", "WEIGHTS_KINDS", "WHITENINGS", "FitOptions", "parse_components"]
 
 WHITENINGS = ("none", "pca", "zca")
+
+# What a weight may say.
+WEIGHTS_KINDS = ("frequency", "reliability")
 
 # Sums over the rows of so many columns take 8 MB, and are kept unless told otherwise.
 MOST_KEPT = 1024
@@ -136,7 +139,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         group="model",
         help="What a weight says: how often the row occurs, or how reliable it is. With --ddof 1 the divisor is "
         "sum w - 1, or sum w - sum w^2 / sum w.",
-        choices=lambda: ("frequency", "reliability"),
+        choices=lambda: WEIGHTS_KINDS,
     )
     updatable: bool | None = option(
         None,
@@ -167,7 +170,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
 
     def __post_init__(self) -> None:
         parse_components(self.components)
-        require(self.weights_kind, lambda: ("frequency", "reliability"), "--weights-kind")
+        require(self.weights_kind, lambda: WEIGHTS_KINDS, "--weights-kind")
         if self.memory is not None:
             parse_size(self.memory)
         if self.seed < 0:

@@ -7,7 +7,7 @@ import io
 import zlib
 from typing import Any
 
-from pcatool.errors import DataError
+from pcatool.errors import DataError, check_memory
 from pcatool.readers.bytestream import ByteStream, Readable
 
 __all__ = ["MAGICS", "compression_of", "decompressed"]
@@ -65,6 +65,7 @@ class Members:
         try:
             data = self._member.decompress(self._packed)
         except (OSError, zlib.error) as error:
+            check_memory(error)
             raise damaged(self._name, self._kind, str(error)) from None
         self._unpacked, self._left = io.BytesIO(data), len(data)
         self._packed = self._member.unused_data
@@ -90,6 +91,7 @@ class Zstd:
         try:
             return bytes(self._file.read(size))
         except (OSError, ValueError) as error:
+            check_memory(error)
             raise damaged(self._name, self._kind, str(error)) from None
 
     def ready(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from pcatool.errors import DataError
+from pcatool.errors import DataError, check_memory
 from pcatool.readers.arrow import column_of, needs_sample
 from pcatool.readers.base import Column
 from pcatool.readers.parquet_layout import layout_of
@@ -164,8 +164,7 @@ class ParquetData:
         return patiently(read)
 
     def _damaged(self, error: Exception) -> Exception:
-        if isinstance(error, MemoryError):  # Arrow's is an error of its own, too
-            return error
+        check_memory(error)
         if self._opened.failure is not None:
             return self._opened.failure
         self._opened.check_unchanged()  # of an object that was replaced meanwhile the parts do not fit

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError
+from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError, is_short
 from pcatool.notices import Notices
 from pcatool.readers.paths import Input
 
@@ -15,8 +15,8 @@ __all__ = ["Skip", "Skipping", "is_bad_file", "none_left", "reasons"]
 # Left-out files named in the warning; more are counted.
 FIRST_FILES = 10
 
-# A full disk, or no more descriptors or memory, says nothing about the file that was being read.
-OURS = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+# A full disk, or no more descriptors, says nothing about the file that was being read, nor does want of memory.
+OURS = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE}
 
 
 class Skip(NamedTuple):
@@ -73,7 +73,7 @@ class Skipping:
 
 def is_bad_file(error: PcatoolError) -> bool:
     """Of an error while an input was read: would another file do?"""
-    if isinstance(error, BlamelessError):
+    if isinstance(error, BlamelessError) or is_short(error):
         return False
     return isinstance(error, (DataError, FileError)) and getattr(error.__context__, "errno", None) not in OURS
 

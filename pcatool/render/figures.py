@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pcatool.errors import RefusedError, UsageError, printable, show
+from pcatool.errors import RefusedError, UsageError, check_memory, printable, show
 from pcatool.options import PictureOptions
 from pcatool.stores.uri import plain_name
 
@@ -101,6 +101,7 @@ def imported() -> Any:
     except ModuleNotFoundError as error:
         raise UsageError("drawing a picture needs matplotlib", remedy) from error
     except (ImportError, ValueError) as error:
+        check_memory(error)
         raise UsageError(f"matplotlib does not load: {printable(str(error))}", remedy) from error
     return matplotlib
 

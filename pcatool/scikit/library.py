@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pcatool.errors import UsageError, printable
+from pcatool.errors import UsageError, check_memory, printable
 
 __all__ = ["Library", "scikit_learn"]
 
@@ -34,5 +34,6 @@ def scikit_learn() -> Library:
         remedy = "install it: pip install scikit-learn"
         raise UsageError(f"to_sklearn and from_sklearn need the package {package}", remedy) from None
     except ImportError as error:
+        check_memory(error)
         raise UsageError(f"scikit-learn does not load: {printable(str(error))}", "install it anew") from error
     return Library(PCA, IncrementalPCA, TruncatedSVD, KernelPCA, KernelCenterer, StandardScaler, Pipeline)

@@ -6,7 +6,7 @@ import re
 
 from pyarrow import ArrowException
 
-from pcatool.errors import BlamelessError, FileError, LostError, show
+from pcatool.errors import BlamelessError, FileError, LostError, check_memory, show
 
 __all__ = ["ERRORS", "in_words"]
 
@@ -48,6 +48,7 @@ NOISE = re.compile(r"\(Request ID: [^)]*\)|\s*Detail: .*", re.DOTALL)
 
 def in_words(name: str, doing: str, error: Exception) -> FileError:
     """The error for what a library raised while an object was read or written."""
+    check_memory(error)
     text = _answer(str(error))
     if re.search(CUT_OFF, text):
         detail = re.search(r"Details: ([^\n;]*)", text)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from pcatool.errors import BlamelessError, FileError, LostError, show
+from pcatool.errors import BlamelessError, FileError, LostError, check_memory, show
 from pcatool.spool import cannot_spool
 from pcatool.stores.objects import changed
 from pcatool.stores.uri import shown
@@ -150,6 +150,7 @@ def _asked(path: str, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
     except FileError:
         raise
     except Exception as error:  # of aiohttp, of asyncio, of ssl: each has a base of its own
+        check_memory(error)
         raise _in_words(show(shown(path)), error) from None
 
 
@@ -184,6 +185,7 @@ def _web() -> tuple[Any, Any]:
         from fsspec.asyn import sync
         from fsspec.implementations.http import HTTPFileSystem
     except ImportError as error:
+        check_memory(error)
         package = str(error.name).partition(".")[0]
         raise FileError(
             f"http:// and https:// need the package {package}", "install it: pip install 'pcatool[http]'"

@@ -133,14 +133,6 @@ def test_scikit_learn_has_no_command() -> None:
     assert made == (None, ["the model was fitted by scikit-learn, and taken from it"])
 
 
-def test_settings_that_no_fit_takes_have_no_command() -> None:
-    made = fit_command(fit(["a", "b"]).with_meta(weights_kind="whatever"))
-    assert made == (
-        None,
-        ["its settings are none of a fit: --weights-kind 'whatever' is none of frequency, reliability"],
-    )
-
-
 @pytest.mark.parametrize("seed", ["3", None, -1, 1.5])
 def test_a_seed_that_is_none_is_refused(seed: object) -> None:
     with pytest.raises(pcatool.ModelError, match=r"^seed is .*, not a number of things$"):

@@ -22,7 +22,7 @@ from pcatool.engines.dask.local import Local
 from pcatool.engines.dask.run import Run
 from pcatool.engines.dask.silence import silence
 from pcatool.engines.dask.tasks import plant
-from pcatool.errors import FileError
+from pcatool.errors import FileError, check_memory
 
 __all__ = ["Dask"]
 
@@ -50,6 +50,7 @@ class Dask:
         try:
             import_module("distributed")
         except ImportError as error:
+            check_memory(error)
             package = str(error.name).partition(".")[0]
             raise FileError(
                 f"--engine dask needs the package {package}", "install it: pip install 'pcatool[dask]'"

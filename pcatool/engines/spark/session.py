@@ -14,7 +14,7 @@ from pcatool.engines.spark.address import check_reachable, is_here, is_local, is
 from pcatool.engines.spark.asking import ask
 from pcatool.engines.spark.java import Java
 from pcatool.engines.spark.trouble import in_words
-from pcatool.errors import FileError, LostError, UsageError, show
+from pcatool.errors import FileError, LostError, UsageError, check_memory, show
 
 __all__ = ["Session", "found", "made"]
 
@@ -190,6 +190,7 @@ def _check_installed() -> None:
         with _unwarned():
             import pyspark.sql  # noqa: F401
     except ImportError as error:
+        check_memory(error)
         package = str(error.name).partition(".")[0]
         raise FileError(
             f"--engine spark needs the package {package}", "install it: pip install 'pcatool[spark]'"
