@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from pcatool.api.pictures import plot, report
     from pcatool.api.reports import components, diff, explain_variance, inspect, scree
     from pcatool.api.rows import reconstruct, transform
-    from pcatool.errors import DataError, FileError, ModelError, PcatoolError, PcatoolWarning, RefusedError, UsageError
+    from pcatool.errors import (
+        DataError,
+        FileError,
+        ModelError,
+        PcatoolError,
+        PcatoolNote,
+        PcatoolWarning,
+        RefusedError,
+        UsageError,
+    )
     from pcatool.model import Model
     from pcatool.modelfile import load_model, save_model
     from pcatool.scikit.taken import from_sklearn
@@ -32,6 +41,7 @@ _HOMES = {
     "Model": "pcatool.model",
     "ModelError": "pcatool.errors",
     "PcatoolError": "pcatool.errors",
+    "PcatoolNote": "pcatool.errors",
     "PcatoolWarning": "pcatool.errors",
     "RefusedError": "pcatool.errors",
     "UsageError": "pcatool.errors",
@@ -62,6 +72,7 @@ __all__ = [
     "Model",
     "ModelError",
     "PcatoolError",
+    "PcatoolNote",
     "PcatoolWarning",
     "RefusedError",
     "UsageError",

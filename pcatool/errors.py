@@ -18,6 +18,7 @@ __all__ = [
     "MissingColumns",
     "ModelError",
     "PcatoolError",
+    "PcatoolNote",
     "PcatoolWarning",
     "RefusedError",
     "UsageError",
@@ -168,6 +169,20 @@ class PcatoolWarning(UserWarning):
     ...     model = pcatool.fit("sample_data/houses.csv", components=2)
     >>> caught[0].category.__name__
     'PcatoolWarning'
+    """
+
+
+class PcatoolNote(UserWarning):
+    """What the Python API issues where the command line prints a note: columns that were left out, and the like.
+
+    Each is issued once for a call. `warnings.simplefilter("ignore", pcatool.PcatoolNote)` silences them, as `-q` does.
+
+    >>> import warnings, pandas as pd, pcatool
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = pcatool.fit(pd.DataFrame({"a": [1, 2, 4], "b": [True, False, True]}))
+    >>> print(caught[0].category.__name__, "-", caught[0].message)
+    PcatoolNote - used boolean column 'b' as 0 and 1; -x leaves it out
     """
 
 

@@ -76,6 +76,7 @@ class Model:
         object.__setattr__(self, "total_variance", float(self.total_variance))
         object.__setattr__(self, "n_samples", int(self.n_samples))
         object.__setattr__(self, "meta", frozen(self.meta))
+        _set_read_only(self.statistic)
         with np.errstate(all="ignore"):
             check_model(self)
 
@@ -268,8 +269,7 @@ class Model:
         self.__dict__.update(state)
         self.__dict__["meta"] = frozen(self.meta)
         for value in state.values():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
+            _set_read_only(value)
 
     def __repr__(self) -> str:
         kept = self.variance.cumulative[self.k - 1]
@@ -289,6 +289,15 @@ class Model:
         """What a notebook shows."""
         html: str = VIEWS.load("notebook")(self)
         return html
+
+
+def _set_read_only(value: Any) -> None:
+    """Of an array, or of all that sums over rows hold."""
+    if isinstance(value, np.ndarray):
+        value.setflags(write=False)
+    elif isinstance(value, tuple):
+        for inner in value:
+            _set_read_only(inner)
 
 
 def _alike(one: Any, other: Any) -> bool:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import json
 import pickle
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars
 import pyarrow as pa
 import pytest
+from scipy import sparse
 
 import pcatool
 
@@ -40,6 +47,7 @@ PUBLIC = {
     "components",
     "transform",
     "Model",
+    "PcatoolNote",
     "PcatoolWarning",
     "PcatoolError",
     "DataError",
@@ -156,10 +164,212 @@ def test_settings_are_those_of_the_command_line(frame: pd.DataFrame) -> None:
     assert pcatool.fit(X, components=np.int64(2)).k == 2
 
 
-def test_text_columns_are_left_out_silently(frame: pd.DataFrame) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert pcatool.fit(frame).columns == tuple(NAMES)
+def notes_of(call: Callable[[], object]) -> list[str]:
+    """The notes that a call issues; all of them name this file as their place."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    notes = [w for w in caught if issubclass(w.category, pcatool.PcatoolNote)]
+    assert {Path(w.filename).name for w in notes} <= {Path(__file__).name}
+    return [str(w.message) for w in notes]
+
+
+def test_what_is_left_out_or_used_as_0_and_1_is_noted(frame: pd.DataFrame, tmp_path: Path) -> None:
+    frame = frame.assign(yes=[True, False, True, True, False])
+    frame.to_parquet(tmp_path / "a.parquet", index=False)
+    left_out = "left out text column 'city' (first value 'Ulm')"
+    used = "used boolean column 'yes' as 0 and 1; -x leaves it out"
+    for data in (frame, pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "a.parquet"):
+        assert sorted(notes_of(lambda: pcatool.fit(data))) == [left_out, used]  # noqa: B023
+        assert pcatool.fit(data).columns == (*NAMES, "yes")
+    assert notes_of(lambda: pcatool.fit(frame, columns=["price", "yes"])) == []
+    with warnings.catch_warnings(action="error", category=pcatool.PcatoolWarning):
+        pcatool.fit(frame)
+
+
+def truths() -> dict[str, Any]:
+    """One table of booleans, in every form that has a type for them."""
+    B = np.random.default_rng(1).random((12, 3)) < 0.5
+    names = ["c1", "c2", "c3"]
+    frame = pd.DataFrame(B, columns=names)
+    return {
+        "numpy": B,
+        "objects": B.astype(object),
+        "pandas": frame,
+        "nullable": frame.astype("boolean"),
+        "of Arrow": frame.astype(pd.ArrowDtype(pa.bool_())),
+        "objects of pandas": frame.astype(object),
+        "Arrow": pa.table({name: B[:, j] for j, name in enumerate(names)}),
+        "polars": polars.DataFrame({name: B[:, j] for j, name in enumerate(names)}),
+    }
+
+
+@pytest.mark.parametrize("form", truths())
+def test_boolean_types_are_0_and_1_by_every_route(form: str) -> None:
+    given = truths()
+    made = []
+    assert notes_of(lambda: made.append(pcatool.fit(given[form], components=2))) == [
+        "used boolean columns 'c1', 'c2', 'c3' as 0 and 1; -x leaves them out"
+    ]
+    (model,) = made
+    assert model == pcatool.fit(pd.DataFrame(given["numpy"], columns=["c1", "c2", "c3"]), components=2)
+    plain = pcatool.fit(given["numpy"].astype(float), components=2)
+    np.testing.assert_array_equal(model.basis, plain.basis)
+    scores = pcatool.transform(plain, given["numpy"].astype(float))
+    np.testing.assert_array_equal(np.asarray(pcatool.transform(model, given[form])), scores)
+    np.testing.assert_array_equal(np.asarray(pcatool.transform(plain, given[form])), scores)
+
+
+MIXED = {
+    "a word": ([1.5, "abc", 3.0, 4.0, 2.0], "row 2, column 'm': 'abc' is not a number"),
+    "a word first": (["abc", 2, 3, 4, 5], "row 1, column 'm': 'abc' is not a number"),
+    "a word last": ([1, 2, 3, 4, "abc"], "row 5, column 'm': 'abc' is not a number"),
+    "underscores": ([1, 2, "1_000", 4, 5], "row 3, column 'm': '1_000' is not a number"),
+    "other digits": ([1, 2, "\u0663", 4, 5], "row 3, column 'm': '\u0663' is not a number"),
+    "hexadecimal": ([1, 2, "0x10", 4, 5], "row 3, column 'm': '0x10' is not a number"),
+    "a comma": ([1, 2, "1,5", 4, 5], "row 3, column 'm': '1,5' is not a number"),
+    "infinity": ([1, 2, "infinity", 4, 5], "row 3, column 'm': 'inf' is not finite"),
+    "a list": ([1, 2, [3], 4, 5], "row 3, column 'm': '\\[3\\]' is not a number"),
+    "a complex number": ([1, 2, 3 + 1j, 4, 5], r"row 3, column 'm': '\(3\+1j\)' is not a number"),
+    "beyond 64 bits": ([1, 2, 2**64, 4, 5], "row 3, column 'm': '18446744073709551616' is a whole number beyond 64"),
+    "far below 0": ([1, 2, -(10**30), 4, 5], "is a whole number beyond 64 bits; give the column as floats"),
+}
+
+
+@pytest.mark.parametrize("case", MIXED)
+def test_a_bad_cell_among_numbers_is_an_error(case: str) -> None:
+    cells, message = MIXED[case]
+    column = np.empty(5, dtype=object)
+    column[:] = cells
+    frame = pd.DataFrame({"a": X[:, 0], "m": pd.Series(column, dtype=object)})
+    with pytest.raises(pcatool.DataError, match=f"the table, {message}" if message.startswith("row") else message):
+        pcatool.fit(frame)
+    assert pcatool.fit(frame, exclude="m").columns == ("a",)
+    model = pcatool.fit(pd.DataFrame({"a": X[:, 0], "m": X[:, 1]}))
+    with pytest.raises(pcatool.DataError):
+        pcatool.transform(model, frame)
+    array = np.column_stack([X[:, 0].astype(object), column])
+    with pytest.raises(pcatool.DataError, match=message.replace("'m'", "'c2'")):
+        pcatool.fit(array)
+
+
+def test_texts_among_numbers_follow_the_rules_of_csv(tmp_path: Path) -> None:
+    cells = [
+        1,
+        "2.5",
+        " -3e2 ",
+        "NA",
+        "",
+        None,
+        float("nan"),
+        Decimal("0.25"),
+        np.float32(7),
+        True,
+        Fraction(1, 4),
+        pd.NA,
+    ]
+    numbers = [1, 2.5, -300, np.nan, np.nan, np.nan, np.nan, 0.25, 7, 1, 0.25, np.nan]
+    other = np.arange(float(len(cells)))
+    given = pd.DataFrame({"a": other, "m": pd.Series(cells, dtype=object)})
+    with pytest.warns(pcatool.PcatoolWarning, match="dropped 5 of 12"):
+        wanted = pcatool.fit(pd.DataFrame({"a": other, "m": numbers}), missing="drop")
+    with pytest.warns(pcatool.PcatoolWarning, match="dropped 5 of 12"):
+        assert pcatool.fit(given, missing="drop") == wanted
+    texts = np.array([["1", "2"], ["x", "3.5"], ["y", "7"]], dtype=object)
+    assert notes_of(lambda: pcatool.fit(texts[:, [1, 1]] + "")) == []
+    with pytest.raises(pcatool.DataError, match="the array, row 2, column 'c1': 'x' is not a number"):
+        pcatool.fit(texts)
+    assert pcatool.fit(texts, exclude="c1").columns == ("c2",)
+    words = np.column_stack([X.astype(object), np.array(list("vwxyz"), dtype=object)])
+    assert notes_of(lambda: pcatool.fit(words)) == ["left out text column 'c4' (first value 'v')"]
+    kept = pcatool.transform(pcatool.fit(given[["a"]]), given, keep="m")
+    assert kept["m"].tolist()[:2] == [1, "2.5"]
+
+
+def test_what_is_no_table_is_an_error_of_ours(model: pcatool.Model) -> None:
+    levels = pd.DataFrame(X, columns=pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]))
+    for call in (lambda: pcatool.fit(levels), lambda: pcatool.transform(model, levels)):
+        with pytest.raises(pcatool.UsageError, match="names of 2 levels; give each one name"):
+            call()
+    for kind in (sparse.csr_matrix, sparse.coo_array, sparse.csc_array, sparse.lil_matrix):
+        with pytest.raises(pcatool.UsageError, match=f"a {kind.__name__} of scipy is no table"):
+            pcatool.fit(kind(X))
+    for calls in ([model], (model, model), [str]):
+        with pytest.raises(pcatool.UsageError, match="give models one by one, as in merge"):
+            pcatool.merge(calls)  # type: ignore[arg-type]
+    for thing in (None, 5, {}, b"m.npz", X, model.meta):
+        with pytest.raises(pcatool.UsageError, match="is no model, nor a path to one"):
+            pcatool.transform(thing, X)  # type: ignore[call-overload]
+        with pytest.raises(pcatool.PcatoolError):
+            pcatool.update(thing, X)  # type: ignore[arg-type]
+    with pytest.raises(pcatool.DataError, match="beyond 64 bits"):
+        pcatool.fit([[2**70, 1], [3, 4]])
+    with pytest.raises(pcatool.DataError, match="beyond 64 bits"):
+        pcatool.fit(pd.DataFrame({"a": [2**70, 1, 5], "b": [1, 2, 4]}))
+
+
+def changes(value: Any, path: str = "meta") -> Iterator[tuple[str, Callable[[], object]]]:
+    """Every way to change a JSON value in place, at every depth."""
+    if isinstance(value, dict):
+        yield f"{path} set", lambda: value.__setitem__("x", 1)
+        yield f"{path} |=", lambda: value.__ior__({"x": 1})
+        for way in ("update", "setdefault", "pop", "popitem", "clear"):
+            given = {"update": ({"x": 1},), "setdefault": ("x", 1), "pop": ("method", None)}.get(way, ())
+            yield f"{path} {way}", partial(getattr(value, way), *given)
+        for key, inner in value.items():
+            yield f"{path} del {key}", partial(value.__delitem__, key)
+            yield from changes(inner, f"{path}.{key}")
+    if isinstance(value, list):
+        given = {"append": (1,), "extend": ([1],), "insert": (0, 1), "remove": (value[0] if value else 1,)}
+        for way in ("append", "extend", "insert", "remove", "pop", "clear", "reverse", "sort"):
+            yield f"{path} {way}", partial(getattr(value, way), *given.get(way, ()))
+        yield f"{path} set", lambda: value.__setitem__(slice(None), [])
+        yield f"{path} +=", lambda: value.__iadd__([1])
+        yield f"{path} *=", lambda: value.__imul__(0)
+        for i, inner in enumerate(value):
+            yield from changes(inner, f"{path}[{i}]")
+
+
+def arrays_in(value: object) -> Iterator[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        yield value
+    for inner in value if isinstance(value, tuple) else ():
+        yield from arrays_in(inner)
+
+
+def test_settings_of_a_model_cannot_be_changed(tmp_path: Path) -> None:
+    def both(model: pcatool.Model) -> Iterator[pcatool.Model]:
+        yield model
+        yield pickle.loads(pickle.dumps(model))
+        yield copy.deepcopy(model)
+        pcatool.save_model(model, tmp_path / "m.npz")
+        yield pcatool.load_model(tmp_path / "m.npz")
+
+    for model in both(pcatool.fit(X, components=2)):
+        before = json.dumps(model.meta, sort_keys=True)
+        ways = list(changes(model.meta))
+        assert len(ways) > 40
+        for what, change in ways:
+            with pytest.raises(TypeError, match="settings of a model cannot be changed"):
+                change()
+            assert json.dumps(model.meta, sort_keys=True) == before, what
+        with pytest.raises(TypeError):
+            model.meta["note"] = 1  # type: ignore[index]
+        held = [array for value in vars(model).values() for array in arrays_in(value)]
+        assert len(held) > 8
+        assert not any(array.flags.writeable for array in held)
+    free = copy.deepcopy(model.meta)
+    free["certificate"]["vouched"][0] = "changed"  # type: ignore[index]
+    assert type(free) is dict
+    assert type(pickle.loads(pickle.dumps(model.meta))["certificate"]["vouched"]) is list
+    assert free != model.meta
+    handed: dict[str, Any] = dict(model.meta) | {"certificate": {**model.meta["certificate"]}}
+    again = dataclasses.replace(model, meta=handed)
+    handed["certificate"]["vouched"] = []
+    assert again == model
+    facts = pcatool.inspect(model)
+    facts["fitted_with"]["components"] = 7
+    assert model.meta["components"] == 2
 
 
 @pytest.mark.parametrize(

@@ -8,5 +8,5 @@ Arrow, anything else that gives itself to Arrow (polars, duckdb), a two-dimensio
 are the fields of the option records in `pcatool.options`, which are the options of the command line; `pcatool.typing`
 spells them out. All functions raise `PcatoolError`: `UsageError` for settings, `DataError` for data, `ModelError` for
 files that are no models, `FileError` for what cannot be read or written, `RefusedError` for want of memory or accuracy.
-Where the command line warns, they issue a `PcatoolWarning`.
+Where the command line warns, they issue a `PcatoolWarning`, and a `PcatoolNote` where it prints a note.
 """

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pcatool.errors import PcatoolWarning, UsageError
+from pcatool.errors import PcatoolNote, PcatoolWarning, UsageError
 from pcatool.model import Model
 from pcatool.modelfile import load_model
 from pcatool.notices import Notices
@@ -31,11 +31,11 @@ __all__ = [
 
 
 class Warnings(Notices):
-    """Warnings go through Python's own machinery; notes are for people at a terminal."""
+    """Warnings and notes go through Python's own machinery, each in a class of its own."""
 
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
-        if kind == "warning":
-            warnings.warn("\n  ".join([text, *items]), PcatoolWarning, stacklevel=_levels_to_the_caller())
+        category = PcatoolWarning if kind == "warning" else PcatoolNote
+        warnings.warn("\n  ".join([text, *items]), category, stacklevel=_levels_to_the_caller())
 
 
 def _levels_to_the_caller() -> int:
@@ -47,10 +47,18 @@ def _levels_to_the_caller() -> int:
 
 
 def named_model(model: Model | str | Path) -> tuple[str, Model]:
-    return ("the model", model) if isinstance(model, Model) else (os.fspath(model), load_model(model))
+    made = model_of(model)
+    return ("the model" if isinstance(model, Model) else os.fspath(model)), made
 
 
 def model_of(model: Model | str | Path) -> Model:
+    """A model as it is, or read from a path."""
+    if isinstance(model, (list, tuple)) and model:
+        raise UsageError(
+            f"a {type(model).__name__} is no model, nor a path to one", "give models one by one, as in merge(*models)"
+        )
+    if not isinstance(model, (Model, str, os.PathLike)):
+        raise UsageError(f"a {type(model).__name__} is no model, nor a path to one", "give what fit or load_model gave")
     return model if isinstance(model, Model) else load_model(model)
 
 

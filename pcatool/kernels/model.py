@@ -58,7 +58,9 @@ class KernelModel(Model):
     @cached_property
     def prepared(self) -> Array:
         """The training rows in the units of the fit, (t, d)."""
-        return np.ascontiguousarray(self.standard_rows(self.training_rows))
+        rows = np.ascontiguousarray(self.standard_rows(self.training_rows))
+        rows.setflags(write=False)
+        return rows
 
     @cached_property
     def dual(self) -> Dual:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,14 +19,18 @@ __all__ = [
     "NULL",
     "bits",
     "column_of",
+    "filled_rows",
+    "has_value",
     "is_exact",
     "is_null",
     "is_text",
+    "list_lengths",
     "needs_sample",
     "numbers_of",
     "numpy_type",
     "text_array",
     "texts_at",
+    "truths",
     "valid_rows",
 ]
 
@@ -69,7 +74,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 def is_vector(kind: pa.DataType) -> bool:
     lists = pat.is_list(kind) or pat.is_large_list(kind) or pat.is_fixed_size_list(kind)
-    return lists and numpy_type(kind.value_type) is not None
+    return lists and (numpy_type(kind.value_type) is not None or pat.is_null(kind.value_type))
 
 
 def needs_sample(kind: pa.DataType) -> bool:
@@ -89,7 +94,7 @@ def column_of(name: str, kind: pa.DataType, sample: pa.Array | None) -> Column:
         return Column(name, "vector", width=fixed or (0 if first is None else len(first)))
     example = "" if first is None else _as_text(first)
     if pat.is_boolean(kind):
-        return Column(name, "boolean", example)
+        return Column(name, "boolean", example, typed=True)
     stored = f"dictionary of {kind.value_type}" if pat.is_dictionary(kind) else str(kind)
     return Column(name, "text", example, written=_written(sample) if is_text(kind) else "none", stored=stored)
 
@@ -103,14 +108,37 @@ def _written(sample: pa.Array | None) -> str:
     return "none" if not any(numbers) else "all" if all(numbers) else "some"
 
 
+def has_value(array: pa.Array) -> bool:
+    """Is there a value in it? An empty list is none."""
+    filled = filled_rows(array)
+    return len(array) > 0 and (filled is None or bool(filled.any()))
+
+
+def filled_rows(array: pa.Array) -> NDArray[np.bool_] | None:
+    """Which slots hold a value, an empty list being none; None when all do."""
+    valid = valid_rows(array)
+    if not (pat.is_list(array.type) or pat.is_large_list(array.type)):
+        return valid
+    filled = list_lengths(array) > 0
+    filled = filled if valid is None else filled & valid
+    return None if filled.all() else filled
+
+
+def list_lengths(array: pa.Array) -> NDArray[np.signedinteger[Any]]:
+    """How long each list is, also in slots that hold none."""
+    offset_type = np.dtype(np.int64 if pat.is_large_list(array.type) else np.int32)
+    count = len(array) + 1 if len(array) else 0
+    return np.diff(np.frombuffer(array.buffers()[1], offset_type, count, array.offset * offset_type.itemsize))
+
+
 def _first(sample: pa.Array | None) -> pa.Scalar | None:
     """The first value that is not missing."""
     if sample is None or len(sample) == 0:
         return None
-    valid = valid_rows(sample)
-    if valid is None:
+    filled = filled_rows(sample)
+    if filled is None:
         return sample[0]
-    return sample[int(np.argmax(valid))] if valid.any() else None
+    return sample[int(np.argmax(filled))] if filled.any() else None
 
 
 def _as_text(value: pa.Scalar) -> str:
@@ -133,6 +161,11 @@ def texts_at(array: pa.Array, rows: NDArray[np.intp]) -> list[str]:
 def bits(array: pa.Array) -> NDArray[np.bool_]:
     """The values of a boolean array."""
     return _bits(array.buffers()[1], array)
+
+
+def truths(values: NDArray[np.bool_]) -> pa.Array:
+    """A boolean array of these values."""
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
 
 
 def valid_rows(array: pa.Array) -> NDArray[np.bool_] | None:

@@ -26,6 +26,7 @@ class Column(NamedTuple):
     width: int = 0  # elements of a vector
     remedy: str = ""  # dressed: what reads it
     null: str = "null"  # how a cell that Arrow has as null is known to the user
+    typed: bool = False  # boolean by its type, not by what its text says: used as 0 and 1 unasked
     partition: bool = False  # told by the folders of the file, one value for all its rows
     written: str = ""  # text of a table that is none: all, some or none of its first cells are numbers in digits
     stored: str = ""  # text of a table that is none: its type there

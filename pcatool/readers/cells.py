@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pcatool.model import Array
-from pcatool.readers.arrow import bits, numbers_of, text_array
+from pcatool.readers.arrow import bits, numbers_of, text_array, truths
 from pcatool.readers.dialect import PADDING, Dialect
 
 __all__ = ["fill_from_text"]
@@ -26,8 +26,7 @@ def fill_from_text(out: Array, cells: pa.Array, dialect: Dialect, *, boolean: bo
     missing = _among(pc.ascii_lower(cells), dialect.nulls)
     holes = int(missing.sum())
     if holes:
-        mask = pa.py_buffer(np.packbits(~missing, bitorder="little"))
-        cells = cells.filter(pa.Array.from_buffers(pa.bool_(), len(cells), [None, mask]))
+        cells = cells.filter(truths(~missing))
     values = _booleans(pc.ascii_lower(cells)) if boolean else _numbers(cells, dialect)
     if values is None or not np.isfinite(values).all():
         return None

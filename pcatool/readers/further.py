@@ -22,7 +22,7 @@ class Further:
         self._known = {column.name for column in first.columns}
         self._excluded = {term.strip() for text in excluded for term in (text, *text.split(","))}
         kinds = () if kept else first.profile()
-        self._no_numbers = {column.name for column in kinds if column.kind in ("text", "boolean")}
+        self._no_numbers = {c.name for c in kinds if c.kind == "text" or (c.kind == "boolean" and not c.typed)}
         self._looked = False
         self._all_known: tuple[Column, ...] | None = None  # the columns of an input, which may be those of others, too
         self._found: dict[int, tuple[str, list[str]]] = {}  # by the number of the input

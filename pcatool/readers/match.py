@@ -66,7 +66,7 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
     if (
         (kind == "text" and columns[i].written != "all")
         or kind == "vector"
-        or (kind == "boolean" and name not in booleans)
+        or (kind == "boolean" and not (name in booleans or columns[i].typed))
     ):
         first = f"first: {show(example)}" if example else "none that says more"
         stored = f" of type {columns[i].stored}" if columns[i].stored else ""

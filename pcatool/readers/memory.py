@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import repeat
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from pcatool.blocks import Runner, block_rows, in_turn
-from pcatool.errors import DataError, UsageError, show
+from pcatool.errors import BadCell, DataError, UsageError, check_memory, show
 from pcatool.model import Array
-from pcatool.readers.arrow import column_of
+from pcatool.readers.arrow import column_of, has_value
 from pcatool.readers.arrow_part import ArrowPart
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite
+from pcatool.readers.dialect import Dialect
+from pcatool.readers.objects import Objects, of_objects
 from pcatool.readers.spellings import in_numbers
 
 __all__ = ["ArrayTable", "ArrowTable", "in_memory", "is_pandas"]
@@ -25,14 +28,18 @@ __all__ = ["ArrayTable", "ArrowTable", "in_memory", "is_pandas"]
 TO_ARROW = ("__arrow_c_stream__", "__arrow_c_array__")
 
 
-def in_memory(data: Any) -> ArrayTable | ArrowTable:
-    """The table that a Python object is; a DataFrame goes through Arrow, which knows all its types."""
+def in_memory(data: Any, dialect: Dialect = Dialect()) -> ArrayTable | ArrowTable:  # noqa: B008  (it is frozen)
+    """The table that a Python object is; a DataFrame goes through Arrow, which knows all its types.
+
+    Texts among objects are read as the dialect has it.
+    """
+    _refuse_sparse(data)
     if isinstance(data, pa.Table):
         return ArrowTable(data)
     if isinstance(data, pa.RecordBatch):
         return ArrowTable(pa.Table.from_batches([data]))
     if is_pandas(data):
-        return _from_pandas(data)
+        return _from_pandas(data, dialect)
     if any(hasattr(data, way) for way in TO_ARROW):
         return ArrowTable(_from_arrow(data))
     if hasattr(data, "__dataframe__"):
@@ -41,7 +48,15 @@ def in_memory(data: Any) -> ArrayTable | ArrowTable:
         return ArrowTable(from_dataframe(data))
     if hasattr(data, "collect"):
         raise UsageError(f"a {type(data).__name__} has no rows yet", "call its collect() first")
-    return ArrayTable(data)
+    return _from_array(data, dialect)
+
+
+def _refuse_sparse(data: Any) -> None:
+    if any(kind.__module__.startswith("scipy.sparse") for kind in type(data).__mro__):
+        raise UsageError(
+            f"a {type(data).__name__} of scipy is no table with a cell for each row and column",
+            "give its toarray(), or write row, column and value of its cells to a file for triples",
+        )
 
 
 def is_pandas(data: Any) -> bool:
@@ -53,15 +68,24 @@ def _from_arrow(data: Any) -> pa.Table:
     try:
         return pa.table(data)
     except (pa.ArrowException, TypeError, ValueError) as error:  # a single column, or values of several types
+        check_memory(error)
         raise UsageError(f"the {type(data).__name__} gives no table: {error}", "give rows by columns") from None
 
 
-def _from_pandas(data: Any) -> ArrowTable:
-    frame = (data if hasattr(data, "columns") else data.to_frame()).rename(columns=str)
+def _from_pandas(data: Any, dialect: Dialect) -> ArrowTable:
+    frame = data if hasattr(data, "columns") else data.to_frame()
+    if frame.columns.nlevels > 1:
+        raise UsageError(
+            f"the columns of the frame have names of {frame.columns.nlevels} levels",
+            "give each one name, as in frame.columns = ['_'.join(map(str, name)) for name in frame.columns]",
+        )
+    frame = frame.rename(columns=str)
     if not frame.columns.is_unique:
         raise DataError(f"two columns of the frame are called {show(frame.columns[frame.columns.duplicated()][0])}")
     nulls = ["NaN" if _writes_nan(frame[name].dtype) else "null" for name in frame.columns]
-    return ArrowTable(pa.table({name: _from_series(frame[name]) for name in frame.columns}), nulls)
+    columns = [_from_series(frame[name], dialect) for name in frame.columns]
+    table = pa.table({name: column.array for name, column in zip(frame.columns, columns, strict=True)})
+    return ArrowTable(table, nulls, _of_objects(columns))
 
 
 def _writes_nan(dtype: Any) -> bool:
@@ -69,16 +93,50 @@ def _writes_nan(dtype: Any) -> bool:
     return isinstance(getattr(dtype, "na_value", math.nan), float)
 
 
-def _from_series(series: Any) -> Any:
+def _from_series(series: Any, dialect: Dialect) -> Objects:
     if hasattr(series.dtype, "fill_value"):
         series = series.sparse.to_dense()
+    if series.dtype == object:
+        return of_objects(series.to_numpy(), dialect, texts_count=False)
     try:
-        return pa.array(series, from_pandas=True)
-    except pa.ArrowException:  # objects of several types are no numbers
-        return pa.array(series.astype(str))
+        return Objects(pa.array(series, from_pandas=True))
+    except pa.ArrowException as error:  # of a type that Arrow has not
+        check_memory(error)
+        return Objects(pa.array(series.astype(str)))
 
 
-# Kinds of numpy types: floats, integers of either sort, booleans, and objects, each to be a number.
+def _of_objects(columns: Sequence[Objects]) -> dict[int, Objects]:
+    """Those whose numbers Arrow does not see, by their place."""
+    return {i: column for i, column in enumerate(columns) if column.numbers is not None}
+
+
+def _from_array(data: Any, dialect: Dialect) -> ArrayTable | ArrowTable:
+    """An array, or what becomes one; of objects each column has a type of its own."""
+    array = _array(data)
+    if array.ndim != 2:
+        raise UsageError(f"an array of {array.ndim} dimensions, not 2", "give rows by columns")
+    if array.shape[1] == 0:
+        raise DataError("the array has no columns")
+    if array.dtype.kind != "O":
+        return ArrayTable(array)
+    columns = [of_objects(array[:, j], dialect, texts_count=True) for j in range(array.shape[1])]
+    table = pa.table({f"c{j}": column.array for j, column in enumerate(columns, 1)})
+    return ArrowTable(table, ["NaN"] * len(columns), _of_objects(columns), name="the array")
+
+
+def _array(data: Any) -> NDArray[Any]:
+    try:
+        if np.ma.isMaskedArray(data):
+            return np.ma.filled(data.astype(np.float64), np.nan)
+        array = np.asarray(data)
+        if array.dtype.kind not in NUMBERS:
+            raise TypeError(f"its type is {array.dtype}")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"the array does not hold numbers: {error}") from None
+    return array
+
+
+# Kinds of numpy types: floats, integers of either sort, booleans, and objects, of which columns are looked at.
 NUMBERS = "fiubO"
 
 
@@ -106,21 +164,12 @@ class ArrayTable(Present):
 
     nameless = True
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, array: NDArray[Any]) -> None:
         self.name = "the array"
-        try:
-            array = np.ma.filled(data.astype(np.float64), np.nan) if np.ma.isMaskedArray(data) else np.asarray(data)
-            if array.dtype.kind not in NUMBERS:
-                raise TypeError(f"its type is {array.dtype}")
-            array = array.astype(np.float64) if array.dtype.kind in "bO" else array
-        except (TypeError, ValueError) as error:
-            raise DataError(f"the array does not hold numbers: {error}") from None
-        if array.ndim != 2:
-            raise UsageError(f"an array of {array.ndim} dimensions, not 2", "give rows by columns")
-        if array.shape[1] == 0:
-            raise DataError("the array has no columns")
-        self._array = array
-        self.columns = tuple(Column(f"c{i}") for i in range(1, array.shape[1] + 1))
+        truth = array.dtype.kind == "b"
+        self._array = array.astype(np.float64) if truth else array
+        kind = "boolean" if truth else "number"
+        self.columns = tuple(Column(f"c{i}", kind, typed=truth) for i in range(1, array.shape[1] + 1))
 
     def expected_rows(self) -> int | None:
         return len(self._array)
@@ -157,14 +206,24 @@ class ArrayPart(NamedTuple):
 class ArrowTable(Present):
     """An Arrow table."""
 
-    nameless = False
-
-    def __init__(self, table: pa.Table, nulls: Iterable[str] = repeat("null")) -> None:
-        self.name = "the table"
+    def __init__(
+        self,
+        table: pa.Table,
+        nulls: Sequence[str] = (),
+        objects: Mapping[int, Objects] = MappingProxyType({}),
+        *,
+        name: str = "the table",
+    ) -> None:
+        self.name = name
+        self.nameless = name != "the table"
         self._table = table
+        self._objects = objects
+        nulls = nulls or ["null"] * table.num_columns
         self.columns = tuple(
-            column_of(field.name, field.type, _sample(cells))._replace(null=null)
-            for field, cells, null in zip(table.schema, table.columns, nulls, strict=False)
+            (Column(field.name) if i in objects else column_of(field.name, field.type, _sample(cells)))._replace(
+                null=null
+            )
+            for i, (field, cells, null) in enumerate(zip(table.schema, table.columns, nulls, strict=True))
         )
 
     def expected_rows(self) -> int | None:
@@ -176,9 +235,17 @@ class ArrowTable(Present):
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:
-        needed = sorted({f.column for f in features} | set(kept))
+        used = {f.column for f in features}
+        table = self._table
+        for column in used & self._objects.keys():
+            found = self._objects[column]
+            if found.bad is not None:
+                place = f"{self.name}, row {found.bad.row + 1}"
+                raise BadCell(place, self.columns[column].name, found.bad.value, found.bad.why, found.bad.remedy)
+            table = table.set_column(column, self.columns[column].name, found.numbers)
+        needed = sorted(used | set(kept))
         first_row = 0
-        for batch in self._table.select(needed).to_batches(max_chunksize=block_rows(len(features))):
+        for batch in table.select(needed).to_batches(max_chunksize=block_rows(len(features))):
             arrays = {column: batch.column(i) for i, column in enumerate(needed)}
             yield ArrowPart(self.name, batch.num_rows, arrays, tuple(features), tuple(kept), self.columns, first_row)
             first_row += batch.num_rows
@@ -186,7 +253,4 @@ class ArrowTable(Present):
 
 def _sample(column: pa.ChunkedArray) -> pa.Array | None:
     """The first chunk with a value in it."""
-    for chunk in column.chunks:
-        if chunk.null_count < len(chunk):
-            return chunk
-    return None
+    return next(filter(has_value, column.chunks), None)

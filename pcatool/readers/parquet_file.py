@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from pcatool.errors import DataError, check_memory
-from pcatool.readers.arrow import column_of, needs_sample
+from pcatool.readers.arrow import column_of, has_value, needs_sample
 from pcatool.readers.base import Column
 from pcatool.readers.parquet_layout import layout_of
 from pcatool.readers.source import Opened
@@ -147,7 +147,7 @@ class ParquetData:
         if not needs_sample(self.schema.field(column).type):
             return None
         arrays = (batch.column(0) for batch in self.batches(SAMPLE_ROWS, [column]))
-        return next((array for array in arrays if array.null_count < len(array)), None)
+        return next(filter(has_value, arrays), None)
 
     def _check(self, data: Any, columns: Sequence[int]) -> None:
         """See that no dictionary lacks an entry: Arrow does not look, and ends the process where it copies one."""

@@ -33,6 +33,7 @@ def choose_features(
         for f in _features(i, element, columns, named, where, notices)
         if (f.column, f.element) not in excluded
     }
+    _tell_truth(features.values(), columns, named=named, notices=notices)
     if not features:
         numbers = any(column.kind == "number" for column in columns)
         what = "no column is left" if named or numbers else "no column holds numbers"
@@ -53,6 +54,14 @@ def _of_digits(columns: Sequence[Column]) -> str:
     plain = all(re.fullmatch(r"[\w.]+", name) for name in named)
     terms = ",".join(named if plain else [str(i + 1) for i in written])
     return f"numbers are stored as text ({columns[written[0]].stored}) in {listed(named)}: read them with -c {terms}"
+
+
+def _tell_truth(features: Collection[Feature], columns: Sequence[Column], *, named: bool, notices: Notices) -> None:
+    """Columns that are booleans by their type are numbers, unless they were named on purpose with a word about it."""
+    used = [] if named else [f.name for f in features if f.boolean and columns[f.column].typed]
+    if used:
+        noun, them = ("column", "it") if len(used) == 1 else ("columns", "them")
+        notices.note(f"used boolean {noun} {listed(used)} as 0 and 1; -x leaves {them} out")
 
 
 def _by_blanks(columns: Sequence[Column]) -> str:
@@ -104,7 +113,7 @@ def _features(
         )
     without_values = column.kind == "vector" and column.width == 0
     text = column.kind == "text" and not (named and column.written == "all")
-    if text or without_values or (column.kind == "boolean" and not named):
+    if text or without_values or (column.kind == "boolean" and not (named or column.typed)):
         first = f"first value {show(column.example)}" if column.example else "no value in it"
         if named:
             stored = f", its type is {column.stored}" if column.stored else ""

@@ -271,6 +271,7 @@ def _find(data: Any, options: TableOptions) -> Found:
 
 
 def _in_memory(data: Any, options: TableOptions) -> Table:
+    from pcatool.readers.dialect import Dialect
     from pcatool.readers.memory import in_memory
 
     if options.skip_bad:
@@ -279,4 +280,4 @@ def _in_memory(data: Any, options: TableOptions) -> Table:
         raise UsageError(
             "--row-names is for files of text, this is a table in memory", "give the columns without the one of names"
         )
-    return in_memory(data)
+    return in_memory(data, Dialect.of(options, ","))

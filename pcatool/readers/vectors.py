@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pcatool.blocks import empty_block
 from pcatool.errors import DataError, show
 from pcatool.model import Array
-from pcatool.readers.arrow import AS_WRITTEN, NULL, numbers_of, valid_rows
+from pcatool.readers.arrow import AS_WRITTEN, NULL, filled_rows, list_lengths, numbers_of, truths, valid_rows
 from pcatool.readers.base import Column, Feature
 from pcatool.readers.cells import fill_from_text
 
@@ -101,9 +101,9 @@ def _index(numbers: list[int]) -> slice | list[int]:
 
 
 def _rows_of(array: pa.Array, column: Column) -> NDArray[np.generic]:
-    """All elements of each vector (n, width); NaN where there is no vector."""
-    valid = valid_rows(array)
-    present = array if valid is None else array.drop_null()
+    """All elements of each vector (n, width); NaN where there is none, or an empty one."""
+    valid = filled_rows(array)
+    present = array if valid is None else array.filter(truths(valid))
     _check_lengths(present, valid, column)
     values = numbers_of(present.flatten()).reshape(len(present), column.width)
     if valid is None:
@@ -116,10 +116,7 @@ def _rows_of(array: pa.Array, column: Column) -> NDArray[np.generic]:
 def _check_lengths(present: pa.Array, valid: NDArray[np.bool_] | None, column: Column) -> None:
     if pat.is_fixed_size_list(present.type):
         return
-    offset_type = np.dtype(np.int64 if pat.is_large_list(present.type) else np.int32)
-    count = len(present) + 1 if len(present) else 0
-    offsets = np.frombuffer(present.buffers()[1], offset_type, count, present.offset * offset_type.itemsize)
-    lengths = np.diff(offsets)
+    lengths = list_lengths(present)
     wrong = np.flatnonzero(lengths != column.width)
     if len(wrong):
         at = int(wrong[0])
