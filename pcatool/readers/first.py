@@ -33,15 +33,20 @@ class First:
         """The columns with their kinds."""
         if self._profile is None:
             self._profile = self.table.profile()
-            if self.table.ended() and any(_is_open(column) for column in self._profile):
-                self._profile = self._told_by_others(self._profile)
+            is_open = _is_open if self.table.ended() else _is_empty_vector
+            if any(map(is_open, self._profile)):
+                self._profile = self._told_by_others(self._profile, is_open)
         return self._profile
 
-    def _told_by_others(self, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    def _told_by_others(self, columns: tuple[Column, ...], is_open: Callable[[Column], bool]) -> tuple[Column, ...]:
+        """By the first that has rows; how long vectors are, by the first that has one."""
         for other in self._others():
             there = {column.name: column for column in other.profile()}
             if not other.ended():
-                return tuple(there.get(c.name, c) if _is_open(c) else c for c in columns)
+                columns = tuple(there.get(c.name, c) if is_open(c) else c for c in columns)
+                is_open = _is_empty_vector
+                if not any(map(is_open, columns)):
+                    break
         return columns
 
     def kept_type(self, name: str) -> Any:
@@ -64,4 +69,9 @@ def _kept_type(table: Table, name: str) -> Any:
 
 def _is_open(column: Column) -> bool:
     """Do only rows tell what it holds?"""
-    return column.kind == "empty" or (column.kind == "vector" and column.width == 0)
+    return column.kind == "empty" or _is_empty_vector(column)
+
+
+def _is_empty_vector(column: Column) -> bool:
+    """A column of vectors without one in the whole input, whose length another may tell."""
+    return column.kind == "vector" and column.width == 0

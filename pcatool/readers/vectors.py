@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from pcatool.blocks import empty_block
 from pcatool.errors import DataError, show
 from pcatool.model import Array
-from pcatool.readers.arrow import AS_WRITTEN, NULL, filled_rows, list_lengths, numbers_of, truths, valid_rows
+from pcatool.readers.arrow import (
+    AS_WRITTEN,
+    NULL,
+    filled_rows,
+    has_value,
+    list_lengths,
+    numbers_of,
+    truths,
+    valid_rows,
+)
 from pcatool.readers.base import Column, Feature
 from pcatool.readers.cells import fill_from_text
 
@@ -65,7 +74,7 @@ def fill(X: Array, chosen: list[int], features: Sequence[Feature], array: pa.Arr
         numbers = _numbers_in(array, column) if column.stored else numbers_of(array)
         for j in chosen:
             X[:, j] = numbers
-    elif array.null_count == len(array):
+    elif not has_value(array):
         X[:, chosen] = NULL
     else:
         elements = [e for j in chosen if (e := features[j].element) is not None]

@@ -109,8 +109,8 @@ def test_data_frames() -> None:
     frame = pd.DataFrame(FRAME, index=[9, 8, 7])
     before = frame.copy()
     names, X = read(frame)
-    assert names == ("a", "nullable", "float", "category", "5")
-    assert same_bits(X, np.array([[1, 1, 1.5, 7, 4], [2, NAN, NAN, 8, 5], [3, 3, 2, 7, 6]]))
+    assert names == ("a", "nullable", "float", "category", "bool", "5")
+    assert same_bits(X, np.array([[1, 1, 1.5, 7, 1, 4], [2, NAN, NAN, 8, 0, 5], [3, 3, 2, 7, 1, 6]]))
     assert read(frame, ("bool", "5"))[1].tolist() == [[1, 4], [0, 5], [1, 6]]
     pd.testing.assert_frame_equal(frame, before)
 
@@ -118,9 +118,13 @@ def test_data_frames() -> None:
 def test_data_frames_that_cannot_be_read() -> None:
     with pytest.raises(DataError, match="two columns of the frame are called 'a'"):
         read(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-    with pytest.raises(DataError, match=r"column 'mixed' mixes text and numbers \(first value '1'\)"):
-        read(pd.DataFrame({"a": [1, 2], "mixed": [1, "x"]}), ("mixed",))
-    assert read(pd.DataFrame({"a": [1, 2], "mixed": [1, "x"]}))[0] == ("a",)
+    mixed = pd.DataFrame({"a": [1, 2], "mixed": [1, "x"]})
+    for columns in ((), ("mixed",)):
+        with pytest.raises(
+            DataError, match="the table, row 2, column 'mixed': 'x' is not a number; mend the cell, fit"
+        ):
+            read(mixed, columns)
+    assert read(mixed, ("a",))[0] == ("a",)
 
 
 def test_arrow_tables_and_batches() -> None:

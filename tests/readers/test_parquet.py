@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import pcatool
 from pcatool.errors import DataError
 from pcatool.readers import parquet_file
 from pcatool.readers.arrow import numbers_of
@@ -99,11 +101,10 @@ def test_what_is_no_number_is_left_out_with_its_first_value(tmp_path: Path) -> N
             },
         )
     )
-    assert (table.names, table.rows) == (("n",), [[1], [2]])
+    assert (table.names, table.rows) == (("n", "yes"), [[1, 1], [2, 0]])
     assert table.notes == [
         "left out text column 'text' (first value 'x')",
         "left out text column 'labels' (first value 'u')",
-        "left out boolean column 'yes' (first value 'true'; name it with -c to use it as 0 and 1)",
         "left out text column 'struct' (first value '{'x': 1, 'y': {'z': 2}}')",
         "left out text column 'nested' (first value '[[1]]')",
         "left out text column 'words' (first value '['a']')",
@@ -113,6 +114,7 @@ def test_what_is_no_number_is_left_out_with_its_first_value(tmp_path: Path) -> N
         "left out text column 'bytes' (first value 'b'\\xff'')",
         "left out text column 'no text' (no value in it)",
         "left out vector column 'no vector' (no value in it)",
+        "used boolean column 'yes' as 0 and 1; -x leaves it out",
     ]
 
 
@@ -251,6 +253,57 @@ def test_vectors(case: str, tmp_path: Path) -> None:
     assert same_bits(read(file, names=["v[2]", "a"]).X[:, 0], EXPECTED[:, 2])
     with pytest.raises(DataError, match=r"'v\[3\]' is past the 3 elements"):
         read(file, columns=["v[3]"])
+
+
+@pytest.mark.parametrize("case", ["list", "large list", "whole numbers", "half"])
+@pytest.mark.parametrize("group", [2, 5000])
+def test_an_empty_vector_is_a_missing_one(case: str, group: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(group)
+    for first in ([[]], [[], None], [None, [], []], [[]] * 1500, [None] * 1500 + [[]] * 1100):
+        odd: list[list[float | None] | None] = [[], None, [1, 2, 3], [None, None, None], [4, None, 6]]
+        rows = [*first, *(odd[i] for i in rng.integers(0, len(odd), 12)), [7, 8, 9]]
+        try:
+            file = save(tmp_path, {"v": vectors(VECTORS[case], rows)}, row_group_size=group)
+        except pa.ArrowNotImplementedError:
+            pytest.skip("this release of Arrow cannot write them")
+        table = read(file)
+        assert table.names == ("v[0]", "v[1]", "v[2]")
+        expected = [[NAN] * 3 if not row else [NAN if e is None else e for e in row] for row in rows]
+        assert same_bits(np.ascontiguousarray(table.X), np.array(expected, dtype=np.float64))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[], []], pa.list_(pa.float64())),
+        pa.array([[], None], pa.large_list(pa.int8())),
+        pa.array([[], []], pa.list_(pa.null())),
+        pa.array([None, None], pa.list_(pa.float32(), 3)).cast(pa.list_(pa.float32())),
+    ],
+    ids=["list", "large list", "of nulls", "missing"],
+)
+def test_a_column_of_empty_vectors_has_no_value(column: pa.Array, tmp_path: Path) -> None:
+    try:
+        file = save(tmp_path, {"a": [1.0, 2.0], "v": column})
+    except pa.ArrowNotImplementedError:
+        pytest.skip("this release of Arrow cannot write them")
+    table = read(file)
+    assert (table.names, table.notes) == (("a",), ["left out vector column 'v' (no value in it)"])
+    with pytest.raises(DataError, match=r"column 'v' holds no numbers \(no value in it\)"):
+        read(file, columns=["v"])
+
+
+def test_a_file_of_empty_vectors_among_others(tmp_path: Path) -> None:
+    kind = pa.list_(pa.float64())
+    tables = [[[], []], [[1.0, 2.0], []], [[], None], [[3.0, 5.0], [4.0, 1.0]]]
+    files = [save(tmp_path, {"v": pa.array(rows, kind)}, f"{i}.parquet") for i, rows in enumerate(tables)]
+    with pytest.warns(pcatool.PcatoolWarning, match="dropped 5 of 8 rows"):
+        model = pcatool.fit(files, missing="drop", components=1)
+    assert model.columns == ("v[0]", "v[1]")
+    assert model.n_samples == 3
+    with pytest.warns(pcatool.PcatoolWarning, match="dropped 2 of 5 rows"):
+        frame = pd.DataFrame({"v": [[], None, [1.0, 2.0], np.array([3.0, 5.0]), (4.0, 1.0)]})
+        assert pcatool.fit(frame, missing="drop", components=1) == model
 
 
 @pytest.mark.parametrize("case", VECTORS)
