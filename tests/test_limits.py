@@ -10,9 +10,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+
+from often import often
 
 SECONDS = 60
 SHORT = "pcatool: error: out of memory; use fewer columns or threads, or a machine with more"
@@ -70,6 +73,29 @@ def test_it_works_or_says_that_memory_is_short(job: str, home: Path, plain_envir
         # A library may have had its own word before.
         assert (code, said[-1:]) in ((0, []), (6, [SHORT])), found
         assert not any("Traceback" in line for line in said), found
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "csv.gz"])
+def test_no_file_is_left_out_for_want_of_memory(kind: str, home: Path, plain_environment: dict[str, str]) -> None:
+    """At every limit either all files are read, or none is blamed."""
+    rng = np.random.default_rng(1)
+    names = [f"many{i}.{kind}" for i in range(4)]
+    for name in names:
+        frame = pd.DataFrame(rng.normal(size=(300, 400)).round(4)).rename(columns=lambda j: f"c{j}")
+        frame.to_parquet(home / name) if kind == "parquet" else frame.to_csv(home / name, index=False)
+    call = partial(limited, home=home, environment=plain_environment)
+    wanted = f"fit {' '.join(names)} --skip-bad -k 2 -o {kind}.npz"
+    limits = rng.choice(np.arange(200, 460), often(8), replace=False).tolist()
+    assert call(wanted, 4000) == (0, [])
+    whole = (home / f"{kind}.npz").read_bytes()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        outputs = [home / f"{kind}{limit}.npz" for limit in limits]
+        jobs = [f"fit {' '.join(names)} --skip-bad -k 2 -o {output.name}" for output in outputs]
+        found = dict(zip(limits, pool.map(call, jobs, limits), strict=True))
+    for output, (limit, (code, said)) in zip(outputs, found.items(), strict=True):
+        assert (code, said[-1:]) in ((0, []), (6, [SHORT])), (limit, said)
+        assert output.exists() == (code == 0)
+        assert code or output.read_bytes() == whole, limit
 
 
 @pytest.mark.parametrize(("name", "code"), [("TERM", 143), ("INT", 130), ("HUP", 129)])

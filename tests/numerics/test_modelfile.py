@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import struct
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,13 @@ import pytest
 from numpy.lib import format as npy
 
 import pcatool
+from fuzz.models import VALUES, Parts, places
 from numerics.cases import CASES, by_name, fit, rows_of
+from often import often
 from pcatool.errors import FileError, ModelError
 from pcatool.model import FORMAT_VERSION, Model
 from pcatool.modelfile import dumps, load_model, loads, save_model
+from pcatool.pipeline.made import fit_command
 
 SUMS = ("means", "rounding", "scatter")
 NAMES = ("mean", "std", "basis", "eigenvalues", "total_variance", "n_samples", "columns", "meta")
@@ -298,7 +303,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         f"{name} = {value!r:.20}": (with_meta(**{name: value}), name)
         for name, values in {
             "method": (None, [], "magic"),
-            "whiten": (None, [], "much"),
+            "whiten": (None, [], "much", "PCA", True),
             "missing": (None, [], "em?"),
             "absent": (1, "none"),
             "rank": (None, 0, -1, 1.0, True, "6", [], 7, 10**6),
@@ -309,10 +314,19 @@ REFUSED: dict[str, tuple[bytes, str]] = {
             "kernel": ({}, "rbf", {"name": "rbf"}, {"gamma": []}),
             "hsic": (None, "1", [1]),
             "weights": (None, 1),
-            "weights_kind": (None, []),
-            "label_kernel": (None, 7),
+            "weights_kind": (None, [], "whatever", "frequency"),
+            "label_kernel": (None, 7, "gauss", "delta"),
+            "label_gamma": (None, 0, -1.0, "1", 1.0),
+            "label_numbers": (None, ["w"], []),
+            "components": (None, True, 0, -1, 1.5, 3.0, 1.0, "3", "0.99", "al", "ratio:9", "mle:3", 7, 10**6, [3]),
+            "epsilon": (0.0, 1e-5),
+            "seed": (None, -1, 1.5, "3", True),
+            "vectors": (None, [], {"c": 0}, {"c": "3"}, {"c": None}),
+            "aligned": (None, [], [0], [1, 1], [2, 3], ["1"]),
             "choice": (None, 7),
-            "solver": (None, {}),
+            "solver": (None, {}, "arpack", ""),
+            "more": (1, None, "x", []),
+            "weight_kind": ("reliability",),
             "reason": (None, []),
             "em": (None, {}, {"steps": 1}, {"steps": "1", "converged": 1, "noise_variance": 0, "log_likelihood": 0}),
         }.items()
@@ -325,6 +339,8 @@ REFUSED: dict[str, tuple[bytes, str]] = {
             {"vouched": ["yes"] * 3}, {"relative_error": None}, {"relative_error": [None] * 3},
             {"relative_error": ["small"] * 3}, {"relative_error": []}, {"close_pairs": None}, {"close_pairs": [1]},
             {"relative_error": [-1.0] * 3}, {"close_pairs": [[1]]}, {"close_pairs": [["a", "b"]]},
+            {"close_pairs": [[1, 1]]}, {"close_pairs": [[0, 1]]}, {"close_pairs": [[1, 99]]}, {"eigen_residual": -1.0},
+            {"vouched": [True], "relative_error": [1e-9]}, {"more": 1}, {"Vouched": [True] * 3},
         )
     },
     # What no setting may be, known or not.
@@ -540,3 +556,73 @@ def test_files_of_earlier_formats_load() -> None:
     assert model.meta["format_version"] == 1
     assert model.variances is None
     np.testing.assert_allclose(model.project(np.array([[10.0, 10.0]])), [[5 * 2**0.5, 0]], atol=1e-14)
+
+
+# --- every setting of every kind of model ---
+
+KEPT = sorted((Path(__file__).parents[1] / "data" / "format_2").glob("*.npz"))
+# Beside those of the fuzzer, words that are right for one setting and for no other.
+WORDS = ("reliability", "zca", "none", "em", "drop", "zero", "delta", "rbf", "svd", "randomized", "all", "ratio:0.1",
+         "ratio:9", "supervised", "3", 3, 5, 0.99, 1.5, [1, 2, 3], [[1, 2]], [[5, 9]], ["c1"], {"c1": 3})  # fmt: skip
+
+
+def test_each_setting_is_refused_or_as_good_as_any_other() -> None:
+    """What loads is told of by every report, gives the command of a fit, and can be fitted again or says why not."""
+    rng = random.Random(22)
+    refused, taken = 0, 0
+    for _ in range(often(500)):
+        kept = rng.choice(KEPT)
+        parts = Parts(kept.read_bytes())
+        listed = parts.meta.pop("arrays")
+        where, key = rng.choice(list(places(parts.meta)))
+        before, where[key] = where[key], deepcopy(rng.choice((*VALUES, *WORDS)))
+        said = f"{kept.stem}: {key} = {where[key]!r:.60}, not {before!r:.60}"
+        parts.meta["arrays"] = listed
+        try:
+            model = loads(parts.packed(), "x.npz")
+        except ModelError as error:
+            assert error.exit_code == 4, said
+            assert "\n" not in str(error), said
+            refused += 1
+            continue
+        taken += 1
+        assert dumps(loads(dumps(model))) == dumps(model), said
+        assert pcatool.inspect(model)["fitted_with"] is not None, said
+        assert model.meta.get("solver") == "scikit-learn" or fit_command(model).command, said
+        if model.statistic is not None:
+            assert pcatool.refit(model, components=1).k == 1, said
+    assert refused > 5 * taken > 0
+
+
+def test_a_setting_that_is_not_known_is_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="could not be read again: setting 'note' is none that this pcatool knows"):
+        save_model(MODEL.with_meta(note="x"), tmp_path / "m.npz")
+    assert not list(tmp_path.iterdir())
+    message = r"setting 'weight_kind' is none that this pcatool knows \(nearest: 'weights_kind'\)"
+    with pytest.raises(ModelError, match=message):
+        loads(with_meta(weight_kind="reliability"))
+
+
+def test_a_scale_is_what_the_settings_say() -> None:
+    X = np.random.default_rng(3).normal(size=(30, 4)) * [1, 5, 1e-3, 1e5]
+    model = pcatool.fit(X, standardize=True)
+    with pytest.raises(ModelError, match="std is not that of the columns, and the model is standardised"):
+        replace(model, std=model.std * [1, 1, 1, 1.5], statistic=None)
+    with pytest.raises(ModelError, match="std is not 1"):
+        model.with_meta(standardize=False)
+    plain = pcatool.fit(X)
+    with pytest.raises(ModelError, match="std is not that of the columns"):
+        plain.with_meta(standardize=True)
+    with pytest.raises(ModelError, match="std is not 1, and the model is not standardised"):
+        replace(plain, std=plain.std * 2, statistic=None)
+
+
+def test_want_of_memory_is_not_a_damaged_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def short(*given: object, **more: object) -> None:
+        raise MemoryError
+
+    for name in ("frombuffer", "zipfile.ZipFile", "json.loads"):
+        with monkeypatch.context() as patched:
+            patched.setattr(f"pcatool.modelfile.{'np.' * (name == 'frombuffer')}{name}", short)
+            with pytest.raises(MemoryError):
+                loads(GOOD)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -206,14 +207,82 @@ def test_a_dictionary_without_an_entry_that_is_named(coded: str, others: int, tm
         read(*[good] * others, damaged, **taken)
 
 
-def test_too_little_memory_is_not_taken_for_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def short(*args: object, **more: object) -> None:
-        raise pa.lib.ArrowMemoryError("malloc of size 5000 failed")
+# What Arrow was seen to say, or may say, where it gets no more memory.
+SHORT = (
+    pa.lib.ArrowMemoryError("malloc of size 5000 failed"),
+    MemoryError(),
+    OSError("Couldn't deserialize thrift: std::bad_alloc"),
+    OSError(errno.ENOMEM, "Cannot allocate memory"),
+    OSError("Memory mapping file failed: Cannot allocate memory"),
+    OSError("ZSTD decompression failed: Allocation error : not enough memory"),
+    pa.ArrowInvalid("realloc of size 1048576 failed"),
+    pa.ArrowException("Unknown error: std::bad_alloc"),
+    pa.ArrowException("Unknown error: Resource temporarily unavailable"),
+    pa.ArrowInvalid("posix_memalign of 64 bytes failed"),
+)
+DAMAGE = (
+    OSError("Couldn't deserialize thrift: TProtocolException: Invalid data"),
+    OSError("Unexpected end of stream: Page was smaller (5) than expected (96)"),
+    OSError("Corrupt snappy compressed data."),
+    pa.ArrowInvalid("Parquet magic bytes not found in footer."),
+)
 
-    file = save(tmp_path, {"a": np.arange(5.0)})
-    monkeypatch.setattr(parquet_file, "ByNumber", short)
-    with pytest.raises(MemoryError):
+
+def failing(error: Exception) -> Callable[..., None]:
+    def fail(*args: object, **more: object) -> None:
+        raise error
+
+    return fail
+
+
+class Unreadable:
+    """A Parquet file that opens, and its reader."""
+
+    def __init__(self, file: Any, error: Exception) -> None:
+        self._file, self._error = file, error
+
+    @property
+    def reader(self) -> Unreadable:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        return failing(self._error) if name.startswith(("iter_", "read_")) else getattr(self._file, name)
+
+
+@pytest.mark.parametrize("error", SHORT, ids=str)
+@pytest.mark.parametrize("where", ["opening", "reading", "reading a small one"])
+def test_too_little_memory_is_not_taken_for_damage(
+    where: str, error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [save(tmp_path, {"a": np.arange(5.0), "b": np.ones(5)}, f"{i}.parquet") for i in range(3)]
+    good = parquet_file.ByNumber
+    model = pcatool.fit(files[0])
+    if where == "opening":
+        monkeypatch.setattr(parquet_file, "ByNumber", failing(error))
+    else:
+        # A thread reads small files whole, if there are several.
+        monkeypatch.setattr(parquet_file, "ByNumber", lambda *given, **more: Unreadable(good(*given, **more), error))
+        files = files[:1] if where == "reading" else files
+    for call in (
+        lambda: pcatool.fit(files),
+        lambda: pcatool.fit(files, skip_bad=True),
+        lambda: pcatool.update(model, files, skip_bad=True),
+        lambda: pcatool.transform(model, files, skip_bad=True),
+    ):
+        with pytest.raises(MemoryError):
+            call()
+
+
+@pytest.mark.parametrize("error", DAMAGE, ids=str)
+def test_damage_is_not_taken_for_too_little_memory(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = save(tmp_path, {"a": np.arange(5.0)}, "out of memory malloc failed.parquet")
+    monkeypatch.setattr(parquet_file, "ByNumber", failing(error))
+    with pytest.raises(DataError, match="the Parquet data are damaged or cut off"):
         read(file)
+    with pytest.raises(DataError, match="damaged"):
+        pcatool.fit([file], skip_bad=True)
 
 
 VECTORS: dict[str, pa.DataType] = {
