@@ -24,6 +24,7 @@ def test_examples_run(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", pcatool.PcatoolNote)
         for test in found:
             test.globs = {}
             said: list[str] = []

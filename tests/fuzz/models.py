@@ -22,6 +22,8 @@ from numpy.lib import format as npy
 from fuzz.calls import called, kept_to, reproducible, within, workplace
 from pcatool.errors import ModelError
 from pcatool.modelfile import dumps, loads
+from pcatool.pipeline.made import fit_command
+from pcatool.scikit import SCIKIT_LEARN
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 MODELS = sorted((DATA / "format_2").glob("*.npz"))
@@ -31,6 +33,9 @@ VALUES: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2, 7, 10**6, 2**63, 10**400, 0.5, -0.0, 1e-320, 1e308, float("nan"), float("inf"),
     "", "x", "pca", "kernel", "\x1b[31m\n", "\ud800", "n" * 5000, [], {}, [1], ["a"], [None], [[]], {"a": 1},
     {"name": "rbf"}, {"name": "rbf", "gamma": "1"},
+    # Right for one setting, and for no other.
+    "reliability", "zca", "none", "em", "drop", "zero", "delta", "rbf", "svd", "randomized", "all", "ratio:0.1",
+    "ratio:9", "supervised", "3", 3, 5, 0.99, 1.5, [1, 2, 3], [[1, 2]], [[5, 9]], ["c1"], {"c1": 3},
 )  # fmt: skip
 
 NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-320, 1e-160, 1e160, 1.7e308, float("nan"), float("inf"), 0.1)
@@ -179,6 +184,7 @@ def check_model(name: str, data: bytes, folder: Path, rng: random.Random | None 
         assert "\n" not in str(error)
         return
     assert dumps(loads(dumps(model))) == dumps(model)
+    assert model.meta.get("solver") == SCIKIT_LEARN or fit_command(model).command, "its settings are none of a fit"
     path = folder / "changed.npz"
     path.write_bytes(data)
     calls = list(commands(name, path, folder))
@@ -212,6 +218,11 @@ def commands(name: str, model: Path, folder: Path) -> Iterator[tuple[object, ...
     yield "inspect", model, "--json"
     yield "diff", model, DATA / "format_2" / f"{name}.npz"
     yield "diff", DATA / "format_2" / f"{name}.npz", model, "--format", "csv"
+    again = folder / "again.npz"
+    yield "refit", model, "-k", "1", "-o", again
+    yield "update", model, table, "-o", again
+    yield "subtract", model, table, "-o", again
+    yield "merge", model, DATA / "format_2" / f"{name}.npz", "-o", again
     yield "components", model, "-v"
     yield "components", model, "--json"
     yield "components", model, "--values", "loadings,correlations,contributions,cos2", "--format", "table"

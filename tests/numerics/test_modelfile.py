@@ -561,9 +561,6 @@ def test_files_of_earlier_formats_load() -> None:
 # --- every setting of every kind of model ---
 
 KEPT = sorted((Path(__file__).parents[1] / "data" / "format_2").glob("*.npz"))
-# Beside those of the fuzzer, words that are right for one setting and for no other.
-WORDS = ("reliability", "zca", "none", "em", "drop", "zero", "delta", "rbf", "svd", "randomized", "all", "ratio:0.1",
-         "ratio:9", "supervised", "3", 3, 5, 0.99, 1.5, [1, 2, 3], [[1, 2]], [[5, 9]], ["c1"], {"c1": 3})  # fmt: skip
 
 
 def test_each_setting_is_refused_or_as_good_as_any_other() -> None:
@@ -575,7 +572,7 @@ def test_each_setting_is_refused_or_as_good_as_any_other() -> None:
         parts = Parts(kept.read_bytes())
         listed = parts.meta.pop("arrays")
         where, key = rng.choice(list(places(parts.meta)))
-        before, where[key] = where[key], deepcopy(rng.choice((*VALUES, *WORDS)))
+        before, where[key] = where[key], deepcopy(rng.choice(VALUES))
         said = f"{kept.stem}: {key} = {where[key]!r:.60}, not {before!r:.60}"
         parts.meta["arrays"] = listed
         try:
