@@ -73,10 +73,11 @@ SHORT = re.compile(
 def is_short(error: BaseException | None) -> bool:
     """Did an error come for want of memory, or another that was met before it and led to it?"""
     while error is not None:
-        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        number = getattr(error, "errno", None)
+        if isinstance(error, MemoryError) or number == errno.ENOMEM:
             return True
-        # What this program says may hold names of files and cells, in which may stand anything.
-        if not isinstance(error, PcatoolError) and SHORT.search(str(error)):
+        # What this program says, or the system with a number, may hold names of files, in which may stand anything.
+        if number is None and not isinstance(error, PcatoolError) and SHORT.search(str(error)):
             return True
         error = error.__cause__ or error.__context__
     return False

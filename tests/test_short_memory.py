@@ -52,7 +52,9 @@ def test_it_is_known_by_its_kind(error: Exception) -> None:
     "error",
     [
         None,
-        OSError(errno.ENOENT, "No such file or directory", "out of memory.csv") and FileError("out of memory.csv"),
+        OSError(errno.ENOENT, "No such file or directory", "out of memory.csv"),
+        OSError(errno.EAGAIN, "Resource temporarily unavailable", "locked.csv"),
+        FileError("cannot read 'out of memory.csv'"),
         DataError("malloc of size 5 failed.csv, line 3, column 'std::bad_alloc': 'x' is not a number"),
         OSError(errno.ENOSPC, "No space left on device"),
         OSError("Corrupt snappy compressed data."),
