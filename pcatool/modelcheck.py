@@ -96,12 +96,13 @@ def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
     if ("cross" in statistic.arrays(), bool(statistic.classes)) != (supervised, supervised and classes):
         raise ModelError("the sums are not those of such a model")
     B, values = model.basis[:, :LOOKED_AT], model.eigenvalues[:LOOKED_AT]
-    V = B / model.std[:, None]
-    V = V if supervised else V / divisor  # first, since sums may be larger than what they are of
-    product = statistic.product(V)
+    # The root of it before and after, since sums and their means may each be far from 1.
+    root = 1.0 if supervised else np.sqrt(divisor)
+    V = B / model.std[:, None] / root
+    product = statistic.product(V) / root
     if not supervised and not model.centered:
-        mu = statistic.centre.mean
-        product = product + np.outer(mu, mu @ V) * statistic.centre.weight
+        mu = statistic.centre.mean * np.sqrt(statistic.centre.weight)
+        product = product + np.outer(mu, mu @ V) / root
     off = np.abs(product / model.std[:, None] - B * values[: B.shape[1]])
     if not np.all(off <= ORTHONORMAL * model.eigenvalues.max()):
         raise ModelError("the sums do not have these components and eigenvalues")

@@ -311,7 +311,7 @@ def _check_sizes(meta: Mapping[str, Any], sizes: Sizes) -> None:
     constant = meta.get("constant_columns", 0)
     if constant > len(sizes.columns) - meta.get("center", True):
         raise ModelError(f"constant_columns are {constant} of {len(sizes.columns)}")
-    if sizes.rows <= meta.get("ddof", 0):
+    if sizes.rows <= meta.get("ddof", 0) and meta.get("weights_kind") != "frequency":  # which count a row several times
         raise ModelError(f"ddof is {meta['ddof']}, of {sizes.rows} rows")
     wish = meta.get("components", sizes.kept)
     if isinstance(wish, int) and not sizes.kept <= wish <= sizes.directions:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.linalg.moments import Centre, Moments, two_sum
+from pcatool.linalg.moments import Centre, Moments, usual_errors, two_sum
 from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.statistic import STEP, relative
 from pcatool.model import Array
@@ -101,7 +101,8 @@ class Pairs(NamedTuple):
 
     def filled(self) -> Moments:
         """Of the rows with their columns' means in the holes."""
-        centre = Centre(self.rows, self.weight, self.pairs, self.origin, self.high, self.low, self.varies)
+        errors = usual_errors(self.rows, self.weight, self.pairs)
+        centre = Centre(self.rows, self.weight, self.pairs, self.origin, self.high, self.low, self.varies, *errors)
         return Moments(centre, self.scatter)
 
 

@@ -20,8 +20,10 @@ __all__ = ["KINDS", "check_shapes", "check_sums"]
 # Arrays of a model file, and their numpy kinds.
 KINDS = {
     "means": "f",
+    "means_error": "f",
     "rounding": "f",
     "weights": "f",
+    "weights_error": "f",
     "scatter": "f",
     "factor": "f",
     "cross": "f",
@@ -71,8 +73,10 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
     d = arrays["rounding"].size - (kind == "cross")
     shapes = {
         "means": (2, d),
+        "means_error": (d,),
         "rounding": (d + (kind == "cross"),),
         "weights": (2,),
+        "weights_error": (2,),
         "scatter": (d, d),
         "squares": (d,),
     }
@@ -92,6 +96,10 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
             raise ModelError("weights hold a value that is not above 0")
         if not pairs <= weight**2:
             raise ModelError("weights hold products that add up to more than the square of their sum")
+    if "weights_error" in arrays and not ("weights" in arrays and np.all(arrays["weights_error"] >= 0)):
+        raise ModelError("weights_error is of no weights, or holds a value below 0")
+    if "means_error" in arrays and np.any(arrays["means_error"] < 0):
+        raise ModelError("means_error holds a value below 0")
     if kind == "cross":
         _check_labels(arrays["label_means"].sum(axis=0), arrays["label_squares"], "class_names" in arrays)
     if "class_names" in arrays and len(set(arrays["class_names"].tolist())) < arrays["class_names"].size:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.jacobi import jacobi_wide
 from pcatool.linalg.moments import Centre, center_block
+from pcatool.linalg.perturbation import displacement
 from pcatool.linalg.spectral import triangle
 from pcatool.linalg.spectrum import (
     BACKWARD,
@@ -186,6 +187,7 @@ class Uncertain(NamedTuple):
     rows: int  # n
     most: int  # the rank is no more than this, on paper
     left: float = 0.0  # norm of what M M^T leaves out of the label kernel
+    scales: Array | float = 0.0  # (d,) to what part of itself each scale is known that rows of M were divided by
 
 
 def of_cross(M: Uncertain, wish: Wish) -> Spectrum:
@@ -225,9 +227,16 @@ def _rank(correlations: NDArray[np.floating[Any]], M: Uncertain) -> int:
 
 def _moved(M: Uncertain, U: Array, s: Array, solver: Array | float) -> Array:
     """How far each s^2 may be off: by u^T E v, E the rounding of the entries, by the solver, and by what M left out."""
-    weight = np.abs(U) * M.length[:, None]
-    shift = M.noise @ weight * float(np.linalg.norm(M.norm)) + solver
-    return np.asarray(shift * (2 * s + shift) + M.left * weight.sum(axis=0) ** 2)
+    (d, m), norm = U.shape, float(np.linalg.norm(M.norm))
+    weight, noise = np.abs(U) * M.length[:, None], M.noise + M.scales
+    shift, lengths = noise @ weight * norm, weight.sum(axis=0)
+    if m < d:  # all directions of which M has nothing, as one
+        s = np.append(s, 0.0)
+        shift = np.append(shift, np.linalg.norm(noise * M.length) * norm)
+        lengths = np.append(lengths, np.linalg.norm(M.length))
+        solver = np.append(np.broadcast_to(solver, m), np.max(solver))
+    shift = shift + solver
+    return displacement(s * s, shift, s + shift / 2, math.sqrt(M.left) * lengths)[:m]
 
 
 def of_quadratic(Q: Uncertain) -> Spectrum:
@@ -240,7 +249,7 @@ def of_quadratic(Q: Uncertain) -> Spectrum:
     rank = rank_of(scaled, max(d, math.isqrt(Q.rows)), 2 * middle(Q.noise))
     rank = min(positive(values, rank), Q.most)
     weight = np.abs(U) * Q.length[:, None]
-    error = 2 * norm**2 * weight.sum(axis=0) * (Q.noise @ weight) + backward(d, float(values[0]))
+    error = displacement(values, norm * (Q.noise @ weight), norm * weight.sum(axis=0)) + backward(d, float(values[0]))
     return _spectrum(U, values, error, rank, "eigh")
 
 

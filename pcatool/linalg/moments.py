@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pcatool.linalg.spectrum import EPS
 from pcatool.model import Array
 
-__all__ = ["Moments", "center_block", "gather"]
+__all__ = ["Centre", "Moments", "center_block", "gather", "usual_errors"]
 
 
 # Rows that are looked at before all are.
@@ -27,6 +27,12 @@ FEW = 8
 
 # Whole numbers up to here are exact.
 EXACT = 2.0**53
+
+# numpy adds numbers up in pairs of pairs, and no term takes part in more additions than these and one for each doubling.
+ADDITIONS = 25
+
+# The least number that a double holds: what a product near the lower end of doubles is off by, beside its rounding.
+LEAST = 5e-324
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
@@ -46,6 +52,8 @@ class Centre(NamedTuple):
     high: Array  # (d,) mean of the shifted rows, as a pair of doubles
     low: Array  # (d,)
     varies: NDArray[np.bool_]  # (d,) some row differs from the origin in this column
+    weight_error: float = 0.0  # the most that `weight` is off by; 0 of whole weights, which add up exactly
+    pairs_error: float = 0.0  # likewise of `pairs`
 
     @property
     def mean(self) -> Array:
@@ -61,7 +69,8 @@ class Centre(NamedTuple):
         high, low = two_sum(high, low + self.low)
         varies = self.varies | other.varies
         pairs = self.pairs + other.pairs + 2 * self.weight * other.weight
-        merged = Centre(self.rows + other.rows, weight, pairs, self.origin, high, low, varies)
+        errors = self._errors(other, weight, pairs, self.weight, other.weight)
+        merged = Centre(self.rows + other.rows, weight, pairs, self.origin, high, low, varies, *errors)
         return merged, delta, self.weight * (other.weight / weight)
 
     def about_zero(self) -> Centre:
@@ -77,20 +86,42 @@ class Centre(NamedTuple):
         high, low = two_sum(self.high, gap * (-other.weight / weight))
         high, low = two_sum(high, low + self.low)
         pairs = max(self.pairs - other.pairs - 2 * weight * other.weight, 0.0)
-        left = self._replace(rows=self.rows - other.rows, weight=weight, pairs=pairs, high=high, low=low)
+        weight_error, pairs_error = self._errors(other, self.weight, self.pairs, weight, other.weight)
+        left = self._replace(
+            rows=self.rows - other.rows,
+            weight=weight,
+            pairs=pairs,
+            high=high,
+            low=low,
+            weight_error=weight_error,
+            pairs_error=pairs_error,
+        )
         delta = (other.high - high) + (other.low - low)
         return left, delta, weight * (other.weight / self.weight)
 
-    def blur(self, gone: Centre, left: Centre) -> tuple[float, float]:
-        """To what part of itself what `less` leaves of the weight is known, and of the pairs; 0 while counts are exact.
+    def _errors(self, other: Centre, weight: float, pairs: float, one: float, two: float) -> tuple[float, float]:
+        """The errors of a weight and of pairs that come of these and others by one addition or subtraction.
 
-        Sums over rows are off like the steps of a random walk, and what cancels keeps the error of the whole.
+        `weight` and `pairs` are the largest numbers in it, and `one` and `two` those whose product is in the pairs.
         """
-        whole = self.weight.is_integer() and gone.weight.is_integer()
-        step = EPS * math.sqrt(self.rows)
-        weight = 0.0 if whole and self.weight < EXACT else step * (self.weight + gone.weight)
-        pairs = 0.0 if whole and self.pairs < EXACT else step * (self.pairs + gone.pairs) + 2 * weight * gone.weight
-        return weight / left.weight, pairs / left.pairs if pairs < left.pairs else float(pairs > 0)
+        off = self.weight_error + other.weight_error
+        if off or weight >= EXACT or not (self.weight.is_integer() and other.weight.is_integer()):
+            off += EPS * weight / 2
+        product = self.pairs_error + other.pairs_error + 2 * off * (one + two + off)
+        if product or pairs >= EXACT or not (self.pairs.is_integer() and other.pairs.is_integer()):
+            product += 2 * EPS * pairs + LEAST
+        return off, product
+
+    def blur(self, ddof: int, *, reliability: bool) -> float:
+        """To what part of itself `divisor` is known: the rounding of a sum of weights outlives what is taken off it."""
+        divisor = self.divisor(ddof, reliability=reliability)
+        if not divisor > 0:
+            return math.inf
+        if reliability and ddof == 1:
+            off = self.weight_error / self.weight + self.pairs_error / self.pairs
+        else:
+            off = self.weight_error / divisor
+        return off + EPS if off else 0.0
 
     def divisor(self, ddof: int, *, reliability: bool) -> float:
         """n - ddof; with weights the number of rows is their sum W, and reliability takes W - sum w^2 / W."""
@@ -123,18 +154,35 @@ def center_block(
         if w is None:
             weight = float(len(X))
             pairs = weight * (weight - 1)
+            errors = (0.0, 0.0)
             mean = Y.mean(axis=0)
             Y -= mean
             rest = Y.sum(axis=0)
         else:
             weight = float(w.sum())
             pairs = 2 * float(w[1:] @ np.cumsum(w)[:-1])
+            errors = _sum_errors(w, weight, pairs)
             mean = (w @ Y) / weight
             Y -= mean
             rest = w @ Y
             Y *= np.sqrt(w)[:, None]
     high, low = two_sum(mean, rest / weight)
-    return Centre(len(X), weight, pairs, origin, high, low, varies), Y, rest
+    return Centre(len(X), weight, pairs, origin, high, low, varies, *errors), Y, rest
+
+
+def usual_errors(rows: int, weight: float, pairs: float) -> tuple[float, float]:
+    """Errors of sums of weights of which no more is known: as of the steps of a random walk, or none of counts."""
+    step = EPS * math.sqrt(rows)
+    weight_error, pairs_error = (0.0 if sum_.is_integer() and sum_ < EXACT else step * sum_ for sum_ in (weight, pairs))
+    return weight_error, pairs_error
+
+
+def _sum_errors(w: Array, weight: float, pairs: float) -> tuple[float, float]:
+    """How far the sum of weights may be off, and that of their products, which is taken one after the other."""
+    n = len(w)
+    whole = bool(np.all(w == np.rint(w)))
+    off = 0.0 if n < 2 or (whole and weight < EXACT) else min(n, ADDITIONS + math.log2(n)) * EPS / 2 * weight
+    return off, 0.0 if n < 2 or (whole and pairs < EXACT) else n * (EPS * pairs + LEAST)
 
 
 class Moments(NamedTuple):

@@ -12,6 +12,7 @@ import numpy as np
 
 from pcatool.linalg.blas import factorisation_threads, side_by_side, threads
 from pcatool.linalg.jacobi import of_graded_factor, of_graded_scatter
+from pcatool.linalg.perturbation import displacement
 from pcatool.linalg.spectrum import (
     EPS,
     Spectrum,
@@ -41,10 +42,11 @@ def triangle(F: Array) -> Array:
     return np.asarray(np.linalg.qr(F, mode="r"))
 
 
-def of_scatter(S: Array, noise: Array, wish: Wish) -> Spectrum:
+def of_scatter(S: Array, noise: Array, wish: Wish, scales: Array | float = 0.0) -> Spectrum:
     """Spectrum of a symmetric positive semidefinite S (d, d).
 
-    `noise` (d,): entry S_ij is known to (noise_i + noise_j) * sqrt(S_ii S_jj).
+    `noise` (d,): entry S_ij is known to (noise_i + noise_j) * sqrt(S_ii S_jj). `scales` (d,): so are, in parts of
+    themselves, the numbers that the columns were divided by, on which the rank does not depend.
     """
     doing("solving")
     d, scale = len(S), _unit_scale(S)
@@ -52,8 +54,9 @@ def of_scatter(S: Array, noise: Array, wish: Wish) -> Spectrum:
         rank, (values, vectors) = side_by_side(lambda: _unit_rank(S, middle(noise)), lambda: np.linalg.eigh(S))
     values, vectors = values[::-1], vectors[:, ::-1]
     weight = np.abs(vectors)
-    weight *= scale[:, None]
-    error = 2 * weight.sum(axis=0) * (noise @ weight) + backward(d, values[0])
+    weight *= np.sqrt(np.maximum(np.diagonal(S), 0.0))[:, None]
+    noise = noise + scales
+    error = displacement(values, noise @ weight, weight.sum(axis=0), rank=rank) + backward(d, values[0])
     if is_graded(scale) and not is_sharp(values, error, rank, wish):
         smallest = float(unit_spectrum(S)[rank - 1])
         return of_graded_scatter(_of_unit_scale(S), scale, rank, smallest, noise, values, error)
@@ -90,11 +93,11 @@ def _unit_scale(S: Array) -> Array:
     return unit(np.sqrt(np.maximum(np.diagonal(S), 0.0)))
 
 
-def of_factor(F: Array, noise: Array, rows: int, wish: Wish) -> Spectrum:
+def of_factor(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float = 0.0) -> Spectrum:
     """Spectrum of F^T F from the factor F (r, d) itself, which keeps twice the digits.
 
-    `noise` (d,): column j of F is known to noise_j times its length. `rows` went into F, and their roundings add up
-    like the steps of a random walk.
+    `noise` (d,): column j of F is known to noise_j times its length; `scales` as of `of_scatter`. `rows` went into F,
+    and their roundings add up like the steps of a random walk.
     """
     doing("solving")
     r, d = F.shape
@@ -106,17 +109,27 @@ def of_factor(F: Array, noise: Array, rows: int, wish: Wish) -> Spectrum:
         scaled = np.linalg.svd(F / scale, compute_uv=False)
         rank = rank_of(scaled, max(d, math.isqrt(rows)))
         _, s, Vt = np.linalg.svd(F, full_matrices=False)
-    shift = noise @ (np.abs(Vt.T) * length[:, None]) + backward(d, s[0])  # of the singular values
-    values, error = s * s, shift * (2 * s + shift)
+    noise = noise + scales
+    values, error = s * s, _of_singular(s, noise @ (np.abs(Vt.T) * length[:, None]), noise * length, d, rank)
     if is_graded(scale) and not is_sharp(values, error, rank, wish):
         return of_graded_factor(F, length, rank, float(scaled[rank - 1]), noise, values, error)
     return Spectrum(clipped(values, rank), first(Vt.T), rank, "svd", error)
 
 
-def of_gram(F: Array, noise: Array, rows: int, wish: Wish) -> Spectrum:
+def _of_singular(s: Array, moved: Array, columns: Array, d: int, rank: int) -> Array:
+    """Bounds on the errors of s^2; a direction v_j of F moves F v_j by `moved` (m,), a column F by `columns` (d,)."""
+    own, m = backward(d, s[0]), len(s)
+    if m < d:  # all directions in which F has nothing, as one
+        s, moved = np.append(s, 0.0), np.append(moved, np.linalg.norm(columns))
+    shift = moved + own
+    return displacement(s * s, shift, s + shift / 2, rank=rank)[:m]
+
+
+def of_gram(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float = 0.0) -> Spectrum:
     """Spectrum of F^T F through the small matrix F F^T (r, r), for a factor with r < d rows; never d x d.
 
-    Directions F^T u / s lose orthogonality where s is small, so they are made orthonormal again.
+    Directions F^T u / s lose orthogonality where s is small, so they are made orthonormal again. The rest as of
+    `of_factor`.
     """
     doing("solving")
     r, d = F.shape
@@ -128,6 +141,7 @@ def of_gram(F: Array, noise: Array, rows: int, wish: Wish) -> Spectrum:
         )
     scaled, values, U = scaled[::-1], values[::-1], U[:, ::-1]
     rank = rank_of(scaled, d, middle(noise))
+    noise = noise + scales
     error = np.full(r, 2 * float((noise * length) @ length) + backward(r, values[0]))
     if is_graded(scale) and not is_sharp(values, error, rank, wish):
         return of_graded_factor(F, length, rank, float(np.sqrt(scaled[rank - 1])), noise, values, error)

@@ -5,9 +5,12 @@ Kept about the mean and unscaled, so that standardising, centring and divisor ca
 | array | shape | of | meaning |
 |---|---|---|---|
 | `means` | (2, d) | all | column means, each an unevaluated sum of two doubles |
-| `rounding` | (d,) | all | entry S_ij of the scatter is known to (rounding_i + rounding_j) sqrt(S_ii S_jj) |
+| `rounding` | (d,) | all | entry S_ij of the scatter is known to 2 sqrt(rounding_i S_ii rounding_j S_jj) |
+| | | factor | or column j of R to rounding_j times its length |
 | | (d + 1,) | supervised | and `cross` in the same way, the labels together coming last |
+| `means_error` | (d,) | all | the most that `means` are off by, where that is not rounding_j of a standard deviation |
 | `weights` | (2,) | weighted | sum of the weights w, and of w_i w_j over i != j |
+| `weights_error` | (2,) | weighted | the most that these two are off by, where weights are not whole numbers |
 | `scatter` | (d, d) | pca | sum of w (x - mean)(x - mean)^T |
 | `factor` | (r, d) | pca | or R with R^T R the scatter, of solvers that keep twice its digits |
 | `cross` | (t, d) | supervised | sum of (y - nu)(x - mean)^T over labels y, or over columns of 0 and 1 for each class |
@@ -18,7 +21,7 @@ Kept about the mean and unscaled, so that standardising, centring and divisor ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -29,12 +32,12 @@ from pcatool.blocks import block_rows
 from pcatool.errors import ModelError
 from pcatool.linalg.consistency import check_shapes, check_sums
 from pcatool.linalg.cross import CrossMoments
-from pcatool.linalg.moments import Centre, Moments
+from pcatool.linalg.moments import Centre, Moments, usual_errors
 from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.triangle import Triangle
 from pcatool.model import Array
 
-__all__ = ["STEP", "Statistic", "relative"]
+__all__ = ["STEP", "Statistic", "of_products", "relative"]
 
 Sums = Moments | Triangle | CrossMoments
 
@@ -51,18 +54,27 @@ class Statistic(NamedTuple):
     sums: Sums  # about 0
     noise: Array  # (d,) relative rounding of each column; with labels one more, of all of them
     classes: tuple[str, ...] = ()  # whose columns of 0 and 1 the labels are
+    mean_error: Array | None = None  # (d,) the most that each mean is off by, where that is not told by `noise`
 
     @classmethod
     def summed(cls, sums: Sums, noise: Array, classes: tuple[str, ...] = ()) -> Statistic:
-        """Of sums about an origin, such as the first row."""
+        """Of sums about an origin, such as the first row; cells of column j are known to noise_j of its length."""
         if isinstance(sums, CrossMoments):
             sums = sums._replace(label=sums.label.about_zero())
-        return cls(sums._replace(centre=sums.centre.about_zero()), noise, classes)
+        sums = sums._replace(centre=sums.centre.about_zero())
+        return cls(sums, noise if isinstance(sums, Triangle) else of_products(noise), classes)
 
     @property
     def rounding(self) -> Array:
         """(d,) relative rounding of each column."""
         return self.noise[: len(self.sums.squares)]
+
+    @property
+    def drift(self) -> Array:
+        """(d,) how far the mean of each column may be off."""
+        if self.mean_error is not None:
+            return self.mean_error
+        return np.asarray(self.rounding * np.sqrt(self.sums.squares / self.centre.weight))
 
     @property
     def flat(self) -> NDArray[np.intp]:
@@ -79,28 +91,34 @@ class Statistic(NamedTuple):
 
     def merged(self, other: Statistic) -> Statistic:
         """Of these rows followed by the others."""
-        left, right, classes = self._beside(other)
+        one, two, classes = self._beside(other)
+        left, right = one.sums, two.sums
         sums = deepcopy(left).merge(right)
         if isinstance(sums, Triangle):  # lengths, whose errors do not add up as those of products do
-            noise = np.maximum(self.noise, other.noise) + STEP * EPS
+            noise = np.maximum(one.noise, two.noise) + STEP * EPS
         else:
-            off = STEP * EPS * sums.sizes + self.noise * left.sizes + other.noise * right.sizes
+            off = STEP * EPS * sums.sizes + one.noise * left.sizes + two.noise * right.sizes
             noise = relative(off, sums.sizes)
-        return Statistic(_varying(sums, noise, _differing(left.centre, right.centre)), noise, classes)
+        return Statistic(_varying(sums, noise, _differing(left.centre, right.centre)), noise, classes)._drifted(one, two, told=True)
 
     def less(self, other: Statistic) -> Statistic:
         """Of these rows without the others; a square below 0 by more than rounding tells that they are not among these.
 
         Entry ij is off by 2 sqrt(e_i e_j) at most, e_i = noise_i S_ii, so by Cauchy's inequality a sum or a difference
         by 2 sqrt(e_i e_j) with e_i the sum of theirs. Rows that come and go leave no more than their own rounding.
+        About the mean that is left, rows that are taken out may have larger squares than about that of all.
         """
-        left, right, classes = self._beside(other)
-        if isinstance(left, Triangle):
-            left, right = left.moments(), right.moments()
+        one, two, classes = self._beside(other)
+        one, two = one._squared(), two._squared()
+        left, right = one.sums, two.sums
         sums = left.less(right)
         with np.errstate(all="ignore"):
-            step = STEP * EPS + self.centre.blur(other.centre, sums.centre)[0]
-            off = step * left.sizes + self.noise * left.sizes + other.noise * right.sizes
+            kept, whole = sums.centre.weight, left.centre.weight
+            blur = sums.centre.weight_error / kept
+            apart = np.maximum(left.sizes - right.sizes - sums.sizes, 0.0) * (whole / kept)
+            far = np.where(left.sizes > 0, np.fmax((right.sizes + apart) / left.sizes, 1.0), 1.0)
+            far += 4 * float(one.noise.min()) * (whole / kept)
+            off = (STEP * EPS + blur) * left.sizes + far * (one.noise * left.sizes + two.noise * right.sizes)
             # Squares too small for the sum that they are added to may all be rounded the same way.
             d = len(sums.squares)
             most = off + EPS * min(left.centre.rows, block_rows(d)) * left.sizes
@@ -113,11 +131,20 @@ class Statistic(NamedTuple):
         noise = relative(off, sums.sizes)
         if classes:
             sums, classes = _without_empty(sums, classes)
-        return Statistic(_varying(sums, noise), noise, classes)
+        return Statistic(_varying(sums, noise), noise, classes)._drifted(one, two)
 
-    def blurred(self, part: float) -> Statistic:
-        """The same with every entry known to no more than this part of its scale."""
-        return self._replace(noise=self.noise + part / 2)
+    def _drifted(self, one: Statistic, two: Statistic, *, told: bool = False) -> Statistic:
+        """With what is known of a mean that comes of two others: errors of sums over rows add up, however many are left.
+
+        Nothing is added where that is `told` by the noise.
+        """
+        before, now = one.centre, self.centre
+        with np.errstate(all="ignore"):
+            off = before.weight * one.drift + two.centre.weight * two.drift
+            blur = EPS + now.weight_error / now.weight
+            off = off / now.weight + blur * np.abs((now.high - before.high) + (now.low - before.low))
+            told = told and one.mean_error is None and two.mean_error is None and bool(np.all(off <= self.drift))
+        return self if told else self._replace(mean_error=off)
 
     def without(self, columns: NDArray[np.intp]) -> Statistic:
         """The same with columns that do not vary."""
@@ -125,32 +152,42 @@ class Statistic(NamedTuple):
         noise[columns] = EPS
         varies = self.centre.varies.copy()
         varies[columns] = False
-        return Statistic(_varying(self.sums.without(columns), noise, varies), noise, self.classes)
+        return Statistic(_varying(self.sums.without(columns), noise, varies), noise, self.classes, self.drift)
 
     def take(self, columns: NDArray[np.intp]) -> Statistic:
         """Of some columns only."""
         of_labels = self.noise[len(self.sums.squares) :]
-        return Statistic(self.sums.take(columns), np.append(self.noise[columns], of_labels), self.classes)
+        mean_error = None if self.mean_error is None else self.mean_error[columns]
+        return Statistic(self.sums.take(columns), np.append(self.noise[columns], of_labels), self.classes, mean_error)
+
+    def _squared(self) -> Statistic:
+        """With a scatter in place of a factor; it holds fewer digits, and nothing brings them back."""
+        if not isinstance(self.sums, Triangle):
+            return self
+        return self._replace(sums=self.sums.moments(), noise=of_products(self.noise))
 
     def _beside(self, other: Statistic) -> tuple[Any, Any, tuple[str, ...]]:
-        """The sums of both in one form, and the classes of both in the order they first appear."""
-        left, right = self.sums, other.sums
-        if isinstance(left, Triangle) and isinstance(right, Moments):
-            left = left.moments()  # a scatter holds fewer digits, and nothing brings them back
-        if isinstance(left, Moments) and isinstance(right, Triangle):
-            right = right.moments()
+        """Both in one form, and the classes of both in the order they first appear."""
+        one, two = self, other
+        if isinstance(one.sums, Moments) or isinstance(two.sums, Moments):
+            one, two = one._squared(), two._squared()
+        right = two.sums
         if not other.classes or not isinstance(right, CrossMoments):
-            return left, right, self.classes
+            return one, two, self.classes
         slots = {name: slot for slot, name in enumerate(dict.fromkeys([*self.classes, *other.classes]))}
         right = right._replace(slots=np.array([slots[name] for name in other.classes], dtype=np.intp))
-        return left, right, tuple(slots)
+        return one, two._replace(sums=right), tuple(slots)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """As a model file holds it."""
         centre, sums = self.centre, self.sums
         named: dict[str, NDArray[Any]] = {"means": np.stack([centre.high, centre.low]), "rounding": self.noise}
+        if self.mean_error is not None:
+            named["means_error"] = self.mean_error
         if centre.weight != centre.rows or centre.pairs != _pairs(centre.rows):
             named["weights"] = np.array([centre.weight, centre.pairs])
+            errors = np.array([centre.weight_error, centre.pairs_error])
+            named |= {"weights_error": errors} if errors.any() else {}
         match sums:
             case Moments():
                 return named | {"scatter": sums.scatter}
@@ -178,7 +215,8 @@ class Statistic(NamedTuple):
             raise ModelError(f"it has {kind[0]} and no {missing[0]}")
         check_shapes(arrays, kind[0])
         weight = arrays.get("weights", np.array([rows, _pairs(rows)]))
-        centre = _centre(rows, weight, arrays["means"])
+        errors = arrays["weights_error"] if "weights_error" in arrays else usual_errors(rows, *weight.tolist())
+        centre = _centre(rows, weight, arrays["means"], errors)
         sums: Sums
         match kind[0]:
             case "scatter":
@@ -186,10 +224,10 @@ class Statistic(NamedTuple):
             case "factor":
                 sums = Triangle(centre, arrays["factor"])
             case _:
-                label, t = _centre(rows, weight, arrays["label_means"]), np.arange(arrays["label_squares"].size)
+                label, t = _centre(rows, weight, arrays["label_means"], errors), np.arange(arrays["label_squares"].size)
                 sums = CrossMoments(centre, arrays["squares"], label, arrays["label_squares"], arrays["cross"], t)
         classes = tuple(arrays["class_names"].tolist()) if "class_names" in arrays else ()
-        return cls(_varying(sums, arrays["rounding"]), arrays["rounding"], classes)
+        return cls(_varying(sums, arrays["rounding"]), arrays["rounding"], classes, arrays.get("means_error"))
 
     def product(self, V: Array) -> Array:
         """What a fit takes apart, times V (d, k): S, not scaled, or X^T H Ky H X."""
@@ -206,6 +244,17 @@ class Statistic(NamedTuple):
         check_sums(self.sums, self.noise, mean, variances, divisor)
 
 
+def of_products(noise: Array) -> Array:
+    """(d,) of products of columns whose cells are known to `noise` (d,) of their length.
+
+    Those of columns i and j are known to (noise_i + noise_j) of the product of their lengths, by Cauchy's inequality
+    no more than twice the root of (t + noise_i^2 / t) / 2 times that of j, for whatever t.
+    """
+    known = noise[noise < NOTHING_KNOWN]
+    t = float(known.max()) if len(known) else 1.0
+    return np.where(noise < NOTHING_KNOWN, (t + noise * noise / t) / 2, noise) if t > 0 else noise
+
+
 def relative(off: Array, sizes: Array) -> Array:
     """Errors (d,) as parts of sums of squares."""
     with np.errstate(all="ignore"):
@@ -216,9 +265,9 @@ def _pairs(rows: int) -> float:
     return float(rows) * (rows - 1)
 
 
-def _centre(rows: int, weight: Array, means: Array) -> Centre:
-    zeros = np.zeros(means.shape[1])
-    return Centre(rows, float(weight[0]), float(weight[1]), zeros, means[0], means[1], zeros > 0)
+def _centre(rows: int, weight: Array, means: Array, errors: Iterable[float]) -> Centre:
+    zeros, (off, pairs_off) = np.zeros(means.shape[1]), map(float, errors)
+    return Centre(rows, float(weight[0]), float(weight[1]), zeros, means[0], means[1], zeros > 0, off, pairs_off)
 
 
 def _differing(one: Centre, other: Centre) -> NDArray[np.bool_]:

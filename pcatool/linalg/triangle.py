@@ -44,6 +44,11 @@ class Triangle(NamedTuple):
         """Of some columns only."""
         return Triangle(self.centre.take(columns), triangle(self.R[:, columns]))
 
+    @property
+    def sizes(self) -> Array:
+        """(d,) what rounding is told in parts of."""
+        return self.squares
+
     def moments(self) -> Moments:
         """The same as a scatter, which holds squares."""
         with np.errstate(over="ignore", invalid="ignore"):

@@ -69,6 +69,8 @@ def fit_again(
         if solution.rank == 0:
             raise RefusedError("the sums hold no component that is told from rounding", "fit the rows themselves")
         left_out = _left_out(statistic) / problem.divisor(statistic.centre)
+        if not problem.center:
+            left_out += _means_left_out(statistic, problem, solution.total_variance)
         solution = _kept(solution, statistic if problem.keeps else None, left_out)
         known = evidence(solution, problem)
         return method.finished(problem, Solved(name, reason, solution, decide(problem.wish, known)), known)
@@ -85,23 +87,33 @@ def _left_out(statistic: Statistic) -> float:
     return float(np.sum(statistic.sums.squares[flat] * (1 + 2 * statistic.rounding[flat])))
 
 
+def _means_left_out(statistic: Statistic, problem: Problem, total: float) -> float:
+    """The most that means of such columns may add about 0, with one another and with those of all others."""
+    share = statistic.centre.weight / problem.divisor(statistic.centre)
+    off = float(np.linalg.norm(statistic.drift[statistic.flat])) * float(np.sqrt(share))
+    return off * (2 * float(np.sqrt(total)) + off)
+
+
 def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:
     known = statistic.without(statistic.flat)
-    noise = known.rounding if problem.center else about_zero(statistic)
+    noise, uncentred = known.rounding, about_zero(statistic)
+    uncentred[statistic.flat] = 2 * EPS  # what these may add is told beside it
     match known.sums:
         case Moments() as moments:
-            return "covariance", Covariance().finish(moments, problem, noise)
+            return "covariance", Covariance().finish(moments, problem, noise, uncentred)
         case Triangle(centre, R):
-            return "tsqr", finish(centre, R.copy(), problem, of_factor, noise)
+            return "tsqr", finish(centre, R.copy(), problem, of_factor, noise, uncentred)
         case _:
             raise ModelError("sums over rows and labels in a model without labels", "fit the model anew")
 
 
 def about_zero(statistic: Statistic) -> Array:
-    """(d,) rounding of sums about 0: the mean is off by no more than that of the squares about it, as a length."""
+    """(d,) rounding of sums about 0: that of squares about the mean, and that of the mean as a part of all squares."""
     squares, centre = statistic.sums.squares, statistic.centre
-    share = squares / (squares + centre.weight * centre.mean**2)
-    return np.asarray(np.fmax(statistic.rounding * (share + 2 * np.sqrt(share)), 2 * EPS))
+    all_ = squares + centre.weight * centre.mean**2
+    mean = statistic.drift * np.sqrt(centre.weight / all_)
+    blur = centre.weight_error / centre.weight
+    return np.asarray(np.fmax(statistic.rounding * (squares / all_) + mean * (1 + mean), 2 * EPS) + blur)
 
 
 def _with_labels(

@@ -46,7 +46,7 @@ def cross_moments_of(task: Task) -> CrossMoments:
 def noise_of(moments: CrossMoments, problem: Problem, classes: bool) -> Array:
     """(d + 1,) relative rounding of each column and of the labels, just added up."""
     n = moments.centre.rows
-    noise = problem.noise(moments.centre, moments.squares / n)
+    noise = problem.noise(moments.centre, moments.squares)
     return np.append(noise, 0.0 if classes else rounding(moments.label.high, moments.label_squares / n).max())
 
 
@@ -63,7 +63,15 @@ def of_cross_moments(moments: CrossMoments, problem: Problem, labels: Labels, no
     with np.errstate(all="ignore"):
         M = (moments.cross / columns.sigma).T
     possible = min(n - 1, columns.varying, t - 1 if labels.classes else int(moments.label.varies.sum()))
-    uncertain = Uncertain(M, columns.length, np.sqrt(moments.label_squares), noise[:-1] + noise[-1], n, possible)
+    uncertain = Uncertain(
+        M,
+        columns.length,
+        np.sqrt(moments.label_squares),
+        noise[:-1] + noise[-1],
+        n,
+        possible,
+        scales=problem.scales(noise[:-1]),
+    )
     classes = t if labels.classes else None
     what = f"{t} classes" if labels.classes else "1 label" if t == 1 else f"{t} labels"
     reason = f"one pass for the products of {d} columns and {what}"

@@ -91,7 +91,7 @@ class Columns(NamedTuple):
         if n < 2:  # not about zero either: H is what makes it supervised
             raise one_row()
         check_solvable(problem, n, divisor, constant, variances, total)
-        return cls(centre, variances, sigma, length, problem.noise(centre, variances))
+        return cls(centre, variances, sigma, length, problem.noise(centre, squares))
 
     @property
     def varying(self) -> int:

@@ -77,6 +77,8 @@ class Solved(NamedTuple):
     @property
     def worst(self) -> float:
         """The largest relative error that a kept eigenvalue may have."""
+        if self.solution.rank == 0:
+            return np.inf
         kept = slice(min(self.choice.k, self.solution.rank))
         values = np.maximum(self.solution.eigenvalues[kept], np.finfo(float).tiny)
         with np.errstate(over="ignore"):
@@ -102,6 +104,7 @@ class PCA:
             plan.check(supply.limit, problem)
         with threads(1):  # each factorisation takes what its size asks for
             solved = self._solve(rows, problem, plan)
+            check_rank(solved.solution, problem)
             return self.finished(problem, solved, evidence(solved.solution, problem, rows))
 
     def finished(self, problem: Problem, solved: Solved, known: Evidence) -> Fit:
@@ -256,6 +259,13 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
             "give " + ", or ".join(remedies or ["--epsilon 1e-5"]),
         )
     return epsilon
+
+
+def check_rank(solution: Solution, problem: Problem) -> None:
+    """Refuse rows of which no component is told from rounding."""
+    if solution.rank == 0:
+        remedy = "leave out rows of hardly any weight" if problem.weights else "fit the values less what all have in common"
+        raise RefusedError("no component is told from rounding: rows hardly differ beside their size", remedy)
 
 
 def evidence(solution: Solution, problem: Problem, rows: Rows | None = None) -> Evidence:

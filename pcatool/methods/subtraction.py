@@ -61,15 +61,15 @@ def less(model: Model, notices: Notices) -> Callable[[Statistic, Statistic], Sta
 def _of_known_weight(model: Model, whole: Statistic, gone: Statistic) -> Statistic:
     """What is left; refused where too little is known of the weight that variances are divided by, or may be."""
     rest = whole.less(gone)
-    weight, pairs = whole.centre.blur(gone.centre, rest.centre)
     reliability = model.meta.get("weights_kind") == "reliability"
-    known = max(weight, pairs) if reliability else weight
+    known = max(rest.centre.blur(ddof, reliability=reliability) for ddof in {0, model.ddof, int(reliability)})
     if known > DIGITS:
         raise RefusedError(
-            f"the weight that is left would be known to {known:.0e} of itself: what cancels has eaten its digits",
+            f"the weight that is left would be known to {min(known, 1.0):.0e} of itself: what cancels has eaten its "
+            "digits",
             "fit the rows that are left",
         )
-    return rest.blurred(pairs if reliability and model.ddof else weight)
+    return rest
 
 
 def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:

@@ -47,7 +47,7 @@ def sums_of(
         if options.missing == "mean":
             return _with_holes(rows, len(columns))
         sums = (triangle_of if triangular else moments_of)(rows, len(columns))
-        noise = method.problem(columns, rows.n).noise(sums.centre, sums.squares / sums.centre.weight)
+        noise = method.problem(columns, rows.n).noise(sums.centre, sums.squares)
         return Statistic.summed(sums, noise)
 
 

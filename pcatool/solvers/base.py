@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import DataError, RefusedError, listed, show
-from pcatool.linalg.moments import Centre
+from pcatool.linalg.moments import LEAST, Centre
 from pcatool.linalg.spectrum import EPS, Spectrum
 from pcatool.linalg.statistic import Statistic
 from pcatool.model import Array
@@ -23,10 +24,12 @@ __all__ = [
     "assembled",
     "check_columns",
     "check_solvable",
+    "check_weights",
     "one_row",
     "rounding",
     "scale_of",
     "squares_overflow",
+    "underflow",
 ]
 
 # Rounding of one centred cell, of the mean and of the sums, in units of eps and of the column's standard deviation.
@@ -34,6 +37,12 @@ CELL = 4.0
 
 # A double counts no further one by one.
 MOST_COUNTED = 1 << 53
+
+# A divisor that is known to fewer digits than an eigenvalue must have to be vouched for spoils all of them.
+KNOWN = 1e-8
+
+# Sums of weights past this, or below its inverse, are what is named where squares overflow or underflow.
+LARGE, LARGEST = 1e20, 1e300
 
 # A variance below this is a sum of squares that have lost digits to the lower end of doubles.
 SMALLEST = 4 * float(np.finfo(np.float64).tiny)
@@ -66,9 +75,25 @@ class Problem(NamedTuple):
         """What sums of squares are divided by."""
         return centre.divisor(self.ddof, reliability=self.weights == "reliability")
 
-    def noise(self, centre: Centre, variances: Array) -> Array:
-        """(d,) relative rounding of each centred column."""
-        return rounding(centre.high, variances, 2 * float(np.abs(centre.mean).max()) if self.rows_centred else 0.0)
+    def blur(self, centre: Centre) -> float:
+        """To what part of itself the divisor is known."""
+        return centre.blur(self.ddof, reliability=self.weights == "reliability")
+
+    def divided(self, centre: Centre) -> float:
+        """What the divisor adds to the relative error of each eigenvalue; in correlations it cancels."""
+        return 0.0 if self.standardize and self.center else self.blur(centre)
+
+    def scales(self, noise: Array) -> Array | float:
+        """(d,) to what part of itself each column's scale is known, from the rounding of centred columns (d,)."""
+        return noise if self.standardize else 0.0
+
+    def noise(self, centre: Centre, squares: Array) -> Array:
+        """(d,) relative rounding of each centred column, of which these are the sums of squares.
+
+        Their mean is taken over the weights, whatever variances are divided by: rounding is a part of the cells.
+        """
+        cells = 2 * float(np.abs(centre.mean).max()) if self.rows_centred else 0.0
+        return rounding(centre.high, squares / centre.weight, cells) + underflow(centre.rows, squares)
 
 
 class Solution(NamedTuple):
@@ -125,6 +150,11 @@ def rounding(shift: Array, variances: Array, cells: float = 0.0) -> Array:
     return EPS * (CELL + np.where(np.isfinite(far), far, 0.0))
 
 
+def underflow(rows: int, squares: Array) -> Array:
+    """What products of so many rows, each rounded at the lower end of doubles, may be off by: parts of squares (d,)."""
+    return np.where(squares > 0, rows * LEAST / np.where(squares > 0, squares, 1.0), 0.0)
+
+
 def one_row(other: str = "") -> DataError:
     """A refusal; `other` is what could be done beside giving more rows."""
     return DataError("a centred fit needs at least 2 rows, there is 1", f"give more rows{other}")
@@ -141,38 +171,121 @@ def check_columns(weights: NDArray[Any], columns: Sequence[str]) -> None:
 
 
 def check_solvable(
-    problem: Problem, n: int, divisor: float, constant: NDArray[np.bool_], variances: Array, total: float
+    problem: Problem,
+    n: int,
+    divisor: float,
+    constant: NDArray[np.bool_],
+    variances: Array,
+    total: float,
+    centre: Centre | None = None,
 ) -> None:
-    """Refuse what has no components, too few rows or no variance at all, and squares that a double cannot hold."""
+    """Refuse what has no components, too few rows or no variance at all, and squares that a double cannot hold.
+
+    With a `centre`, so are weights that say too little of what variances are divided by.
+    """
     if problem.center and n < 2:
         raise one_row(", or fit with --no-center")
+    if centre is not None:
+        check_weights(problem, centre)
     if divisor <= 0:
         what = f"{n} row" + ("s" if n != 1 else "")
-        raise DataError(f"--ddof {problem.ddof} leaves a divisor of {divisor:g} for {what}", "use --ddof 0")
+        raise DataError(f"--ddof {problem.ddof} leaves a divisor of {divisor:g} for {what}", _without_ddof(problem))
     held = bool(np.isfinite(total) and np.all(np.isfinite(variances)))
     if problem.center and constant.all() and held:  # sums that came from elsewhere do not tell what overflowed varies
         what = f"column {show(problem.columns[0])} is" if problem.d == 1 else f"all {problem.d} columns are"
         raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
-    varying = np.flatnonzero(~constant)
-    if len(varying) and variances[varying].min() < SMALLEST:
-        name = problem.columns[int(varying[variances[varying].argmin()])]
-        raise RefusedError(
-            f"squares of the values of column {show(name)} underflow a double",
-            "rescale the column so that its values differ by more than 1e-140, or leave it out with -x",
-        )
+    if (lost := _underflown(problem, divisor, constant, variances, centre)) is not None:
+        raise _squares_underflow(problem, problem.columns[lost], centre)
     if not held:
-        raise squares_overflow(problem.columns, variances)
+        raise squares_overflow(problem.columns, variances, *_lighter(problem, centre))
     if total <= 0:
         raise DataError("every value is 0: there is no variance to explain", "give a table with values")
 
 
-def squares_overflow(columns: Sequence[str], variances: Array) -> RefusedError:
-    """Of the columns whose variance is no number, or of the one that has most of a sum that is none."""
+def _underflown(
+    problem: Problem, divisor: float, constant: NDArray[np.bool_], variances: Array, centre: Centre | None
+) -> int | None:
+    """The column whose squares have lost most digits to the lower end of doubles."""
+    # Sums that are kept hold squares that nothing was divided by.
+    squares = variances * min(divisor, 1.0) if centre is not None else variances
+    there = ~constant
+    if centre is not None and not problem.center:
+        with np.errstate(all="ignore"):
+            squares = np.where(constant, centre.mean * centre.mean * min(centre.weight, 1.0), squares)
+        there = there | (centre.mean != 0)
+    columns = np.flatnonzero(there)
+    least = columns[squares[columns].argmin()] if len(columns) else None
+    return None if least is None or not squares[least] < SMALLEST else int(least)
+
+
+def check_weights(problem: Problem, centre: Centre) -> None:
+    """Refuse weights whose sums overflow, or which cancel in the divisor."""
+    if problem.weights is None:
+        return
+    if not (np.isfinite(centre.weight) and np.isfinite(centre.pairs)):
+        raise RefusedError(
+            f"the weights add up to {centre.weight:.3g}, and products of weights overflow a double",
+            f"divide all weights by {_decade(min(centre.weight, LARGEST))}",
+        )
+    blur, divisor = problem.blur(centre), problem.divisor(centre)
+    if blur <= KNOWN or (divisor <= 0 and not (centre.rows > 1 and problem.weights == "reliability")):
+        return
+    if problem.weights == "reliability":
+        raise RefusedError(
+            f"--ddof {problem.ddof} with --weights-kind reliability divides by products of weights, which "
+            + ("underflow a double" if centre.weight < 1 / LARGE else "cancel"),
+            "multiply all weights by " + _decade(1 / centre.weight) + ", or use --ddof 0"
+            if 0 < centre.weight < 1 / LARGE
+            else "use --ddof 0",
+        )
+    raise RefusedError(
+        f"the weights add up to {centre.weight:.17g}: --ddof {problem.ddof} leaves a divisor of {divisor:.2g}, which "
+        f"rounding makes known to {min(blur, 1.0):.0e} of itself only",
+        _without_ddof(problem),
+    )
+
+
+def _without_ddof(problem: Problem) -> str:
+    """How a divisor above 0 is had; weights that are shares of a whole count no rows."""
+    shares = "weights that are no counts need --weights-kind reliability; or " if problem.weights == "frequency" else ""
+    return f"{shares}use --ddof 0"
+
+
+def _decade(number: float) -> str:
+    return f"1e{math.floor(math.log10(number))}"
+
+
+def _lighter(problem: Problem, centre: Centre | None) -> tuple[str, ...]:
+    """What else could be done about squares that overflow: heavy weights make them so."""
+    heavy = problem.weights is not None and centre is not None and centre.weight > LARGE
+    return (f"divide all weights by {_decade(centre.weight)}",) if heavy and centre is not None else ()
+
+
+def _squares_underflow(problem: Problem, name: str, centre: Centre | None) -> RefusedError:
+    if problem.weights is None or centre is None:
+        return RefusedError(
+            f"squares of the values of column {show(name)} underflow a double",
+            "rescale the column so that its values differ by more than 1e-140, or leave it out with -x",
+        )
+    light = centre.weight < 1 / LARGE
+    return RefusedError(
+        f"squares of the values of column {show(name)}, times the weights of their rows, underflow a double",
+        (f"multiply all weights by {_decade(1 / centre.weight)}, " if light else "leave out rows of hardly any weight, ")
+        + "rescale the column, or leave it out with -x",
+    )
+
+
+def squares_overflow(columns: Sequence[str], variances: Array, *others: str) -> RefusedError:
+    """Of the columns whose variance is no number, or of the one that has most of a sum that is none.
+
+    `others` are remedies beside rescaling.
+    """
     lost = np.flatnonzero(~np.isfinite(variances)).tolist() or [int(variances.argmax())]
     noun = "column" if len(lost) == 1 else "columns"
     return RefusedError(
         f"squares of the values of {noun} {listed(columns[j] for j in lost)} overflow a double",
-        f"rescale the {noun} so that values stay below 1e150, or leave the {noun} out with -x",
+        "".join(f"{other}, " for other in others)
+        + f"rescale the {noun} so that values stay below 1e150, or leave the {noun} out with -x",
     )
 
 
@@ -188,12 +301,13 @@ def assembled(
     """The solution from the centre of the rows and the spectrum of their scatter."""
     counted = problem.counted(centre.rows, centre.weight)
     m = min(counted, problem.d)  # whatever the solver: of a scatter all others are 0
+    values = spectrum.eigenvalues[:m]
     return Solution(
         n=centre.rows,
         mean=centre.mean if problem.center else np.zeros(problem.d),
         std=sigma,
-        eigenvalues=spectrum.eigenvalues[:m],
-        error=spectrum.error[:m],
+        eigenvalues=values,
+        error=spectrum.error[:m] + problem.divided(centre) * values,
         leading=spectrum.leading,
         total_variance=total,
         rank=spectrum.rank,

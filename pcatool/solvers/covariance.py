@@ -41,8 +41,13 @@ class Covariance:
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         return self.finish(moments_of(rows, problem.d), problem)
 
-    def finish(self, moments: Moments, problem: Problem, noise: Array | None = None) -> Solution:
-        """The solution from the moments alone, and what is known of their digits if they were added up before."""
+    def finish(
+        self, moments: Moments, problem: Problem, noise: Array | None = None, about_zero: Array | None = None
+    ) -> Solution:
+        """The solution from the moments alone, and what is known of their digits if they were added up before.
+
+        `about_zero` is the `noise` of squares about 0, which an uncentred fit takes apart; by default it is no larger.
+        """
         centre = moments.centre
         n, constant = centre.rows, ~centre.varies
         divisor = problem.divisor(centre)
@@ -55,9 +60,10 @@ class Covariance:
                 S /= sigma[:, None]
                 S /= sigma
         total = float(np.trace(S))
-        check_solvable(problem, n, divisor, constant, variances, total)
-        noise = problem.noise(centre, variances) if noise is None else noise
-        spectrum = of_scatter(S, noise, problem.wish)
+        check_solvable(problem, n, divisor, constant, variances, total, centre)
+        noise = problem.noise(centre, np.diagonal(moments.scatter)) if noise is None else noise
+        entries = noise if problem.center or about_zero is None else about_zero
+        spectrum = of_scatter(S, entries, problem.wish, problem.scales(noise))
         solution = assembled(problem, centre, variances, sigma, total, spectrum, lambda V: S @ V)
         return solution._replace(statistic=Statistic.summed(moments, noise)) if problem.keeps else solution
 

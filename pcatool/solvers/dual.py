@@ -34,6 +34,6 @@ class Dual:
         return finish(centre, Y, problem, _decompose)
 
 
-def _decompose(F: Array, noise: Array, rows: int, wish: Wish) -> Spectrum:
+def _decompose(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float = 0.0) -> Spectrum:
     """With no more columns than rows there is nothing to gain, and the factor's own spectrum is the better one."""
-    return (of_gram if len(F) < F.shape[1] else of_factor)(F, noise, rows, wish)
+    return (of_gram if len(F) < F.shape[1] else of_factor)(F, noise, rows, wish, scales)

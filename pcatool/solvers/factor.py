@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -13,9 +13,15 @@ from pcatool.linalg.statistic import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.model import Array
 from pcatool.solvers.base import Problem, Solution, assembled, check_solvable, scale_of
-from pcatool.solvers.rows import Rows, nothing_to_fit
+from pcatool.solvers.rows import Rows, first_heavy, nothing_to_fit
 
 __all__ = ["centred_matrix", "finish"]
+
+
+class Decompose(Protocol):
+    """Takes a factor apart, as `linalg.spectral.of_factor` does."""
+
+    def __call__(self, F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float = ...) -> Spectrum: ...
 
 
 def centred_matrix(rows: Rows) -> tuple[Centre, Array]:
@@ -23,7 +29,7 @@ def centred_matrix(rows: Rows) -> tuple[Centre, Array]:
     X, w = rows.matrix()
     if not len(X):
         raise nothing_to_fit()
-    centre, Y, rest = center_block(X, X[0].copy(), w, out=X)
+    centre, Y, rest = center_block(X, X[first_heavy(w)].copy(), w, out=X)
     with np.errstate(over="ignore", invalid="ignore"):
         Y -= rest / centre.weight if w is None else np.outer(np.sqrt(w), rest / centre.weight)
     return centre, Y
@@ -33,25 +39,28 @@ def finish(
     centre: Centre,
     Y: Array,
     problem: Problem,
-    decompose: Callable[[Array, Array, int, Wish], Spectrum],
+    decompose: Decompose,
     noise: Array | None = None,
+    about_zero: Array | None = None,
 ) -> Solution:
-    """The solution from a factor Y of the centred scatter, Y^T Y, which is used up; `noise` as of `covariance`."""
+    """The solution from a factor Y of the centred scatter, Y^T Y, which is used up; the rest as of `covariance`."""
     kept = Triangle(centre, triangle(Y)) if problem.keeps else None
     constant = ~centre.varies
     divisor = problem.divisor(centre)
     safe = divisor if divisor > 0 else 1.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        variances = np.einsum("ij,ij->j", Y, Y) / safe
+        squares = np.einsum("ij,ij->j", Y, Y)
+        variances = squares / safe
         sigma = scale_of(variances, constant, problem)
         if not problem.center:
             # One more row carries the mean: its square is what the scatter about zero has more.
             Y = np.vstack([Y, np.sqrt(centre.weight) * centre.mean])
         Y /= sigma * np.sqrt(safe)
         total = float(np.einsum("ij,ij->", Y, Y))
-    check_solvable(problem, centre.rows, divisor, constant, variances, total)
+    check_solvable(problem, centre.rows, divisor, constant, variances, total, centre)
     counted = problem.counted(centre.rows, centre.weight)
-    noise = problem.noise(centre, variances) if noise is None else noise
-    spectrum = decompose(Y, noise, centre.rows, problem.wish).sized(min(counted, problem.d))
+    noise = problem.noise(centre, squares) if noise is None else noise
+    entries = noise if problem.center or about_zero is None else about_zero
+    spectrum = decompose(Y, entries, centre.rows, problem.wish, problem.scales(noise)).sized(min(counted, problem.d))
     solution = assembled(problem, centre, variances, sigma, total, spectrum, lambda V: Y.T @ (Y @ V))
     return solution._replace(statistic=Statistic.summed(kept, noise)) if kept else solution

@@ -98,7 +98,7 @@ def by_products(centre: Centre, squares: Array, product: Callable[[Array, Array]
         mean = centre.mean if problem.center else np.zeros(problem.d)
         about = variances if problem.center else variances + centre.mean**2 * (centre.weight / safe)
         total = float(np.sum(about / sigma**2))
-    check_solvable(problem, centre.rows, divisor, constant, variances, total)
+    check_solvable(problem, centre.rows, divisor, constant, variances, total, centre)
 
     def apply(V: Array) -> Array:
         return product(V, sigma) / safe
@@ -106,7 +106,7 @@ def by_products(centre: Centre, squares: Array, product: Callable[[Array, Array]
     most = min(centre.rows - problem.center, problem.d)
     # To unit trace: squares of residuals must neither overflow nor underflow.
     space = _leading(lambda V: apply(V) / total, problem, most).times(total)
-    return _solution(centre, mean, sigma, variances, total, space, problem, apply)
+    return _solution(centre, mean, sigma, squares, total, space, problem, apply)
 
 
 class Ritz(NamedTuple):
@@ -215,18 +215,19 @@ def _solution(
     centre: Centre,
     mean: Array,
     sigma: Array,
-    variances: Array,
+    squares: Array,
     total: float,
     found: Ritz,
     problem: Problem,
     apply: Callable[[Array], Array],
 ) -> Solution:
-    noise = problem.noise(centre, variances)
+    noise = problem.noise(centre, squares)
+    noise = noise + problem.scales(noise)
     k = min(problem.wish, len(found.values)) if isinstance(problem.wish, int) else len(found.values)
     values = np.maximum(found.values, 0.0)
     rank = int(np.count_nonzero(values[:k] > problem.d * EPS * values[0]))
     values[rank:k] = 0.0
-    error = found.error[:k] + 2 * float(noise.max()) * total
+    error = found.error[:k] + 2 * float(noise.max()) * total + problem.divided(centre) * values[:k]
     return Solution(
         n=centre.rows,
         mean=mean,
@@ -238,7 +239,7 @@ def _solution(
         rank=rank,
         route="krylov",
         constant=tuple(np.flatnonzero(~centre.varies).tolist()),
-        variances=variances,
+        variances=squares / problem.divisor(centre),
         apply=apply,
         counted=problem.counted(centre.rows, centre.weight),
     )

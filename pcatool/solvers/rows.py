@@ -14,7 +14,7 @@ from pcatool.memory import size_text
 from pcatool.model import Array
 from pcatool.solvers.store import Store
 
-__all__ = ["SMALL_BYTES", "WAITING_BYTES", "Block", "Rows", "nothing_to_fit"]
+__all__ = ["SMALL_BYTES", "WAITING_BYTES", "Block", "Rows", "first_heavy", "nothing_to_fit"]
 
 Result = TypeVar("Result")
 
@@ -26,6 +26,9 @@ HELD_BYTES = 1 << 20
 
 # As read and centred: what a solver that holds all rows needs of them at least.
 COPIES = 2
+
+# A row whose weight is below this part of the largest costs the digits of its root, and more than three are too many.
+LIGHT = 1e-6
 
 # Results of blocks that wait to be merged take no more than this together, if they are more than one.
 WAITING_BYTES = 128 << 20
@@ -68,7 +71,7 @@ class Rows:
         self.complete = True  # all rows are held
         for block in self._rest:
             if self._first is None:
-                self._first = _first_cells(self._split(block)[0])
+                self._first = _first_cells(*self._split(block))
             self._store.add(block)
             self._check(self._store.bytes, self._store.rows)
             if self._store.bytes > small and self._store.rows > hold_rows:
@@ -173,10 +176,20 @@ class Rows:
         return self._split(X)
 
 
-def _first_cells(X: Array) -> Array:
-    if not np.isnan(X[0]).any():
-        return np.array(X[0])
-    return np.asarray(X[(~np.isnan(X)).argmax(axis=0), np.arange(X.shape[1])])
+def first_heavy(w: Array | None) -> int:
+    """The first row whose weight says something beside the others.
+
+    Rounding of a difference from a row is a part of it, and the mean of all may be far from one of hardly any weight.
+    """
+    return 0 if w is None else int(np.argmax(w >= LIGHT * w.max()))
+
+
+def _first_cells(X: Array, w: Array | None) -> Array:
+    first = X[first_heavy(w)]
+    holes = np.isnan(first)
+    if not holes.any():
+        return np.array(first)
+    return np.where(holes, X[(~np.isnan(X)).argmax(axis=0), np.arange(X.shape[1])], first)
 
 
 def nothing_to_fit() -> DataError:

@@ -25,7 +25,6 @@ from pcatool.solvers.base import (
     assembled,
     check_columns,
     check_solvable,
-    rounding,
     scale_of,
 )
 from pcatool.solvers.covariance import Covariance
@@ -93,15 +92,16 @@ def _dual(table: ShiftedRows, problem: Problem) -> Solution:
     sigma = scale_of(variances, constant, problem)
     about = variances if problem.center else variances + centre.mean**2 * (centre.weight / safe)
     total = float(np.sum(about / sigma**2))
-    check_solvable(problem, table.n, divisor, constant, variances, total)
+    check_solvable(problem, table.n, divisor, constant, variances, total, centre)
     F = (table if problem.center else table.about_zero()).scaled(1.0 / (sigma * np.sqrt(safe)))
     lengths = np.sqrt(about) / sigma
-    spectrum = _of_inner_products(F, lengths, rounding(centre.high, variances))
+    noise = problem.noise(centre, table.squares)
+    spectrum = _of_inner_products(F, lengths, noise, problem.scales(noise))
     return assembled(problem, centre, variances, sigma, total, spectrum, F.product)
 
 
-def _of_inner_products(F: ShiftedRows, lengths: Array, noise: Array) -> Spectrum:
-    """Spectrum of F^T F, with columns of these lengths (d,), each known to `noise` (d,) of it."""
+def _of_inner_products(F: ShiftedRows, lengths: Array, noise: Array, scales: Array | float) -> Spectrum:
+    """Spectrum of F^T F, with columns of these lengths (d,), each known to `noise` (d,) of it; `scales` as elsewhere."""
     R, K = F.scaled(1.0 / unit(lengths)).inner(), F.inner()
     with threads(factorisation_threads(F.n)):
         scaled, (values, U) = side_by_side(lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(K))
@@ -112,5 +112,5 @@ def _of_inner_products(F: ShiftedRows, lengths: Array, noise: Array) -> Spectrum
         with threads(factorisation_threads(F.n)):
             return orthonormal(F.back(U[:, :k]))  # lengths lose orthogonality where they are small
 
-    error = np.full(F.n, 2 * float((noise * lengths) @ lengths) + backward(F.n, values[0]))
+    error = np.full(F.n, 2 * float(((noise + scales) * lengths) @ lengths) + backward(F.n, values[0]))
     return Spectrum(clipped(values, rank), leading, rank, "gram", error)
