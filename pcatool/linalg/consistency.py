@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pcatool.linalg.statistic import Sums
     from pcatool.model import Array
 
-__all__ = ["KINDS", "check_shapes", "check_sums"]
+__all__ = ["AGREES", "KINDS", "check_shapes", "check_sums"]
 
 # Arrays of a model file, and their numpy kinds.
 KINDS = {

@@ -33,6 +33,10 @@ from pcatool.stages import doing
 
 __all__ = ["of_factor", "of_gram", "of_scatter", "triangle", "unit_spectrum"]
 
+# Where little is known of S, what its factor of so low a rank leaves out may be more than rounding: the largest
+# eigenvalue, which is known well whatever the scales, tells. A model whose sums have others is refused.
+SAME = 1e-7
+
 # Columns multiplied at a time where a second copy of the data would be too much.
 SLAB = 2048
 
@@ -59,7 +63,9 @@ def of_scatter(S: Array, noise: Array, wish: Wish, scales: Array | float = 0.0) 
     error = displacement(values, noise @ weight, weight.sum(axis=0), rank=rank) + backward(d, values[0])
     if is_graded(scale) and not is_sharp(values, error, rank, wish):
         smallest = float(unit_spectrum(S)[rank - 1])
-        return of_graded_scatter(_of_unit_scale(S), scale, rank, smallest, noise, values, error)
+        graded = of_graded_scatter(_of_unit_scale(S), scale, rank, smallest, noise, values, error)
+        if abs(float(graded.eigenvalues[0]) - values[0]) <= SAME * values[0]:
+            return graded
     rank = positive(values, rank)
     return Spectrum(clipped(values, rank), first(vectors), rank, "eigh", error)
 

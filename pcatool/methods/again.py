@@ -8,6 +8,7 @@ import numpy as np
 
 from pcatool.errors import ModelError, RefusedError
 from pcatool.linalg.blas import threads
+from pcatool.linalg.consistency import AGREES
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectral import of_factor
 from pcatool.linalg.spectrum import EPS
@@ -68,9 +69,11 @@ def fit_again(
         name, solution = _solved(statistic, problem._replace(keeps=False))
         if solution.rank == 0:
             raise RefusedError("the sums hold no component that is told from rounding", "fit the rows themselves")
+        if float(solution.eigenvalues.sum()) > solution.total_variance * (1 + AGREES):
+            raise RefusedError("the sums leave a variance below 0: what cancels has eaten their digits", "fit the rows")
         left_out = _left_out(statistic) / problem.divisor(statistic.centre)
         if not problem.center:
-            left_out += _means_left_out(statistic, problem, solution.total_variance)
+            left_out += _left_out_about_zero(statistic, problem, solution)
         solution = _kept(solution, statistic if problem.keeps else None, left_out)
         known = evidence(solution, problem)
         return method.finished(problem, Solved(name, reason, solution, decide(problem.wish, known)), known)
@@ -87,11 +90,13 @@ def _left_out(statistic: Statistic) -> float:
     return float(np.sum(statistic.sums.squares[flat] * (1 + 2 * statistic.rounding[flat])))
 
 
-def _means_left_out(statistic: Statistic, problem: Problem, total: float) -> float:
-    """The most that means of such columns may add about 0, with one another and with those of all others."""
-    share = statistic.centre.weight / problem.divisor(statistic.centre)
-    off = float(np.linalg.norm(statistic.drift[statistic.flat])) * float(np.sqrt(share))
-    return off * (2 * float(np.sqrt(total)) + off)
+def _left_out_about_zero(statistic: Statistic, problem: Problem, solution: Solution) -> float:
+    """The most that such columns may add about 0, where their means stay: by products of both with all others."""
+    flat, divisor = statistic.flat, problem.divisor(statistic.centre)
+    spread = np.sqrt(_left_out(statistic) / divisor)
+    mean = np.linalg.norm(statistic.drift[flat]) * np.sqrt(statistic.centre.weight / divisor)
+    deviations = np.linalg.norm(np.sqrt(solution.variances) / solution.std)
+    return float(2 * spread * deviations + mean * (2 * np.sqrt(solution.total_variance) + mean))
 
 
 def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:

@@ -7,8 +7,10 @@ remaining eigenvalues average. So k stays below d: k = d - 1 already describes a
 when the rows run out, n <= d: the rest is then 0 whatever the data are. But when columns depend on each other and the
 rank is less than rows and columns allow, the noise is exactly 0, the evidence without bound, and the answer the rank.
 Constant columns are left out. Uncentred, the same with mean 0.
+The formula is that of the paper, and so the choice that of scikit-learn, which needs at least as many rows as columns.
+The paper leaves open what equal eigenvalues give, whose directions are any: there an angle ranges over pi at most.
 Reference: Minka 2000, "Automatic choice of dimensionality for PCA", Advances in Neural Information Processing Systems
-13.
+13, the approximation of p(D|k) by Laplace's method.
 """
 
 from __future__ import annotations
@@ -23,9 +25,12 @@ from pcatool.rules.base import Choice, Evidence
 __all__ = ["log_evidence", "mle"]
 
 # Laplace's method gives each pair of directions a width sqrt(2 pi / a) in the angle between them, which equal
-# eigenvalues would make infinite. But an angle ranges over pi at most, so a is never taken below the first; and all
-# angles of a direction together over half a sphere, whose area the prior divides by, so both never exceed the second.
+# eigenvalues would make infinite. But an angle ranges over pi at most, so a is not below the first there; and all
+# angles of a direction together over half a sphere, whose area the prior divides by, so both do not exceed the second.
 LEAST_CURVATURE, HALF_SPHERE = log(2 / pi), -log(2)
+
+# Eigenvalues that agree to this part count as equal: no more of their digits is known.
+EQUAL = 1e-10
 
 # Stands for the logarithm of 0: below any bound, yet a number.
 NOTHING = -1e6
@@ -65,22 +70,27 @@ def log_directions(logs: Array, noise: Array, n: int, d: int) -> Array:
     total = np.zeros(r - 1)
     for i in range(r - 1):
         gaps = log_one_minus(logs[i] - logs)  # log(1 - l_j / l_i), growing with j > i
+        unequal = int(np.searchsorted(gaps[i + 1 :], log(EQUAL), side="right")) + i + 1
         kept = logs[i] - logs[i + 1 : -1] + 2 * gaps[i + 1 : -1] + log(n)
-        curvature = _with_noise(gaps, _over(logs[i] - noise[i:]) + log(n), i + 1, d)
-        curvature[1:] += np.cumsum(np.maximum(kept, LEAST_CURVATURE))
+        kept[: unequal - i - 1] = LEAST_CURVATURE
+        curvature = _with_noise(gaps, _over(logs[i] - noise[i:]) + log(n), unequal, i + 1, d)
+        curvature[1:] += np.cumsum(kept)
         prior = lgamma((d - i) / 2) - (d - i) / 2 * log(pi) - log(2)
-        total[i:] += np.minimum(prior + (d - 1 - i) / 2 * log(2 * pi) - curvature / 2, HALF_SPHERE)
+        width = prior + (d - 1 - i) / 2 * log(2 * pi) - curvature / 2
+        total[i:] += width if unequal == i + 1 else np.minimum(width, HALF_SPHERE)
     return total
 
 
-def _with_noise(gaps: Array, factor: Array, first: int, d: int) -> Array:
-    """Sum over j > k of the larger of factor_k + gap_j and the least, for k from `first`; gaps past the rank are 0."""
+def _with_noise(gaps: Array, factor: Array, unequal: int, first: int, d: int) -> Array:
+    """Sum over j > k of factor_k + gap_j, for k from `first`; gaps past the rank are 0.
+
+    Before `unequal` are eigenvalues equal to that of the direction, which add the least.
+    """
     r = len(gaps)
     k = np.arange(first, r)
-    start = np.maximum(k, np.searchsorted(gaps[first:], LEAST_CURVATURE - factor) + first)
+    start = np.maximum(k, unequal)
     sums = np.append(np.cumsum(gaps[: first - 1 : -1])[::-1], 0.0)
-    known = (start - k) * LEAST_CURVATURE + (r - start) * factor + sums[start - first]
-    return np.asarray(known + (d - r) * np.maximum(factor, LEAST_CURVATURE))
+    return np.asarray((start - k) * LEAST_CURVATURE + (d - start) * factor + sums[start - first])
 
 
 def log_one_minus(gap: Array) -> Array:

@@ -310,7 +310,7 @@ def assembled(
         error=spectrum.error[:m] + problem.divided(centre) * values,
         leading=spectrum.leading,
         total_variance=total,
-        rank=spectrum.rank,
+        rank=min(spectrum.rank, m),  # sums of few rows may have more by their rounding
         route=spectrum.route,
         constant=tuple(np.flatnonzero(~centre.varies).tolist()),
         variances=variances,

@@ -7,15 +7,16 @@ from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
 from sklearn.decomposition._pca import _assess_dimension
 
+from often import often
 from pcatool.rules.base import decide
-from pcatool.rules.mle import log_evidence
+from pcatool.rules.mle import EQUAL, log_evidence
 from rules.planted import evidence_of, planted, spectrum
 
 
 def formula(eigenvalues, n, d, k):
     """log p(D | k) as printed in the paper, eigenvalues past those given being 0, direction by direction.
 
-    An angle ranges over pi at most, and all angles of one direction over half of its sphere.
+    Of equal eigenvalues an angle ranges over pi, and all angles of one direction over half of its sphere at most.
     """
     with mpmath.workdps(50):
         values = [mpmath.mpf(float(v)) for v in eigenvalues] + [mpmath.mpf(0)] * (d - len(eigenvalues))
@@ -24,11 +25,14 @@ def formula(eigenvalues, n, d, k):
         directions = mpmath.mpf(1)
         for i in range(k):
             sphere = 2 * mpmath.pi ** (mpmath.mpf(d - i) / 2) / mpmath.gamma(mpmath.mpf(d - i) / 2)
-            width = mpmath.mpf(1)
+            width, equal = mpmath.mpf(1), False
             for j in range(i + 1, d):
+                if values[i] - values[j] <= EQUAL * values[i]:
+                    width, equal = width * mpmath.pi, True
+                    continue
                 a = (1 / hat[j] - 1 / hat[i]) * (values[i] - values[j]) * n
-                width *= mpmath.sqrt(2 * mpmath.pi / a) if a > 2 / mpmath.pi else mpmath.pi
-            directions *= min(width, sphere / 2) / sphere
+                width *= mpmath.sqrt(2 * mpmath.pi / a)
+            directions *= (min(width, sphere / 2) if equal else width) / sphere
         likelihood = mpmath.fprod(values[:k]) ** (-mpmath.mpf(n) / 2) * noise ** (-mpmath.mpf(n) * (d - k) / 2)
         return mpmath.log(likelihood * directions * (2 * mpmath.pi / n) ** (mpmath.mpf(k) / 2))
 
@@ -46,7 +50,8 @@ def check_against_formula(eigenvalues, n, d):
 SPECTRA = {
     "clear": ([9, 4, 1.1, 1, 0.9], 200, 5),
     "geometric": ([2.0**-i for i in range(12)], 1000, 12),
-    "crowded": ([1 + 0.001 * i for i in range(10, 0, -1)], 50, 10),  # below the least curvature
+    "crowded": ([1 + 0.001 * i for i in range(10, 0, -1)], 50, 10),
+    "nearly equal": ([5.0, 5 - 1e-7, 1.0, 1 - 1e-7, 0.5], 50, 5),
     "equal": ([1.0] * 6, 30, 6),
     "equal in front": ([5.0, 5, 5, 1, 0.9], 100, 5),
     "equal behind": ([5.0, 3, 1, 1, 1], 100, 5),
@@ -90,6 +95,19 @@ def test_scikit_learn_chooses_the_same(n, d, signal, seed):
     X = planted(n, d, signal, seed)
     theirs = PCA(n_components="mle", svd_solver="full").fit(X).n_components_
     assert decide("mle", evidence_of(X)).k == theirs == len(signal)
+
+
+@pytest.mark.parametrize("start", range(0, 400, 100))
+def test_scikit_learn_chooses_the_same_of_random_tables(start):
+    """Among them spectra so flat that angles are hardly told: the paper's formula holds there, too."""
+    for seed in range(start, start + often(100)):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(5, 80))
+        d = int(rng.integers(2, min(n, 15)))
+        mix = [np.eye(d), np.diag(rng.uniform(0.1, 3, d)), rng.standard_normal((d, d))][seed % 3]
+        X = rng.standard_normal((n, d)) @ mix
+        theirs = PCA(n_components="mle", svd_solver="full").fit(X).n_components_
+        assert decide("mle", evidence_of(X)).k == theirs, seed
 
 
 @pytest.mark.parametrize("ddof", [0, 1])
