@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.linalg.moments import Centre, Moments, usual_errors, two_sum
+from pcatool.linalg.moments import Centre, Moments, two_sum, usual_errors
 from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.statistic import STEP, relative
 from pcatool.model import Array

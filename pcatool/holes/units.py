@@ -9,10 +9,11 @@ import numpy as np
 
 from pcatool.errors import DataError, RefusedError, show
 from pcatool.holes.census import Census
+from pcatool.linalg.moments import usual_errors
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectrum import EPS
 from pcatool.model import Array
-from pcatool.solvers.base import SMALLEST, Problem, check_solvable, scale_of
+from pcatool.solvers.base import KNOWN, SMALLEST, Problem, blurred_divisor, check_solvable, scale_of
 
 __all__ = ["Units", "fewer", "rounding_of", "units_of", "variances_of"]
 
@@ -70,7 +71,7 @@ def rounding_of(census: Census, problem: Problem) -> tuple[float, float]:
 
 
 def _checked_divisor(census: Census, problem: Problem) -> float:
-    """n - ddof of the rows, at most 0 if it may be rounding; refuses weights without a divisor for some column."""
+    """n - ddof of the rows, at most 0 if it may be rounding; refuses weights that leave no divisor, or only rounding."""
     squares = census.squares
     if problem.weights == "reliability" and problem.ddof == 1 and not SMALLEST <= squares < math.inf:
         raise RefusedError(
@@ -80,6 +81,9 @@ def _checked_divisor(census: Census, problem: Problem) -> float:
     found = fewer(census, problem) * census.weight
     if problem.weights is None:
         return found
+    off, _ = usual_errors(census.rows, census.weight, math.inf)
+    if 0 < found < off / KNOWN:
+        raise blurred_divisor(problem, census.weight, found, off / found)
     if found <= _rounding(census.weight, census.rows):
         return min(found, 0.0)
     of_columns = _divisor(census.weights, census.weight_squares, problem)

@@ -73,7 +73,7 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
     d = arrays["rounding"].size - (kind == "cross")
     shapes = {
         "means": (2, d),
-        "means_error": (d,),
+        "means_error": (2, d),
         "rounding": (d + (kind == "cross"),),
         "weights": (2,),
         "weights_error": (2,),
@@ -94,7 +94,7 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
         weight, pairs = arrays["weights"]
         if not (weight > 0 and pairs >= 0):
             raise ModelError("weights hold a value that is not above 0")
-        if not pairs <= weight**2:
+        if not pairs / weight <= weight:
             raise ModelError("weights hold products that add up to more than the square of their sum")
     if "weights_error" in arrays and not ("weights" in arrays and np.all(arrays["weights_error"] >= 0)):
         raise ModelError("weights_error is of no weights, or holds a value below 0")

@@ -28,7 +28,7 @@ FEW = 8
 # Whole numbers up to here are exact.
 EXACT = 2.0**53
 
-# numpy adds numbers up in pairs of pairs, and no term takes part in more additions than these and one for each doubling.
+# numpy adds numbers up in pairs of pairs: no term takes part in more additions than these and one for each doubling.
 ADDITIONS = 25
 
 # The least number that a double holds: what a product near the lower end of doubles is off by, beside its rounding.

@@ -1,6 +1,6 @@
 """How far the eigenvalues of a symmetric matrix move when its entries are off, in first and in second order.
 
-In the basis of its eigenvectors a matrix is diag(l), and what is known of its entries bounds those of the error E there:
+In the basis of its eigenvectors a matrix is diag(l), and what is known of its entries bounds those of its error E:
 |E_ij| <= N_ij = p_i q_j + q_i p_j + r_i r_j, with p, q, r >= 0. Eigenvalue j is no larger than the largest of the part
 of diag(l) + E that belongs to indices i >= j, and no smaller than the smallest of that of i <= j (Courant and Fischer).
 It has moved by less than t where, on that part, N is no larger than D = diag(|l_j - l_i| + t): where the norm of
@@ -13,6 +13,7 @@ of the last sum r^2 / D. Eigenvalues far from the j-th add N_ij^2 / gap to N_jj,
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.model import Array
 
@@ -57,7 +58,9 @@ def _to_one_side(
     t = most
     for _ in range(STEPS):  # as if all that come after were as near as the next
         part = t / (gap + t + (t == 0))
-        pq, pp, qq, rr = (own_part + more * part for own_part, more in zip((p * q, p * p, q * q, r * r), rest, strict=True))
+        pq, pp, qq, rr = (
+            own_part + more * part for own_part, more in zip((p * q, p * p, q * q, r * r), rest, strict=True)
+        )
         t = np.minimum(t, _sum(pq, pp, qq, rr))
     loose = t > LOOSE * own
     if rank is not None:
@@ -71,7 +74,7 @@ def _to_one_side(
     return t
 
 
-def _by_all(values: Array, p: Array, q: Array, r: Array, at: Array, t: Array) -> Array:
+def _by_all(values: Array, p: Array, q: Array, r: Array, at: NDArray[np.intp], t: Array) -> Array:
     """The bounds of some of them, from bounds that hold."""
     after = np.arange(len(values)) >= at[:, None]
     gaps = values[at][:, None] - values

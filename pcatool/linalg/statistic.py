@@ -8,7 +8,7 @@ Kept about the mean and unscaled, so that standardising, centring and divisor ca
 | `rounding` | (d,) | all | entry S_ij of the scatter is known to 2 sqrt(rounding_i S_ii rounding_j S_jj) |
 | | | factor | or column j of R to rounding_j times its length |
 | | (d + 1,) | supervised | and `cross` in the same way, the labels together coming last |
-| `means_error` | (d,) | all | the most that `means` are off by, where that is not rounding_j of a standard deviation |
+| `means_error` | (2, d) | all | errors of `means`, all and those of their moves, if not told by `rounding` |
 | `weights` | (2,) | weighted | sum of the weights w, and of w_i w_j over i != j |
 | `weights_error` | (2,) | weighted | the most that these two are off by, where weights are not whole numbers |
 | `scatter` | (d, d) | pca | sum of w (x - mean)(x - mean)^T |
@@ -54,7 +54,9 @@ class Statistic(NamedTuple):
     sums: Sums  # about 0
     noise: Array  # (d,) relative rounding of each column; with labels one more, of all of them
     classes: tuple[str, ...] = ()  # whose columns of 0 and 1 the labels are
-    mean_error: Array | None = None  # (d,) the most that each mean is off by, where that is not told by `noise`
+    # (2, d) the most that each mean is off by, where that is not told by `noise`, and the part of it that no error of
+    # cells makes: what was rounded when the mean moved.
+    mean_error: Array | None = None
 
     @classmethod
     def summed(cls, sums: Sums, noise: Array, classes: tuple[str, ...] = ()) -> Statistic:
@@ -73,8 +75,13 @@ class Statistic(NamedTuple):
     def drift(self) -> Array:
         """(d,) how far the mean of each column may be off."""
         if self.mean_error is not None:
-            return self.mean_error
+            return np.asarray(self.mean_error[0])
         return np.asarray(self.rounding * np.sqrt(self.sums.squares / self.centre.weight))
+
+    @property
+    def moved(self) -> Array:
+        """(d,) what moves of the mean of each column have rounded."""
+        return np.zeros(len(self.sums.squares)) if self.mean_error is None else self.mean_error[1]
 
     @property
     def flat(self) -> NDArray[np.intp]:
@@ -94,12 +101,16 @@ class Statistic(NamedTuple):
         one, two, classes = self._beside(other)
         left, right = one.sums, two.sums
         sums = deepcopy(left).merge(right)
+        shared = left.centre.weight * (right.centre.weight / sums.centre.weight)
+        gap = np.sqrt(shared) * (one.moved + two.moved)
         if isinstance(sums, Triangle):  # lengths, whose errors do not add up as those of products do
-            noise = np.maximum(one.noise, two.noise) + STEP * EPS
+            noise = np.maximum(one.noise, two.noise) + STEP * EPS + relative(gap, np.sqrt(sums.sizes), none=0.0)
         else:
             off = STEP * EPS * sums.sizes + one.noise * left.sizes + two.noise * right.sizes
-            noise = relative(off, sums.sizes)
-        return Statistic(_varying(sums, noise, _differing(left.centre, right.centre)), noise, classes)._drifted(one, two, told=True)
+            noise = relative(off + _of_gap(gap, sums.sizes), sums.sizes)
+        return Statistic(_varying(sums, noise, _differing(left.centre, right.centre)), noise, classes)._drifted(
+            one, two, told=True
+        )
 
     def less(self, other: Statistic) -> Statistic:
         """Of these rows without the others; a square below 0 by more than rounding tells that they are not among these.
@@ -118,7 +129,13 @@ class Statistic(NamedTuple):
             apart = np.maximum(left.sizes - right.sizes - sums.sizes, 0.0) * (whole / kept)
             far = np.where(left.sizes > 0, np.fmax((right.sizes + apart) / left.sizes, 1.0), 1.0)
             far += 4 * float(one.noise.min()) * (whole / kept)
-            off = (STEP * EPS + blur) * left.sizes + far * (one.noise * left.sizes + two.noise * right.sizes)
+            shared = kept * (right.centre.weight / whole)
+            gap = np.sqrt(shared) * (one.moved + two.moved) * (whole / kept)
+            off = (
+                (STEP * EPS + blur) * left.sizes
+                + _of_gap(gap, left.sizes)
+                + far * (one.noise * left.sizes + two.noise * right.sizes)
+            )
             # Squares too small for the sum that they are added to may all be rounded the same way.
             d = len(sums.squares)
             most = off + EPS * min(left.centre.rows, block_rows(d)) * left.sizes
@@ -134,17 +151,19 @@ class Statistic(NamedTuple):
         return Statistic(_varying(sums, noise), noise, classes)._drifted(one, two)
 
     def _drifted(self, one: Statistic, two: Statistic, *, told: bool = False) -> Statistic:
-        """With what is known of a mean that comes of two others: errors of sums over rows add up, however many are left.
+        """With what is known of a mean that comes of two others: errors of sums over rows add up, whatever is left.
 
         Nothing is added where that is `told` by the noise.
         """
         before, now = one.centre, self.centre
         with np.errstate(all="ignore"):
-            off = before.weight * one.drift + two.centre.weight * two.drift
-            blur = EPS + now.weight_error / now.weight
-            off = off / now.weight + blur * np.abs((now.high - before.high) + (now.low - before.low))
+            weights = before.weight / now.weight, two.centre.weight / now.weight
+            part = EPS + now.weight_error / now.weight
+            move = part * np.abs((now.high - before.high) + (now.low - before.low))
+            off = weights[0] * one.drift + weights[1] * two.drift + move
             told = told and one.mean_error is None and two.mean_error is None and bool(np.all(off <= self.drift))
-        return self if told else self._replace(mean_error=off)
+            moved = weights[0] * one.moved + weights[1] * two.moved + move
+        return self if told else self._replace(mean_error=np.stack([off, moved]))
 
     def without(self, columns: NDArray[np.intp]) -> Statistic:
         """The same with columns that do not vary."""
@@ -152,12 +171,12 @@ class Statistic(NamedTuple):
         noise[columns] = EPS
         varies = self.centre.varies.copy()
         varies[columns] = False
-        return Statistic(_varying(self.sums.without(columns), noise, varies), noise, self.classes, self.drift)
+        return Statistic(_varying(self.sums.without(columns), noise, varies), noise, self.classes, self.mean_error)
 
     def take(self, columns: NDArray[np.intp]) -> Statistic:
         """Of some columns only."""
         of_labels = self.noise[len(self.sums.squares) :]
-        mean_error = None if self.mean_error is None else self.mean_error[columns]
+        mean_error = None if self.mean_error is None else self.mean_error[:, columns]
         return Statistic(self.sums.take(columns), np.append(self.noise[columns], of_labels), self.classes, mean_error)
 
     def _squared(self) -> Statistic:
@@ -255,10 +274,18 @@ def of_products(noise: Array) -> Array:
     return np.where(noise < NOTHING_KNOWN, (t + noise * noise / t) / 2, noise) if t > 0 else noise
 
 
-def relative(off: Array, sizes: Array) -> Array:
+def _of_gap(gap: Array, sizes: Array) -> Array:
+    """Errors of sums of squares from those of a difference of two means (d,), as lengths; as `of_products` has them."""
+    parts = relative(gap, np.sqrt(sizes[: len(gap)]), none=0.0)
+    t = float(parts.max())
+    off = (t + parts * parts / t) / 2 * sizes[: len(gap)] if t > 0 else parts
+    return np.append(off, np.zeros(len(sizes) - len(gap)))
+
+
+def relative(off: Array, sizes: Array, none: float = EPS) -> Array:
     """Errors (d,) as parts of sums of squares."""
     with np.errstate(all="ignore"):
-        return np.where(off > 0, off / np.maximum(sizes, off), EPS)
+        return np.where(off > 0, off / np.maximum(sizes, off), none)
 
 
 def _pairs(rows: int) -> float:

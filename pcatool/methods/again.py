@@ -91,12 +91,19 @@ def _left_out(statistic: Statistic) -> float:
 
 
 def _left_out_about_zero(statistic: Statistic, problem: Problem, solution: Solution) -> float:
-    """The most that such columns may add about 0, where their means stay: by products of both with all others."""
-    flat, divisor = statistic.flat, problem.divisor(statistic.centre)
+    """The most that such columns may add about 0, where their means stay: by products of both with all others.
+
+    Nor can a column move an eigenvalue by more than its sum of squares, which is little of a mean near 0.
+    """
+    flat, divisor, means = statistic.flat, problem.divisor(statistic.centre), statistic.centre.mean
+    whole = (
+        2 * float(np.sum(np.square(np.abs(means[flat]) + statistic.drift[flat]))) * statistic.centre.weight / divisor
+    )
     spread = np.sqrt(_left_out(statistic) / divisor)
     mean = np.linalg.norm(statistic.drift[flat]) * np.sqrt(statistic.centre.weight / divisor)
     deviations = np.linalg.norm(np.sqrt(solution.variances) / solution.std)
-    return float(2 * spread * deviations + mean * (2 * np.sqrt(solution.total_variance) + mean))
+    products = float(2 * spread * deviations + mean * (2 * np.sqrt(solution.total_variance) + mean))
+    return min(products, whole)
 
 
 def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:

@@ -264,7 +264,9 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
 def check_rank(solution: Solution, problem: Problem) -> None:
     """Refuse rows of which no component is told from rounding."""
     if solution.rank == 0:
-        remedy = "leave out rows of hardly any weight" if problem.weights else "fit the values less what all have in common"
+        remedy = (
+            "leave out rows of hardly any weight" if problem.weights else "fit the values less what all have in common"
+        )
         raise RefusedError("no component is told from rounding: rows hardly differ beside their size", remedy)
 
 

@@ -17,11 +17,13 @@ from pcatool.model import Array
 from pcatool.solvers.rows import Rows
 
 __all__ = [
+    "KNOWN",
     "Estimate",
     "Problem",
     "Solution",
     "Solver",
     "assembled",
+    "blurred_divisor",
     "check_columns",
     "check_solvable",
     "check_weights",
@@ -238,8 +240,13 @@ def check_weights(problem: Problem, centre: Centre) -> None:
             if 0 < centre.weight < 1 / LARGE
             else "use --ddof 0",
         )
-    raise RefusedError(
-        f"the weights add up to {centre.weight:.17g}: --ddof {problem.ddof} leaves a divisor of {divisor:.2g}, which "
+    raise blurred_divisor(problem, centre.weight, divisor, blur)
+
+
+def blurred_divisor(problem: Problem, weight: float, divisor: float, blur: float) -> RefusedError:
+    """Of a sum of weights of which rounding leaves too little when ddof is taken off."""
+    return RefusedError(
+        f"the weights add up to {weight:.17g}: --ddof {problem.ddof} leaves a divisor of {divisor:.2g}, which "
         f"rounding makes known to {min(blur, 1.0):.0e} of itself only",
         _without_ddof(problem),
     )
@@ -270,7 +277,11 @@ def _squares_underflow(problem: Problem, name: str, centre: Centre | None) -> Re
     light = centre.weight < 1 / LARGE
     return RefusedError(
         f"squares of the values of column {show(name)}, times the weights of their rows, underflow a double",
-        (f"multiply all weights by {_decade(1 / centre.weight)}, " if light else "leave out rows of hardly any weight, ")
+        (
+            f"multiply all weights by {_decade(1 / centre.weight)}, "
+            if light
+            else "leave out rows of hardly any weight, "
+        )
         + "rescale the column, or leave it out with -x",
     )
 

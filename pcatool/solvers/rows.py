@@ -189,7 +189,7 @@ def _first_cells(X: Array, w: Array | None) -> Array:
     holes = np.isnan(first)
     if not holes.any():
         return np.array(first)
-    return np.where(holes, X[(~np.isnan(X)).argmax(axis=0), np.arange(X.shape[1])], first)
+    return np.asarray(np.where(holes, X[(~np.isnan(X)).argmax(axis=0), np.arange(X.shape[1])], first))
 
 
 def nothing_to_fit() -> DataError:

@@ -101,7 +101,10 @@ def _dual(table: ShiftedRows, problem: Problem) -> Solution:
 
 
 def _of_inner_products(F: ShiftedRows, lengths: Array, noise: Array, scales: Array | float) -> Spectrum:
-    """Spectrum of F^T F, with columns of these lengths (d,), each known to `noise` (d,) of it; `scales` as elsewhere."""
+    """Spectrum of F^T F, with columns of these lengths (d,), each known to `noise` (d,) of it.
+
+    `scales` as of `of_scatter`.
+    """
     R, K = F.scaled(1.0 / unit(lengths)).inner(), F.inner()
     with threads(factorisation_threads(F.n)):
         scaled, (values, U) = side_by_side(lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(K))

@@ -16,9 +16,11 @@ import pcatool
 from often import often
 from pcatool.errors import DataError, MissingColumns, ModelError, PcatoolWarning, RefusedError, UsageError
 from pcatool.linalg.statistic import Statistic
+from pcatool.methods.again import fit_again, options_of
 from pcatool.methods.kept import reason_against
 from pcatool.model import Model
 from pcatool.modelfile import dumps, loads
+from pcatool.notices import Notices
 
 pytestmark = pytest.mark.filterwarnings("ignore::pcatool.PcatoolWarning")
 
@@ -616,10 +618,22 @@ def test_a_category_that_leaves_a_window_takes_its_component_along(scale: float)
         np.testing.assert_allclose(left.eigenvalues, one.eigenvalues, rtol=1e-12, atol=1e-12)
 
 
-def test_what_leaves_no_component_is_refused() -> None:
+def test_two_rows_may_be_left_of_many() -> None:
+    """Eight of ten columns do not vary any more, and are 0 but for rounding."""
     X = np.eye(10)[[*np.tile(np.arange(10), 3), 3, 7]]
+    left = pcatool.subtract(pcatool.fit(X, center=False), X[:30])
+    np.testing.assert_allclose(left.eigenvalues, [0.5, 0.5], rtol=1e-12)
+
+
+def test_what_leaves_no_component_is_refused() -> None:
+    model = pcatool.fit(np.random.default_rng(0).normal(size=(400, 6)))
+    assert model.statistic is not None
+    blurred = model.statistic._replace(noise=np.full(6, 0.45))
     with pytest.raises(RefusedError, match="the sums hold no component that is told from rounding; fit the rows"):
-        pcatool.subtract(pcatool.fit(X, center=False), X[:30])
+        fit_again(blurred, model.columns, options_of(model), Notices())
+    normal = np.random.default_rng(0).normal(size=(80, 6))
+    with pytest.raises(RefusedError, match="what cancels"):
+        pcatool.subtract(pcatool.fit(np.vstack([normal[:40], normal[40:] * 3e-7])), normal[:40])
 
 
 def test_a_column_that_does_not_vary_any_more() -> None:
