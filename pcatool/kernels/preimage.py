@@ -1,27 +1,41 @@
 """Approximate rows from scores: a map learned from the training rows and their scores, by kernel ridge regression.
 
 The kernel over scores is z.z' / s^2 + exp(-|z - z'|^2 / 2 (w s)^2), s the typical length of the scores: the straight
-part brings linear models back as they were, the curved part what a nonlinear kernel has bent. Its width w, whether it
-is there at all, and the ridge are those with the least generalised cross-validation error.
-Cost: 6 t^3 for t training rows, at most MOST_ROWS of them. Deterministic.
-Bakir, Weston, Schoelkopf 2004, "Learning to find pre-images", NeurIPS 16; Golub, Heath, Wahba 1979, "Generalized
-cross-validation as a method for choosing a good ridge parameter", Technometrics 21(2).
+part brings linear models back as they were, the curved part what a nonlinear kernel has bent.
+
+Its width w and its ridge are chosen for the rows without their noise, not for the rows as they are: a map that gives
+each row back as it was has removed nothing. Rows y are taken as clean rows plus noise of variance v in every column, in
+the units of the fit. Of the way f from a row to its scores and back, Stein's unbiased estimate of the mean squared
+distance between f(y) and the clean row is |y - f(y)|^2 + 2 v tr J - d v, with J the derivative of f; the least of it
+is taken. It is measured on rows that the map was not learned from (two folds), and J along one random step for each
+row, as long as the way to its nearest neighbour.
+v comes from the same rows: a map that loses no signal leaves v |I - J|^2 of a row, so that |y - f(y)|^2 / |I - J|^2 is
+v for such a map, and more for others. The least of these ratios is v, over maps that take away at least REMOVED of one
+direction (where none does as much: REMOVED of what the strongest takes); weaker maps measure the gaps between the rows.
+v is no more than what the components leave out: with all of them nothing counts as noise.
+Cost: 3 t^3 for t training rows, at most MOST_ROWS of them. Deterministic.
+Bakir, Weston, Schoelkopf 2004, "Learning to find pre-images", NeurIPS 16; Stein 1981, "Estimation of the mean of a
+multivariate normal distribution", Annals of Statistics 9(6); Ramani, Blu, Unser 2008, "Monte-Carlo SURE", IEEE
+Transactions on Image Processing 17(9).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.base import slabs
-from pcatool.kernels.distances import squared_distances
+from pcatool.kernels.distances import EPS, squared_distances
 from pcatool.kernels.model import KernelModel
 from pcatool.linalg.blas import threads
+from pcatool.linalg.spectrum import middle
 from pcatool.model import Array, Model
 
 __all__ = ["PreimageModel", "ScoreMap", "with_preimage"]
@@ -35,8 +49,14 @@ WIDTHS = (0.25, 0.5, 1.0, 2.0)
 # A straight map that loses less than this of the variance leaves nothing to bend but rounding.
 EXACT = 1e-16
 
-# Ridges, of the largest eigenvalue: from none to speak of to half of it.
-RIDGES = np.logspace(-14, 0, 29) / 2
+# Ridges, of the largest eigenvalue: from none to speak of to a twentieth of it. More would shrink rows to their mean.
+RIDGES = np.concatenate([np.logspace(-14, -7, 8), np.logspace(-6, -1, 11)]) / 2
+
+# Maps that tell how much noise there is take away at least so much of a step, in directions.
+REMOVED = 0.75
+
+# Rows whose nearest neighbours tell how long a step is.
+SAMPLE = 100
 
 
 class ScoreMap(NamedTuple):
@@ -57,12 +77,18 @@ class ScoreMap(NamedTuple):
         return Y + self.mean
 
 
-class Candidate(NamedTuple):
-    """The best ridge for one width, and the error that it may have."""
+class Trial(NamedTuple):
+    """What a map with one width and one ridge did to rows that it was not learned from; sums over these rows."""
 
-    error: float
     width: float
-    dual: Array
+    ridge: float  # of the largest eigenvalue
+    residual: float  # |y - y~|^2
+    removed: float  # |u - J u|^2, J u the answer to a small step u
+    kept: float  # u . J u
+
+    def __add__(self, other: Any) -> Trial:
+        """The same map on the rows of another fold."""
+        return Trial(*self[:2], *(a + b for a, b in zip(self[2:], other[2:], strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +135,7 @@ class _Maps:
     def get(self, m: int) -> ScoreMap:
         with self._lock:
             if m not in self._known:
-                model = self._model
-                Z = model.dual.scores if model.orthonormal else model.project(model.training_rows)
-                self._known[m] = learn(Z[:, :m], model.prepared)
+                self._known[m] = learn(self._model, m)
             return self._known[m]
 
 
@@ -125,40 +149,127 @@ def with_preimage(model: KernelModel) -> PreimageModel:
     return PreimageModel(**{field.name: getattr(model, field.name) for field in fields(model)})
 
 
-def learn(Z: Array, Y: Array) -> ScoreMap:
-    """The map from scores Z (t, k) to rows Y (t, d)."""
-    if len(Z) > MOST_ROWS:
-        chosen = np.linspace(0, len(Z) - 1, MOST_ROWS).astype(np.intp)
-        Z, Y = Z[chosen], Y[chosen]
-    center, mean = Z.mean(axis=0), Y.mean(axis=0)
-    Z, Y = Z - center, Y - mean
-    length = float(np.sqrt(np.einsum("ij,ij->", Z, Z) / len(Z))) or 1.0
-    if not np.isfinite(length):
+def learn(model: KernelModel, m: int) -> ScoreMap:
+    """The map from the first m scores to rows in the units of the fit."""
+    Z = (model.dual.scores if model.orthonormal else model.project(model.training_rows))[:, :m]
+    chosen = np.linspace(0, len(Z) - 1, min(len(Z), MOST_ROWS)).astype(np.intp)
+    Z, Y = Z[chosen], model.prepared[chosen]
+    spread = Y - Y.mean(axis=0)
+    variance = float(np.einsum("ij,ij->", spread, spread)) / len(Y)
+    if not np.isfinite(np.einsum("ij,ij->", Z, Z)):
         raise RefusedError("scores of the training rows overflow a double", "fit with --standardize")
-    Z = np.ascontiguousarray(Z / length)
-    best = _candidate(Z, Y, 0.0)
-    if best.error > EXACT * float(np.einsum("ij,ij->", Y, Y)) / len(Z):
-        best = min([best, *(_candidate(Z, Y, width) for width in WIDTHS)], key=lambda found: found.error)
-    return ScoreMap(Z, center, length, best.width, best.dual, mean)
+    straight = _Ridge(Z, Y, 0.0)
+    exact = straight.map(float(RIDGES[0]))
+    R = Y - exact(Z)
+    if len(Y) < 4 or float(np.einsum("ij,ij->", R, R)) <= EXACT * variance * len(Y):
+        return exact
+    steps = _Steps.of(model, model.training_rows[chosen], Y, m)
+    left = 1.0 - float(model.eigenvalues[:m].sum()) / model.total_variance
+    best = _least(_trials(Z, Y, steps), steps, most=max(left, 0.0) * variance)
+    return (straight if best.width == 0 else _Ridge(Z, Y, best.width)).map(best.ridge)
 
 
-def _candidate(Z: Array, Y: Array, width: float) -> Candidate:
-    n = len(Z)
-    K = _kernel(Z, Z, width)
-    if not np.all(np.isfinite(K)):
-        raise RefusedError(
-            "scores of the training rows overflow a double", "rescale the columns, as --standardize does"
+class _Steps(NamedTuple):
+    """A small random step away from each row and back, in units of the fit, and the scores there."""
+
+    U: Array  # (t, d) half the way from the one end to the other
+    ahead: Array  # (t, m)
+    behind: Array  # (t, m)
+
+    @classmethod
+    def of(cls, model: KernelModel, X: Array, Y: Array, m: int) -> _Steps:
+        """Steps as long as the typical way from the rows X (t, d), Y in units of the fit, to their nearest others."""
+        varies = np.any(Y[0] != Y, axis=0)
+        some = np.linspace(0, len(Y) - 1, min(len(Y), SAMPLE)).astype(np.intp)
+        D = squared_distances(Y[some], Y)
+        nearest = np.where(EPS * D.max() >= D, np.inf, D).min(axis=1)
+        length = np.sqrt(middle(nearest) / max(int(varies.sum()), 1))
+        V = np.random.default_rng(0).standard_normal(Y.shape) * (varies * length * model.std)
+        ahead, behind = X + V, X - V
+        U = (model.standard_rows(ahead) - model.standard_rows(behind)) / 2
+        return cls(U, model.project(ahead)[:, :m], model.project(behind)[:, :m])
+
+    def take(self, rows: NDArray[np.intp]) -> _Steps:
+        return _Steps(self.U[rows], self.ahead[rows], self.behind[rows])
+
+
+class _Ridge:
+    """Regression of the rows Y (t, d) on the scores Z (t, k) with one width, before its ridge is chosen."""
+
+    def __init__(self, Z: Array, Y: Array, width: float) -> None:
+        self.center, self.mean, self.width = Z.mean(axis=0), Y.mean(axis=0), width
+        Z, Y = Z - self.center, Y - self.mean
+        self.length = float(np.sqrt(np.einsum("ij,ij->", Z, Z) / len(Z))) or 1.0
+        self.Z = np.ascontiguousarray(Z / self.length)
+        K = _kernel(self.Z, self.Z, width)
+        if not np.all(np.isfinite(K)):
+            raise RefusedError(
+                "scores of the training rows overflow a double", "rescale the columns, as --standardize does"
+            )
+        values, self.V = np.linalg.eigh(K)
+        self.values = np.maximum(values, 0.0)
+        self.C = self.V.T @ Y
+
+    def over(self, ridge: float) -> Array:
+        """1 / (eigenvalue + ridge), (t, 1)."""
+        return np.asarray(1.0 / (self.values + ridge * (self.values[-1] or 1.0)))[:, None]
+
+    def map(self, ridge: float) -> ScoreMap:
+        dual = self.V @ (self.C * self.over(ridge))
+        return ScoreMap(self.Z, self.center, self.length, self.width, dual, self.mean)
+
+    def trials(self, Z: Array, Y: Array, steps: _Steps) -> Iterator[Trial]:
+        """Every ridge on other rows Y (h, d), their scores Z (h, k) and steps from them."""
+        here, ahead, behind = (
+            _kernel((A - self.center) / self.length, self.Z, self.width) @ self.V
+            for A in (Z, steps.ahead, steps.behind)
         )
-    values, U = np.linalg.eigh(K)
-    values = np.maximum(values, 0.0)
-    C = U.T @ Y
-    strength = np.einsum("ij,ij->i", C, C)
-    ridges = RIDGES * (values[-1] or 1.0)
-    kept = ridges[:, None] / (values + ridges[:, None])  # what each ridge leaves of each direction
-    free = np.maximum(kept.sum(axis=1) / n, np.finfo(float).eps)
-    errors = (kept**2 @ strength) / n / free**2
-    at = int(errors.argmin())
-    return Candidate(float(errors[at]), width, (U / (values + ridges[at])) @ C)
+        turn = (ahead - behind) / 2
+        for ridge in RIDGES.tolist():
+            B = self.C * self.over(ridge)
+            R, J = Y - self.mean - here @ B, turn @ B
+            left = steps.U - J
+            yield Trial(self.width, ridge, _square(R, R), _square(left, left), _square(steps.U, J))
+
+
+def _trials(Z: Array, Y: Array, steps: _Steps) -> list[Trial]:
+    """Every width and ridge, learned from one half of the rows and tried on the other, and the other way round.
+
+    The halves are drawn at random: rows may come in turns, one of each kind.
+    """
+    folds = np.random.default_rng(0).permutation(len(Y)) % 2
+    found: list[list[Trial]] = []
+    for fold in (0, 1):
+        known, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        part = steps.take(held)
+        found.append(
+            [
+                trial
+                for width in (0.0, *WIDTHS)
+                for trial in _Ridge(Z[known], Y[known], width).trials(Z[held], Y[held], part)
+            ]
+        )
+    return [one + other for one, other in zip(*found, strict=True)]
+
+
+def _least(trials: list[Trial], steps: _Steps, *, most: float) -> Trial:
+    """The trial with the least estimate of its distance to the clean rows; noise is `most` of a row or less."""
+    t, d = steps.U.shape
+    one = _square(steps.U, steps.U) / d  # a step along one direction, of all rows
+    residual = np.array([trial.residual for trial in trials]) / t
+    kept = np.array([trial.kept for trial in trials]) / one
+    # Of a rough map more of a step seems gone than the map takes away along the step.
+    removed = np.minimum(np.array([trial.removed for trial in trials]) / one, d - kept)
+    strongest = float(removed.max())
+    if not (np.isfinite(kept).all() and strongest > 0):  # not every kernel has values beside its rows
+        return trials[int(residual.argmin())]
+    enough = removed >= REMOVED * min(1.0, strongest)
+    noise = min(float((residual[enough] / removed[enough]).min()), most / d)
+    return trials[int((residual + 2 * noise * kept).argmin())]
+
+
+def _square(A: Array, B: Array) -> float:
+    return float(np.einsum("ij,ij->", A, B))
 
 
 def _kernel(Z: Array, W: Array, width: float) -> Array:
