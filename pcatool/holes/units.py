@@ -71,7 +71,7 @@ def rounding_of(census: Census, problem: Problem) -> tuple[float, float]:
 
 
 def _checked_divisor(census: Census, problem: Problem) -> float:
-    """n - ddof of the rows, at most 0 if it may be rounding; refuses weights that leave no divisor, or only rounding."""
+    """n - ddof of the rows, at most 0 if it may be rounding; refuses weights that leave only rounding."""
     squares = census.squares
     if problem.weights == "reliability" and problem.ddof == 1 and not SMALLEST <= squares < math.inf:
         raise RefusedError(

@@ -13,7 +13,7 @@ from pcatool.model import Array
 from pcatool.registry import KERNELS
 from pcatool.stages import doing
 
-__all__ = ["Dual", "Kernel", "Settings", "Wishes", "load", "resolve", "slabs", "symmetric"]
+__all__ = ["Dual", "Kernel", "Prepared", "Settings", "Wishes", "load", "resolve", "slabs", "symmetric"]
 
 # Where nothing was asked for; gamma is 1/d then.
 DEGREE, COEF0, NEIGHBOURS = 3.0, 1.0, 10
@@ -71,6 +71,16 @@ class Dual(NamedTuple):
         return self.vectors * np.where(self.values > 0, 1.0 / np.sqrt(np.where(self.values > 0, self.values, 1.0)), 0.0)
 
 
+class Prepared(NamedTuple):
+    """Rows as a kernel sees them, with what rounding may have done to each before that."""
+
+    Y: Array  # (n, d)
+    error: Array  # (n,) lengths
+
+    def take(self, rows: slice) -> Prepared:
+        return Prepared(self.Y[rows], self.error[rows])
+
+
 class Kernel(ABC):
     """k(x, y) of rows x and y as prepared: centred and scaled as the model says."""
 
@@ -96,6 +106,23 @@ class Kernel(ABC):
     @abstractmethod
     def cross(self, X: Array, T: Array) -> Array:
         """Values (h, n) between new rows X (h, d) and training rows T (n, d)."""
+
+    @abstractmethod
+    def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+        """(h,) bounds on the sum of the errors of each row of K (h, n), values between X and T as they were computed.
+
+        The largest of them bounds what rounding did to the norm of the whole matrix, and so to each eigenvalue (Weyl).
+        """
+
+    def noise(self, K: Array, rows: Prepared, run: Runner) -> float:
+        """Bound on the norm of what rounding did to the matrix K (n, n) of these rows, before it is centred.
+
+        Infinite where nothing is known: then nothing is vouched for.
+        """
+        with np.errstate(all="ignore"):
+            parts = run(lambda part: self.doubt(K[part], rows.take(part), rows), slabs(len(K), len(K)))
+            most = max(float(np.max(part)) for part in parts)
+        return most if most >= 0 else np.inf  # a sum that overflowed on the way says nothing
 
     def scores(self, X: Array, T: Array, dual: Dual) -> Array:
         """Scores (h, k) of new rows: k_t - 1/n 1 1^T k_t - 1/n K 1 + 1/n^2 1 1^T K 1, times V / sqrt(Lambda)."""

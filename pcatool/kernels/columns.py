@@ -11,6 +11,7 @@ import numpy as np
 from pcatool.blocks import block_rows
 from pcatool.linalg.centring import center_rows
 from pcatool.linalg.moments import Centre, center_block
+from pcatool.linalg.spectrum import EPS
 from pcatool.model import Array
 
 __all__ = ["ColumnMoments", "Preparation", "cut"]
@@ -61,6 +62,30 @@ class Preparation(NamedTuple):
         """Rows (n, d) as the kernel sees them."""
         Y = (center_rows(X) if self.rows_centered else X) - self.mean
         return np.ascontiguousarray(Y / self.std if np.any(self.std != 1.0) else Y)
+
+    def rounding(self, X: Array, Y: Array, n: int, *, mean_matters: bool) -> Array:
+        """(h,) bounds on the error of each row Y (h, d) that `apply` made of X, as a length.
+
+        `n` rows went into mean and std. `mean_matters` where the kernel's values change when all rows are shifted.
+        """
+        d, unit = Y.shape[1], EPS / 2
+        spread = np.sqrt(self.variances) / self.std
+        scaled = bool(np.any(self.std != 1.0))
+        # Subtracted first, divided then; a standard deviation comes of n squares, added one by one, of differences to a
+        # row that is no farther from the mean than sqrt(n) deviations.
+        relative = unit * float(np.any(self.mean != 0.0)) + scaled * unit * (n / 2 + 2 * np.sqrt(n) + 6)
+        error = np.zeros(d)
+        if mean_matters and np.any(self.mean != 0.0):
+            error += unit * (np.abs(self.mean) / self.std + (n + 3 * np.sqrt(n) + 3) * spread)
+        rows = np.zeros(len(Y))
+        if self.rows_centered:  # a cell is taken off each row, and then the mean of d differences
+            rows = (d + 4) * unit * np.abs(X - X[:, :1]).max(axis=1)
+            most = float(rows.max(initial=0.0))
+            relative += scaled * most / float(self.std.min())
+            error += (most / self.std) * mean_matters
+            rows = rows * float(np.sqrt(np.sum(self.std**-2.0)))
+        lengths = np.sqrt(np.einsum("ij,ij->i", Y, Y))
+        return np.asarray(relative * lengths + float(np.linalg.norm(error)) + rows)
 
 
 def cut(X: Array) -> Iterator[Array]:

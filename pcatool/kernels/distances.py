@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from pcatool.model import Array
 
-__all__ = ["EPS", "ROUNDINGS", "exact_pairs", "squared_distances", "squares"]
+__all__ = ["EPS", "ROUNDINGS", "exact_pairs", "of_products", "squared_distances", "squares"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -26,7 +26,8 @@ def squares(X: Array) -> Array:
 def squared_distances(X: Array, T: Array, *, bound: float = np.inf, allowed: float = np.inf) -> Array:
     """|x - t|^2 (h, n) of rows X (h, d) and T (n, d).
 
-    Distances below `bound` whose error may be above `allowed` are taken from the differences, one by one.
+    Distances that may be below `bound`, and whose error may be above `allowed`, are taken from the differences, one by
+    one.
     """
     xx, tt = squares(X), squares(T)
     D = (X * -2.0) @ T.T
@@ -34,10 +35,20 @@ def squared_distances(X: Array, T: Array, *, bound: float = np.inf, allowed: flo
     D += xx[:, None]
     np.maximum(D, 0.0, out=D)
     if len(T) and len(X) and ROUNDINGS * EPS * float(xx.max() + tt.max()) > allowed:
-        lost = (bound > D) & (ROUNDINGS * EPS * (xx[:, None] + tt) > allowed)
+        sizes = xx[:, None] + tt
+        lost = (bound > D - of_products(X.shape[1]) * sizes) & (ROUNDINGS * EPS * sizes > allowed)
         rows, others = np.nonzero(lost)
         D[rows, others] = exact_pairs(X, T, rows, others)
     return D
+
+
+def of_products(d: int) -> float:
+    """Bound on the error of |x|^2 + |t|^2 - 2 x.t, as a part of |x|^2 + |t|^2, for rows of d cells.
+
+    Each sum of d products is off by d / 2 eps of its terms at most, however it is added up, and 2 |x.t| is no more than
+    |x|^2 + |t|^2; the additions add less than 3 eps.
+    """
+    return (d + 4) * EPS
 
 
 def exact_pairs(X: Array, T: Array, rows: NDArray[np.intp], others: NDArray[np.intp]) -> Array:

@@ -13,8 +13,9 @@ from threading import Lock
 import numpy as np
 
 from pcatool.blocks import Runner, in_turn
-from pcatool.kernels.base import Kernel, Settings, slabs
-from pcatool.kernels.neighbours import Graph, check_count, nearest
+from pcatool.kernels.base import Kernel, Prepared, Settings, slabs
+from pcatool.kernels.distances import EPS
+from pcatool.kernels.neighbours import Graph, Nearest, among, length_rounding, nearest
 from pcatool.model import Array
 
 __all__ = ["Isomap"]
@@ -32,10 +33,25 @@ class Isomap(Kernel):
         super().__init__(settings)
         self._lock = Lock()
         self._known: tuple[Array, Array] | None = None  # training rows, and the distances among them
+        self._near: Nearest | None = None  # of the last matrix, with one neighbour more
 
     def matrix(self, X: Array, run: Runner) -> Array:
-        D = self._along_graph(X, run)  # not kept: a fit asks for it once
+        self._near = among(X, int(self.settings.neighbours or 0), run)
+        D = self._along_graph(X, run, self._near)  # not kept: a fit asks for it once
         return np.asarray(-0.5 * D * D)
+
+    def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+        """A way of m edges is off by m roundings of itself, and by the errors of the rows that it meets, once each."""
+        count, near = int(self.settings.neighbours or 0), self._near
+        if near is None or not near.certain(count, T):
+            return np.full(len(K), np.inf)
+        n, squares = len(T.Y), -2.0 * K.sum(axis=1)  # of the distances
+        shortest, longest = float(near.distances[:, 0].min()), float(np.sqrt(-2.0 * K.min(axis=1)).max())
+        edges = min(n - 1, longest / shortest + 1) if shortest > 0 else n - 1
+        part = length_rounding(T.Y.shape[1]) + edges * EPS
+        moved = 2 * min(float(T.error.sum()), (edges + 1) * float(T.error.max()))
+        # |(D + e)^2 - D^2| / 2 with e = part D + moved, and the rounding of the square.
+        return np.asarray((part + part**2 + EPS) * squares + moved * np.sqrt(n * squares) + n * moved**2)
 
     def cross(self, X: Array, T: Array) -> Array:
         D = self._distances(T)
@@ -49,15 +65,13 @@ class Isomap(Kernel):
         """Along the graph of the rows T, kept for the next call: new rows come in many blocks."""
         with self._lock:
             if self._known is None or self._known[0] is not T:
-                self._known = T, self._along_graph(T, in_turn)
+                self._known = T, self._along_graph(T, in_turn, among(T, int(self.settings.neighbours or 0), in_turn))
             return self._known[1]
 
-    def _along_graph(self, T: Array, run: Runner) -> Array:
+    def _along_graph(self, T: Array, run: Runner, near: Nearest) -> Array:
         from scipy.sparse.csgraph import dijkstra
 
-        count = int(self.settings.neighbours or 0)
-        check_count(count, len(T))
-        graph = Graph.of(nearest(T, T, count, run=run, others=True)).sparse()
+        graph = Graph.of(near.first(int(self.settings.neighbours or 0))).sparse()
         parts = run(lambda rows: dijkstra(graph, indices=np.arange(rows.start, rows.stop)), slabs(len(T), len(T)))
         D = np.concatenate(list(parts))
         return np.asarray(np.minimum(D, D.T))  # there and back differ by roundings

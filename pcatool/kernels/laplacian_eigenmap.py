@@ -14,8 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.blocks import Runner
-from pcatool.kernels.base import Dual, Kernel
-from pcatool.kernels.neighbours import Graph, check_count, nearest
+from pcatool.kernels.base import Dual, Kernel, Prepared, Settings, slabs
+from pcatool.kernels.distances import EPS
+from pcatool.kernels.neighbours import Graph, Nearest, among, nearest
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.model import Array
 
@@ -32,10 +33,15 @@ class LaplacianEigenmap(Kernel):
     invariant = True
     graph = True
 
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self._made: tuple[Nearest, Graph] | None = None  # of the last matrix
+
     def matrix(self, X: Array, run: Runner) -> Array:
         n, count = len(X), int(self.settings.neighbours or 0)
-        check_count(count, n)
-        graph = Graph.of(nearest(X, X, count, run=run, others=True))
+        near = among(X, count, run)
+        graph = Graph.of(near.first(count))
+        self._made = near, graph
         # L has no other null vector than 1 in a connected graph; with 1/n added everywhere it has an inverse.
         L = np.full((n, n), 1.0 / n)
         L[graph.tails, graph.heads] -= 1.0
@@ -43,6 +49,41 @@ class LaplacianEigenmap(Kernel):
         with threads(factorisation_threads(n)):
             K = np.linalg.inv(L)
         return (K + K.T) / 2 - 1.0 / n
+
+    def noise(self, K: Array, rows: Prepared, run: Runner) -> float:
+        """From what K L leaves of I - 1 1^T / n: with that R, K is L^+ + R L^+ + (the means of its rows) 1^T.
+
+        L is exact once the graph is.
+        """
+        if self._made is None or not self._made[0].certain(int(self.settings.neighbours or 0), rows):
+            return np.inf
+        from scipy.sparse import csr_array
+
+        graph, n = self._made[1], len(K)
+        degrees = np.bincount(graph.tails, minlength=n).astype(np.float64)
+        steps = graph.sparse()
+        A = csr_array((np.ones(len(graph.tails)), steps.indices, steps.indptr), shape=(n, n))
+
+        def part(some: slice) -> tuple[float, float, float, float]:
+            B = K[some]
+            R = B * degrees - (A @ B.T).T + 1.0 / n
+            R[np.arange(len(B)), np.arange(some.start, some.stop)] -= 1.0
+            size = np.abs(B).sum(axis=1)
+            return float((R * R).sum()), float((B * B).sum()), float(size.max()), float((B.sum(axis=1) ** 2).sum())
+
+        parts = np.array(list(run(part, slabs(n, n))))
+        left, whole, sums = np.sqrt(parts[:, 0].sum()), np.sqrt(parts[:, 1].sum()), np.sqrt(parts[:, 3].sum())
+        largest, most = float(parts[:, 2].max()), float(degrees.max())
+        # Each entry of K L is a sum of degree + 2 products, whose sizes are those of |K| times |L|.
+        R = float(left) + (most + 5) * EPS * 2 * most * float(whole) + 2 * EPS * np.sqrt(n)
+        means = float(sums) / np.sqrt(n) + EPS * n * largest / np.sqrt(n)
+        if R >= 0.5:
+            return np.inf
+        inverse = (min(largest, float(whole)) + means) / (1 - R)
+        return float(R * inverse + means)
+
+    def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+        return np.full(len(K), np.inf)  # what is known is known of the whole matrix
 
     def cross(self, X: Array, T: Array) -> Array:
         """A (h, n): 1 for the nearest of the training rows."""

@@ -10,12 +10,15 @@ Roweis 2003, "Think globally, fit locally", JMLR 4; as a kernel: Ham et al. 2004
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.blocks import Runner
-from pcatool.kernels.base import Dual, Kernel, slabs
+from pcatool.kernels.base import Dual, Kernel, Prepared, Settings, slabs
+from pcatool.kernels.distances import EPS
 from pcatool.kernels.lanczos import leading
-from pcatool.kernels.neighbours import Graph, Nearest, check_count, nearest
+from pcatool.kernels.neighbours import Graph, Nearest, among, nearest
 from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.spectrum import backward
 from pcatool.model import Array
 
 __all__ = ["LLE"]
@@ -33,14 +36,38 @@ class LLE(Kernel):
     graph = True
     flat = True
 
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self._made: tuple[Nearest, Array] | None = None  # of the last matrix
+
     def matrix(self, X: Array, run: Runner) -> Array:
         n, count = len(X), int(self.settings.neighbours or 0)
-        check_count(count, n)
-        near = nearest(X, X, count, run=run, others=True)
+        found = among(X, count, run)
+        near = found.first(count)
         Graph.of(near)  # connected, or refused
-        K = -_alignment(near, _mixes(X, near, run))
+        w = _mixes(X, near, run)
+        self._made = found, w
+        K = -_alignment(near, w)
         K.flat[:: n + 1] += _largest(-K)
         return K
+
+    def noise(self, K: Array, rows: Prepared, run: Runner) -> float:
+        """From the errors of the mixes: M moves by 2 |I - W| |dW| + |dW|^2, and lambda_max by as much again."""
+        count = int(self.settings.neighbours or 0)
+        if self._made is None or not self._made[0].certain(count, rows):
+            return np.inf
+        (found, w), n = self._made, len(K)
+        numbers = found.numbers[:, :count]
+        error = _mix_errors(rows, found.first(count), w)
+        moved = _norm_bound(numbers, np.repeat(error[:, None], count, axis=1), np.sqrt(count) * error, n)
+        sizes = np.abs(w)
+        whole = 1.0 + _norm_bound(numbers, sizes, sizes.sum(axis=1), n)
+        met = int(np.bincount(numbers.ravel(), minlength=n).max())
+        M = (2 * whole + moved) * moved + (met + 4) * EPS * whole**2
+        return float(2 * M + 2 * backward(n, whole**2))
+
+    def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+        return np.full(len(K), np.inf)  # what is known is known of the whole matrix
 
     def cross(self, X: Array, T: Array) -> Array:
         """W (h, n): how each row is mixed from the training rows."""
@@ -75,6 +102,31 @@ def _mixes(X: Array, near: Nearest, run: Runner) -> Array:
         slabs(n, count * (X.shape[1] + count)),
     )
     return np.concatenate(list(parts))
+
+
+def _mix_errors(rows: Prepared, near: Nearest, w: Array) -> Array:
+    """(n,) bounds on the error of each row's mix, as a length.
+
+    With G its local inner products, REGULAR of their trace on the diagonal, an error that is a part e of G in every
+    direction moves the mix by 2 e / (1 - e) of its length in terms of G, and G is nowhere below REGULAR of the trace:
+    2.3 e sqrt(cond G / count) in all.
+    """
+    count, d = w.shape[1], rows.Y.shape[1]
+    trace = np.square(near.distances).sum(axis=1)
+    differences = np.sqrt(np.square(rows.error[:, None] + rows.error[near.numbers]).sum(axis=1))
+    differences += EPS * np.sqrt(trace)
+    condition = 1.0 + 1.0 / REGULAR
+    relative = np.where(trace > 0, 2.2 * differences / np.sqrt(REGULAR * np.where(trace > 0, trace, 1.0)), 0.0)
+    relative[(trace == 0) & (differences > 0)] = np.inf
+    e = relative + 1.1 * condition * ((d + 6) * EPS + backward(count, 1.0))
+    rounding = (count + 2) * EPS * np.abs(w).sum(axis=1)
+    return np.asarray(np.where(e < 0.1, 2.3 * e * np.sqrt(condition / count), np.inf) + rounding)
+
+
+def _norm_bound(numbers: NDArray[np.intp], entries: Array, rows: Array, n: int) -> float:
+    """Bound on the norm of a sparse matrix: the root of its largest sums along rows, as given, and columns."""
+    columns = np.bincount(numbers.ravel(), weights=entries.ravel(), minlength=n)
+    return float(np.sqrt(rows.max() * columns.max()))
 
 
 def _alignment(near: Nearest, w: Array) -> Array:

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from pcatool.blocks import Runner, in_turn
 from pcatool.errors import DataError, RefusedError
-from pcatool.kernels.base import slabs
+from pcatool.kernels.base import Prepared, slabs
 from pcatool.kernels.distances import EPS, ROUNDINGS, exact_pairs, squared_distances, squares
 from pcatool.model import Array
 
-__all__ = ["Graph", "Nearest", "check_count", "nearest"]
+__all__ = ["Graph", "Nearest", "among", "check_count", "length_rounding", "nearest"]
 
 Numbers = NDArray[np.intp]
 
@@ -28,6 +28,21 @@ class Nearest(NamedTuple):
     def known(self) -> NDArray[np.bool_]:
         """(h,) which rows are training rows themselves."""
         return np.asarray(self.distances[:, 0] == 0)
+
+    def first(self, count: int) -> Nearest:
+        """The `count` nearest of these."""
+        return Nearest(self.numbers[:, :count], self.distances[:, :count])
+
+    def certain(self, count: int, rows: Prepared) -> bool:
+        """Can rounding not have chosen other rows than the `count` nearest of these `rows` among themselves?
+
+        The last of the nearest must be nearer than the next one by more than what both distances may be off by.
+        """
+        if self.numbers.shape[1] <= count:
+            return True  # all others
+        last, after = self.distances[:, count - 1], self.distances[:, count]
+        error = rows.error + float(rows.error.max())
+        return bool(np.all(after - last > 2 * (error + length_rounding(rows.Y.shape[1]) * after)))
 
 
 class Graph(NamedTuple):
@@ -69,6 +84,17 @@ class Graph(NamedTuple):
                 f"with --neighbours {count} the rows fall into {parts} parts that no neighbours join",
                 "give a larger number with --neighbours, or fit each part by itself",
             )
+
+
+def length_rounding(d: int) -> float:
+    """Bound on the error of a length |x - y| of d differences, as a part of it."""
+    return (d / 2 + 3) * EPS
+
+
+def among(X: Array, count: int, run: Runner) -> Nearest:
+    """The `count` nearest others of each row, and one more where there is one, which tells how sure that is."""
+    check_count(count, len(X))
+    return nearest(X, X, min(count + 1, len(X) - 1), run=run, others=True)
 
 
 def check_count(count: int, n: int) -> None:

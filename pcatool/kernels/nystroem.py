@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from pcatool.blocks import Runner
 from pcatool.errors import DataError
-from pcatool.kernels.base import Kernel, slabs
+from pcatool.kernels.base import CELLS, FEWEST_ROWS, Kernel, Prepared, slabs
 from pcatool.kernels.distances import EPS
-from pcatool.kernels.spectrum import ROUNDINGS, center, check_finite
+from pcatool.kernels.spectrum import ROUNDINGS, center, centring, check_finite
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectrum import Spectrum, backward
@@ -63,18 +63,21 @@ class Part(NamedTuple):
 
     sums: Array  # (m,)
     moments: Moments
+    doubt: float  # bound on the errors of one row's values, added up
 
     def merge(self, other: Part) -> Part:
-        return Part(self.sums + other.sums, self.moments.merge(other.moments))
+        return Part(self.sums + other.sums, self.moments.merge(other.moments), max(self.doubt, other.doubt))
 
 
 class Landmarks:
     """The landmarks L (m, d) as prepared, and phi that follows from them."""
 
-    def __init__(self, kernel: Kernel, L: Array, run: Runner, *, centred: bool) -> None:
-        self.kernel, self.L = kernel, L
+    def __init__(self, kernel: Kernel, rows: Prepared, run: Runner, *, centred: bool) -> None:
+        self.kernel, self._rows = kernel, rows
+        self.L = L = rows.Y
         K = kernel.matrix(L, run)
         self.largest = check_finite(K, kernel.settings.name)
+        doubt = kernel.noise(K, rows, run)
         # Distances have inner products only about a centre; that of the landmarks will do, since phi is centred again.
         about = kernel.conditional and centred
         first = K[:1].copy()
@@ -82,38 +85,53 @@ class Landmarks:
             center(K, run)
         with threads(factorisation_threads(len(L))):
             values, U = np.linalg.eigh(K)
-        kept = values > len(L) * EPS * max(values[-1], 0.0)
+        self._least = len(L) * EPS * max(float(values[-1]), 0.0)
+        kept = values > self._least
         if not kept.any():
             raise DataError(
                 f"kernel {kernel.settings.name} of the landmarks has no eigenvalue above 0", "give other numbers to it"
             )
         F = (U[:, kept] / np.sqrt(values[kept]))[:, ::-1]
+        self._kept: Array = values[kept][::-1]
+        self._doubt = doubt + (sum(centring(len(L), self.largest)) if about else 0.0)
+        self._doubt += backward(len(L), max(float(values[-1]), -float(values[0])))
         self.F: Array = np.ascontiguousarray(F - F.mean(axis=0) if about else F)  # (m, r) U S^-1/2
         self.negative = int(np.count_nonzero(values < -ROUNDINGS * len(L) * EPS * self.largest))
         self.lowest = float(values[0] / values[-1])  # of the largest
         self._origin: Array = (first @ self.F)[0]
 
-    def part(self, Y: Array) -> Part:
+    def part(self, rows: Prepared) -> Part:
         """What the fit needs of some rows (h, d) as prepared."""
-        return gathered(map(self._slab, (Y[rows] for rows in slabs(len(Y), len(self.L)))))
+        return gathered(map(self._slab, (rows.take(some) for some in slabs(len(rows.Y), len(self.L)))))
 
-    def _slab(self, Y: Array) -> Part:
-        K = self.kernel.cross(np.ascontiguousarray(Y), self.L)
-        return Part(K.sum(axis=0), Moments.of_block(K @ self.F, self._origin))
+    def _slab(self, rows: Prepared) -> Part:
+        rows = rows._replace(Y=np.ascontiguousarray(rows.Y))
+        K = self.kernel.cross(rows.Y, self.L)
+        doubt = float(np.max(self.kernel.doubt(K, rows, self._rows)))
+        return Part(K.sum(axis=0), Moments.of_block(K @ self.F, self._origin), doubt if doubt >= 0 else np.inf)
 
-    def spectrum(self, S: Array) -> Spectrum:
-        """Of the covariance S (r, r) of phi.
+    def spectrum(self, S: Array, doubt: float) -> Spectrum:
+        """Of the covariance S (r, r) of phi; `doubt` bounds the errors of one row's kernel values, added up.
 
-        A kernel value off by delta moves phi along w by |F w| delta sqrt(m) at most, and the variance by twice that
-        times the deviation.
+        A row's kernel values off by that move phi along w by |F w| times it at most, and the variance by twice that
+        times the deviation. So do the roundings of their products with F, one for each landmark. An error E of the
+        landmarks' own kernel moves the variance by |F w|^2 |E| of itself, as long as E is small beside the eigenvalues
+        in F. Where one is not, its direction may be worth more than it seems, but no more than with the least
+        eigenvalue that is kept; what w has of it tells what that does to the variance.
         """
         r, m = len(S), len(self.L)
         with threads(factorisation_threads(r)):
             values, W = np.linalg.eigh(S)
         values, W = np.maximum(values[::-1], 0.0), W[:, ::-1]
-        delta = ROUNDINGS * EPS * self.largest * math.sqrt(m)
-        error = 2 * np.sqrt(values) * delta * np.linalg.norm(self.F @ W, axis=0) + backward(r, values[0])
-        rank = int(np.count_nonzero(values > error))
+        usual = 2 * np.sqrt(values) * ROUNDINGS * EPS * self.largest * math.sqrt(m)
+        rank = int(np.count_nonzero(values > usual * np.linalg.norm(self.F @ W, axis=0) + backward(r, values[0])))
+        unsure = self._kept <= 8 * self._doubt
+        reach = np.linalg.norm(self.F[:, ~unsure] @ W[~unsure], axis=0)
+        products = EPS * m**1.5 * self.largest * (self._kept[~unsure] ** -0.5 @ np.abs(W[~unsure]))
+        error = 2 * np.sqrt(values) * (doubt * reach + products) + 2 * self._doubt * reach**2 * values
+        worth = 8 * self._doubt / self._least * np.square(W[unsure]).sum(axis=0)
+        error += 4 * worth * values + backward(r, values[0]) + EPS * (CELLS // m + FEWEST_ROWS) * values.sum()
+        error = np.where(np.isfinite(error), error, np.inf)
         values[rank:] = 0.0
         return Spectrum(values, lambda k: W[:, :k], rank, "eigh", error)
 

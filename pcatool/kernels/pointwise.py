@@ -11,8 +11,8 @@ import numpy as np
 
 from pcatool.blocks import Runner
 from pcatool.errors import DataError
-from pcatool.kernels.base import Kernel, Settings, symmetric
-from pcatool.kernels.distances import squared_distances, squares
+from pcatool.kernels.base import Kernel, Prepared, Settings, symmetric
+from pcatool.kernels.distances import EPS, ROUNDINGS, of_products, squared_distances, squares
 from pcatool.model import Array
 
 __all__ = ["MDS", "RBF", "Cosine", "Laplacian", "Linear", "Pointwise", "Polynomial", "Sigmoid"]
@@ -20,8 +20,19 @@ __all__ = ["MDS", "RBF", "Cosine", "Laplacian", "Linear", "Pointwise", "Polynomi
 # exp(-x) is 0 in a double beyond this.
 VANISHES = 750.0
 
+TINY = float(np.finfo(np.float64).tiny)
+
 # What an exponent may be off by: the kernel's value is known to that part of itself.
 EXPONENT = 1e-12
+
+# Errors of exp, tanh and general powers, as numpy's and the C library's tests bound them.
+FUNCTION = 4 * EPS
+
+# g exp(-g) and the steepest slopes of exp(-r) and exp(-r^2) are no more than these.
+TIMES, SLOPE, SLOPE_OF_SQUARE = 0.37, 1.0, 0.86
+
+# Up to this exponent exp(x) - 1 is below LINEAR times x.
+SMALL, LINEAR = 0.1, 1.06
 
 # Whole powers up to this are taken by multiplication, many times faster than the general power.
 WHOLE_POWERS = 64
@@ -57,6 +68,25 @@ class RBF(Pointwise):
         D *= -gamma
         return np.asarray(np.exp(D, out=D))
 
+    def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+        gamma, d, n = float(self.settings.gamma or 0), X.Y.shape[1], len(T.Y)
+        x, t = squares(X.Y) + d * TINY, squares(T.Y) + d * TINY
+        lx, lt = np.sqrt(x), np.sqrt(t)
+        total, by_t, by_error, by_length, by_both = (K @ np.column_stack([np.ones(n), t, T.error, lt, lt * T.error])).T
+        sizes = gamma * (x * total + by_t)  # values times gamma (|x|^2 + |t|^2)
+        # Distances by a product, unless that has lost so much that they were taken from the differences.
+        most = EXPONENT * of_products(d) / (ROUNDINGS * EPS)
+        arithmetic = np.minimum(of_products(d) * sizes, most * total)
+        arithmetic += (d + 5) * EPS * np.minimum(TIMES * n, 2 * sizes) + FUNCTION * total
+        # |x - t| is off by both rows' errors e, the exponent by gamma (2 (|x| + |t|) e + e^2); or any value by the
+        # steepest slope times e.
+        e = float(X.error.max() + T.error.max())
+        large = gamma * (2 * float(lx.max() + lt.max()) + e) * e
+        products = lx * X.error * total + lx * by_error + X.error * by_length + by_both
+        weighed = LINEAR * gamma * (2 * products + 2 * e * (X.error * total + by_error))
+        flat = SLOPE_OF_SQUARE * np.sqrt(gamma) * (n * X.error + T.error.sum())
+        return np.asarray(1.01 * arithmetic + (np.minimum(weighed, flat) if large <= SMALL else flat) + n * TINY)
+
 
 class Linear(Pointwise):
     """x . y: its kernel PCA is PCA."""
@@ -65,6 +95,9 @@ class Linear(Pointwise):
 
     def values(self, X: Array, T: Array) -> Array:
         return X @ T.T
+
+    def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+        return _of_inner_products(X, T)
 
     def squared_norms(self, X: Array) -> Array:
         return squares(X)
@@ -80,6 +113,12 @@ class MDS(Pointwise):
         D = squared_distances(X, T)
         D *= -0.5
         return D
+
+    def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+        x, t, n = squares(X.Y), squares(T.Y), len(T.Y)
+        lx, lt, e, f = np.sqrt(x), np.sqrt(t), X.error, T.error
+        moved = n * lx * e + lx * f.sum() + e * lt.sum() + float(lt @ f) + n * e * e + float(f @ f)
+        return np.asarray(of_products(X.Y.shape[1]) * (n * x + t.sum()) + moved + n * TINY)
 
     def squared_norms(self, X: Array) -> Array:
         return np.zeros(len(X))
@@ -111,6 +150,17 @@ class Polynomial(Pointwise):
     def squared_norms(self, X: Array) -> Array:
         return self._power(_scaled(squares(X), self.settings))
 
+    def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+        """Errors e of gamma x.t + coef0 move b^p by p (|b| + e)^(p - 1) e at most; Hoelder adds up a row of that."""
+        p, n, size = self.degree, len(T.Y), np.abs(K)
+        arithmetic = (p * EPS + FUNCTION) * size.sum(axis=1) + n * TINY
+        if p < 1:
+            e = _of_scaled(X, T, self.settings)
+            b = size ** (1 / p)
+            return np.asarray(np.where(b > 2 * e, p * e * (b / 2) ** (p - 1), (2 * e) ** p).sum(axis=1) + arithmetic)
+        e = _of_scaled_rows(X, T, self.settings, p)
+        return np.asarray(p * (size.sum(axis=1) ** (1 / p) + e) ** (p - 1) * e + arithmetic)
+
     def _power(self, B: Array) -> Array:
         whole = self.degree.is_integer()
         if whole and self.degree <= WHOLE_POWERS:
@@ -127,6 +177,13 @@ class Sigmoid(Pointwise):
 
     def values(self, X: Array, T: Array) -> Array:
         return np.asarray(np.tanh(_scaled(X @ T.T, self.settings)))
+
+    def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+        """Errors of the argument, times the slope 1 - tanh^2, which grows by exp(2 e) at most over an error e."""
+        n, arithmetic = len(T.Y), FUNCTION * np.abs(K).sum(axis=1)
+        e = _of_scaled(X, T, self.settings)
+        slope = np.where(e > SMALL, 1.0, 1.25 * (1.0 - K * K + 4 * FUNCTION))
+        return np.asarray(np.minimum(np.minimum(slope, 1.0) * e, 2.0).sum(axis=1) + arithmetic + n * TINY)
 
     def squared_norms(self, X: Array) -> Array:
         return np.asarray(np.tanh(_scaled(squares(X), self.settings)))
@@ -145,6 +202,17 @@ class Laplacian(Pointwise):
         D *= -float(self.settings.gamma or 0)
         return np.asarray(np.exp(D, out=D))
 
+    def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+        gamma, d, n = float(self.settings.gamma or 0), X.Y.shape[1], len(T.Y)
+        x, t = np.abs(X.Y).sum(axis=1), np.abs(T.Y).sum(axis=1)
+        e, f = np.sqrt(d) * X.error, np.sqrt(d) * T.error  # as sums of sizes
+        total, by_t, by_error = (K @ np.column_stack([np.ones(n), t, f])).T
+        arithmetic = (d + 3) * EPS * np.minimum(TIMES * n, gamma * (x * total + by_t)) + FUNCTION * total
+        flat = SLOPE * gamma * (n * e + f.sum())
+        weighed = LINEAR * gamma * (e * total + by_error)
+        small = gamma * float(e.max() + f.max()) <= SMALL
+        return np.asarray(1.01 * arithmetic + (np.minimum(weighed, flat) if small else flat) + n * TINY)
+
 
 class Cosine(Pointwise):
     """x . y / (|x| |y|); 0 where a row is all zeros."""
@@ -154,6 +222,49 @@ class Cosine(Pointwise):
 
     def squared_norms(self, X: Array) -> Array:
         return np.where(np.any(X != 0, axis=1), 1.0, 0.0)
+
+    def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+        d, n = X.Y.shape[1], len(T.Y)
+        e, f = (_of_direction(rows) for rows in (X, T))
+        return np.asarray(1.1 * (n * (e + (d + 1) * EPS) + f.sum()))
+
+
+def _of_inner_products(X: Prepared, T: Prepared) -> Array:
+    """(h,) sums over T of the errors of x.t: d / 2 eps of |x| |t| however it is added up, and those of the rows."""
+    lx, lt = np.sqrt(squares(X.Y)), np.sqrt(squares(T.Y))
+    part = (X.Y.shape[1] + 1) * EPS
+    return np.asarray(lx * (part * lt.sum() + T.error.sum()) + X.error * (lt.sum() + T.error.sum()) + len(lt) * TINY)
+
+
+def _of_scaled(X: Prepared, T: Prepared, settings: Settings) -> Array:
+    """(h, n) errors of gamma x.t + coef0."""
+    gamma, coef0 = float(settings.gamma or 0), abs(float(settings.coef0 or 0))
+    lx, lt = np.sqrt(squares(X.Y)) + X.error, np.sqrt(squares(T.Y)) + T.error
+    part = (X.Y.shape[1] + 3) * EPS
+    return np.asarray(gamma * (np.outer(lx, part * lt + T.error) + np.outer(X.error, lt)) + EPS * coef0 + TINY)
+
+
+def _of_scaled_rows(X: Prepared, T: Prepared, settings: Settings, p: float) -> Array:
+    """(h,) the p-norm of each row of `_of_scaled`, or more, without making it."""
+    gamma, coef0 = float(settings.gamma or 0), abs(float(settings.coef0 or 0))
+    lx, lt = np.sqrt(squares(X.Y)) + X.error, np.sqrt(squares(T.Y)) + T.error
+    part = (X.Y.shape[1] + 3) * EPS
+    lengths, errors = _norm(lt, p), _norm(T.error, p)
+    each = (EPS * coef0 + TINY) * len(lt) ** (1 / p)
+    return np.asarray(gamma * (lx * (part * lengths + errors) + X.error * lengths) + each)
+
+
+def _norm(values: Array, p: float) -> float:
+    """The p-norm, without overflow on the way."""
+    most = float(values.max(initial=0.0))
+    return most * float(((values / most) ** p).sum()) ** (1 / p) if most > 0 else 0.0
+
+
+def _of_direction(rows: Prepared) -> Array:
+    """(h,) errors of `_of_length_one`, as lengths."""
+    length = np.sqrt(squares(rows.Y))
+    moved = np.where(rows.error > 0, 2 * rows.error / np.where(length > 0, length, TINY), 0.0)
+    return np.asarray(np.minimum(moved, 2.0) + (rows.Y.shape[1] / 2 + 4) * EPS)
 
 
 def _scaled(B: Array, settings: Settings) -> Array:

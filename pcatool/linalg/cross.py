@@ -188,6 +188,7 @@ class Uncertain(NamedTuple):
     most: int  # the rank is no more than this, on paper
     left: float = 0.0  # norm of what M M^T leaves out of the label kernel
     scales: Array | float = 0.0  # (d,) to what part of itself each scale is known that rows of M were divided by
+    blur: float = 0.0  # norm of what rounding did to it beside that; the rank does not depend on it
 
 
 def of_cross(M: Uncertain, wish: Wish) -> Spectrum:
@@ -236,7 +237,7 @@ def _moved(M: Uncertain, U: Array, s: Array, solver: Array | float) -> Array:
         lengths = np.append(lengths, np.linalg.norm(M.length))
         solver = np.append(np.broadcast_to(solver, m), np.max(solver))
     shift = shift + solver
-    return displacement(s * s, shift, s + shift / 2, math.sqrt(M.left) * lengths)[:m]
+    return displacement(s * s, shift, s + shift / 2, math.sqrt(M.left + M.blur) * lengths)[:m]
 
 
 def of_quadratic(Q: Uncertain) -> Spectrum:
@@ -249,7 +250,9 @@ def of_quadratic(Q: Uncertain) -> Spectrum:
     rank = rank_of(scaled, max(d, math.isqrt(Q.rows)), 2 * middle(Q.noise))
     rank = min(positive(values, rank), Q.most)
     weight = np.abs(U) * Q.length[:, None]
-    error = displacement(values, norm * (Q.noise @ weight), norm * weight.sum(axis=0)) + backward(d, float(values[0]))
+    lengths = weight.sum(axis=0)
+    error = displacement(values, norm * (Q.noise @ weight), norm * lengths, math.sqrt(Q.blur) * lengths)
+    error += backward(d, float(values[0]))
     return _spectrum(U, values, error, rank, "eigh")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pcatool.kernels.base import Prepared
 from pcatool.kernels.columns import cut
 from pcatool.kernels.spectrum import center, check_finite, product, solve
 from pcatool.linalg.certificate import certify
@@ -21,15 +22,20 @@ def exact(task: KernelTask, data: Data, X: Array) -> Fit:
     n = len(X)
     task.check_rows(n, n)
     prepared = task.preparation(data, task.moments(cut(X), X[0]))
-    K = kernel.matrix(prepared.apply(X), run)
+    Y = prepared.apply(X)
+    K = kernel.matrix(Y, run)
     largest = check_finite(K, kernel.settings.name)
+    known = Prepared(Y, prepared.rounding(X, Y, n, mean_matters=task.mean_matters(kernel)))
+    doubt = kernel.noise(K, known, run)
     means = center(K, run) if o.center else np.zeros(n)
     definite = kernel.is_definite(o.center)
     found = solve(
         K,
         task.wish,
         largest,
+        doubt,
         run,
+        centred=o.center,
         definite=definite,
         flat=kernel.flat,
         before_lapack=lambda: data.needs.check(n, "with no end to Lanczos", dense=True),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.blocks import block_rows
+from pcatool.kernels.base import Prepared
 from pcatool.kernels.columns import ColumnMoments, Preparation
-from pcatool.kernels.nystroem import Draw, Landmarks, gathered, result_bytes
+from pcatool.kernels.nystroem import Draw, Landmarks, Part, gathered, result_bytes
 from pcatool.linalg.certificate import certify
 from pcatool.linalg.signs import fix_signs
 from pcatool.methods.base import Fit
@@ -28,14 +29,19 @@ def by_landmarks(task: KernelTask, data: Data, rows: Rows, m: int) -> Fit:
         return exact(task, data, draw.rows)
     task.check_rows(draw.seen, m)
     prepared = task.preparation(data, moments)
-    landmarks = Landmarks(data.kernel, prepared.apply(draw.rows), data.supply.run, centred=task.options.center)
+
+    def known(X: Array) -> Prepared:
+        Y = prepared.apply(X)
+        return Prepared(Y, prepared.rounding(X, Y, draw.seen, mean_matters=task.mean_matters(data.kernel)))
+
+    landmarks = Landmarks(data.kernel, known(draw.rows), data.supply.run, centred=task.options.center)
     if landmarks.negative:
         task.warn_negative(data.kernel, landmarks.negative, m, landmarks.lowest)
     doing("pass 2 of 2")
-    part = gathered(rows.map(lambda X, _: landmarks.part(prepared.apply(X)), size=result_bytes(m)))
+    part = gathered(rows.map(lambda X, _: landmarks.part(known(X)), size=result_bytes(m)))
     over = draw.seen - task.options.ddof
     S = (part.moments.scatter if task.options.center else part.moments.scatter_about_zero()) / over
-    return _fit_features(task, data, prepared, landmarks, draw, S, part.sums / draw.seen)
+    return _fit_features(task, data, prepared, landmarks, draw, S, part)
 
 
 def _first_pass(task: KernelTask, rows: Rows, d: int, m: int) -> tuple[Draw, ColumnMoments]:
@@ -54,13 +60,13 @@ def _first_pass(task: KernelTask, rows: Rows, d: int, m: int) -> tuple[Draw, Col
 
 
 def _fit_features(
-    task: KernelTask, data: Data, prepared: Preparation, landmarks: Landmarks, draw: Draw, S: Array, means: Array
+    task: KernelTask, data: Data, prepared: Preparation, landmarks: Landmarks, draw: Draw, S: Array, part: Part
 ) -> Fit:
     """PCA of phi, whose covariance is S (r, r)."""
     m, total = len(landmarks.L), float(np.trace(S))
     task.check_rank(int(total > 0))
     doing("solving")
-    spectrum = landmarks.spectrum(S)
+    spectrum = landmarks.spectrum(S, part.doubt)
     more = np.zeros(m - len(spectrum.eigenvalues))
     values = np.concatenate([spectrum.eigenvalues, more])
     error = np.concatenate([spectrum.error, more])
@@ -72,5 +78,5 @@ def _fit_features(
     certificate = certify(lambda B: S @ B, values, error, W, total, True)
     D = np.zeros((m, choice.k))
     D[:, :k] = landmarks.F @ W * np.sqrt(values[:k] * (draw.seen - task.options.ddof))
-    means = means if task.options.center else np.zeros(m)
+    means = part.sums / draw.seen if task.options.center else np.zeros(m)
     return Fit(task.model(data, prepared, solved, choice, certificate, draw.rows, fix_signs(D), means), evidence)

@@ -70,6 +70,10 @@ class KernelTask:
         first = self.rows_centred(origin[None])[0]
         return ColumnMoments.gather(ColumnMoments.of_block(self.rows_centred(X), first) for X in blocks)
 
+    def mean_matters(self, kernel: Kernel) -> bool:
+        """Do the eigenvalues change when all rows are shifted?"""
+        return not (kernel.invariant or (kernel.cancels and self.options.center))
+
     def preparation(self, data: Data, moments: ColumnMoments) -> Preparation:
         o, kernel = self.options, data.kernel
         prepared = Preparation.of(

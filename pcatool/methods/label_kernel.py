@@ -11,6 +11,7 @@ from pcatool.errors import listed
 from pcatool.linalg.centring import center_rows
 from pcatool.linalg.cross import Uncertain, class_sums, of_quadratic
 from pcatool.linalg.moments import center_block
+from pcatool.linalg.spectrum import EPS
 from pcatool.methods.dependence import Columns, Dependence, Task, check_total, found, from_product, refuse_above
 from pcatool.methods.labels import (
     NOTHING,
@@ -45,6 +46,8 @@ def by_label_kernel(task: Task) -> Dependence:
     sums /= columns.sigma
     possible = min(n - 1, columns.varying, len(values) - 1)
     uncertain = Uncertain(sums, columns.length, np.sqrt(n), columns.noise, n, possible, NOTHING * n)
+    # Rounding of the label kernel, and of the sums over equal labels and over all of them.
+    blur = kernel.doubt(values, counts) + n * EPS * (float(counts.max()) + len(values))
     name, what = "dual" if d > n else "label-kernel", f"a label kernel over {len(values)} distinct labels"
     G = low_rank(kernel, values)
     if G is None and d > n:
@@ -52,10 +55,17 @@ def by_label_kernel(task: Task) -> Dependence:
         G = whole(kernel, values, run)
     if G is not None:
         reason = f"{what} of rank {len(G)}" + (f": fewer rows than the {d} columns" if d > n else "")
-        return from_product(problem, task.labels, columns, uncertain._replace(values=(G @ sums).T), name, reason)
+        return from_product(
+            problem,
+            task.labels,
+            columns,
+            uncertain._replace(values=(G @ sums).T, blur=blur + n * len(G) * EPS),
+            name,
+            reason,
+        )
     Q, norm = product_with(kernel, values, sums, counts, run)
     check_total(float(np.trace(Q)), Q)
-    spectrum = of_quadratic(uncertain._replace(values=Q, norm=np.sqrt(norm)))
+    spectrum = of_quadratic(uncertain._replace(values=Q, norm=np.sqrt(norm), blur=blur))
     total, reason = float(np.trace(Q)), f"{what}, in parts"
     return found(problem, task.labels, columns, spectrum, total, lambda V: Q @ V, possible, name, reason)
 

@@ -31,6 +31,7 @@ __all__ = [
     "check_numbers",
     "constant_label",
     "distinct",
+    "factor_doubt",
     "low_rank",
     "product_with",
     "whole",
@@ -72,6 +73,19 @@ class LabelKernel(NamedTuple):
             D = squared_distances(A, B)
             D *= -float(self.gamma or 0)
             return np.asarray(np.exp(D, out=D))
+
+    def doubt(self, values: Array, counts: Array) -> float:
+        """Bound on the norm of what rounding did to rbf over all rows: u labels (u, t), of `counts` rows (u,) each.
+
+        A value is off by the roundings of its exponent g, where g exp(-g) is below 0.37, those of exp, and those of
+        both labels about their mean times the steepest slope of exp(-gamma r^2), 0.86 sqrt(gamma). Sums along rows
+        bound the norm.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = EPS * np.sqrt(np.einsum("ij,ij->i", values, values))
+            n, slope = float(counts.sum()), 0.86 * float(np.sqrt(self.gamma or 0))
+            each = (0.37 * (values.shape[1] + 5) + 4) * EPS
+            return float(n * each + slope * (n * float(error.max()) + float(error @ counts)))
 
     def wider(self, Y: Array) -> float | None:
         """Where rbf finds hardly any two of the labels Y (n, t) alike: a gamma that would, from the median distance."""
@@ -132,11 +146,18 @@ def whole(kernel: LabelKernel, Y: Array, run: Runner) -> Array:
     return G
 
 
-def centred_factor(kernel: LabelKernel, Y: Array, run: Runner, check: Callable[[int], None]) -> Array:
+def factor_doubt(n: int, rank: int) -> float:
+    """Bound on the norm of what a Cholesky factor of so many rows leaves out of an rbf kernel over n rows."""
+    return n * (NOTHING + (rank + 2) * EPS)
+
+
+def centred_factor(kernel: LabelKernel, Y: Array, run: Runner, check: Callable[[int], None]) -> tuple[Array, float]:
     """L (n, m) with L L^T = H Ky H, for all labels Y (n, t) at once: classes by their numbers, or targets.
 
+    Beside it a bound on the norm of what L L^T lacks, but for the rounding of L itself.
     `check` is asked before so many columns are made.
     """
+    lacks = 0.0
     if kernel.name == "delta":
         codes = Y[:, 0].astype(np.intp)
         check(int(codes.max()) + 1)
@@ -145,15 +166,17 @@ def centred_factor(kernel: LabelKernel, Y: Array, run: Runner, check: Callable[[
         L = Y - Y[0]
     else:
         values, codes = distinct(Y)
+        lacks = kernel.doubt(values, np.bincount(codes).astype(np.float64))
         check(min(len(values), MOST_STEPS))
         G = low_rank(kernel, values)
         if G is None:
             check(len(values))
             G = whole(kernel, values, run)
         L = G[:, codes].T
+        lacks += factor_doubt(len(Y), len(G))
     for _ in range(2):  # the second time takes out the rounding of the first mean
         L = L - L.mean(axis=0)
-    return np.asarray(L)
+    return np.asarray(L), lacks
 
 
 def product_with(kernel: LabelKernel, Y: Array, X: Array, counts: Array, run: Runner) -> tuple[Array, float]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from pcatool.blocks import Runner
 from pcatool.errors import DataError, RefusedError, UsageError
-from pcatool.kernels.base import Kernel, load, resolve, slabs
+from pcatool.kernels.base import Kernel, Prepared, load, resolve, slabs
 from pcatool.kernels.columns import Preparation
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.signs import fix_signs
@@ -72,7 +72,7 @@ def in_features(task: Task, options: FitOptions) -> Features:
     _check_k(task.problem.wish, n)
     prepared, shift = _preparation(task, kernel, X)
     check_targets(task, Y)
-    L = centred_factor(
+    L, lacks = centred_factor(
         task.kernel,
         Y,
         task.supply.run,
@@ -81,8 +81,10 @@ def in_features(task: Task, options: FitOptions) -> Features:
         ),
     )
     doing("comparing rows")
-    T = prepared._replace(mean=shift).apply(X)
-    product, largest = _product(kernel, T, L, task.supply.run)
+    shifted = prepared._replace(mean=shift)
+    T = shifted.apply(X)
+    rows = Prepared(T, shifted.rounding(X, T, n, mean_matters=not (kernel.invariant or kernel.cancels)))
+    product, largest, norm, wrong = _product(kernel, rows, L, task.supply.run)
     check_total(float(np.abs(np.diagonal(product)).sum()), product)
     doing("solving")
     with threads(factorisation_threads(len(product))):
@@ -98,13 +100,14 @@ def in_features(task: Task, options: FitOptions) -> Features:
     definite = kernel.is_definite(centred=False)
     negative = 0 if definite else int(np.count_nonzero(values < -bound))
     trace = float(np.trace(product))
+    error = _error(kernel, L, values[:rank], norm, wrong, lacks) + backward(len(values), float(np.abs(values).max()))
     kept, zeros = values[:rank], np.zeros(n - rank)
     return Features(
         kernel=kernel,
         rows=X if kernel.of_rows else X[:0],
         prepared=prepared,
         eigenvalues=np.concatenate([kept, zeros]),
-        error=np.concatenate([np.full(rank, bound), zeros]),
+        error=np.concatenate([error, zeros]),
         rank=rank,
         possible=possible,
         total=float(kept.sum()) if negative else trace,
@@ -115,6 +118,19 @@ def in_features(task: Task, options: FitOptions) -> Features:
         negative=negative,
         classes=L.shape[1] if task.labels.classes else None,
     )
+
+
+def _error(kernel: Kernel, L: Array, values: Array, norm: float, wrong: float, lacks: float) -> Array:
+    """(m,) bounds on what rounding did to eigenvalues of L^T Kx L before they were computed.
+
+    `norm` bounds that of Kx, `wrong` that of its error, `lacks` that of what L L^T lacks of H Ky H. Sums over n rows,
+    of the two products and of the means that were taken off L, are known to n / 2 eps of the sizes of their terms.
+    """
+    n, size = len(L), float(np.einsum("ij,ij->", L, L))
+    arithmetic = EPS * (3 * n + 2 * np.sqrt(n) + 16) * norm * size
+    # What L lacks adds columns of length sqrt(lacks); without a sign of Kx their products with L count, over the gap.
+    worth = 1.0 if kernel.is_definite(centred=False) else np.maximum(4 * norm * size / values, 1.0)
+    return np.asarray(wrong * size + arithmetic + lacks * norm * worth + np.zeros(len(values)))
 
 
 def _check_k(wish: int | float | str, n: int) -> None:
@@ -144,22 +160,25 @@ def _preparation(task: Task, kernel: Kernel, X: Array) -> tuple[Preparation, Arr
     return prepared, mean if kernel.invariant or kernel.cancels else prepared.mean
 
 
-def _product(kernel: Kernel, T: Array, L: Array, run: Runner) -> tuple[Array, float]:
-    """L^T Kx L (m, m), and the largest value of Kx."""
+def _product(kernel: Kernel, known: Prepared, L: Array, run: Runner) -> tuple[Array, float, float, float]:
+    """L^T Kx L (m, m), the largest value of Kx, and bounds on its norm and on that of its error."""
+    T = known.Y
     n = len(T)
     K = None if kernel.of_rows else kernel.matrix(T, run)
 
-    def part(rows: slice) -> tuple[Array, float]:
+    def part(rows: slice) -> tuple[Array, tuple[float, float, float]]:
         B = kernel.cross(T[rows], T) if K is None else K[rows]
-        return L[rows].T @ (B @ L), float(np.abs(B).max())
+        sizes, doubt = np.abs(B), float(np.max(kernel.doubt(B, known.take(rows), known)))
+        found = float(sizes.max()), float(sizes.sum(axis=1).max()), doubt if doubt >= 0 else np.inf
+        return L[rows].T @ (B @ L), found
 
-    product, largest = np.zeros((L.shape[1], L.shape[1])), 0.0
-    for more, most in run(part, slabs(n, n)):
+    product, largest, norm, wrong = np.zeros((L.shape[1], L.shape[1])), 0.0, 0.0, 0.0
+    for more, found in run(part, slabs(n, n)):
         product += more
-        largest = max(largest, most)
+        largest, norm, wrong = (max(pair) for pair in zip((largest, norm, wrong), found, strict=True))
     if not (np.isfinite(largest) and np.isfinite(product).all()):
         raise RefusedError(
             f"values of kernel {kernel.settings.name} overflow a double",
             "rescale the columns, as --standardize does, or give a smaller --gamma or --degree",
         )
-    return (product + product.T) / 2, largest
+    return (product + product.T) / 2, largest, norm, wrong
