@@ -9,7 +9,8 @@ Scores of the training rows are V sqrt(Lambda); new rows need their kernel value
 | `lapack` | else | 1, rows held | n^2 d + 9 n^3 | 5 n^2 |
 | `nystroem` | `--landmarks m` | 2 | n m (d + m) + m^3 | m^2 |
 
-SciPy: `scipy.linalg.eigh(H @ K @ H)`. Accuracy: an eigenvalue is known to a few eps n max |K|.
+SciPy: `scipy.linalg.eigh(H @ K @ H)`. Accuracy: an eigenvalue is known to
+what rounding did to the kernel's values, which each kernel bounds (`Kernel.doubt`), and to a few eps n max |K|.
 Schoelkopf, Smola, Mueller 1998, "Nonlinear component analysis as a kernel eigenvalue problem", Neural Computation
 10(5). The special cases: Ham, Lee, Mika, Schoelkopf 2004, "A kernel view of the dimensionality reduction of manifolds".
 """

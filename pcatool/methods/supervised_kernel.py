@@ -6,7 +6,8 @@ being the eigenvectors and eigenvalues of the small matrix L^T Kx L. So Kx is mu
 and never taken apart; Theta^T Kx Theta = I. Scores are k(x, rows) Theta, not centred.
 Cost: n^2 (d + m) + m^3. Memory: n (d + m). SciPy: `scipy.linalg.eigh(Kx @ H @ Ky @ H @ Kx, Kx)`, which needs Kx to be
 of full rank; where it is not, what Theta may have more is a function that is 0 everywhere.
-Accuracy: an eigenvalue is known to a few eps n max |Kx| times the norm of H Ky H.
+Accuracy: an eigenvalue is known to the errors of both kernels' values, each times the norm of the other kernel, and to
+a few eps n max |Kx| times the norm of H Ky H.
 Reference: Barshan et al. 2011, Pattern Recognition 44(7); Ghojogh and Crowley 2019, arXiv:1906.03148.
 """
 
