@@ -180,10 +180,19 @@ class Sigmoid(Pointwise):
 
     def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
         """Errors of the argument, times the slope 1 - tanh^2, which grows by exp(2 e) at most over an error e."""
-        n, arithmetic = len(T.Y), FUNCTION * np.abs(K).sum(axis=1)
-        e = _of_scaled(X, T, self.settings)
-        slope = np.where(e > SMALL, 1.0, 1.25 * (1.0 - K * K + 4 * FUNCTION))
-        return np.asarray(np.minimum(np.minimum(slope, 1.0) * e, 2.0).sum(axis=1) + arithmetic + n * TINY)
+        n = len(T.Y)
+        arithmetic = FUNCTION * np.abs(K).sum(axis=1) + n * TINY
+        flat = _of_scaled_rows(X, T, self.settings, 1.0)
+        if not flat.max() <= SMALL:  # an error of the argument may be large: then the slope is 1
+            return np.asarray(np.minimum(flat, 2.0 * n) + arithmetic)
+        slope = K * K
+        slope *= -1.25
+        slope += 1.25 * (1.0 + 4 * FUNCTION)
+        gamma, coef0 = float(self.settings.gamma or 0), abs(float(self.settings.coef0 or 0))
+        lx, lt = np.sqrt(squares(X.Y)) + X.error, np.sqrt(squares(T.Y)) + T.error
+        part = (X.Y.shape[1] + 3) * EPS
+        by_t, by_length, total = (slope @ np.column_stack([part * lt + T.error, lt, np.ones(n)])).T
+        return np.asarray(gamma * (lx * by_t + X.error * by_length) + (EPS * coef0 + TINY) * total + arithmetic)
 
     def squared_norms(self, X: Array) -> Array:
         return np.asarray(np.tanh(_scaled(squares(X), self.settings)))
