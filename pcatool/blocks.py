@@ -13,7 +13,7 @@ import numpy as np
 
 from pcatool.model import Array
 
-__all__ = ["Runner", "block_rows", "by_block", "in_turn", "recut"]
+__all__ = ["AHEAD", "Runner", "block_rows", "by_block", "in_turn", "recut"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -24,6 +24,10 @@ MOST_ROWS = 1 << 13
 # Of many columns a block takes more rows: what each column costs by itself must not outweigh its cells.
 TALL_ROWS, TALL_CELLS = 1 << 10, 1 << 20
 FEWEST_ROWS = 1 << 4
+
+# Tasks of threads that wait or are done beyond those being worked on: enough that no thread runs dry, few enough for
+# memory.
+AHEAD = 1
 
 
 class Runner(Protocol):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import resource
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pcatool.errors import UsageError, show
 
-__all__ = ["free_bytes", "keep_memory", "parse_size", "size_text"]
+__all__ = ["free_bytes", "give_back", "keep_memory", "parse_size", "size_text"]
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of the GNU C library
 
@@ -40,14 +43,25 @@ def size_text(count: float) -> str:
 
 def keep_memory() -> None:
     """Blocks of a few MB come and go all the time: the C library shall not give each back and fetch it anew."""
-    from ctypes import CDLL
-
     try:
-        mallopt = CDLL(None).mallopt
+        mallopt = _c_library().mallopt
     except AttributeError:  # not the GNU library
         return
     mallopt(M_MMAP_THRESHOLD, 32 << 20)
     mallopt(M_TRIM_THRESHOLD, 256 << 20)
+
+
+def give_back() -> None:
+    """Return what is free to the system: a new stage takes memory in other pieces, and would take it on top."""
+    with suppress(AttributeError):  # not the GNU library
+        _c_library().malloc_trim(0)
+
+
+@cache
+def _c_library() -> Any:
+    from ctypes import CDLL
+
+    return CDLL(None)
 
 
 def free_bytes() -> int:

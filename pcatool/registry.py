@@ -36,11 +36,20 @@ class Entry(NamedTuple):
     default: float | None = None  # of the number a rule can be given, as in ratio:0.05
     alone: bool = True  # a rule that works from eigenvalues, n and d; else it needs the rows themselves
     seeded: bool = False  # draws random numbers
+    needs: str = ""  # of a rule that needs the rows, "module:attribute": (n, d) -> the bytes that it takes with them
     far: bool = False  # an engine that works in other processes, maybe on other machines
 
     def load(self) -> Any:
-        module, _, attribute = self.target.partition(":")
-        return getattr(import_module(module), attribute)
+        return _loaded(self.target)
+
+    def needs_of(self, n: int, d: int) -> int:
+        """Bytes that a rule takes with n rows of d columns, these included; 0 if it does not need them."""
+        return int(_loaded(self.needs)(n, d)) if self.needs else 0
+
+
+def _loaded(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 class Registry:
@@ -149,6 +158,7 @@ RULES = Registry(
             "the smallest error on cells left out",
             alone=False,
             seeded=True,
+            needs="pcatool.rules.cross_validation:bytes_of_rows",
         ),
     },
 )

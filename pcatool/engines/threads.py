@@ -13,6 +13,7 @@ from contextvars import copy_context
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
+from pcatool.blocks import AHEAD
 from pcatool.linalg.blas import threads
 
 if TYPE_CHECKING:
@@ -22,10 +23,6 @@ __all__ = ["Threads", "usable_cores"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-# Tasks that wait or are done beyond those being worked on: enough that no thread runs dry, few enough for memory.
-AHEAD = 1
-
 
 def usable_cores() -> int:
     """Cores this process may use, which may be fewer than there are."""

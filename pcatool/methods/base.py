@@ -31,6 +31,7 @@ class Supply(NamedTuple):
     run: Runner = in_turn  # who works on the blocks
     threads: int = 1  # at how many of them at a time
     labels: Labels | None = None
+    reading: Callable[[], int] = lambda: 0  # bytes that the input takes while it is read, beside blocks
     small: int | None = None  # bytes of rows that are held, to know their number before a solver is chosen
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pcatool.blocks import Runner, in_turn
+from pcatool.blocks import Runner, block_rows, in_turn
 from pcatool.holes.census import Census, take_census
 from pcatool.holes.em import Fitted, as_solution, check_census, estimate, fit_em, most_components
 from pcatool.holes.links import links
@@ -29,6 +29,9 @@ from pcatool.solvers.plan import Plan, plan_of
 from pcatool.solvers.rows import Rows
 
 __all__ = ["IncompletePCA"]
+
+# Of a block whose holes are filled.
+FILLED_COPIES = 3
 
 # EM for a share or a rule starts with this many components and doubles, as long as the weakest has this many times the
 # variance of the noise: what comes after it is noise, and costs the square of their number.
@@ -72,9 +75,10 @@ class IncompletePCA(PCA):
             need = estimate(problem.d, problem.wish if isinstance(problem.wish, int) else FEW)
         elif _one_pass(rows, plan):
             need = Estimate(plan.passes, 8 * 12 * problem.d**2, pair_bytes(problem.d))
-        else:
-            return rows, problem, plan
-        of_holes = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads)
+        else:  # the mask of each block, the means in its holes, and the block about the origin
+            filled = plan.threads * FILLED_COPIES * 8 * min(plan.rows or 1 << 30, block_rows(problem.d)) * problem.d
+            return rows, problem, plan.at_least(plan.peak_bytes + filled)
+        of_holes = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads, plan.reading)
         remedy = "use fewer columns (-c, -x), or a smaller -k"
         plan = plan._replace(passes=need.passes, peak_bytes=max(plan.peak_bytes, of_holes.peak_bytes), remedy=remedy)
         return rows, problem, plan

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from pcatool.blocks import block_rows
 from pcatool.errors import RefusedError
 from pcatool.kernels.base import CELLS, Kernel
 from pcatool.kernels.spectrum import LANCZOS, choose, usual_space
@@ -14,7 +13,7 @@ from pcatool.memory import size_text
 from pcatool.methods.base import Supply
 from pcatool.model import Array
 from pcatool.options import FitOptions
-from pcatool.solvers.plan import FORMS, PROGRAM
+from pcatool.solvers.plan import blocks_bytes, in_flight, program_bytes
 
 __all__ = ["Needs"]
 
@@ -22,7 +21,8 @@ __all__ = ["Needs"]
 COPIES, GRAPH_COPIES = 5, 6
 DUAL_COPIES = 3  # of the n x k vectors that are kept: with their signs, in the certificate, in the model
 SPACE_COPIES = 2  # what Lanczos spans, while it grows
-LANDMARK_COPIES = 16  # of m x m: kernel, eigenvectors, scatters of several blocks, and the solution of one
+SOLUTION_COPIES = 8  # of m x m: the kernel of the landmarks, or the scatter of phi, with LAPACK's copies and phi itself
+SLAB_COPIES = 4  # of the kernel values that a thread works on
 ROW_COPIES = 3  # as read, as prepared, and on the way
 
 
@@ -66,14 +66,17 @@ class Needs(NamedTuple):
     def peak(self, n: int | None, *, dense: bool = False) -> int:
         """Bytes at the most, the program's own included; `dense` when LAPACK takes the matrix apart as a whole."""
         m, d = self.options.landmarks, self.d
-        in_hand = self.supply.threads * FORMS * 8 * (min(n or block_rows(d), block_rows(d)) * d + CELLS)
+        threads = self.supply.threads
+        in_hand = self.supply.reading() + blocks_bytes(d, n, threads) + threads * SLAB_COPIES * 8 * CELLS
         if m is not None:
             m = min(m, n or m)
-            return PROGRAM + in_hand + 8 * m * (LANDMARK_COPIES * m + d)
+            # The scatter so far and its correction, those of some slabs, theirs, and phi.
+            scatters = 3 + in_flight(threads) + threads
+            return program_bytes(d) + in_hand + 8 * m * (max(scatters, SOLUTION_COPIES) * m + ROW_COPIES * d)
         rows = n or 0
         if not dense and isinstance(self.wish, int) and self.solver(rows)[0] == LANCZOS:
             work = (GRAPH_COPIES if self.kernel.graph else 1) * rows + SPACE_COPIES * usual_space(rows, self.wish)
         else:  # a share may end there, too
             kept = min(self.wish, rows) if isinstance(self.wish, int) else rows
             work = (GRAPH_COPIES if self.kernel.graph else COPIES) * rows + DUAL_COPIES * kept
-        return PROGRAM + in_hand + 8 * rows * (work + ROW_COPIES * d)
+        return program_bytes(d) + in_hand + 8 * rows * (work + ROW_COPIES * d)

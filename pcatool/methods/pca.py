@@ -22,7 +22,7 @@ from pcatool.registry import RULES, SOLVERS
 from pcatool.rules.base import Choice, Evidence, decide, split_rule
 from pcatool.solvers.auto import DUAL_ROWS, SCATTER_COLUMNS, choose
 from pcatool.solvers.base import Problem, Solution
-from pcatool.solvers.plan import Plan, make_plan
+from pcatool.solvers.plan import Plan, make_plan, program_bytes
 from pcatool.solvers.rows import Rows
 
 __all__ = ["EM", "PCA", "Solved", "evidence"]
@@ -38,6 +38,9 @@ SMOOTHING = 1e-5
 
 # Rounding below this part of epsilon changes a whitened score by half of that at most.
 COVERED = 1e-3
+
+# Of a solution that is looked at: the scatter, that of the fit, and the eigenvectors, or as many directions.
+KEPT_SQUARES = 4
 
 # What a fit that is not vouched for is solved again with, while the data are held.
 STABLER = "svd"
@@ -124,7 +127,20 @@ class PCA:
         problem = self.problem(columns, rows.n)
         name, reason = self.choose(problem)
         expected = supply.expected() if rows.n is None else rows.n
-        return rows, problem, make_plan(name, reason, problem, expected, supply.threads)
+        plan = make_plan(name, reason, problem, expected, supply.threads, supply.reading())
+        return rows, problem, plan.at_least(self._afterwards(rows, problem, plan))
+
+    def _afterwards(self, rows: Rows, problem: Problem, plan: Plan) -> int:
+        """Bytes at the peak of what may follow while the rows are held: another solver, or a rule that needs them."""
+        if not rows.small or rows.n is None:
+            return 0
+        rule = problem.wish if isinstance(problem.wish, str) else ""
+        need = RULES[split_rule(rule)[0]].needs_of(rows.n, problem.d) if rule else 0
+        peak = program_bytes(problem.d) + need + 8 * KEPT_SQUARES * min(rows.n, problem.d) * problem.d if need else 0
+        if self.options.solver == "auto" and plan.solver != STABLER and (rule or problem.d <= CHEAP):
+            stabler = make_plan(STABLER, "", problem, rows.n, plan.threads, plan.reading)
+            peak = max(peak, stabler.peak_bytes)
+        return peak
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> Rows:
         """The rows, held as far as the choice of a solver needs to know their number."""
@@ -293,11 +309,14 @@ def evidence(solution: Solution, problem: Problem, rows: Rows | None = None) -> 
 
 def _weights(rows: Rows) -> Array:
     X, w = rows.matrix()
-    return np.ones(len(X)) if w is None else w
+    return np.ones(len(X)) if w is None else w.copy()  # a column of all
 
 
 def fitted_rows(rows: Rows, solution: Solution) -> Array:
     """The rows as they were decomposed, (n, d): centred, scaled, and times the root of their weights."""
-    X, w = rows.matrix()
-    Y = (X - solution.mean) / solution.std
-    return Y if w is None else Y * np.sqrt(w)[:, None]
+    Y, w = rows.matrix()
+    Y -= solution.mean
+    Y /= solution.std
+    if w is not None:
+        Y *= np.sqrt(w)[:, None]
+    return Y

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pcatool.blocks import block_rows
 from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, vouched
@@ -40,7 +39,7 @@ from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.rules.base import Evidence, decide
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import FORMS, PROGRAM, SOME, Plan
+from pcatool.solvers.plan import SOME, Plan, blocks_bytes, program_bytes
 from pcatool.solvers.rows import Rows
 
 if TYPE_CHECKING:
@@ -109,9 +108,9 @@ class SupervisedPCA(PCA):
         else:
             need = 8 * rows * (HELD_COPIES * width + min(rows, MOST_STEPS)) + 8 * COPIES * min(rows or d, d) * d
             name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: rows are held"
-        height = min(n or block_rows(width), block_rows(width))
-        peak = PROGRAM + task.supply.threads * FORMS * 8 * height * width + need
-        return Plan(name, reason, n, d, "1", peak, task.supply.threads)
+        threads, reading = task.supply.threads, task.supply.reading()
+        peak = program_bytes(width) + reading + blocks_bytes(width, n, threads, copies=3) + need
+        return Plan(name, reason, n, d, "1", peak, threads, reading=reading)
 
     def _linear_model(self, problem: Problem, known: dict[str, Any], solved: Solved) -> Model:
         solution = solved.solution

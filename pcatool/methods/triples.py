@@ -65,7 +65,7 @@ class TriplesPCA(IncompletePCA):
         else:
             name, reason = choose_sparse(problem, table.n)
             need = estimate_sparse(problem, table.n, cells, k)
-        plan = plan_of(name, reason, need, problem, table.n, supply.threads)
+        plan = plan_of(name, reason, need, problem, table.n, supply.threads, supply.reading())
         return plan._replace(remedy="use a smaller -k, or leave out the lines of rare items")
 
     def _of_whole(self, table: SparseRows, problem: Problem, plan: Plan) -> Fit:

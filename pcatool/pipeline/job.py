@@ -17,6 +17,7 @@ from pcatool.readers.rows import rows_to_fit
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 from pcatool.readers.wanted import Wanted
+from pcatool.solvers.plan import in_flight
 
 __all__ = ["Job", "Read", "labels_of", "limit_of", "read_blocks", "read_wanted", "remedy_of", "supply_of", "wanted_of"]
 
@@ -93,7 +94,15 @@ def supply_of(job: Job, inputs: Inputs, pool: Threads, labels: Labels | None = N
         return read_blocks(job, inputs.again(), Tally(), pool.map).blocks
 
     again = reread if inputs.can_reread() else None
-    return Supply(limit_of(job.options), again, inputs.expected_rows, pool.map, pool.count, labels)
+    return Supply(
+        limit_of(job.options),
+        again,
+        inputs.expected_rows,
+        pool.map,
+        pool.count,
+        labels,
+        reading=lambda: inputs.reading_bytes(in_flight(pool.count)),
+    )
 
 
 def limit_of(options: FitOptions) -> int:

@@ -114,6 +114,11 @@ class Table(Protocol):
         """How much of it was handed out, from 0 to 1, as any thread may ask; None where its size is not known."""
         ...
 
+    def reading_bytes(self, parts: int) -> int:
+        """Memory that reading takes at the most with so many parts at once, their numbers included; once `parts` was
+        asked for, since it depends on the columns."""
+        ...
+
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -10,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pcatool.blocks import block_rows, empty_block
+from pcatool.blocks import AHEAD, block_rows, empty_block
 from pcatool.model import Array
 from pcatool.readers.arrow import numbers_of, text_array
 from pcatool.readers.arrow_csv import TEXT, ArrowCsv
 from pcatool.readers.base import Batch, Feature, all_finite, rows_at_once
 from pcatool.readers.cells import fill_from_text
-from pcatool.readers.cutter import Chunk
+from pcatool.readers.cutter import MOST_BYTES, Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.exact import check_nul, check_utf8, parse, rows_of
 from pcatool.readers.plain import plain
@@ -98,6 +99,15 @@ class ChunkParser:
         """Folded, a column costs nothing of its own, and half a block is enough: it is in memory in five forms."""
         d = len(self.features)
         return block_rows(d) // 2 if self._is_wide else rows_at_once(d)
+
+    def bytes_at_once(self, row: float, size: int | None, parts: int) -> int:
+        """Memory of so many parts at once, where a row takes `row` bytes of text and all text, if known, `size`."""
+        rows = min(self.rows_at_once, (size or sys.maxsize) / max(row, 1.0), MOST_BYTES / max(row, 1.0))
+        text, cells = int(rows * row), int(rows * len(self.features))
+        # The cutter's buffer while it grows, and what each part keeps of it. Whoever parses has the text once more
+        # (thrice where it is folded), where each cell ends, the cells as Arrow's column, and as part of a block.
+        parsing = (3 if self._is_wide else 1) * text + 20 * cells
+        return 2 * text + parts * text + max(parts - AHEAD, 1) * parsing + parts * 8 * cells
 
     @property
     def _is_wide(self) -> bool:

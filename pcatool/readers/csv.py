@@ -34,6 +34,7 @@ class CsvTable:
         self._options = options
         self._size = opened.size
         self._share = opened.share
+        self._parser: ChunkParser | None = None
         self.nameless = options.header is False
         self.text = True
         self._cutter = Cutter(opened.stream, self.dialect, self.name, options.skip_lines)
@@ -90,10 +91,11 @@ class CsvTable:
         return kinds.profile(chunk, names, self.dialect, self.name, self._begins)
 
     def expected_rows(self) -> int | None:
-        chunk = self._cutter.peek(block_rows(len(self.columns)))
-        if chunk is None or self._size is None:
+        if self._size is None:
             return None
-        return int(self._size / (len(chunk.view) / chunk.rows))
+        chunk = self._cutter.peek(block_rows(len(self.columns)))
+        row = self._cutter.bytes_a_row if chunk is None else len(chunk.view) / chunk.rows
+        return int(self._size / row) if row else None
 
     def kept_type(self, column: int) -> pa.DataType:
         return TEXT
@@ -107,10 +109,15 @@ class CsvTable:
     def share(self) -> float | None:
         return self._share()
 
+    def reading_bytes(self, parts: int) -> int:
+        parser, row = self._parser, self._cutter.bytes_a_row
+        return 0 if parser is None else parser.bytes_at_once(row, self._size, parts)
+
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:
         parser = ChunkParser(self.name, self.dialect, len(self.columns), tuple(features), tuple(kept), self._begins)
         height = parser.rows_at_once
+        self._parser = parser
         while (chunk := self._cutter.rows(height, eager=eager)) is not None:
             yield CsvPart(chunk, parser)

@@ -12,7 +12,7 @@ from pcatool.readers.bytestream import ByteStream
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.rowends import NONE, OpenQuote, RowEnds, count_lines
 
-__all__ = ["Chunk", "Cutter"]
+__all__ = ["MOST_BYTES", "Chunk", "Cutter"]
 
 READ = 1 << 18
 # Rows are handed out in fewer at a time when they are longer than that together: long texts must not fill the memory.
@@ -55,7 +55,7 @@ class Cutter:
         self._ends = NONE  # of the rows from there on
         self._line = 1  # of the input, there
         self._done = False
-        self._bytes_a_row = 0.0
+        self.bytes_a_row = 0.0  # of those handed out last
         self._skip(skip_lines)
 
     @property
@@ -112,7 +112,7 @@ class Cutter:
             self._line += chunk.rows if chunk.plain else count_lines(chunk.data)
             size = len(chunk.view)
             self._at += size
-            self._bytes_a_row = size / chunk.rows
+            self.bytes_a_row = size / chunk.rows
         return chunk
 
     def _enough_bytes(self) -> bool:
@@ -121,7 +121,7 @@ class Cutter:
     def _fill(self, most: int, eager: bool) -> None:
         """Read about what the missing rows need, in one piece."""
         there = len(self._buffer) - self._at
-        missing = int((most - len(self._ends)) * self._bytes_a_row * 1.02)
+        missing = int((most - len(self._ends)) * self.bytes_a_row * 1.02)
         # A quarter more of what is there: a long row may have to be looked at again from its start.
         wanted = max(READ, min(missing, MOST_BYTES), there >> 2)
         pieces = [self._buffer[self._at :]]

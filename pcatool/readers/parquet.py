@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
-from pcatool.blocks import Runner, in_turn
+from pcatool.blocks import Runner, block_rows, in_turn
 from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
@@ -20,19 +20,25 @@ from pcatool.readers.parquet_file import ParquetData, most_bytes
 from pcatool.readers.parquet_whole import WholePart
 from pcatool.readers.source import Opened
 from pcatool.readers.spellings import in_numbers
-from pcatool.readers.turned import Turned, columns_at_once
+from pcatool.readers.turned import HeldTurned, Turned, columns_at_once
 from pcatool.readers.vectors import by_column
 
 __all__ = ["ParquetTable"]
 
-# What a column takes while it is read by rows: a page and a dictionary of 1 MB each, packed and unpacked.
-OPEN_COLUMN = 3 << 20
-# Where all columns together would take more than this, row groups are turned through a temporary file.
-MOST_OPEN = 384 << 20
+# What a column takes while it is read by rows: Arrow's reader, then what is read of the file, a page and a dictionary,
+# each of 1 MB at most, and the dictionary unpacked: four times what the file has of a column, unpacked, if that is less.
+READER, OPEN_COLUMN, OPEN_COPIES = 10 << 10, 3 << 20, 4
+# Where all columns together would take more than this, row groups are turned through a temporary file; where the numbers
+# of a row group are few, in memory, and from less on.
+MOST_OPEN = 160 << 20
+FEW_NUMBERS, OPEN_OF_FEW = 32 << 20, 32 << 20
 # Bytes of the columns that are read together then, and of all that threads have in hand.
 AT_ONCE = 8 << 20
 IN_HAND = 128 << 20
-
+# A portion in hand is Arrow's columns, the same in one piece, and the numbers.
+PORTION_COPIES = 3
+# The table of contents: of each column, and of what each row group has of it, in Arrow's form and as it was read.
+CONTENTS_COLUMN, CONTENTS_CHUNK = 2 << 10, 1 << 10
 
 # A file up to this size, packed and unpacked, is read in one piece by whoever makes numbers of it, so that of many such
 # files several are read at once.
@@ -53,19 +59,18 @@ class ParquetTable:
             notices.note(f"{opened.name} is Parquet: {', '.join(ignored)} change nothing there")
         self._data = ParquetData(opened)
         self.columns = self._data.columns
+        metadata, groups = self._data.metadata, self._data.groups
+        self.group_rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]  # of each row group
+        whole = opened.input.groups is None
+        self._contents = int(metadata.num_columns) * (CONTENTS_COLUMN + CONTENTS_CHUNK * metadata.num_row_groups)
+        self._memory = (0, 0)  # bytes that reading takes: once, and for each part in hand
+        self._rows = int(metadata.num_rows) if whole else sum(self.group_rows[group] for group in groups)
 
     def profile(self) -> tuple[Column, ...]:
         return self.columns
 
-    @property
-    def group_rows(self) -> list[int]:
-        """Rows of each row group."""
-        return self._data.group_rows
-
     def expected_rows(self) -> int | None:
-        if self._opened.input.groups is None:
-            return int(self._data.metadata.num_rows)
-        return sum(self.group_rows[group] for group in self._data.groups)
+        return self._rows
 
     def kept_type(self, column: int) -> pa.DataType:
         return self._data.schema.field(column).type
@@ -74,10 +79,10 @@ class ParquetTable:
         return True
 
     def share(self) -> float | None:
-        return self._given / max(self.expected_rows() or 0, 1)
+        return self._given / max(self._rows, 1)
 
     def ended(self) -> bool:
-        return self._given == self.expected_rows()
+        return self._given == self._rows
 
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
@@ -87,19 +92,26 @@ class ParquetTable:
         if needed and self._opened.one_of_many and self._is_small(len(features)):
             self._opened.lend()
             self._given = self._data.metadata.num_rows
+            self._memory = self._of_whole(len(features))
             rows = Rows(self.name, features, self.columns, 0)
             yield WholePart(self._given, rows, tuple(kept), self._data.each)
             return
         # A vector column would be read again for each portion of its elements, and by rows it is one column to open.
         plain = not kept and all(f.element is None for f in features)
-        if plain and self._open_bytes(needed) > MOST_OPEN:
+        if plain and self._is_turned(needed, len(features)):
+            self._memory = self._of_turned(len(features))
             yield from self._turned(features, run)
-            return
+        else:
+            self._memory = self._of_rows(features, needed)
+            yield from self._by_rows(features, needed, tuple(kept))
+        self._data.let_go()
+
+    def _by_rows(self, features: tuple[Feature, ...], needed: list[int], kept: tuple[int, ...]) -> Iterator[Part]:
         first_row = self._first_row
         for batch in self._data.batches(rows_at_once(len(features)), needed):
             arrays = dict(zip(needed, batch.columns, strict=True))
             self._given += batch.num_rows
-            yield ArrowPart(self.name, batch.num_rows, arrays, features, tuple(kept), self.columns, first_row)
+            yield ArrowPart(self.name, batch.num_rows, arrays, features, kept, self.columns, first_row)
             first_row += batch.num_rows
 
     @property
@@ -117,13 +129,46 @@ class ParquetTable:
         unpacked: int = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
         return unpacked <= SMALL_FILE
 
+    def reading_bytes(self, parts: int) -> int:
+        once, each = self._memory
+        return self._contents + once + parts * each
+
+    def _of_rows(self, features: Sequence[Feature], needed: Sequence[int]) -> tuple[int, int]:
+        """Bytes of every column that is open and of a batch that is made; of each part as Arrow has it, and as numbers.
+
+        Arrow tells where each element of a list is.
+        """
+        cells = len(features) * min(rows_at_once(len(features)), max(self.group_rows, default=0))
+        batch = cells * (16 if any(f.element is not None for f in features) else 8)
+        return self._open_bytes(needed) + batch, batch + 8 * cells
+
+    def _of_turned(self, d: int) -> tuple[int, int]:
+        """Bytes of all numbers, where they are few; of a portion of columns and a block of rows."""
+        rows, numbers = max(self.group_rows, default=0), self._numbers_of_group(d)
+        portion = PORTION_COPIES * 8 * rows * columns_at_once(rows, AT_ONCE)
+        held = min(len(self.group_rows), 2) * numbers if numbers <= FEW_NUMBERS else 0  # one is read while one is left
+        return held, portion + 8 * d * min(block_rows(d), rows)
+
+    def _of_whole(self, d: int) -> tuple[int, int]:
+        """Nothing; bytes of a small file as it is, unpacked, and as numbers."""
+        return 0, (self._opened.size or 0) + most_bytes(self._data.metadata) + 16 * d * self._rows
+
+    def _is_turned(self, columns: Sequence[int], d: int) -> bool:
+        """Would reading by rows take too much, or more than the numbers themselves where they are few?"""
+        most = min(OPEN_OF_FEW, MOST_OPEN) if self._numbers_of_group(d) <= FEW_NUMBERS else MOST_OPEN
+        return self._open_bytes(columns) > most
+
+    def _numbers_of_group(self, d: int) -> int:
+        """Bytes of d features of the largest row group."""
+        return 8 * d * max(self.group_rows, default=0)
+
     def _open_bytes(self, columns: Sequence[int]) -> int:
-        """Memory for a page and a dictionary of every column, packed and unpacked, which reading by rows needs.
+        """Memory that reading by rows needs for every column beside the rows themselves.
 
         At most so much: the size of each column is not asked for, since Arrow ends the process where that is damaged.
         """
         leaves = len(self._data.leaves(columns))
-        return min(2 * most_bytes(self._data.metadata), OPEN_COLUMN * leaves)
+        return READER * leaves + min(OPEN_COPIES * most_bytes(self._data.metadata), OPEN_COLUMN * leaves)
 
     def _turned(self, features: tuple[Feature, ...], run: Runner) -> Iterator[Part]:
         """Each row group read by columns, and handed out by rows."""
@@ -138,7 +183,8 @@ class ParquetTable:
     def _filled(self, group: int, features: tuple[Feature, ...], first_row: int, run: Runner) -> Turned:
         """A row group turned, a few columns at a time, by as many readers of the file as are at work."""
         metadata = self._data.metadata
-        turned = Turned(metadata.row_group(group).num_rows, len(features))
+        rows = metadata.row_group(group).num_rows
+        turned = (HeldTurned if 8 * rows * len(features) <= FEW_NUMBERS else Turned)(rows, len(features))
         step = columns_at_once(turned.rows, AT_ONCE)
         readers = [self._data.file]
 
@@ -150,8 +196,7 @@ class ParquetTable:
             turned.write(first, self._numbers(reader, group, features[first : first + step], first_row))
             readers.append(reader)
 
-        # A portion in hand is Arrow's columns, the same in one piece, and the numbers.
-        most = max(1, IN_HAND // (3 * 8 * max(turned.rows, 1) * step))
+        most = max(1, IN_HAND // (PORTION_COPIES * 8 * max(turned.rows, 1) * step))
         for _ in run(fill, range(0, len(features), step), most=most):
             pass
         return turned

@@ -138,6 +138,9 @@ class PartitionedTable:
     def share(self) -> float | None:
         return self._table.share()
 
+    def reading_bytes(self, parts: int) -> int:
+        return self._table.reading_bytes(parts)
+
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:

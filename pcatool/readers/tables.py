@@ -185,6 +185,10 @@ class Inputs:
         """About how many rows all inputs have."""
         return self._files.expected_rows(self.first.expected_rows())
 
+    def reading_bytes(self, parts: int) -> int:
+        """Bytes that reading takes at the most, with so many parts at once; known once the first part was asked for."""
+        return (self._current or self.first).reading_bytes(parts)
+
     def pieces(self, wanted: Wanted, *, eager: bool, run: Runner) -> Iterator[Piece]:
         """All rows in order. Where bad files are left out, an input ends with its error, or with its end."""
         self._later = self._files.later(run)

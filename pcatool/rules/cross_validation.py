@@ -22,10 +22,13 @@ from pcatool.linalg.spectrum import EPS
 from pcatool.model import Array
 from pcatool.rules.base import Choice, Evidence
 
-__all__ = ["cross_validation", "errors_left_out"]
+__all__ = ["bytes_of_rows", "cross_validation", "errors_left_out"]
 
 # Parts of the rows left out in turn; fewer once so many multiplications, n d min(n, d), make each of them slow.
 FOLDS, FEWER, WORK = 10, 5, 4e9
+
+# Rows worked on at a time where a second copy of them all would be too much.
+SLAB = 4096
 
 # What rounding leaves of a column that lies in the components: others tell nothing of it, its mean is all there is.
 ALONE = 1e-12
@@ -47,10 +50,20 @@ def cross_validation(evidence: Evidence, number: float | None = None) -> Choice:
     return Choice(min(k, evidence.rank), test) if k else Choice(1, f"{test}: none helps, so 1 is kept")
 
 
+def bytes_of_rows(n: int, d: int) -> int:
+    """Memory: the rows and those of one fit; of the smaller product LAPACK's copies and what the errors are made of."""
+    if n >= d:
+        return 8 * (2 * n * d + 14 * d * d)
+    return 8 * (9 * n * d + 6 * n * n)  # with the directions, and LAPACK's copies of these
+
+
 def errors_left_out(Y: Array, roots: Array, centered: bool, seed: int) -> Array:
-    """Sum of squared errors with k = 0, 1, ... components; rows (n, d) come times the roots (n,) of their weights."""
+    """Sum of squared errors with k = 0, 1, ... components; rows (n, d) come times the roots (n,) of their weights.
+
+    Beside the rows no more is held than the rows of one fit.
+    """
     n, d = Y.shape
-    Y = Y / np.abs(Y).max()  # squares of any scale stay in range
+    largest = max(Y.max(), -Y.min())
     folds = min(n, FOLDS if n * d * min(n, d) < WORK else FEWER)
     most = min(d - 1, n - -(-n // folds) - centered)
     order = np.random.default_rng(seed).permutation(n)
@@ -59,10 +72,21 @@ def errors_left_out(Y: Array, roots: Array, centered: bool, seed: int) -> Array:
         for fold in range(folds):
             left = np.zeros(n, dtype=bool)
             left[order[fold::folds]] = True
-            mean = roots[~left] @ Y[~left] / (roots[~left] @ roots[~left]) if centered else np.zeros(d)
-            Z = Y - np.outer(roots, mean)
-            errors += fold_errors(Z[left], directions(Z[~left], most), most)
+            R, Z = Y[~left], Y[left]
+            for rows in (R, Z):
+                rows /= largest  # squares of any scale stay in range
+            mean = roots[~left] @ R / (roots[~left] @ roots[~left]) if centered else np.zeros(d)
+            V = directions(centred(R, roots[~left], mean), most)
+            del R
+            errors += fold_errors(centred(Z, roots[left], mean), V, most)
     return errors
+
+
+def centred(Z: Array, roots: Array, mean: Array) -> Array:
+    """Z (n, d), the rows times the roots (n,) of their weights, less their mean; Z is used up."""
+    for at in range(0, len(Z), SLAB):
+        Z[at : at + SLAB] -= np.outer(roots[at : at + SLAB], mean)
+    return Z
 
 
 def directions(Z: Array, most: int) -> Array:

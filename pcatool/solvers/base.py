@@ -118,11 +118,18 @@ class Solution(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What a solver will need: passes over the data, and bytes of memory at the most beyond the program itself."""
+    """What a solver will need: passes over the data, and bytes of memory at the most beyond the program itself.
+
+    The blocks that are being read and worked on are not in it.
+    """
 
     passes: str
-    bytes: int
+    bytes: int  # while rows are read, beside results
     result: int = 0  # bytes of what becomes of one block, of which some wait to be merged
+    solving: int = 0  # bytes once all rows are read, if that is more
+    work: int = 0  # bytes that a thread takes for a block, beside copies of it
+    copies: int = 2  # of a block that a thread works on
+    height: int = 0  # rows to which blocks are joined, where they have fewer
 
 
 class Solver(Protocol):

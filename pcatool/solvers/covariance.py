@@ -35,8 +35,10 @@ class Covariance:
     """Streaming scatter, then `eigh`."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        # The scatter, its scaled copies, eigenvectors and LAPACK's workspace; two blocks being summed.
-        return Estimate("1", 8 * (9 * d * d) + (32 << 20), scatter_bytes(d))
+        # The sums so far and their correction; of a block its scatter and the same. Then the scatter, S, the same scaled
+        # with LAPACK's two copies to tell the rank, and LAPACK's four for the eigenvectors.
+        one = scatter_bytes(d)
+        return Estimate("1", 2 * one, one, solving=10 * one, work=one)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         return self.finish(moments_of(rows, problem.d), problem)

@@ -13,7 +13,7 @@ from pcatool.linalg.spectrum import Spectrum, Wish
 from pcatool.model import Array
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.factor import centred_matrix, finish
-from pcatool.solvers.rows import Rows
+from pcatool.solvers.rows import AT_ONCE, Rows
 from pcatool.solvers.svd import SVD
 
 __all__ = ["Dual"]
@@ -26,8 +26,10 @@ class Dual:
         rows = n or d
         if n is not None and n >= d:  # the factor itself is decomposed then
             return SVD().estimate(d, n, k)
-        # The rows as read and centred; the inner products and LAPACK's workspace; the directions kept.
-        return Estimate("1", 8 * (2 * rows * d + 6 * rows * rows + 4 * d * k) + (32 << 20))
+        # The rows; the inner products, those of scaled columns and LAPACK's copies of both; or the directions that are
+        # kept, with LAPACK's copies.
+        inner, kept = 8 * rows * rows, 6 * d * min(k, rows)
+        return Estimate("1", 8 * rows * d, solving=8 * (rows * d + max(inner, kept)) + AT_ONCE)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         centre, Y = centred_matrix(rows)

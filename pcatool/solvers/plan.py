@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pcatool.blocks import block_rows
+from pcatool.blocks import AHEAD, block_rows
 from pcatool.errors import RefusedError
 from pcatool.memory import size_text
 from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Estimate, Problem, Solver
 from pcatool.solvers.rows import WAITING_BYTES
 
-__all__ = ["Plan", "make_plan", "plan_of"]
+__all__ = ["SOME", "Plan", "blocks_bytes", "in_flight", "make_plan", "plan_of", "program_bytes"]
 
-# The program, Arrow and numpy themselves, before any data.
+# The program, Arrow and numpy themselves, before any data, and scipy, which some fits ask for.
 PROGRAM = 100 << 20
 
-# What a thread has of a block: its text, Arrow's columns, the numbers, the same centred.
-FORMS = 4
+# Of each column its name and its place, in several tables.
+COLUMN = 1 << 10
 
-# Components reckoned with where a share or a rule will decide.
+# Components reckoned with where a rule will decide among them.
 SOME = 32
 
 
@@ -34,7 +34,12 @@ class Plan(NamedTuple):
     peak_bytes: int
     threads: int
     remedy: str | None = None  # where no other solver can be asked for
+    reading: int = 0  # bytes of the peak that reading the input takes
     parts: int = 0  # of the input, that are read elsewhere
+
+    def at_least(self, peak: int) -> Plan:
+        """The same with a peak of so many bytes, if that is more."""
+        return self._replace(peak_bytes=max(self.peak_bytes, peak))
 
     def check(self, limit: int, problem: Problem) -> None:
         """Refuse what cannot fit, naming what would."""
@@ -53,7 +58,7 @@ class Plan(NamedTuple):
         other = f"--solver {fitting[0]} would fit" if fitting else "use fewer columns (-c, -x)"
         if fitting[:1] == ["randomized"]:
             other += ", with a small number for -k"
-        if _peak(_estimate(self.solver, problem, self.rows), problem, self.rows, 1) <= limit:
+        if _peak(_estimate(self.solver, problem, self.rows), problem, self.rows, 1, self.reading) <= limit:
             other = "--threads 1 would fit"
         return other
 
@@ -63,28 +68,55 @@ class Plan(NamedTuple):
             return False
         if name in ("svd", "dual") and self.rows is None:
             return False
-        return _peak(_estimate(name, problem, self.rows), problem, self.rows, self.threads) <= limit
+        need = _estimate(name, problem, self.rows)
+        return _peak(need, problem, self.rows, self.threads, self.reading) <= limit
 
 
-def make_plan(name: str, reason: str, problem: Problem, rows: int | None, threads: int) -> Plan:
-    """The plan for a solver; `rows` as known or expected."""
-    return plan_of(name, reason, _estimate(name, problem, rows), problem, rows, threads)
+def make_plan(name: str, reason: str, problem: Problem, rows: int | None, threads: int, reading: int = 0) -> Plan:
+    """The plan for a solver; `rows` as known or expected, `reading` the bytes that the input takes while it is read."""
+    return plan_of(name, reason, _estimate(name, problem, rows), problem, rows, threads, reading)
 
 
-def plan_of(name: str, reason: str, need: Estimate, problem: Problem, rows: int | None, threads: int) -> Plan:
+def plan_of(
+    name: str, reason: str, need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int = 0
+) -> Plan:
     """The plan for what needs so much."""
-    return Plan(name, reason, rows, problem.d, need.passes, _peak(need, problem, rows, threads), threads)
+    peak = _peak(need, problem, rows, threads, reading)
+    return Plan(name, reason, rows, problem.d, need.passes, peak, threads, reading=reading)
 
 
-def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int) -> int:
-    """The program, blocks in hand, results that wait, and the solver itself."""
-    height = block_rows(problem.d) if rows is None else min(rows, block_rows(problem.d))
-    in_hand = threads * FORMS * 8 * height * problem.d
-    waiting = min((threads + 1) * need.result, max(WAITING_BYTES, need.result)) if threads > 1 else need.result
-    return PROGRAM + in_hand + waiting + need.bytes
+def program_bytes(d: int) -> int:
+    """Of the program and what it knows of d columns, before and after the rows are read."""
+    return PROGRAM + COLUMN * d
+
+
+def blocks_bytes(d: int, rows: int | None, threads: int, copies: int = 2, *, height: int = 0, most: int = 1 << 30) -> int:
+    """Of the blocks that wait, at most so many, and of the copies that each thread works on."""
+    height = max(height, block_rows(d))
+    block = 8 * d * (height if rows is None else min(rows, height))
+    return block * (1 + min(in_flight(threads), most) + threads * copies)
+
+
+def in_flight(threads: int) -> int:
+    """Items that are worked on at once, wait or are done."""
+    return threads + AHEAD if threads > 1 else 1
+
+
+def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int) -> int:
+    """The program, and the larger of what reading the rows takes and what solving does."""
+    waiting = min(in_flight(threads), max(WAITING_BYTES // max(need.result, 1), 1))
+    blocks = blocks_bytes(problem.d, rows, threads, need.copies, height=need.height, most=waiting)
+    streaming = reading + blocks + waiting * need.result + min(threads, waiting) * need.work + need.bytes
+    return program_bytes(problem.d) + max(streaming, need.solving)
 
 
 def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:
     solver: Solver = SOLVERS.load(name)()
-    k = problem.wish if isinstance(problem.wish, int) else min(SOME, problem.d)
-    return solver.estimate(problem.d, rows, k)
+    return solver.estimate(problem.d, rows, _most_kept(problem, rows))
+
+
+def _most_kept(problem: Problem, rows: int | None) -> int:
+    """Components to reckon with: a share or a rule may take all that there are."""
+    if isinstance(problem.wish, int):
+        return problem.wish
+    return min(problem.d, SOME if rows is None else rows)

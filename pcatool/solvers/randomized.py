@@ -52,15 +52,20 @@ MOST_PASSES = 60
 START = 32
 
 
-def krylov_bytes(d: int, k: int) -> int:
-    return 8 * d * (k + EXTRA) * (2 * DEEP + 4)
+def krylov_bytes(d: int, k: int, n: int | None = None) -> int:
+    """Of the space, what S makes of it, the best directions in it and what S makes of these; and of what is added."""
+    width = min(k + EXTRA, d)
+    space = min(DEEP * width, d, (n or d) + width)  # n rows span no more
+    return 8 * d * (4 * space + 4 * width)
 
 
 class Randomized:
     """Seeded block Krylov iteration with its own stopping test."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        return Estimate("2 and a few more", krylov_bytes(d, k) + (48 << 20))
+        if d <= min(k + EXTRA, WHOLE):
+            return Covariance().estimate(d, n, k)
+        return Estimate("2 and a few more", krylov_bytes(d, k, n), 8 * d * (k + EXTRA), copies=3)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         k = problem.wish if isinstance(problem.wish, int) else problem.d
@@ -171,6 +176,7 @@ def _krylov(apply: Callable[[Array], Array], problem: Problem, k: int) -> Ritz:
         fresh = _orthonormal_to(Q, newest)
         if fresh.shape[1] == 0:
             return found  # the space is invariant: nothing new can be reached
+        del found  # or it lies beside the next
         newest = apply(fresh)
         Q, SQ = np.hstack([Q, fresh]), np.hstack([SQ, newest])
     return _rayleigh_ritz(Q, SQ, k)
@@ -194,7 +200,11 @@ def _rayleigh_ritz(Q: Array, SQ: Array, k: int) -> Ritz:
     values, C = np.linalg.eigh((T + T.T) / 2)
     values, C = values[::-1], C[:, ::-1]
     vectors, images = Q @ C, SQ @ C
-    residual = np.linalg.norm(images - vectors * values, axis=0)
+    residual = np.empty(len(values))
+    step = max(len(values) // DEEP, 1)
+    for at in range(0, len(values), step):  # a few directions at a time: no more copies of all of them
+        some = slice(at, at + step)
+        residual[some] = np.linalg.norm(images[:, some] - vectors[:, some] * values[some], axis=0)
     return Ritz(values, vectors, images, _error(values, residual, k))
 
 

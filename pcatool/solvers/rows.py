@@ -8,13 +8,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from pcatool.blocks import Runner, in_turn
+from pcatool.blocks import Runner, empty_block, in_turn
 from pcatool.errors import DataError, RefusedError
-from pcatool.memory import size_text
+from pcatool.memory import give_back, size_text
 from pcatool.model import Array
 from pcatool.solvers.store import Store
 
-__all__ = ["SMALL_BYTES", "WAITING_BYTES", "Block", "Rows", "first_heavy", "nothing_to_fit"]
+__all__ = ["AT_ONCE", "SMALL_BYTES", "WAITING_BYTES", "Block", "Rows", "first_heavy", "nothing_to_fit"]
 
 Result = TypeVar("Result")
 
@@ -23,6 +23,9 @@ SMALL_BYTES = 32 << 20
 
 # Of these no more than this lies in memory, so that it does not grow with the rows; the others go to a file.
 HELD_BYTES = 1 << 20
+
+# Blocks that are copied before their memory is given back.
+AT_ONCE = 32 << 20
 
 # As read and centred: what a solver that holds all rows needs of them at least.
 COPIES = 2
@@ -77,6 +80,8 @@ class Rows:
             if self._store.bytes > small and self._store.rows > hold_rows:
                 self.complete = False
                 break
+        if self.complete:
+            give_back()
         self.n = self._store.rows if self.complete else None
         self.small = self.complete and self._store.bytes <= small
 
@@ -122,7 +127,10 @@ class Rows:
         def work(blocks: list[Array]) -> Result:
             return function(*self._split(blocks[0] if len(blocks) == 1 else np.concatenate(blocks)))
 
-        return self._run(work, self._joined(height), most=max(WAITING_BYTES // size, 1))
+        first = not self._started
+        yield from self._run(work, self._joined(height), most=max(WAITING_BYTES // size, 1))
+        if first:  # what follows is of another size; later passes take what the first took
+            give_back()
 
     def _joined(self, height: int) -> Iterator[list[Array]]:
         waiting: list[Array] = []
@@ -157,7 +165,7 @@ class Rows:
     def matrix(self) -> Block:
         """All rows as one matrix (n, d) of the caller's own, with their weights."""
         if self.small:
-            return self._split(np.concatenate(list(self._store))) if self.n else (np.zeros((0, 0)), None)
+            return self._split(self._joined_store()) if self.n else (np.zeros((0, 0)), None)
         blocks: list[Array] = []
         size = count = 0
         for block in self._store.drain() if self.complete else self._blocks():
@@ -167,13 +175,29 @@ class Rows:
         self.complete, self._started = False, True
         if not blocks:
             return np.zeros((0, 0)), None
+        give_back()
         X = np.empty((sum(len(block) for block in blocks), blocks[0].shape[1]))
-        at = len(X)
+        at, copied = len(X), 0
         while blocks:  # from the end, letting go of each block once it is copied
             block = blocks.pop()
             X[at - len(block) : at] = block
-            at -= len(block)
+            at, copied = at - len(block), copied + block.nbytes
+            if copied > AT_ONCE:
+                del block
+                give_back()
+                copied = 0
         return self._split(X)
+
+    def _joined_store(self) -> Array:
+        """All rows that are held, with contiguous columns, a block at a time beside them."""
+        X, at = None, 0
+        for block in self._store:
+            if X is None:
+                X = empty_block(self._store.rows, block.shape[1])
+            X[at : at + len(block)] = block
+            at += len(block)
+        assert X is not None
+        return X
 
 
 def first_heavy(w: Array | None) -> int:

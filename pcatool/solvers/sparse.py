@@ -56,7 +56,7 @@ def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:
     of_way = {
         "dual": 8 * (6 * n * n + 4 * d * k),
         "covariance": 8 * 9 * d * d,
-        "randomized": krylov_bytes(d, k) + 16 * n * k,
+        "randomized": krylov_bytes(d, k, n) + 16 * n * k,
     }
     return Estimate("1", CELL_BYTES * cells + of_way[choose_sparse(problem, n)[0]] + (32 << 20))
 

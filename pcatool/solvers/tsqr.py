@@ -26,16 +26,22 @@ class TSQR:
     """Running R factor, then the SVD of R."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        return Estimate("1", 8 * 12 * d * d + (32 << 20), 24 * d * d)
+        # Two triangles, one on the other, with LAPACK's copies; of a block itself, joined, centred, and LAPACK's two copies.
+        # Then the triangle, scaled, its singular vectors and LAPACK's workspace.
+        return Estimate("1", 8 * 8 * d * d, result_bytes(d), solving=8 * 13 * d * d, copies=4, height=2 * d)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         running = triangle_of(rows, problem.d)
         return finish(running.centre, running.R, problem, of_factor)
 
 
+def result_bytes(d: int) -> int:
+    return 24 * d * d
+
+
 def triangle_of(rows: Rows, d: int) -> Triangle:
     """The triangle of all rows."""
     origin = rows.origin
     # Blocks joined until they are so tall that reducing them outweighs merging the triangles.
-    triangles = rows.map(lambda X, w: Triangle.of_block(X, origin, w), size=24 * d * d, height=2 * d)
+    triangles = rows.map(lambda X, w: Triangle.of_block(X, origin, w), size=result_bytes(d), height=2 * d)
     return reduce(Triangle.merge, triangles)

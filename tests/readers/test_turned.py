@@ -60,8 +60,11 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Both:
         expected = _outcome(work)
         assert not turned
         monkeypatch.setattr(reader, "MOST_OPEN", -1)
-        assert _outcome(work) == expected
-        assert turned
+        for most_held in (1 << 60, -1):  # in memory, and through a file
+            monkeypatch.setattr(reader, "FEW_NUMBERS", most_held)
+            turned.clear()
+            assert _outcome(work) == expected
+            assert turned
         return expected
 
     return run
@@ -245,6 +248,7 @@ def test_columns_that_are_kept_are_read_by_rows(tmp_path: Path, monkeypatch: pyt
     file = save(tmp_path / "t.parquet", plain(3))
     monkeypatch.setattr(reader, "MOST_OPEN", -1)
     monkeypatch.delattr(reader, "Turned")
+    monkeypatch.delattr(reader, "HeldTurned")
     assert len(read(file, keep=["c1"]).kept[0]) == ROWS
 
 
@@ -253,6 +257,7 @@ def test_vectors_are_read_by_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     file = save(tmp_path / "t.parquet", plain(3).append_column("v", pa.array([[1.0, 2.0]] * ROWS)))
     monkeypatch.setattr(reader, "MOST_OPEN", -1)
     monkeypatch.delattr(reader, "Turned")
+    monkeypatch.delattr(reader, "HeldTurned")
     assert read(file).X.shape == (ROWS, 5)
 
 
@@ -374,16 +379,32 @@ def opened(file: Path) -> reader.ParquetTable:
 
 
 def test_what_open_columns_take(tmp_path: Path) -> None:
-    """A page and a dictionary each, twice, but never more than there is of the column in a row group."""
+    """A reader; a page and a dictionary each, twice, but never more than what is in a row group of the columns."""
     few = opened(save(tmp_path / "few.parquet", plain(10, 100), (10, 90), compression="none", use_dictionary=False))
-    assert 10 * 2 * 8 * 90 <= few._open_bytes(range(10)) <= 10 * 2 * 8 * 90 * 1.2
+    pages = few._open_bytes(range(10)) - 10 * reader.READER
+    assert 10 * 4 * 8 * 90 <= pages <= 10 * 4 * 8 * 90 * 1.2
     assert few._open_bytes([3]) <= few._open_bytes(range(10))  # of small groups of rows the whole is the bound
     many = plain(3, 400_000)
     many = many.append_column("s", pa.array([{"x": 1.0, "y": 2.0}] * 400_000))
     table = opened(save(tmp_path / "many.parquet", many, (400_000,), use_dictionary=False))
-    assert table._open_bytes([0, 1]) == 2 * reader.OPEN_COLUMN
-    assert table._open_bytes([3]) == 2 * reader.OPEN_COLUMN  # a struct is as many as it has parts
-    assert opened(save(tmp_path / "none.parquet", plain(3, 0), ()))._open_bytes([0, 1, 2]) == 0
+    assert table._open_bytes([0, 1]) == 2 * (reader.READER + reader.OPEN_COLUMN)
+    assert table._open_bytes([3]) == table._open_bytes([0, 1])  # a struct is as many as it has parts
+    assert opened(save(tmp_path / "none.parquet", plain(3, 0), ()))._open_bytes([0, 1, 2]) == 3 * reader.READER
+
+
+@pytest.mark.parametrize("columns", [1000, 6000])
+def test_few_rows_of_very_many_columns_are_turned_in_memory(
+    columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To have 6,000 columns open would take ten times as much as their numbers; no file is needed for these."""
+    file = save(tmp_path / "t.parquet", plain(columns, 40), (40,))
+    wanted = tuple(reader.Feature(f"c{j}", j) for j in range(columns))
+    monkeypatch.delattr(reader, "Turned")
+    found = opened(file)
+    parts = list(found.parts(wanted, ()))
+    assert {type(part) for part in parts} == {reader.TurnedPart if columns == 6000 else reader.ArrowPart}
+    X = np.vstack([part.batch().X for part in parts])
+    np.testing.assert_array_equal(X, np.column_stack([x.to_numpy() for x in plain(columns, 40).columns]))
 
 
 def test_only_what_is_too_large_by_rows_is_turned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
