@@ -24,6 +24,7 @@ __all__ = ["Threads", "usable_cores"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+
 def usable_cores() -> int:
     """Cores this process may use, which may be fewer than there are."""
     if hasattr(os, "sched_getaffinity"):

@@ -67,7 +67,7 @@ class Needs(NamedTuple):
         """Bytes at the most, the program's own included; `dense` when LAPACK takes the matrix apart as a whole."""
         m, d = self.options.landmarks, self.d
         threads = self.supply.threads
-        in_hand = self.supply.reading() + blocks_bytes(d, n, threads) + threads * SLAB_COPIES * 8 * CELLS
+        in_hand = self.supply.reading() + blocks_bytes(d, n, threads, copies=2) + threads * SLAB_COPIES * 8 * CELLS
         if m is not None:
             m = min(m, n or m)
             # The scatter so far and its correction, those of some slabs, theirs, and phi.

@@ -13,6 +13,7 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.centring import center_rows
 from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
+from pcatool.memory import give_back
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply, linear_model
 from pcatool.methods.remarks import tell_constant, warn_past_rank, warn_unsure
 from pcatool.model import FORMAT_VERSION, Array, Model
@@ -108,6 +109,7 @@ class PCA:
         with threads(1):  # each factorisation takes what its size asks for
             solved = self._solve(rows, problem, plan)
             check_rank(solved.solution, problem)
+            give_back()
             return self.finished(problem, solved, evidence(solved.solution, problem, rows))
 
     def finished(self, problem: Problem, solved: Solved, known: Evidence) -> Fit:
@@ -117,7 +119,7 @@ class PCA:
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
         """What would be done."""
-        return self._prepared(blocks, columns, supply)[2]
+        return self._prepared(blocks, columns, supply._replace(limit=None))[2]  # it is asked, not done
 
     def _prepared(
         self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply
@@ -155,7 +157,13 @@ class PCA:
             run=supply.run,
             prepare=center_rows if self.options.center_rows else None,
             small=supply.small,
+            weigh=lambda n: self._peak_of(n, columns, supply),
         )
+
+    def _peak_of(self, n: int, columns: tuple[str, ...], supply: Supply) -> int:
+        """Bytes at the peak if there were no more than n rows."""
+        problem = self.problem(columns, n)
+        return make_plan(*self.choose(problem), problem, n, supply.threads, supply.reading()).peak_bytes
 
     def problem(self, columns: tuple[str, ...], n: int | None) -> Problem:
         o = self.options

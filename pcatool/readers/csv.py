@@ -35,6 +35,7 @@ class CsvTable:
         self._size = opened.size
         self._share = opened.share
         self._parser: ChunkParser | None = None
+        self._bytes_a_row = 0.0  # of the first part
         self.nameless = options.header is False
         self.text = True
         self._cutter = Cutter(opened.stream, self.dialect, self.name, options.skip_lines)
@@ -110,8 +111,7 @@ class CsvTable:
         return self._share()
 
     def reading_bytes(self, parts: int) -> int:
-        parser, row = self._parser, self._cutter.bytes_a_row
-        return 0 if parser is None else parser.bytes_at_once(row, self._size, parts)
+        return 0 if self._parser is None else self._parser.bytes_at_once(self._bytes_a_row, self._size, parts)
 
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
@@ -120,4 +120,5 @@ class CsvTable:
         height = parser.rows_at_once
         self._parser = parser
         while (chunk := self._cutter.rows(height, eager=eager)) is not None:
+            self._bytes_a_row = self._bytes_a_row or self._cutter.bytes_a_row
             yield CsvPart(chunk, parser)

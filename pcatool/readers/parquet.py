@@ -25,11 +25,11 @@ from pcatool.readers.vectors import by_column
 
 __all__ = ["ParquetTable"]
 
-# What a column takes while it is read by rows: Arrow's reader, then what is read of the file, a page and a dictionary,
-# each of 1 MB at most, and the dictionary unpacked: four times what the file has of a column, unpacked, if that is less.
+# What a column takes while it is read by rows: Arrow's reader; a page and a dictionary of 1 MB each at most, packed and
+# unpacked, which is four times what the file has of the column, unpacked, if that is less.
 READER, OPEN_COLUMN, OPEN_COPIES = 10 << 10, 3 << 20, 4
-# Where all columns together would take more than this, row groups are turned through a temporary file; where the numbers
-# of a row group are few, in memory, and from less on.
+# Where all columns together would take more than this, row groups are turned through a temporary file. Where a row
+# group has few numbers, it is turned in memory, and from less on.
 MOST_OPEN = 160 << 20
 FEW_NUMBERS, OPEN_OF_FEW = 32 << 20, 32 << 20
 # Bytes of the columns that are read together then, and of all that threads have in hand.
@@ -38,7 +38,7 @@ IN_HAND = 128 << 20
 # A portion in hand is Arrow's columns, the same in one piece, and the numbers.
 PORTION_COPIES = 3
 # The table of contents: of each column, and of what each row group has of it, in Arrow's form and as it was read.
-CONTENTS_COLUMN, CONTENTS_CHUNK = 2 << 10, 1 << 10
+CONTENTS_COLUMN, CONTENTS_CHUNK = 3 << 9, 1 << 10
 
 # A file up to this size, packed and unpacked, is read in one piece by whoever makes numbers of it, so that of many such
 # files several are read at once.
@@ -60,10 +60,12 @@ class ParquetTable:
         self._data = ParquetData(opened)
         self.columns = self._data.columns
         metadata, groups = self._data.metadata, self._data.groups
-        self.group_rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]  # of each row group
+        self.group_rows: list[int] = [
+            metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
+        ]  # of each row group
         whole = opened.input.groups is None
         self._contents = int(metadata.num_columns) * (CONTENTS_COLUMN + CONTENTS_CHUNK * metadata.num_row_groups)
-        self._memory = (0, 0)  # bytes that reading takes: once, and for each part in hand
+        self._memory: tuple[int, int] = (0, 0)  # bytes that reading takes: once, and for each part in hand
         self._rows = int(metadata.num_rows) if whole else sum(self.group_rows[group] for group in groups)
 
     def profile(self) -> tuple[Column, ...]:
@@ -131,7 +133,8 @@ class ParquetTable:
 
     def reading_bytes(self, parts: int) -> int:
         once, each = self._memory
-        return self._contents + once + parts * each
+        total: int = self._contents + once + parts * each
+        return total
 
     def _of_rows(self, features: Sequence[Feature], needed: Sequence[int]) -> tuple[int, int]:
         """Bytes of every column that is open and of a batch that is made; of each part as Arrow has it, and as numbers.

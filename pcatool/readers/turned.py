@@ -1,4 +1,4 @@
-"""A table that lies column by column, turned into blocks of rows through a temporary file, or in memory where it is small.
+"""A table that lies column by column, turned into blocks of rows through a temporary file or, if small, in memory.
 
 A row group of Parquet keeps each column in one piece. To read it by rows, all columns must be open at once, at up to
 4 MB each; to read it by columns, all of its rows must be kept. A file keeps them: a few columns are written at a time,

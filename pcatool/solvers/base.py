@@ -27,6 +27,7 @@ __all__ = [
     "check_columns",
     "check_solvable",
     "check_weights",
+    "kept_bytes",
     "one_row",
     "rounding",
     "scale_of",
@@ -128,8 +129,13 @@ class Estimate(NamedTuple):
     result: int = 0  # bytes of what becomes of one block, of which some wait to be merged
     solving: int = 0  # bytes once all rows are read, if that is more
     work: int = 0  # bytes that a thread takes for a block, beside copies of it
-    copies: int = 2  # of a block that a thread works on
+    copies: int = 1  # of a block that a thread works on, beside it
     height: int = 0  # rows to which blocks are joined, where they have fewer
+
+
+def kept_bytes(d: int, k: int) -> int:
+    """Of k directions that are kept, while QR makes them orthonormal; what is done with them later takes less."""
+    return 8 * 5 * d * k
 
 
 class Solver(Protocol):

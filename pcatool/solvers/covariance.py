@@ -20,6 +20,7 @@ from pcatool.solvers.base import (
     Solution,
     assembled,
     check_solvable,
+    kept_bytes,
     scale_of,
 )
 from pcatool.solvers.rows import Rows
@@ -35,10 +36,11 @@ class Covariance:
     """Streaming scatter, then `eigh`."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        # The sums so far and their correction; of a block its scatter and the same. Then the scatter, S, the same scaled
-        # with LAPACK's two copies to tell the rank, and LAPACK's four for the eigenvectors.
+        # While rows are read, the sums so far and their correction, and of each block the same. Then the scatter, S,
+        # its scaled copy with two of LAPACK to tell the rank, and LAPACK's four for the eigenvectors; or the scatter,
+        # S, the eigenvectors, and the model with its file, which may hold the scatter, too.
         one = scatter_bytes(d)
-        return Estimate("1", 2 * one, one, solving=10 * one, work=one)
+        return Estimate("1", 2 * one, one, solving=max(10 * one, 6 * one + kept_bytes(d, k)), work=one)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         return self.finish(moments_of(rows, problem.d), problem)

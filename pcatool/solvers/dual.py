@@ -11,7 +11,7 @@ from __future__ import annotations
 from pcatool.linalg.spectral import of_factor, of_gram
 from pcatool.linalg.spectrum import Spectrum, Wish
 from pcatool.model import Array
-from pcatool.solvers.base import Estimate, Problem, Solution
+from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
 from pcatool.solvers.factor import centred_matrix, finish
 from pcatool.solvers.rows import AT_ONCE, Rows
 from pcatool.solvers.svd import SVD
@@ -26,10 +26,10 @@ class Dual:
         rows = n or d
         if n is not None and n >= d:  # the factor itself is decomposed then
             return SVD().estimate(d, n, k)
-        # The rows; the inner products, those of scaled columns and LAPACK's copies of both; or the directions that are
-        # kept, with LAPACK's copies.
-        inner, kept = 8 * rows * rows, 6 * d * min(k, rows)
-        return Estimate("1", 8 * rows * d, solving=8 * (rows * d + max(inner, kept)) + AT_ONCE)
+        # The rows; the inner products, those of scaled columns and LAPACK's copies of both; or the model.
+        held = 8 * rows * d
+        after = max(min(held, AT_ONCE), 8 * 8 * rows * rows, kept_bytes(d, min(k, rows)))
+        return Estimate("1", held, solving=held + after)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         centre, Y = centred_matrix(rows)

@@ -9,11 +9,11 @@ from pcatool.errors import RefusedError
 from pcatool.memory import size_text
 from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Estimate, Problem, Solver
-from pcatool.solvers.rows import WAITING_BYTES
+from pcatool.solvers.rows import SMALL_BYTES, WAITING_BYTES
 
 __all__ = ["SOME", "Plan", "blocks_bytes", "in_flight", "make_plan", "plan_of", "program_bytes"]
 
-# The program, Arrow and numpy themselves, before any data, and scipy, which some fits ask for.
+# The program, Arrow and numpy themselves, before any data; and a part of scipy, which some fits ask for.
 PROGRAM = 100 << 20
 
 # Of each column its name and its place, in several tables.
@@ -90,7 +90,9 @@ def program_bytes(d: int) -> int:
     return PROGRAM + COLUMN * d
 
 
-def blocks_bytes(d: int, rows: int | None, threads: int, copies: int = 2, *, height: int = 0, most: int = 1 << 30) -> int:
+def blocks_bytes(
+    d: int, rows: int | None, threads: int, copies: int = 1, *, height: int = 0, most: int = 1 << 30
+) -> int:
     """Of the blocks that wait, at most so many, and of the copies that each thread works on."""
     height = max(height, block_rows(d))
     block = 8 * d * (height if rows is None else min(rows, height))
@@ -106,8 +108,13 @@ def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, read
     """The program, and the larger of what reading the rows takes and what solving does."""
     waiting = min(in_flight(threads), max(WAITING_BYTES // max(need.result, 1), 1))
     blocks = blocks_bytes(problem.d, rows, threads, need.copies, height=need.height, most=waiting)
-    streaming = reading + blocks + waiting * need.result + min(threads, waiting) * need.work + need.bytes
-    return program_bytes(problem.d) + max(streaming, need.solving)
+    working = blocks + waiting * need.result + min(threads, waiting) * need.work + need.bytes
+    if problem.n is None:
+        working += reading
+    else:  # the rows are held by now, in a file while they are few
+        numbers = 8 * problem.n * problem.d
+        working = max(working, reading + (numbers if numbers > SMALL_BYTES else 0))
+    return program_bytes(problem.d) + max(working, need.solving)
 
 
 def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:

@@ -65,7 +65,7 @@ class Randomized:
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         if d <= min(k + EXTRA, WHOLE):
             return Covariance().estimate(d, n, k)
-        return Estimate("2 and a few more", krylov_bytes(d, k, n), 8 * d * (k + EXTRA), copies=3)
+        return Estimate("2 and a few more", krylov_bytes(d, k, n), 8 * d * (k + EXTRA), copies=2)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         k = problem.wish if isinstance(problem.wish, int) else problem.d

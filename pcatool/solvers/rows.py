@@ -45,7 +45,8 @@ class Rows:
 
     Up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more, are held, so that their number is
     known before a solver is chosen. `reread` gives all blocks once more; without it they are spooled where passes are
-    several. `prepare` is done to the rows of each block whenever it is handed out.
+    several. `prepare` is done to the rows of each block whenever it is handed out. `weigh` tells the bytes that a fit
+    of so many rows takes, where they are held in memory, to be held against `limit`.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Rows:
         run: Runner = in_turn,
         prepare: Callable[[Array], Array] | None = None,
         small: int | None = None,
+        weigh: Callable[[int], int] | None = None,
     ) -> None:
         small = SMALL_BYTES if small is None else small
         self._weighted = weighted
@@ -66,7 +68,7 @@ class Rows:
         self._rest = iter(blocks)
         self._reread = reread
         self._run = run
-        self._limit = limit
+        self._limit, self._weigh = limit, weigh
         self._keep = self._started = False
         # Rows that are held for a solver which needs them all are better held in memory.
         self._store = Store(HELD_BYTES if not hold_rows else sys.maxsize, SMALL_BYTES)
@@ -76,7 +78,8 @@ class Rows:
             if self._first is None:
                 self._first = _first_cells(*self._split(block))
             self._store.add(block)
-            self._check(self._store.bytes, self._store.rows)
+            if hold_rows or weigh is None:
+                self._check(self._store.bytes, self._store.rows)
             if self._store.bytes > small and self._store.rows > hold_rows:
                 self.complete = False
                 break
@@ -87,9 +90,12 @@ class Rows:
 
     def _check(self, size: int, count: int) -> None:
         """Rows of a pipe cannot be counted beforehand, so they are weighed as they come."""
-        if self._limit is not None and COPIES * size > self._limit:
+        if self._limit is None:
+            return
+        need = COPIES * size if self._weigh is None else self._weigh(count)
+        if need > self._limit:
             raise RefusedError(
-                f"the first {count} rows in memory need {size_text(COPIES * size)}, the limit is "
+                f"the first {count} rows in memory need {size_text(need)}, the limit is "
                 f"{size_text(self._limit)} (--memory, else half of what is free)",
                 "--solver covariance holds no rows; or give --solver randomized and a small number with -k",
             )

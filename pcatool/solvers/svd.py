@@ -7,9 +7,10 @@ Cost: 2 n d min(n, d). Memory: n d. SciPy: `scipy.linalg.svd(X - X.mean(0))`, la
 from __future__ import annotations
 
 from pcatool.linalg.spectral import of_factor, triangle
-from pcatool.solvers.base import Estimate, Problem, Solution
+from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
 from pcatool.solvers.factor import centred_matrix, finish
 from pcatool.solvers.rows import AT_ONCE, Rows
+from pcatool.solvers.tsqr import TSQR
 
 __all__ = ["SVD"]
 
@@ -19,11 +20,14 @@ class SVD:
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         rows = n or 0
-        if rows > d:  # the rows and LAPACK's two copies of them; then their triangle as of `tsqr`
-            solving = max(3 * rows * d, rows * d + 13 * d * d)
-        else:  # the rows, the same about 0, scaled or LAPACK's copy, and singular vectors twice
-            solving = 5 * rows * d + 8 * rows * rows
-        return Estimate("1", 8 * rows * d, solving=8 * solving + AT_ONCE)
+        held = 8 * rows * d
+        if rows > d:  # LAPACK's two copies of the rows; then their triangle as of `tsqr`
+            after = max(2 * held, TSQR().estimate(d, n, k).solving)
+        else:  # the rows scaled or LAPACK's copy, and singular vectors twice; or these and the model
+            # Pieces below 32 MB that the first of two decompositions leaves free do not suit the second.
+            left = min(3 * held, 2 * AT_ONCE)
+            after = max(4 * held + left + 8 * 8 * rows * rows, held + kept_bytes(d, min(k, rows)))
+        return Estimate("1", held, solving=held + max(after, min(held, AT_ONCE)))
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         centre, Y = centred_matrix(rows)

@@ -15,7 +15,7 @@ from functools import reduce
 
 from pcatool.linalg.spectral import of_factor
 from pcatool.linalg.triangle import Triangle
-from pcatool.solvers.base import Estimate, Problem, Solution
+from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
 from pcatool.solvers.factor import finish
 from pcatool.solvers.rows import Rows
 
@@ -26,9 +26,11 @@ class TSQR:
     """Running R factor, then the SVD of R."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        # Two triangles, one on the other, with LAPACK's copies; of a block itself, joined, centred, and LAPACK's two copies.
+        # Two triangles, one on the other, with LAPACK's copies; a block joined, centred, and LAPACK's two copies of it.
         # Then the triangle, scaled, its singular vectors and LAPACK's workspace.
-        return Estimate("1", 8 * 8 * d * d, result_bytes(d), solving=8 * 13 * d * d, copies=4, height=2 * d)
+        square = 8 * d * d
+        solving = 6 * square + max(7 * square, kept_bytes(d, k))
+        return Estimate("1", 8 * square, result_bytes(d), solving=solving, copies=4, height=2 * d)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         running = triangle_of(rows, problem.d)

@@ -1,4 +1,4 @@
-"""`fit --plan` held against what the fit then takes: `memory.py [--work FOLDER] [--program pcatool] [--seed S] [--count N]`.
+"""`fit --plan` held against what the fit then takes: `memory.py [--program pcatool] [--seed S] [--count N]`.
 
 The jobs are drawn: kinds of tables, shapes, solvers, methods, rules and threads. For each, a line with the memory that
 was planned, the peak of the process and its children (resident, so without the system's cache), and their ratio. The
@@ -103,7 +103,20 @@ def run(job: Job, folder: Path, program: str) -> Found:
 def jobs(seed: int, count: int, most_cells: float) -> Iterator[Job]:
     """Of each family in turn."""
     draw = random.Random(seed)
-    families = (text, wide_text, columns, wide_columns, vectors, rules, kernels, em, text, wide_columns, triples, labels)
+    families = (
+        text,
+        wide_text,
+        columns,
+        wide_columns,
+        vectors,
+        rules,
+        kernels,
+        em,
+        text,
+        wide_columns,
+        triples,
+        labels,
+    )
     for i in range(count):
         yield families[i % len(families)](draw, most_cells)
 

@@ -1,8 +1,8 @@
 """Makes one table for `memory.py`: KIND ROWS COLUMNS FILE [SEED [DIGITS [GROUP]]].
 
 A process of its own, since what the system tells of a child's peak is never below what its parent holds.
-Kinds: csv, parquet, float32 (Parquet), vectors (Parquet, one column of lists), fixed (of lists of one length), holes (CSV
-with empty cells), holed (Parquet with nulls), labels (CSV with a class, a number and a weight), triples (CSV).
+Kinds: csv, parquet, float32 (Parquet), vectors (Parquet, one column of lists), fixed (of lists of one length), holes
+(CSV with empty cells), holed (Parquet with nulls), labels (CSV with a class, a number and a weight), triples (CSV).
 """
 
 from __future__ import annotations

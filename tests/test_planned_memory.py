@@ -1,0 +1,126 @@
+"""`--plan` tells no less than a fit takes, nor much more; a fit that is admitted stays below its limit."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import pcatool
+from benchmarks.memory import LEAST, Job, Table, jobs, run
+from pcatool import memory
+from pcatool.errors import RefusedError
+from pcatool.linalg.spectrum import Wish
+from pcatool.solvers.base import Problem
+from pcatool.solvers.plan import make_plan
+
+SEED, COUNT, CELLS = 5, 12, 2.5e6
+
+FITS = (
+    Job(Table("parquet", 100, 20_000), ("-k", "10")),
+    Job(Table("parquet", 120, 12_000, group=50), ("-k", "10", "--solver", "randomized")),
+    Job(Table("csv", 1500, 1500), ("-k", "10", "--solver", "randomized")),
+    Job(Table("csv", 100_000, 20), ("-k", "cross-validation")),
+    *jobs(SEED, COUNT, CELLS),
+)
+
+
+@pytest.fixture(scope="module")
+def program(plain_environment: dict[str, str]) -> str:
+    found = shutil.which("pcatool", path=plain_environment["PATH"])
+    if found is None:
+        pytest.skip("pcatool is not installed")
+    return found
+
+
+@pytest.mark.parametrize("job", FITS, ids=str)
+def test_no_fit_takes_more_than_was_planned(job: Job, program: str, tmp_path: Path) -> None:
+    found = run(job, tmp_path, program)
+    assert found.good, found
+
+
+def test_the_rows_of_a_text_are_counted_though_all_of_it_was_read(tmp_path: Path, program: str) -> None:
+    """The plan is made when the rows that are held are known; of a file just larger than these nothing is left then."""
+    table = Table("csv", 22_000, 200, 2).make(tmp_path)
+    command = [program, "fit", str(table), "--solver", "svd", "--plan"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = int(done.stdout.split("rows: about ")[1].split(";")[0])
+    assert abs(rows - 22_000) < 500
+
+
+def test_rows_of_a_pipe_are_refused_when_they_are_too_many(tmp_path: Path, program: str) -> None:
+    """Nobody can count them beforehand; what has come is weighed as the fit that it would be."""
+    data = Table("csv", 22_000, 200, 2).make(tmp_path).read_bytes()
+    command = [program, "fit", "--solver", "svd", "--memory", "180MB", "-o", str(tmp_path / "m.npz")]
+    done = subprocess.run(command, input=data, capture_output=True)
+    assert done.returncode == 6
+    assert b"rows in memory need" in done.stderr
+    assert not (tmp_path / "m.npz").exists()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_first_plan_is_the_last(kind: str, tmp_path: Path, program: str) -> None:
+    """A fit with just the memory that was planned is not refused."""
+    found = run(Job(Table(kind, 3000, 40), ("--method", "kernel", "-k", "3")), tmp_path, program)
+    assert not found.trouble
+    assert found.ratio > LEAST
+
+
+def problem(d: int, wish: Wish, n: int | None = None) -> Problem:
+    return Problem(tuple(f"c{j}" for j in range(d)), n, wish)
+
+
+@pytest.mark.parametrize("solver", ["covariance", "tsqr", "svd", "dual", "randomized"])
+def test_a_plan_grows_with_all_that_takes_memory(solver: str) -> None:
+    def peak(d: int = 3000, n: int = 2500, wish: Wish = 10, threads: int = 1, reading: int = 0) -> int:
+        return make_plan(solver, "", problem(d, wish), n, threads, reading).peak_bytes
+
+    assert peak(d=4000) > peak()
+    assert peak(wish=500) >= peak()
+    assert peak(threads=4) >= peak()
+    assert peak(reading=1 << 33) > 1 << 33
+    assert peak(wish=0.99) >= peak(wish=100)  # a share may take all that there are
+    if solver in ("svd", "dual"):
+        assert peak(n=2900) > peak()
+
+
+def test_what_is_free_is_given_back_where_the_library_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+    library: Any = SimpleNamespace(malloc_trim=given.append)
+    monkeypatch.setattr(memory, "_c_library", lambda: library)
+    memory.give_back()
+    assert given == [0]
+    monkeypatch.setattr(memory, "_c_library", SimpleNamespace)
+    memory.give_back()
+
+
+def test_a_wide_file_is_let_go_of_once_it_was_read(tmp_path: Path) -> None:
+    from pcatool.notices import Notices
+    from pcatool.options import TableOptions
+    from pcatool.readers.base import Feature
+    from pcatool.readers.tables import Inputs
+
+    parquet.write_table(pa.table({f"c{j}": np.arange(5.0) for j in range(9)}), tmp_path / "t.parquet")
+    table: Any = Inputs([str(tmp_path / "t.parquet")], TableOptions(), Notices()).first
+    list(table.parts([Feature("c3", 3)], ()))
+    assert table._data.file is None
+    assert table.ended()
+    assert table.expected_rows() == 5
+
+
+@pytest.mark.parametrize("fit", [lambda X, **o: pcatool.fit(X, components=3, **o), pcatool.plan])
+def test_a_plan_is_told_whatever_the_limit(fit: Callable[..., Any]) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 9))
+    if fit is pcatool.plan:
+        assert fit(X, memory="1MB")["peak_bytes"] > 1 << 20
+    else:
+        with pytest.raises(RefusedError, match="the limit is 1 MB"):
+            fit(X, memory="1MB")
