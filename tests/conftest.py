@@ -33,7 +33,8 @@ NAMES = (
     "report/test_in_browser.py", "test_same_bytes.py", "numerics/test_determinism.py", "fuzz/test_fuzz.py",
     "test_cases.py", "test_pipes.py", "test_missing.py", "test_triples.py", "test_startup.py", "test_limits.py",
     "test_recipes.py", "test_planned_memory.py", "test_help.py", "test_contributing.py", "render/test_pictures.py",
-    "completion/test_tables.py", "holes/test_r.py", "holes/test_em.py", "rules/test_parallel.py", "rules/test_all_rules.py",
+    "completion/test_tables.py", "holes/test_r.py", "holes/test_em.py", "rules/test_parallel.py",
+    "rules/test_all_rules.py",
 )  # fmt: skip
 LONG = {ROOT / "tests" / name: place for place, name in enumerate(NAMES)}
 
