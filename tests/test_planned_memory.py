@@ -58,12 +58,25 @@ def test_the_rows_of_a_text_are_counted_though_all_of_it_was_read(tmp_path: Path
 
 def test_rows_of_a_pipe_are_refused_when_they_are_too_many(tmp_path: Path, program: str) -> None:
     """Nobody can count them beforehand; what has come is weighed as the fit that it would be."""
-    data = Table("csv", 22_000, 200, 2).make(tmp_path).read_bytes()
-    command = [program, "fit", "--solver", "svd", "--memory", "180MB", "-o", str(tmp_path / "m.npz")]
+    data = Table("csv", 40_000, 200, 2).make(tmp_path).read_bytes()
+    command = [program, "fit", "--solver", "svd", "--memory", "250MB", "--threads", "1", "-o", str(tmp_path / "m.npz")]
     done = subprocess.run(command, input=data, capture_output=True)
     assert done.returncode == 6
     assert b"rows in memory need" in done.stderr
     assert not (tmp_path / "m.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [("--solver svd", "more than"), ("", "about"), ("--solver dual", "more than")]
+)
+def test_of_a_pipe_the_plan_says_that_more_rows_may_take_more(
+    words: str, said: str, tmp_path: Path, program: str
+) -> None:
+    data = Table("csv", 26_000, 200, 2).make(tmp_path).read_bytes()
+    done = subprocess.run([program, "fit", "--plan", *words.split()], input=data, capture_output=True, check=True)
+    assert b"rows: unknown" in done.stdout
+    assert f"memory at the peak: {said} ".encode() in done.stdout
+    assert (b"it grows with the rows" in done.stdout) == (said == "more than")
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -57,12 +57,14 @@ class KernelPCA:
         """What would be done."""
         data, rows = self._data(blocks, columns, supply._replace(limit=None))  # it is asked, not done
         n = _expected(rows, supply)
+        known = rows.so_far if n is None else n
         if self.options.landmarks is not None and (n is None or n > self.options.landmarks):
             name, reason, passes = NYSTROEM, f"{self.options.landmarks} landmarks were asked for", "2"
         else:
-            name, reason = data.needs.solver(n or 0)
+            name, reason = data.needs.solver(known)
             passes = "1"
-        return Plan(name, reason, n, data.d, passes, data.needs.peak(n), supply.threads)
+        grows = n is None and name != NYSTROEM
+        return Plan(name, reason, n, data.d, passes, data.needs.peak(known), supply.threads, grows=grows)
 
     def _data(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> tuple[Data, Rows]:
         kernel = load(resolve(self.options, len(columns)))

@@ -129,7 +129,11 @@ class PCA:
         problem = self.problem(columns, rows.n)
         name, reason = self.choose(problem)
         expected = supply.expected() if rows.n is None else rows.n
-        plan = make_plan(name, reason, problem, expected, supply.threads, supply.reading())
+        known = rows.so_far if expected is None else expected
+        plan = make_plan(name, reason, problem, known, supply.threads, supply.reading())
+        if expected is None:
+            more = make_plan(name, reason, problem, 2 * known, supply.threads, supply.reading())
+            plan = plan._replace(rows=None, grows=more.peak_bytes > plan.peak_bytes)
         return rows, problem, plan.at_least(self._afterwards(rows, problem, plan))
 
     def _afterwards(self, rows: Rows, problem: Problem, plan: Plan) -> int:

@@ -99,7 +99,7 @@ class SupervisedPCA(PCA):
 
     def _planned(self, task: Task, n: int | None) -> Plan:
         d, width = task.problem.d, task.problem.d + task.labels.width
-        rows = n or 0
+        rows = task.rows.so_far if n is None else n
         if self.options.kernel is not None:
             need, name, reason = 8 * rows * (HELD_COPIES * width + SOME), "kernel", _kernel_reason(self.options)
         elif task.kernel.streams:
@@ -110,7 +110,8 @@ class SupervisedPCA(PCA):
             name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: rows are held"
         threads, reading = task.supply.threads, task.supply.reading()
         peak = program_bytes(width) + reading + blocks_bytes(width, n, threads, copies=3) + need
-        return Plan(name, reason, n, d, "1", peak, threads, reading=reading)
+        grows = n is None and name != "cross-moment"
+        return Plan(name, reason, n, d, "1", peak, threads, reading=reading, grows=grows)
 
     def _linear_model(self, problem: Problem, known: dict[str, Any], solved: Solved) -> Model:
         solution = solved.solution

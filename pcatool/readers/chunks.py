@@ -105,8 +105,8 @@ class ChunkParser:
         rows = min(self.rows_at_once, (size or sys.maxsize) / max(row, 1.0), MOST_BYTES / max(row, 1.0))
         text, cells = int(rows * row), int(rows * len(self.features))
         # The cutter's buffer while it grows, and what each part keeps of it. Whoever parses has the text once more
-        # (thrice where it is folded), where each cell ends, the cells as Arrow's column, and as part of a block.
-        parsing = (3 if self._is_wide else 1) * text + 20 * cells
+        # (five times where it is folded), where each cell ends, the cells as Arrow's column, and as part of a block.
+        parsing = (5 if self._is_wide else 1) * text + (28 if self._is_wide else 20) * cells
         return 2 * text + parts * text + max(parts - AHEAD, 1) * parsing + parts * 8 * cells
 
     @property

@@ -48,7 +48,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "columns": plan.columns,
         "passes": plan.passes,
         "peak_bytes": plan.peak_bytes,
-    } | ({"parts": plan.parts} if plan.parts else {})
+    } | {name: value for name, value in (("parts", plan.parts), ("peak_grows", plan.grows)) if value}
 
 
 def plan_lines(facts: Mapping[str, Any]) -> list[str]:
@@ -59,8 +59,13 @@ def plan_lines(facts: Mapping[str, Any]) -> list[str]:
         f"reason: {facts['reason']}",
         f"rows: {rows}; columns: {facts['columns']}",
         f"passes over the data: {facts['passes']}{parts}",
-        f"memory at the peak: about {size_text(facts['peak_bytes'])}",
+        f"memory at the peak: {_peak(facts)}",
     ]
+
+
+def _peak(facts: Mapping[str, Any]) -> str:
+    size = size_text(facts["peak_bytes"])
+    return f"more than {size}, it grows with the rows" if facts.get("peak_grows") else f"about {size}"
 
 
 def fit_facts(model: Model, tally: Tally, output: str) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class Plan(NamedTuple):
     threads: int
     remedy: str | None = None  # where no other solver can be asked for
     reading: int = 0  # bytes of the peak that reading the input takes
+    grows: bool = False  # the peak is that of the rows that came so far, and nobody knows how many are to come
     parts: int = 0  # of the input, that are read elsewhere
 
     def at_least(self, peak: int) -> Plan:
@@ -111,9 +112,10 @@ def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, read
     working = blocks + waiting * need.result + min(threads, waiting) * need.work + need.bytes
     if problem.n is None:
         working += reading
-    else:  # the rows are held by now, in a file while they are few
+    else:  # the rows are held by now, in a file while they are few; half of what was free is in pieces of another size
         numbers = 8 * problem.n * problem.d
-        working = max(working, reading + (numbers if numbers > SMALL_BYTES else 0))
+        cutting = blocks_bytes(problem.d, rows, 1)
+        working = max(working + reading // 2, reading + cutting + (numbers if numbers > SMALL_BYTES else 0))
     return program_bytes(problem.d) + max(working, need.solving)
 
 

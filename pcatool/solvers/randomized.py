@@ -56,7 +56,7 @@ def krylov_bytes(d: int, k: int, n: int | None = None) -> int:
     """Of the space, what S makes of it, the best directions in it and what S makes of these; and of what is added."""
     width = min(k + EXTRA, d)
     space = min(DEEP * width, d, (n or d) + width)  # n rows span no more
-    return 8 * d * (4 * space + 4 * width)
+    return 8 * d * (4 * space + 6 * width)
 
 
 class Randomized:
@@ -65,7 +65,7 @@ class Randomized:
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         if d <= min(k + EXTRA, WHOLE):
             return Covariance().estimate(d, n, k)
-        return Estimate("2 and a few more", krylov_bytes(d, k, n), 8 * d * (k + EXTRA), copies=2)
+        return Estimate("2 and a few more", krylov_bytes(d, k, n), 8 * d * (k + EXTRA), copies=3)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         k = problem.wish if isinstance(problem.wish, int) else problem.d

@@ -88,6 +88,11 @@ class Rows:
         self.n = self._store.rows if self.complete else None
         self.small = self.complete and self._store.bytes <= small
 
+    @property
+    def so_far(self) -> int:
+        """Rows that came before a solver is chosen."""
+        return self._store.rows
+
     def _check(self, size: int, count: int) -> None:
         """Rows of a pipe cannot be counted beforehand, so they are weighed as they come."""
         if self._limit is None:
