@@ -60,7 +60,7 @@ class SupervisedPCA(PCA):
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Fit:
         task, plan = self.task(blocks, columns, supply)
         refuse_above(
-            supply.limit,
+            None if plan.grows else supply.limit,  # rows that nobody counted are weighed as they come
             plan.peak_bytes,
             f"solver {plan.solver} for {plan.rows or 'some'} rows of {plan.columns} columns",
             "use fewer columns (-c, -x)" if plan.solver == "cross-moment" else HOLDS_NO_ROWS,
