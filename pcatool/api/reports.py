@@ -55,6 +55,8 @@ def scree(
     *,
     output: str | Path,
     log: bool = False,
+    log_components: bool = False,
+    all_components: bool = False,
     rules: str | Sequence[str] = (),
     size: tuple[float, float] | str | None = None,
     dpi: float | None = None,
@@ -66,6 +68,8 @@ def scree(
     output: str | Path | None = None,
     width: int = 80,
     log: bool = False,
+    log_components: bool = False,
+    all_components: bool = False,
     rules: str | Sequence[str] = (),
     size: tuple[float, float] | str | None = None,
     dpi: float | None = None,
@@ -74,8 +78,9 @@ def scree(
     """The scree chart of a model, a path to one, or data to fit: as text, or drawn to the file `output`.
 
     Text is `width` columns wide. A picture, by the name's end png, svg or pdf, needs matplotlib: without it a
-    `UsageError` says so. It has a logarithmic scale with `log`, marks what the `rules` named pick, "all" or some, and
-    is as large as `size`, width and height in inches, at `dpi` pixels per inch.
+    `UsageError` says so. It shows the first 30 components, or all with `all_components`, has logarithmic scales with
+    `log` (of eigenvalues) and `log_components`, marks what the `rules` named pick, "all" or some, and is as large as
+    `size`, width and height in inches, at `dpi` pixels per inch.
 
     >>> import pcatool
     >>> print(pcatool.scree("sample_data/digits.csv", exclude="digit", components=2, width=40).splitlines()[0])
@@ -83,14 +88,19 @@ def scree(
     """
     from pcatool.options import PictureOptions
     from pcatool.render.chart import scree_chart
+    from pcatool.render.scree import ScreeLook
 
     look, names = PictureOptions(size, dpi), texts(rules)  # type: ignore[arg-type]  # which the record parses
-    if output is None and (log or names or look.given is not None):
-        raise UsageError("log, rules, size and dpi are for a picture", "name it with output, such as 'scree.png'")
+    scales = ScreeLook(bool(log), bool(log_components), bool(all_components))
+    if output is None and (scales != ScreeLook() or names or look.given is not None):
+        raise UsageError(
+            "log, log_components, all_components, rules, size and dpi are for a picture",
+            "name it with output, such as 'scree.png'",
+        )
     fitted = fitted_of(model, settings)
     if output is not None:
         named = None if names == ("all",) else tuple(name for text in names for name in text.split(","))
-        asked = reporting.Scree(bool(log), named, int(settings.get("seed", 0)), look)
+        asked = reporting.Scree(scales, named, int(settings.get("seed", 0)), look)
         reporting.draw_scree(fitted, str(output), asked)
         return None
     made = fitted.model

@@ -68,6 +68,16 @@ def run(
     log: Annotated[
         bool, typer.Option("--log", help="With -o: eigenvalues on a logarithmic scale.", rich_help_panel="Output")
     ] = False,
+    log_components: Annotated[
+        bool,
+        typer.Option("--log-components", help="With -o: components on a logarithmic scale.", rich_help_panel="Output"),
+    ] = False,
+    all_components: Annotated[
+        bool,
+        typer.Option(
+            "--all-components", help="With -o: draw all components, not only the first 30.", rich_help_panel="Output"
+        ),
+    ] = False,
     look: PictureOptions,
     select: SelectOptions,
     table: TableOptions,
@@ -89,7 +99,8 @@ def run(
     if output is not None and form != "chart":
         raise UsageError("-o draws a picture, --format prints numbers", "use one of the two")
     names = _rule_names(rules)
-    for flag in ("--log" if log else None, look.given):
+    scales = {"--log": log, "--log-components": log_components, "--all-components": all_components}
+    for flag in (*(name for name, given in scales.items() if given), look.given):
         if flag is not None and output is None:
             raise UsageError(f"{flag} is for a picture", "name it with -o, such as -o scree.png")
     if lacks_input(subject, NAME, USAGE):
@@ -97,12 +108,14 @@ def run(
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline import report
     from pcatool.render.rules import rules_report
+    from pcatool.render.scree import ScreeLook
     from pcatool.render.solution import model_facts, report_lines
 
     speaker = Speaker(general)
     job = fitting.Job(subject or [], table, select, options, engine, speaker)
     if output is not None:
-        asked = report.Scree(log, names if rules is not None else (), options.seed, look)
+        scree = ScreeLook(log, log_components, all_components)
+        asked = report.Scree(scree, names if rules is not None else (), options.seed, look)
         model = report.fit_and_draw(job, output, asked, no_clobber=no_clobber)
     elif rules is not None:
         fitted = fitting.model_or_fit(job)

@@ -14,7 +14,7 @@ from pcatool.pipeline.fit import Fitted, model_or_fit_of, open_subject
 from pcatool.pipeline.job import Job
 from pcatool.render.choices import how_fitted, whole
 from pcatool.render.figures import check_room, picture_form
-from pcatool.render.scree import scree_picture
+from pcatool.render.scree import ScreeLook, scree_picture
 from pcatool.render.words import counted
 from pcatool.rules.base import Evidence
 from pcatool.rules.compare import Verdict, compare
@@ -38,9 +38,9 @@ def smallest_k(fitted: Fitted, share: float) -> int:
 
 
 class Scree(NamedTuple):
-    """How eigenvalues are drawn."""
+    """A picture of eigenvalues."""
 
-    log: bool = False
+    scree: ScreeLook = ScreeLook()
     rules: Sequence[str] | None = ()  # those whose picks are marked; None: all
     seed: int = 0
     look: PictureOptions = PictureOptions()
@@ -52,13 +52,14 @@ def draw_scree(
     """Write a picture of the eigenvalues."""
     form, model, table = picture_form(output), fitted.model, fitted.variance
     check_room(asked.look)
-    count, unknown = counted(len(table.component), "eigenvalue"), len(table.component) < model.directions
-    title = f"{'the first ' if unknown else ''}{count} of {counted(model.n_samples, 'row')}, "
+    shown = asked.scree.shown(len(table.component))
+    which = f"the first {shown} of " if shown < model.directions else ""
+    title = f"{which}{counted(model.directions, 'eigenvalue')} of {counted(model.n_samples, 'row')}, "
     title += f"{counted(model.d, 'column')}; {how_fitted(model)}"
     verdicts = judge(fitted, asked.rules, asked.seed) if asked.rules is None or asked.rules else ()
     doing("drawing")
     picture = scree_picture(
-        table, kept=model.k, form=form, title=title, log=asked.log, verdicts=verdicts, look=asked.look
+        table, kept=model.k, form=form, title=title, scree=asked.scree, verdicts=verdicts, look=asked.look
     )
     write_whole(output, picture, no_clobber=no_clobber, inputs=inputs)
 

@@ -8,7 +8,7 @@ from typing import Any
 from pcatool.model import Model
 from pcatool.render.words import counted
 
-__all__ = ["how_fitted", "is_usual", "whole"]
+__all__ = ["how_fitted", "in_brief", "is_usual", "whole"]
 
 
 def how_fitted(model: Model) -> str:
@@ -31,6 +31,22 @@ def how_fitted(model: Model) -> str:
     if model.whitening != "none":
         said.append(f"{model.whitening.upper()} whitening, epsilon {model.epsilon:.6g}")
     return "; ".join([*said, *_of_method(model.meta)])
+
+
+def in_brief(model: Model) -> str:
+    """The choices without which a picture of scores or loadings is misread; all of them are in the model's reports."""
+    said = ["standardised" if model.standardized else "not standardised"]
+    if model.rows_centered:
+        said.insert(0, "each row about its own mean")
+    if not model.centered:
+        said.append(f"not centred, per cent of the {whole(model.meta.get('method'), model.centered)}")
+    elif not is_usual(model) and model.meta.get("method") == "supervised":
+        said.append(f"per cent of the {whole('supervised', model.centered)}")
+    if "weights" in model.meta:
+        said.append(f"weights {model.meta['weights']!r}")
+    if model.whitening != "none":
+        said.append(f"{model.whitening.upper()} whitening")
+    return "; ".join([", ".join(said), *_of_method(model.meta)])
 
 
 def _of_method(meta: Mapping[str, Any]) -> list[str]:

@@ -14,16 +14,13 @@ from pcatool.options import PictureOptions
 from pcatool.render.figures import check_form, figure_file, plain_matplotlib
 from pcatool.render.shares import percent
 from pcatool.render.tables import fold
-from pcatool.render.theme import FRAME, KEPT, MARK
+from pcatool.render.theme import DIVERGING, FRAME
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["mosaic_picture"]
 
-# From below 0 to above: the blue and vermilion of the other pictures, which the colour-blind tell apart, with darker
-# ends of equal lightness and white for 0.
-DIVERGING = ("#00344F", KEPT, "#A9CFE6", "#FFFFFF", "#F3C3A0", MARK, "#5E2900")
 # In inches.
 MARGIN, GAP = 0.25, 0.14
 TITLE, ABOVE = 0.2, 0.05  # room for a title above its panel, and how far above it stands

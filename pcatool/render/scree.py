@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from pcatool.model import Array
 from pcatool.options import PictureOptions
 from pcatool.render.chart import drop_text, kept_text
 from pcatool.render.figures import check_form, figure_file, new_figure, plain_matplotlib
+from pcatool.render.shares import percent
 from pcatool.render.theme import DARK, FRAME, KEPT, LEFT, MARK, clean, in_units, label, titled
 from pcatool.render.words import counted
 from pcatool.rules.compare import Verdict, agreement
@@ -19,16 +21,39 @@ from pcatool.variance import VarianceTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
-__all__ = ["scree_picture"]
+__all__ = ["FIRST", "ScreeLook", "scree_picture"]
 
-# More bars than this run into each other: an area instead, on a logarithmic axis, or what matters, which is at the
-# left, would be a sliver.
-BARS = 40
+FIRST = 30  # components, unless all are asked for: what matters is at the left
+# More bars than this run into each other: an area instead.
+BARS = 60
+SHARES = 10  # bars that have their share above them
+# In points: names of the marks, below the top; letters of shares, and what is free around them.
+KEPT_DOWN, DROP_DOWN, MARKED = 9.0, 25.0, 36.0
+LETTERS, GAP = 8.0, 3.0
+LEAST = 0.4  # of the height, for the bars: shares give way before
+
+# Behind the name of a mark that lies past the last component shown.
+PAST = " \N{RIGHTWARDS ARROW}"
 
 # In inches: the panels without the rules, and one rule.
 WIDTH, HEIGHT = 8.0, 6.0
 RULES, RULE = 0.5, 0.21
+
+
+@dataclass(frozen=True)
+class ScreeLook:
+    """How eigenvalues are drawn, and how many of them."""
+
+    log: bool = False  # eigenvalues on a logarithmic scale
+    log_components: bool = False
+    all_components: bool = False
+
+    def shown(self, known: int) -> int:
+        """How many of the known eigenvalues are drawn."""
+        return known if self.all_components else min(known, FIRST)
 
 
 def scree_picture(
@@ -37,77 +62,68 @@ def scree_picture(
     kept: int,
     form: str,
     title: str,
-    log: bool = False,
+    scree: ScreeLook = ScreeLook(),
     verdicts: Sequence[Verdict] = (),
     look: PictureOptions = PictureOptions(),  # noqa: B008
 ) -> bytes:
     """The picture as the bytes of its file; the same table gives the same bytes."""
     check_form(form)
-    ruled = RULES + RULE * len(verdicts) if verdicts else 0.0
     with plain_matplotlib():
-        figure = new_figure(look, (WIDTH, HEIGHT + ruled))
-        heights = (3.3, 2.0, *([ruled] if ruled else []))
-        above, below, *rest = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
-        titled(figure, above, "Eigenvalues and what they add up to", title)
-        draw_eigenvalues(above, table, kept, log)
-        draw_cumulative(below, table, kept)
-        for axes in rest:
-            draw_rules(axes, verdicts, len(table.component))
-        for axes in (above, below, *rest):
-            axes.axvline(kept + 0.5, color=DARK, linestyle="--", linewidth=1, clip_on=False)
-            clean(axes, "y")
-        name_components(above if not rest else rest[-1], table)
-        (rest or [below])[-1].set_xlabel(f"component{'' if few(table) else ' (logarithmic)'}")
+        figure = scree_figure(table, kept, title, scree, verdicts, look)
         return figure_file(figure, form, look)
 
 
-def few(table: VarianceTable) -> bool:
-    return len(table.component) <= BARS
+def scree_figure(
+    table: VarianceTable, kept: int, title: str, scree: ScreeLook, verdicts: Sequence[Verdict], look: PictureOptions
+) -> Figure:
+    ruled = RULES + RULE * len(verdicts) if verdicts else 0.0
+    figure = new_figure(look, (WIDTH, HEIGHT + ruled))
+    heights = (3.3, 2.0, *([ruled] if ruled else []))
+    above, below, *rest = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+    shown = scree.shown(len(table.component))
+    titled(figure, above, "Eigenvalues and what they add up to", title)
+    values, unit = in_units(table.eigenvalue[:shown], float(table.eigenvalue[0]))
+    above.set_ylabel(f"eigenvalue{unit}{' (logarithmic)' if scree.log else ''}")
+    (draw_points if scree.log else draw_bars)(above, values, kept)
+    draw_cumulative(below, table, kept, shown)
+    for axes in rest:
+        draw_rules(axes, verdicts, shown)
+    for axes in (above, below, *rest):
+        if kept <= shown:
+            axes.axvline(kept + 0.5, color=DARK, linestyle="--", linewidth=1, clip_on=False)
+        clean(axes, "y")
+    last = (rest or [below])[-1]
+    last.set_xlabel(f"component{' (logarithmic)' if scree.log_components else ''}")
+    name_components(last, shown, log=scree.log_components)
+    figure.draw_without_rendering()  # settles where the axes are, which the names must know
+    name_marks(figure, above, table, values, kept, scree)
+    return figure
 
 
-def draw_eigenvalues(axes: Axes, table: VarianceTable, kept: int, log: bool) -> None:
-    """The eigenvalues with both marks; the room above the first is for their names."""
-    values, unit = in_units(table.eigenvalue)
-    axes.set_xlim(0.5 if few(table) else 0.75, len(values) + 0.5)
-    if not few(table):
-        axes.set_xscale("log")
-    axes.set_ylabel(f"eigenvalue{unit}{' (logarithmic)' if log else ''}")
-    top = draw_line(axes, values, kept) if log else draw_bars(axes, values, kept, few(table))
-    label(axes, kept + 0.5, kept_text(table, kept), DARK, down=9)
-    drop = largest_drop(np.sort(table.eigenvalue)[::-1])
-    if drop:
-        floor = values[drop] if not log or values[drop] > 0 else axes.get_ylim()[0]
-        axes.plot([drop + 0.5] * 2, [floor, top], color=MARK, linewidth=2, zorder=3)
-        label(axes, drop + 0.5, drop_text(drop), MARK, down=25)
-
-
-def draw_bars(axes: Axes, values: Array, kept: int, few: bool) -> float:
-    """Bars, or an area when there are too many; how high the mark of the drop goes."""
-    if few:
+def draw_bars(axes: Axes, values: Array, kept: int) -> None:
+    """Bars, or an area when there are too many, with points on them."""
+    edges = np.arange(len(values) + 1) + 0.5
+    if len(values) <= BARS:
         colors = [KEPT if j < kept else LEFT for j in range(len(values))]
         axes.bar(np.arange(len(values)) + 1, values, color=colors)
     else:
-        edges = np.arange(len(values) + 1) + 0.5
         axes.stairs(values[:kept], edges[: kept + 1], fill=True, color=KEPT)
         axes.stairs(values[kept:], edges[kept:], fill=True, color=LEFT)
-        axes.stairs(values, edges, color=DARK, linewidth=0.8)
-    top = float(values.max()) or 1.0
-    axes.set_ylim(0, 1.3 * top)
-    return 1.14 * top
+    axes.plot(np.arange(len(values)) + 1, values, color=DARK, linestyle="", marker="o", markersize=point_size(values))
+    axes.set_ylim(0, 1.3 * (float(values.max()) or 1.0))
 
 
-def draw_line(axes: Axes, values: Array, kept: int) -> float:
+def draw_points(axes: Axes, values: Array, kept: int) -> None:
     """Points on a logarithmic axis, which has no base for bars to stand on; what is 0 has no place there."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     components = np.arange(len(values)) + 1
     there = values > 0
-    marker = {"marker": "o", "markersize": 5 if len(values) <= BARS else 2.5}
     axes.set_yscale("log")
     axes.plot(components[there], values[there], color=FRAME, linewidth=0.8)
     for color, part in ((LEFT, there & (components > kept)), (KEPT, there & (components <= kept))):
         axes.plot(components[part], values[part], color=color, linestyle="", markeredgecolor=DARK,
-                  markeredgewidth=0.3, **marker)  # type: ignore[arg-type]  # fmt: skip
+                  markeredgewidth=0.3, marker="o", markersize=point_size(values) + 1)  # fmt: skip
     if not there.all():
         text = f"not shown: {counted(int(len(values) - there.sum()), 'eigenvalue')} of 0"
         axes.annotate(text, (0.01, 0.02), xycoords="axes fraction", va="bottom", color=FRAME, fontsize=9)
@@ -117,15 +133,68 @@ def draw_line(axes: Axes, values: Array, kept: int) -> float:
     axes.yaxis.set_major_locator(LogLocator(10, numticks=8) if decades >= 2 else LogLocator(10, (1, 2, 5)))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    return float(high * 10 ** (0.14 * decades))
 
 
-def draw_cumulative(axes: Axes, table: VarianceTable, kept: int) -> None:
+def point_size(values: Array) -> float:
+    return 4.0 if len(values) <= BARS else 1.5
+
+
+# --- names ---
+
+
+def name_marks(figure: Figure, axes: Axes, table: VarianceTable, values: Array, kept: int, scree: ScreeLook) -> None:
+    """The shares of the first bars, and the names of both marks above all; the axes get the room for them."""
+    box = axes.get_window_extent()
+    points = 72 / figure.dpi
+    high = box.height * points
+    shares = [] if scree.log or scree.log_components else fitting_shares(figure, table, box.width * points, len(values))
+    tall = max((text.get_window_extent().height * points + 2 * GAP for text in shares), default=0.0)
+    if high - MARKED - tall < LEAST * high:
+        shares, tall = [], 0.0
+    low, top = axes.get_ylim()
+    if not scree.log:
+        top = (float(values.max()) or 1.0) / max(1 - (MARKED + tall) / high, LEAST)
+        axes.set_ylim(low, top)
+    for j, text in enumerate(shares):
+        axes.annotate(
+            text.get_text(), (j + 1, values[j]), xytext=(0, GAP + 2), textcoords="offset points", ha="center",
+            va="bottom", rotation=text.get_rotation(), fontsize=LETTERS, color=DARK,
+        )  # fmt: skip
+    past = PAST if kept > len(values) else ""
+    label(axes, min(kept, len(values)) + 0.5, f"{kept_text(table, kept)}{past}", DARK, down=KEPT_DOWN)
+    drop = largest_drop(np.sort(table.eigenvalue)[::-1])
+    if not drop:
+        return
+    if drop < len(values):
+        floor = values[drop] if not scree.log or values[drop] > 0 else axes.get_ylim()[0]
+        up = (high - DROP_DOWN + 6) / high  # of the height
+        end = axes.transData.inverted().transform(axes.transAxes.transform((0.0, up)))[1]
+        axes.plot([drop + 0.5] * 2, [floor, end], color=MARK, linewidth=2, zorder=3)
+    past = PAST if drop >= len(values) else ""
+    label(axes, min(drop, len(values)) + 0.5, f"{drop_text(drop)}{past}", MARK, down=DROP_DOWN)
+
+
+def fitting_shares(figure: Figure, table: VarianceTable, wide: float, shown: int) -> list[Text]:
+    """The shares of the first components as texts that fit above their bars, upright where they must; or none."""
+    from matplotlib.text import Text
+
+    for rotation in (0, 90):
+        texts = [
+            Text(0, 0, percent(float(share), 1), fontsize=LETTERS, rotation=rotation, figure=figure)
+            for share in table.share[: min(SHARES, shown)]
+        ]
+        if max(text.get_window_extent().width for text in texts) * 72 / figure.dpi + GAP <= wide / shown:
+            return texts
+    return []
+
+
+def draw_cumulative(axes: Axes, table: VarianceTable, kept: int, shown: int) -> None:
     from matplotlib.ticker import PercentFormatter
 
-    marker = "o" if few(table) else ""
-    axes.plot(table.component, table.cumulative, color=DARK, linewidth=1.2, marker=marker, markersize=4)
-    axes.plot(kept, table.cumulative[kept - 1], color=KEPT, marker="o", markersize=8, clip_on=False)
+    marker = "o" if shown <= BARS else ""
+    axes.plot(table.component[:shown], table.cumulative[:shown], color=DARK, linewidth=1.2, marker=marker, markersize=4)
+    if kept <= shown:
+        axes.plot(kept, table.cumulative[kept - 1], color=KEPT, marker="o", markersize=8, clip_on=False)
     axes.set_ylim(0, 1.05)
     axes.set_ylabel("cumulative share")
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
@@ -141,17 +210,24 @@ def draw_rules(axes: Axes, verdicts: Sequence[Verdict], most: int) -> None:
             continue
         color = MARK if agreed is not None and verdict.k == agreed.k else KEPT
         shown = min(verdict.k, most)
-        axes.plot(shown, row, color=color, marker="D" if color == MARK else "o", markersize=6, clip_on=False)
+        marker = ">" if verdict.k > most else "D" if color == MARK else "o"
+        axes.plot(shown, row, color=color, marker=marker, markersize=6, clip_on=False)
         label(axes, shown, str(verdict.k), color, y=row)
     axes.set_yticks(range(len(verdicts)), [verdict.rule for verdict in verdicts], fontsize=9)
     axes.set_ylim(len(verdicts) - 0.4, -0.6)
     axes.set_ylabel("picked by" if agreed is None else f"picked by (most: {agreed.k})")
 
 
-def name_components(axes: Axes, table: VarianceTable) -> None:
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+def name_components(axes: Axes, shown: int, *, log: bool) -> None:
+    """The shared axis of components, from the first to the last shown."""
+    from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
-    whole = MaxNLocator(integer=True, steps=(1, 2, 5, 10), min_n_ticks=1)
-    axes.xaxis.set_major_locator(whole if few(table) else LogLocator(10, (1, 2, 5)))
+    axes.set_xlim(0.75 if log else 0.5, shown + 0.5)
+    if log:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(10, (1, 2, 5)))
+    else:
+        whole = MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1).tick_values(0, shown)
+        axes.xaxis.set_major_locator(FixedLocator([1, *(j for j in whole if 1 < j <= shown)]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))

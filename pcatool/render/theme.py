@@ -6,6 +6,8 @@ too; marks repeat what colours say.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pcatool.errors import printable
@@ -14,25 +16,36 @@ from pcatool.render.tables import display_width, fold
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
 
 __all__ = [
     "COLORS",
     "DARK",
     "DENSITY",
+    "DIVERGING",
     "FRAME",
     "GRID",
     "KEPT",
     "LEFT",
     "MARK",
     "MARKERS",
+    "NEGATIVE",
     "NUMBERS",
+    "PAGE",
+    "PAGE_AT_NIGHT",
+    "POSITIVE",
     "REST",
+    "SMALL_LETTERS",
     "clean",
     "in_units",
     "label",
+    "of_numbers",
     "shortened",
+    "signed",
     "titled",
+    "told_apart",
 ]
 
 # Of classes, in this order; a test holds neighbours apart in grey, and for two kinds of colour-blindness as Machado,
@@ -47,13 +60,30 @@ REST = "#B0B0B0"  # of rows that are of no class, or of one without a colour
 KEPT, LEFT, MARK = COLORS[0], "#B8B8B8", COLORS[4]
 DARK, FRAME, GRID = "#222222", "#808080", "#E5E5E5"
 
-# Of numbers: made so that lightness grows evenly, for any eye (Smith and van der Walt 2015).
-NUMBERS = "viridis"
+# Of signs, in bars, images and the page: vermilion is above 0, blue below, on a scale of both with darker ends of equal
+# lightness and white for 0.
+POSITIVE, NEGATIVE = MARK, KEPT
+DIVERGING = ("#00344F", NEGATIVE, "#A9CFE6", "#FFFFFF", "#F3C3A0", POSITIVE, "#5E2900")
+
+# Of numbers: viridis, made so that lightness grows evenly, for any eye (Smith and van der Walt 2015), at even steps.
+NUMBERS = (
+    "#440154", "#481769", "#472A7A", "#433D84", "#3D4E8A", "#355E8D", "#2E6D8E", "#297B8E", "#23898E",
+    "#1F978B", "#21A585", "#2EB37C", "#46C06F", "#65CB5E", "#89D548", "#B0DD2F", "#D8E219", "#FDE725"
+)  # fmt: skip
 # Of how many rows lie in one place: one hue that gets darker, from a lightness that is still seen on white.
 DENSITY = ("#9CC9E3", "#4C9CCB", KEPT, "#004A75", "#001F33")
 
-# Letters of the small and the large size to an inch, and what stands beside the axes.
-SMALL_LETTERS, LARGE_LETTERS, LEGROOM = 15.0, 9.5, 1.2
+# Of the page, by the names of its style sheet: what marks and bars are drawn with, on white and on black, where they
+# are lighter.
+PAGE = {"kept": KEPT, "left": LEFT, "sum": MARK, "positive": POSITIVE, "negative": NEGATIVE, "rest": REST}
+PAGE_AT_NIGHT = {
+    "kept": COLORS[3], "left": "#77838F", "sum": "#FFA561", "positive": "#F08C42", "negative": COLORS[3],
+    "rest": "#77838F",
+}  # fmt: skip
+
+# Letters of the small and the large size to an inch; points at the left of titles, and inches at both of their sides.
+SMALL_LETTERS, LARGE_LETTERS = 15.0, 9.5
+LEFT_EDGE, LEGROOM = 8.0, 0.25
 
 
 def clean(axes: Axes, grid: str = "both") -> None:
@@ -77,24 +107,63 @@ def shortened(name: str, most: int = 28) -> str:
     return text.rstrip() + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def titled(figure: Figure, axes: Axes, title: str, below: str = "", *, under: float = 0.0) -> None:
-    """A title above the axes, and in smaller letters what the picture is of, folded to its width; so many
-    points above them."""
+def told_apart(names: Sequence[str], most: int = 28) -> list[str]:
+    """Names that fit, `shortened`; those whose beginnings are alike show the part where they differ."""
+    texts = [printable(name) for name in names]
+    made = [shortened(name, most) for name in names]
+    alike = defaultdict(list)
+    for at, name in enumerate(made):
+        alike[name].append(at)
+    for group in alike.values():
+        first, last = min(texts[at] for at in group), max(texts[at] for at in group)
+        same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+        if len(group) > 1 and first != last:
+            for at in group:
+                head, rest = texts[at][: most // 4], texts[at][max(same - most // 4, most // 4) :]
+                made[at] = shortened(f"{head.rstrip()}\N{HORIZONTAL ELLIPSIS}{rest.lstrip()}", most)
+    return made
+
+
+def of_numbers() -> LinearSegmentedColormap:
+    """The colours of numbers, from the least to the largest."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("numbers", NUMBERS, N=256)
+
+
+def signed(value: float, places: int) -> str:
+    """A number with so many decimal places, and a minus sign that is one; no minus before zeros."""
+    text = f"{value:.{places}f}"
+    return (text.removeprefix("-") if float(text) == 0 else text).replace("-", "\N{MINUS SIGN}")
+
+
+def titled(
+    figure: Figure, axes: Axes, title: str, below: str = "", *, under: float = 0.0, rows: int = 0
+) -> tuple[int, list[Annotation]]:
+    """A title above the axes, at the left of the picture, and in smaller letters what the picture is of, folded to its
+    width; so many points above them. Returns the number of small lines, at least `rows`, and what was drawn."""
     width, height = figure.get_size_inches()
     room = width - LEGROOM
     lines = fold(printable(below), max(int(room * SMALL_LETTERS), 12)) if below else []
+    lines += [""] * (rows - len(lines))
     headings = fold(printable(title), max(int(room * LARGE_LETTERS), 12))
     up = 6.0 + under
-    for rows, size, color, weight in ((lines, 9, FRAME, "normal"), (headings, 13, DARK, "bold")):
-        if rows:
-            axes.annotate(
-                "\n".join(rows), (0, 1), xycoords="axes fraction", xytext=(0, up), textcoords="offset points",
-                fontsize=size, color=color, fontweight=weight, ha="left", va="bottom", annotation_clip=False,
-            ).set_in_layout(False)  # fmt: skip
-        up += len(rows) * size * 1.25 + 4
+    made = []
+    for texts, size, color, weight in ((lines, 9, FRAME, "normal"), (headings, 13, DARK, "bold")):
+        if texts:
+            made.append(
+                axes.annotate(
+                    "\n".join(texts), (LEFT_EDGE, 1), xycoords=("figure points", "axes fraction"), xytext=(0, up),
+                    textcoords="offset points",
+                    fontsize=size, color=color, fontweight=weight, ha="left", va="bottom", annotation_clip=False,
+                )
+            )  # fmt: skip
+            made[-1].set_in_layout(False)
+        up += len(texts) * size * 1.25 + 4
     engine: Any = figure.get_layout_engine()
     if engine is not None:
         engine.set(rect=(0, 0, 1, 1 - min((up - under) / 72 / height, 0.5)))
+    return len(lines), made
 
 
 def label(axes: Axes, x: float, text: str, color: str, *, y: float | None = None, down: float = 0) -> None:

@@ -1,5 +1,6 @@
 """Pictures: the right kind of file, the same bytes each time, on any machine that has matplotlib."""
 
+import itertools
 import logging
 import os
 import re
@@ -15,8 +16,9 @@ import pytest
 import pcatool
 from pcatool.errors import UsageError
 from pcatool.options import PictureOptions
-from pcatool.render.figures import PICTURES, picture_form
-from pcatool.render.scree import scree_picture
+from pcatool.render.figures import PICTURES, picture_form, plain_matplotlib
+from pcatool.render.scree import FIRST, ScreeLook, scree_figure, scree_picture
+from pcatool.render.shares import percent
 from pcatool.render.theme import in_units
 from pcatool.rules.compare import Verdict
 from pcatool.variance import VarianceTable
@@ -66,9 +68,11 @@ def test_different_models_look_different():
     assert len({made(name, "png") for name in SPECTRA}) == len(SPECTRA)
     table = table_of(SPECTRA["hundreds"][0])
     assert len({scree_picture(table, kept=k, form="svg", title="") for k in (1, 2, 300)}) == 3
+    every = ScreeLook(all_components=True)
+    assert len({scree_picture(table, kept=k, form="svg", title="", scree=every) for k in (1, 2, 300)}) == 3
 
 
-@pytest.mark.parametrize("name", ["tiny", "huge", "hundreds"])
+@pytest.mark.parametrize("name", ["tiny", "huge", "most_bars"])
 def test_kept_components_are_blue_and_the_others_grey(name):
     svg = made(name, "svg").lower()
     assert b"fill: #0072b2" in svg
@@ -190,7 +194,7 @@ def drawn(name, **more):
 
 @pytest.mark.parametrize("name", ["houses", "hundreds", "tiny"])
 def test_a_logarithmic_scale_leaves_out_what_is_0_and_says_so(name):
-    said = drawn(name, log=True)
+    said = drawn(name, scree=ScreeLook(log=True))
     assert any(text.startswith("eigenvalue") and text.endswith("(logarithmic)") for text in said)
     assert ("not shown: 1 eigenvalue of 0" in said) == (name == "houses")
 
@@ -201,6 +205,64 @@ def test_each_rule_is_named_with_what_it_picks():
     assert {"kaiser", "elbow", "mle", "0.9", "does not apply", "picked by (most: 12)"} <= set(said)
     assert said.count("12") == 2 and said.count("1") >= 1
     assert "picked by" in drawn("most_bars", verdicts=verdicts[:2])
+
+
+def figure_of(eigenvalues, kept=1, look=PictureOptions(), verdicts=(), **scree):  # noqa: B008
+    with plain_matplotlib():
+        figure = scree_figure(table_of(eigenvalues), kept, "title", ScreeLook(**scree), verdicts, look)
+        figure.draw_without_rendering()
+        return figure
+
+
+def shares_of(axes):
+    return [text for text in axes.texts if re.fullmatch(r"[<>]?[0-9.]+ %", text.get_text())]
+
+
+def test_the_first_components_are_on_a_linear_axis_with_bars_points_and_shares():
+    above, below = figure_of(SPECTRA["hundreds"][0], kept=12).axes
+    assert below.get_xscale() == above.get_xscale() == above.get_yscale() == "linear"
+    assert below.get_xlim() == (0.5, FIRST + 0.5) and below.get_xlabel() == "component"
+    assert len(above.patches) == FIRST and len(above.lines[0].get_xdata()) == FIRST
+    eigenvalues = np.array(SPECTRA["hundreds"][0])
+    shares = [text.get_text() for text in shares_of(above)]
+    assert shares == [percent(share, 1) for share in (eigenvalues / eigenvalues.sum())[: len(shares)]]
+    assert len(shares) == 10
+
+
+def test_all_components_and_logarithms_only_where_they_are_asked_for():
+    eigenvalues = SPECTRA["hundreds"][0]
+    above, below = figure_of(eigenvalues, all_components=True).axes
+    assert below.get_xlim()[1] == 784.5 and below.get_xscale() == "linear"
+    above, below = figure_of(eigenvalues, all_components=True, log_components=True).axes
+    assert (below.get_xscale(), above.get_yscale()) == ("log", "linear")
+    assert below.get_xlabel() == "component (logarithmic)"
+    assert figure_of(eigenvalues, log=True).axes[0].get_yscale() == "log"
+
+
+@pytest.mark.parametrize("size", [None, "4x3", "5x8", "14x6"])
+@pytest.mark.parametrize("name", SPECTRA)
+def test_shares_and_marks_of_a_scree_meet_nothing(name, size):
+    eigenvalues, kept = SPECTRA[name]
+    figure = figure_of(eigenvalues, kept, PictureOptions(size))
+    above = figure.axes[0]
+    boxes = [text.get_window_extent() for text in above.texts if text.get_text() not in ("title", "Eigenvalues and")]
+    boxes += [label.get_window_extent() for axes in figure.axes for label in axes.get_xticklabels() if label.get_text()]
+    for a, b in itertools.combinations(boxes, 2):
+        assert not (a.x0 < b.x1 and b.x0 < a.x1 and a.y0 < b.y1 and b.y0 < a.y1)
+    for text in shares_of(above):
+        box = text.get_window_extent()
+        assert box.y1 < above.get_window_extent().y1
+        for bar in above.patches:
+            other = bar.get_window_extent()
+            assert not (box.x0 < other.x1 and other.x0 < box.x1 and box.y0 < other.y1)
+
+
+def test_what_lies_past_the_last_component_shown_is_named_with_an_arrow():
+    said = [text.get_text() for text in figure_of(SPECTRA["hundreds"][0], kept=331).axes[0].texts]
+    assert any(text.startswith("k = 331 kept: ") and text.endswith("\N{RIGHTWARDS ARROW}") for text in said)
+    late = np.concatenate([np.full(50, 10.0), np.full(10, 0.001)])
+    said = [text.get_text() for text in figure_of(late, kept=3).axes[0].texts]
+    assert "largest drop: after 50 \N{RIGHTWARDS ARROW}" in said
 
 
 def test_pictures_are_as_large_as_asked_for():
@@ -215,8 +277,9 @@ def test_pictures_are_as_large_as_asked_for():
 
 def test_from_python_what_is_for_a_picture_needs_one(tmp_path):
     X = np.random.default_rng(0).normal(size=(20, 3))
-    for wish in ({"log": True}, {"rules": "all"}, {"size": "4x3"}, {"dpi": 50}):
-        with pytest.raises(UsageError, match="log, rules, size and dpi are for a picture; name it with output"):
+    scales = ({"log": True}, {"log_components": True}, {"all_components": True})
+    for wish in (*scales, {"rules": "all"}, {"size": "4x3"}, {"dpi": 50}):
+        with pytest.raises(UsageError, match="all_components, rules, size and dpi are for a picture; name it with out"):
             pcatool.scree(X, **wish)
     for wish in ({"size": "4x3"}, {"dpi": 50}):
         with pytest.raises(UsageError, match="size and dpi are for a picture; give image and output, too"):

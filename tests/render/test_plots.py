@@ -1,23 +1,23 @@
 """Pictures of scores and loadings, from plain arrays: what is counted, what is drawn, and the same bytes each time."""
 
-import itertools
 import re
 
 import numpy as np
 import pytest
 
+from pcatool.errors import UsageError
 from pcatool.options import PictureOptions
 from pcatool.registry import PLOTS
 from pcatool.render.figures import figure_file, plain_matplotlib
 from pcatool.render.plots import cloud as clouds
 from pcatool.render.plots.base import View
-from pcatool.render.plots.biplot import NAMED, Biplot, arrows_of, fitting, with_origin
+from pcatool.render.plots.biplot import DRAWN, Biplot, around, arrows_of, filling
 from pcatool.render.plots.cloud import ALL, CLASSES, COUNTED, LESS, Cloud, Hue
 from pcatool.render.plots.density import alone, spread
 from pcatool.render.plots.grid import Grid, Side
 from pcatool.render.plots.marks import fit_scale
 from pcatool.render.plots.scores import bars
-from pcatool.render.theme import COLORS, KEPT, MARK, shortened
+from pcatool.render.theme import COLORS, NEGATIVE, POSITIVE
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
 rng = np.random.default_rng(0)
@@ -291,7 +291,9 @@ def test_rows_far_from_the_origin_are_not_at_the_edge():
     assert 8900 < low < high < 9100
     low, high = Biplot().draw(view_of(cloud_of(far)), PictureOptions()).axes[0].get_xlim()
     assert low < -1000 and far[:, 0].max() + 100 < high
-    assert with_origin(-1.0, 2.0) == (-1.0, 2.0)
+    assert around((-1.0, 2.0), np.array([-0.5, 1.5])) == (-1.0, 2.0)
+    low, high = around((-1.0, 2.0), np.array([-3.0, 2.5]))
+    assert low < -3.0 and high > 2.5
 
 
 def test_bars_are_sorted_by_size_and_coloured_by_sign():
@@ -300,22 +302,25 @@ def test_bars_are_sorted_by_size_and_coloured_by_sign():
     loadings = view.loadings[:, 0]
     order = [view.columns[j] for j in np.argsort(-np.abs(loadings))]
     assert [text for text in texts(svg) if text in view.columns] == order
-    assert marks(svg, KEPT) == (loadings >= 0).sum() and marks(svg, MARK) == (loadings < 0).sum()
+    assert marks(svg, POSITIVE) == (loadings >= 0).sum() and marks(svg, NEGATIVE) == (loadings < 0).sum()
     assert f"{np.abs(loadings).max():.2f}" in " ".join(texts(svg))
 
 
-def test_the_smallest_of_many_bars_are_left_out_and_that_is_said():
-    said = texts(picture("loadings", view_of(d=30, axes=(1,))))
-    assert "the 20 largest of each component, 10 smaller left out" in " ".join(said).replace("\n", " ")
-    assert len([text for text in said if re.fullmatch(r"c\d+", text)]) == 20
-
-
-def test_very_many_columns_are_lines():
-    view = view_of(d=784, axes=(1,))
+@pytest.mark.parametrize("d", [30, 784])
+def test_of_many_columns_the_largest_of_each_component_are_drawn(d):
+    view = view_of(d=d, axes=(1, 2))
     said = texts(picture("loadings", view))
-    largest = view.columns[int(np.argmax(np.abs(view.loadings[:, 0])))]
-    assert largest in said
-    assert "column: 1 is c0, 784 is c783" in said
+    assert f"of each component the 20 largest of {d} loadings" in " ".join(said).replace("\n", " ")
+    largest = [view.columns[j] for m in (0, 1) for j in np.argsort(-np.abs(view.loadings[:, m]), kind="stable")[:20]]
+    assert [text for text in said if re.fullmatch(r"c\d+", text)] == largest
+
+
+def test_small_pictures_of_loadings_show_fewer_or_are_refused():
+    view = view_of(d=30, axes=(1, 2, 3, 4))
+    said = texts(picture("loadings", view, look=PictureOptions("5x4")))
+    assert 8 <= sum(re.fullmatch(r"c\d+", text) is not None for text in said) < 80
+    with pytest.raises(UsageError, match="--size 4x3 has no room for the loadings of 12 components; give --size 4x"):
+        picture("loadings", view_of(d=30, axes=tuple(range(1, 13))), look=PictureOptions("4x3"))
 
 
 @pytest.mark.parametrize("size", [(4.0, 3.0), (8.0, 3.0), None])
@@ -330,29 +335,6 @@ def test_a_legend_of_many_classes_fits(size):
     assert legend.x1 <= figure.bbox.x1
 
 
-@pytest.mark.parametrize(("seed", "size"), [(0, None), (1, (6.0, 4.0)), (2, (14.0, 5.0))])
-def test_names_of_large_loadings_do_not_meet(seed, size):
-    """Neighbours are alike and large: their names would lie on each other."""
-    random = np.random.default_rng(seed)
-    d = 2_000
-    names = [f"COLUMN WITH A LONG NAME {j}"[-most:] for j, most in enumerate(random.integers(4, 24, d))]
-    view = view_of(d=d, axes=(1, 2), names=names)
-    hills = np.zeros((d, 2))
-    for m in range(2):
-        for at in random.integers(0, d, 5):
-            hills[:, m] += random.normal() * np.exp(-(((np.arange(d) - at) / 60) ** 2))
-    view = View(**{**vars(view), "loadings": hills / np.linalg.norm(hills, axis=0)})
-    look = PictureOptions(size=size)
-    with plain_matplotlib():
-        figure = PLOTS.load("loadings")().draw(view, look)
-        figure.draw_without_rendering()
-        for axes in figure.axes:
-            boxes = [text.get_window_extent() for text in axes.texts if text.get_text() in map(shortened, view.columns)]
-            assert boxes
-            assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
-            assert all(box.x0 >= axes.bbox.x0 - 2 and box.x1 <= axes.bbox.x1 + 2 for box in boxes)
-
-
 def test_a_row_and_an_arrow_multiply_to_the_cell():
     """Whatever the scaling: Z S^-a (B S^a)^T = Z B^T (Gabriel 1971)."""
     Z = rng.normal(size=(9, 2))
@@ -362,17 +344,34 @@ def test_a_row_and_an_arrow_multiply_to_the_cell():
         np.testing.assert_allclose(drawn @ arrows_of(view).T, Z @ view.loadings.T, rtol=1e-12)
 
 
-def test_the_longest_arrows_are_named_and_all_stay_inside():
-    view = view_of(cloud_of(X), d=70)
+def test_the_longest_arrows_are_drawn_and_all_stay_inside():
+    view = view_of(cloud_of(X), d=DRAWN + 10)
     said = texts(picture("biplot", view))
-    longest = [view.columns[j] for j in np.argsort(-np.hypot(*view.loadings.T))]
-    assert {text for text in said if re.fullmatch(r"c\d+", text)} == set(longest[:NAMED])
-    assert "the 12 longest of 70 named; the 60 longest drawn" in " ".join(said).replace("\n", " ")
+    longest = [view.columns[j] for j in np.argsort(-np.hypot(*view.loadings.T))][:DRAWN]
+    assert {text for text in said if re.fullmatch(r"c\d+", text)} <= set(longest)
+    assert f"the {DRAWN} longest of {DRAWN + 10}" in " ".join(said).replace("\n", " ")
     scale = fit_scale(view.cloud)
-    tips = arrows_of(view) * fitting(arrows_of(view), scale)
-    for m, (low, high) in enumerate(scale.ends):
-        assert low < tips[:, m].min() and tips[:, m].max() < high
-    assert fitting(np.zeros((3, 2)), scale) == 1.0
+    tips = arrows_of(view) * filling(arrows_of(view), scale)
+    farthest = np.abs(X).max(axis=0)
+    assert 0.9 < (np.abs(tips).max(axis=0) / farthest).max() < 1
+    assert filling(np.zeros((3, 2)), scale) == 1.0
+
+
+def test_many_rows_are_coloured_by_the_mean_of_a_cell_and_that_is_said(few_marks):
+    Y = rng.normal(size=(3000, 2))
+    numbers = np.exp(2 * rng.normal(size=3000))
+    bars = {}
+    for rows in (90, 3000):
+        view = view_of(cloud_of(Y[:rows], numbers[:rows], numeric=True))
+        with plain_matplotlib():
+            figure = PLOTS.load("scores")().draw(view, PictureOptions())
+            figure.draw_without_rendering()
+            bars[rows] = figure.axes[1]
+    assert bars[90].get_ylabel() == "color\nends: 1 % and 99 % of rows"
+    assert bars[3000].get_ylabel() == "mean of color in a cell\nends: 1 % and 99 % of rows"
+    for bar in bars.values():
+        assert bar._colorbar.extend == "both", "its ends say that values lie beyond"
+        assert bar._colorbar.vmax < numbers.max()
 
 
 def test_any_name_can_be_drawn():

@@ -9,7 +9,7 @@ from pcatool.errors import RefusedError, UsageError
 from pcatool.options import PictureOptions
 from pcatool.render.figures import MOST_PIXELS, figure_file, new_figure, plain_matplotlib
 from pcatool.render.shares import percent
-from pcatool.render.theme import COLORS, DENSITY, KEPT, LEFT, MARK, MARKERS, shortened
+from pcatool.render.theme import COLORS, DENSITY, KEPT, LEFT, MARK, MARKERS, NUMBERS, of_numbers, shortened, signed
 from pcatool.render.words import grouped
 
 # Machado, Oliveira and Fernandes (2009), table 1, of full severity; they work on linear RGB.
@@ -56,6 +56,19 @@ def test_more_rows_are_darker():
     lightness = [lab(color)[0] for color in DENSITY]
     assert np.all(np.diff(lightness) < -10)
     assert lightness[0] < 80, "the lightest is seen on white"
+
+
+def test_numbers_are_coloured_as_in_viridis():
+    import matplotlib
+
+    at = np.linspace(0, 1, 256)
+    assert np.abs(of_numbers()(at) - matplotlib.colormaps["viridis"](at)).max() < 0.02
+    assert np.all(np.diff([lab(color)[0] for color in NUMBERS]) > 2)
+
+
+@pytest.mark.parametrize(("value", "text"), [(-0.123, "\N{MINUS SIGN}0.12"), (-0.001, "0.00"), (2.0, "2.00")])
+def test_a_minus_is_one_and_zero_has_none(value, text):
+    assert signed(value, 2) == text
 
 
 def test_classes_have_marks_of_their_own():

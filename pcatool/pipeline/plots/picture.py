@@ -18,7 +18,7 @@ from pcatool.pipeline.plots.subject import Subject, subject_of
 from pcatool.pipeline.plots.table import flow_of
 from pcatool.pipeline.results import Flow, write
 from pcatool.readers.tables import Inputs
-from pcatool.render.choices import how_fitted
+from pcatool.render.choices import how_fitted, in_brief
 from pcatool.render.figures import drawn_as_boxes, figure_file, picture_form, plain_matplotlib
 from pcatool.render.plots.base import View
 from pcatool.render.plots.cloud import CLASSES, Cloud
@@ -96,6 +96,7 @@ def _view(job: Job, asked: Asked, subject: Subject) -> View:
         view = View(
             axes,
             caption=_caption(model),
+            brief=in_brief(model),
             shares=model.variance.share[columns],
             columns=model.columns,
             loadings=model.basis[:, columns] if linear else np.empty((0, 0)),

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.model import Array
-from pcatool.render.mosaic import DIVERGING, in_the_middle, number
+from pcatool.render.mosaic import in_the_middle, number
 from pcatool.render.shares import percent
+from pcatool.render.theme import DIVERGING
 
 __all__ = ["image_facts", "png"]
 

@@ -24,13 +24,14 @@ class View:
     """What there is to draw."""
 
     axes: tuple[int, ...]  # components, from 1
-    caption: str  # what they are of
+    caption: str  # what they are of, in full, below tables
     shares: Array | None = None  # (a,) of the variance; None where only scores are known
     cloud: Cloud | None = None
     columns: tuple[str, ...] = ()
     loadings: Array = field(default_factory=lambda: np.empty((0, 0)))  # (d, a)
     spreads: Array = field(default_factory=lambda: np.empty(0))  # (a,) standard deviations of the scores
     scaling: str = "rows"
+    brief: str = ""  # what they are of, as far as a reader of the picture needs it
 
     @property
     def names(self) -> list[str]:

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from pcatool.model import Array
 from pcatool.render.plots.cloud import ALL, KNOWN, LESS, SUMS, Cloud
-from pcatool.render.plots.marks import ENDS, Scale, color_bar, color_of, hues, legend_of_groups
-from pcatool.render.theme import DARK, DENSITY, NUMBERS, REST
+from pcatool.render.plots.marks import ENDS, Scale, color_bar, color_of, hues, legend_of_groups, mark_style
+from pcatool.render.theme import DARK, DENSITY, REST, of_numbers
 from pcatool.render.words import grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_density"]
+__all__ = ["draw_density", "places_of_rows"]
 
 # The faintest that a cell with a row in it is drawn, where faintness tells how many there are.
 FAINTEST = 0.4
@@ -29,6 +29,7 @@ FAINTEST_NUMBER = 0.6
 # A cell is alone with no more than this many others of its kind so many cells around it; more marks than MARKS hide
 # each other, and what they show is no exception.
 AROUND, OTHERS, MARKS = 8, 1, 1000
+ALONE = 9.0  # their size, in points squared
 
 Colors = NDArray[np.float32]  # (across, up, 3)
 
@@ -50,7 +51,7 @@ def draw_density(figure: Figure, axes: Axes, cloud: Cloud, scale: Scale) -> None
         legend_of_groups(axes, cloud, ["s"] * len(cloud.groups()))
     else:
         values, ends, unit = numbers_of(cloud)
-        drawn = ScalarMappable(Normalize(*ends), NUMBERS)
+        drawn = ScalarMappable(Normalize(*ends), of_numbers())
         colors = drawn.to_rgba(np.nan_to_num(values))[..., :3].astype(np.float32)
         colors[np.isnan(values)] = rgb(REST)
         place_rows(axes, cloud, scale, colors, weight, FAINTEST_NUMBER)
@@ -108,7 +109,32 @@ def place_rows(axes: Axes, cloud: Cloud, scale: Scale, colors: Colors, weight: A
         x, y = (
             [side.edge(int(i), scale.unit) for i in cells] for side, cells in zip(cloud.grid.sides, at.T, strict=True)
         )
-        axes.scatter(x, y, c=colors[tuple(at.T)], s=9, linewidths=0.3, edgecolors=DARK, zorder=2.5)
+        axes.scatter(x, y, c=colors[tuple(at.T)], s=ALONE, linewidths=0.3, edgecolors=DARK, zorder=2.5)
+
+
+def places_of_rows(cloud: Cloud, scale: Scale) -> tuple[Array, float]:
+    """(m, 2) where something is drawn of the rows: their middles, or all corners of cells; and so many points around
+    each, as far as a mark may reach."""
+    if cloud.grid is None:
+        points = cloud.points()
+        return points[:, :2] / scale.unit, reach_of(mark_style(len(points))["s"])
+    assert cloud.grid.sides is not None
+    there = cloud.grid.layer(ALL) > 0
+    corners = np.zeros((there.shape[0] + 3, there.shape[1] + 3), dtype=bool)  # of the cells around them, too: `spread`
+    for i in range(4):
+        for j in range(4):
+            corners[i : i + there.shape[0], j : j + there.shape[1]] |= there
+    at = np.argwhere(corners)
+    edges = [
+        np.array([side.edge(cell, scale.unit) for cell in range(-1, count - 1)])
+        for side, count in zip(cloud.grid.sides, corners.shape, strict=True)
+    ]
+    return np.column_stack([edges[0][at[:, 0]], edges[1][at[:, 1]]]), reach_of(ALONE)
+
+
+def reach_of(size: float) -> float:
+    """Of a mark so many points squared, with its edge: a diamond is the widest, a square on its corner."""
+    return float(np.sqrt(size / 2)) + 0.5
 
 
 def spread(image: NDArray[np.float32], weight: Array) -> NDArray[np.float32]:

@@ -1,19 +1,19 @@
-"""Loadings: bars of the columns with the largest for each component, or lines along the columns when there are many."""
+"""Loadings: bars of the columns with the largest for each component, the largest first."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.model import Array
+from pcatool.errors import UsageError
 from pcatool.options import PictureOptions
 from pcatool.render.figures import new_figure
 from pcatool.render.plots.base import View
 from pcatool.render.tables import display_width
-from pcatool.render.theme import DARK, FRAME, KEPT, MARK, clean, shortened, titled
+from pcatool.render.theme import DARK, FRAME, NEGATIVE, POSITIVE, clean, signed, titled, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,15 +21,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Loadings"]
 
-# Bars of one component, and columns past which their order along a line tells more than the names of a few.
-BARS, COLUMNS = 20, 40
-# The largest of a line that are named.
-NAMED = 3
-# In inches.
-WIDTH, BAR, LINE = 9.0, 0.24, 1.5
-ABOVE, AROUND = 0.9, 0.65
-LETTER, BESIDE = 0.085, 0.9  # of a name, and what stands beside the axes
+BARS = 20  # of one component
+LETTERS, FEWEST = 24, 10  # of a name: at most, and at least where there is no room for more
+# In inches: the usual width, and that of a single panel; a bar, and the least that its name takes; what stands above
+# all panels, below them and above each; a letter of a name, and the least width of bars.
+WIDTH, ALONE = 9.0, 6.5
+BAR, LOWEST = 0.24, 0.16
+ABOVE, BELOW, HEAD = 0.8, 0.55, 0.36
+LETTER, NARROWEST = 0.085, 1.0
 HEADING = 18.0  # points, of what stands above each panel
+NUMBERS, GAP, TICK = 7.5, 3.0, 30.0  # points: numbers beside bars, between them, and from tick to tick
+
+
+class Grid(NamedTuple):
+    """Panels across and down, the bars of each, the letters of names, and the size of the picture in inches."""
+
+    across: int
+    down: int
+    bars: int
+    letters: int
+    size: tuple[float, float]
 
 
 class Loadings:
@@ -41,98 +52,114 @@ class Loadings:
     most: ClassVar[int] = 12
 
     def draw(self, view: View, look: PictureOptions) -> Figure:
-        return bars(view, look) if len(view.columns) <= COLUMNS else lines(view, look)
+        names = told_apart(view.columns, LETTERS)
+        grid = arranged(len(view.axes), names, look)
+        names = told_apart(view.columns, grid.letters)
+        figure = new_figure(look, grid.size)
+        panels = figure.subplots(grid.down, grid.across, squeeze=False, sharex=True).ravel()
+        titled(figure, panels[0], "Loadings", said(view, grid), under=HEADING)
+        for axes in panels[len(view.axes) :]:
+            axes.set_visible(False)
+        shown = panels[: len(view.axes)]
+        for m, axes in enumerate(shown):
+            draw_bars(axes, view, m, names, grid.bars)
+            last = m >= len(view.axes) - grid.across
+            axes.set_xlabel("loading" if last else "")
+            axes.tick_params(labelbottom=last)
+        peak = float(np.abs(view.loadings).max(initial=0.0)) or 1.0
+        shown[0].set_xlim(-1.3 * peak, 1.3 * peak)
+        figure.draw_without_rendering()  # settles how wide the bars are
+        figure.set_layout_engine("none")
+        draw_numbers(figure, shown, view, grid.bars, peak)
+        return figure
 
     def table(self, view: View) -> dict[str, NDArray[Any]]:
         columns = np.array(view.columns, dtype=object)
         return {"column": columns, **{name: view.loadings[:, m] + 0.0 for m, name in enumerate(view.names)}}
 
 
-def bars(view: View, look: PictureOptions) -> Figure:
-    """A panel for each component, the columns with the largest loadings first."""
-    shown = min(len(view.columns), BARS)
-    across = min(len(view.axes), 2)
-    down = math.ceil(len(view.axes) / across)
-    figure = new_figure(look, (WIDTH if across > 1 else 6.5, ABOVE + down * (AROUND + BAR * max(shown, 3))))
-    panels = figure.subplots(down, across, squeeze=False, sharex=True).ravel()
-    left = len(view.columns) - shown
-    out = f"; the {shown} largest of each component, {left} smaller left out" if left else ""
-    titled(figure, panels[0], "Loadings", f"{view.caption}{out}", under=HEADING)
-    peak = float(np.abs(view.loadings).max()) or 1.0
-    for m, axes in enumerate(panels):
-        if m >= len(view.axes):
-            axes.set_visible(False)
-            continue
-        draw_bars(axes, view, m, shown)
-        axes.set_xlim(-1.3 * peak, 1.3 * peak)
-        axes.set_xlabel("loading" if m >= len(view.axes) - across else "")
-        axes.tick_params(labelbottom=m >= len(view.axes) - across)
-    return figure
+def arranged(count: int, names: list[str], look: PictureOptions) -> Grid:
+    """Panels that leave room for their names and bars; the picture is as large as they need, or as was asked for."""
+    longest = min(max(map(display_width, names)), LETTERS)
+    bars = min(len(names), BARS)
+    across = min(count, 2)
+    width = look.size[0] if look.size else (WIDTH if across > 1 else ALONE)
+
+    def letters(across: int) -> int:
+        return min(int((width / across - NARROWEST) / LETTER), longest)
+
+    if letters(across) < min(FEWEST, longest):
+        across = 1
+    down = math.ceil(count / across)
+    if look.size is None:
+        size = (width, ABOVE + BELOW + down * (HEAD + BAR * max(bars, 3)))
+        return Grid(across, down, bars, letters(across), size)
+    room = (look.size[1] - ABOVE - BELOW) / down - HEAD
+    least = f"{max(look.size[0], 4):g}x{ABOVE + BELOW + down * (HEAD + LOWEST):.2g}"
+    if room < LOWEST:
+        raise UsageError(
+            f"--size {look.size[0]:g}x{look.size[1]:g} has no room for the loadings of {count} components",
+            f"give --size {least} or more, or name fewer --axes",
+        )
+    return Grid(across, down, min(bars, int(room / LOWEST)), letters(across), look.size)
 
 
-def draw_bars(axes: Axes, view: View, m: int, shown: int) -> None:
-    loadings = view.loadings[:, m]
-    order = np.argsort(-np.abs(loadings), kind="stable")[:shown]
-    values = loadings[order]
-    places = np.arange(shown)
-    axes.barh(places, values, color=[KEPT if value >= 0 else MARK for value in values], height=0.72)
-    for row, value in enumerate(values.tolist()):
-        axes.annotate(
-            number(value), (value, row), xytext=(3 if value >= 0 else -3, 0), textcoords="offset points",
-            ha="left" if value >= 0 else "right", va="center", fontsize=7.5, color=FRAME,
-        )  # fmt: skip
-    axes.set_yticks(places, [shortened(view.columns[j], 24) for j in order], fontsize=9)
-    axes.set_ylim(shown - 0.4, -0.6)
+def said(view: View, grid: Grid) -> str:
+    """What the picture is of, and what it leaves out."""
+    d = len(view.columns)
+    if grid.bars == d:
+        return view.brief
+    which = f"the {grid.bars} largest of {d}" if grid.bars > 1 else f"the largest of {d}"
+    return f"{view.brief}; of each component {which} loadings".removeprefix("; ")
+
+
+def largest(view: View, m: int, count: int) -> NDArray[np.intp]:
+    return np.argsort(-np.abs(view.loadings[:, m]), kind="stable")[:count]
+
+
+def draw_bars(axes: Axes, view: View, m: int, names: list[str], count: int) -> None:
+    order = largest(view, m, count)
+    values = view.loadings[order, m]
+    places = np.arange(count)
+    axes.barh(places, values, color=[POSITIVE if value >= 0 else NEGATIVE for value in values], height=0.72)
+    axes.set_yticks(places, [names[j] for j in order], fontsize=9)
+    axes.set_ylim(count - 0.4, -0.6)
     clean(axes, "x")
     axes.tick_params(axis="y", length=0)
     axes.axvline(0, color=FRAME, linewidth=0.8)
     axes.set_title(view.title(m), loc="left", fontsize=10.5, color=DARK)
 
 
-def lines(view: View, look: PictureOptions) -> Figure:
-    """A line for each component along the columns in their order, the largest named."""
-    count = len(view.axes)
-    figure = new_figure(look, (WIDTH, ABOVE + AROUND + LINE * count))
-    panels = figure.subplots(count, 1, squeeze=False, sharex=True, sharey=True).ravel()
-    d = len(view.columns)
-    titled(figure, panels[0], "Loadings", f"{view.caption}; in the order of the columns, the {NAMED} largest named")
-    peak = float(np.abs(view.loadings).max()) or 1.0
+def draw_numbers(figure: Figure, panels: Any, view: View, count: int, peak: float) -> None:
+    """A number beside each bar, on sides that have room for it; none where that leaves too little to the bars."""
+    from matplotlib.text import Text
+
+    places = 2 if peak >= 0.3 else 3
+    widest = Text(0, 0, signed(-peak, places), fontsize=NUMBERS, figure=figure).get_window_extent().width
+    room = widest + 2 * GAP * figure.dpi / 72
+    bars = min(float(axes.get_window_extent().width) for axes in panels)
+    numbered = 2 * room <= 0.7 * bars
+    end = peak / (1 - 2 * room / bars) if numbered else 1.05 * peak
+    panels[0].set_xlim(-end, end)
+    mark_ticks(panels[0], peak, bars * 72 / figure.dpi / 2 / end)
+    if not numbered:
+        return
     for m, axes in enumerate(panels):
-        draw_line(axes, view.loadings[:, m], view.columns, figure.get_size_inches()[0] - BESIDE)
-        axes.set_xlim(0.5, d + 0.5)
-        axes.set_ylim(-1.35 * peak, 1.35 * peak)
-        axes.set_ylabel(view.title(m).replace(" (", "\n("))
-        clean(axes, "y")
-    panels[-1].set_xlabel(f"column: 1 is {shortened(view.columns[0])}, {d} is {shortened(view.columns[-1])}")
-    return figure
+        for row, value in enumerate(view.loadings[largest(view, m, count), m].tolist()):
+            side = 1 if value >= 0 else -1
+            axes.annotate(
+                signed(value, places), (value, row), xytext=(side * GAP, 0), textcoords="offset points",
+                ha="left" if side > 0 else "right", va="center", fontsize=NUMBERS, color=FRAME,
+            )  # fmt: skip
 
 
-def draw_line(axes: Axes, loadings: Array, columns: tuple[str, ...], width: float) -> None:
-    """On axes of so many inches."""
-    d = len(loadings)
-    edges = np.arange(d + 1) + 0.5
-    for color, part in ((KEPT, np.maximum(loadings, 0)), (MARK, np.minimum(loadings, 0))):
-        axes.stairs(part, edges, fill=True, color=color, linewidth=0)
-    axes.stairs(loadings, edges, color=DARK, linewidth=0.4, baseline=None)
-    axes.axhline(0, color=FRAME, linewidth=0.8)
-    taken: list[tuple[bool, float, float]] = []  # above or below, from here to there of the width
-    for j in np.argsort(-np.abs(loadings), kind="stable").tolist():
-        if len(taken) == NAMED or loadings[j] == 0:
-            break
-        name, up = shortened(columns[j], 20), bool(loadings[j] >= 0)
-        wide = display_width(name) * LETTER / width
-        at = (j + 0.5) / d
-        side = "left" if at < wide / 2 else "right" if at > 1 - wide / 2 else "center"
-        begin = at - {"left": 0.0, "center": 0.5, "right": 1.0}[side] * wide
-        if any(up == other and begin < end and start < begin + wide for other, start, end in taken):
-            continue
-        taken.append((up, begin, begin + wide))
-        axes.annotate(
-            name, (j + 1, loadings[j]), xytext=(0, 3 if up else -3), textcoords="offset points",
-            ha=side, va="bottom" if up else "top", fontsize=8, color=DARK,
-        )  # fmt: skip
+def mark_ticks(axes: Axes, peak: float, points: float) -> None:
+    """0 and a round number on both sides of it, and half of that where it has room; a loading takes so many points."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter
 
-
-def number(value: float) -> str:
-    text = f"{value:.2f}"
-    return "0.00" if text == "-0.00" else text.replace("-", "\N{MINUS SIGN}")
+    power = 10.0 ** math.floor(math.log10(peak))
+    end = max(step * power for step in (1, 2, 4, 5, 6, 8) if step * power <= peak * (1 + 1e-9))
+    ticks = [-end, 0.0, end] if end * points >= TICK else [0.0]
+    ticks += [-end / 2, end / 2] if end * points >= 2 * TICK else []
+    axes.xaxis.set_major_locator(FixedLocator(sorted(ticks)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}")))

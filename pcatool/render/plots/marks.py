@@ -8,14 +8,26 @@ import numpy as np
 
 from pcatool.model import Array
 from pcatool.render.plots.cloud import KNOWN, Cloud, Group
-from pcatool.render.theme import COLORS, DARK, KEPT, MARKERS, NUMBERS, REST, in_units, shortened
+from pcatool.render.tables import fold
+from pcatool.render.theme import COLORS, DARK, KEPT, MARKERS, REST, SMALL_LETTERS, in_units, of_numbers, shortened
 from pcatool.render.words import grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ENDS", "MARGIN", "Scale", "color_bar", "color_of", "draw_rows", "fit_scale", "hues", "legend_of_groups"]
+__all__ = [
+    "ENDS",
+    "MARGIN",
+    "Scale",
+    "color_bar",
+    "color_of",
+    "draw_rows",
+    "fit_scale",
+    "hues",
+    "legend_of_groups",
+    "mark_style",
+]
 
 # Of numbers that colour, the part at each end that is not told apart: one outlier would take all colours.
 ENDS = 1.0  # per cent
@@ -120,7 +132,7 @@ def draw_numbers(figure: Figure, axes: Axes, x: Array, y: Array, cloud: Cloud, s
     low, high = np.percentile(numbers[known], [ENDS, 100 - ENDS])  # with none known there would be classes
     values, (low, high), unit = hues(cloud, numbers, (low, high))
     axes.scatter(x[~known], y[~known], color=REST, **style)
-    colors = ScalarMappable(Normalize(low, high), NUMBERS)  # in the bar without the faintness of the marks
+    colors = ScalarMappable(Normalize(low, high), of_numbers())  # in the bar without the faintness of the marks
     axes.scatter(x[known], y[known], color=colors.to_rgba(values[known]), **style)
     color_bar(figure, axes, colors, cloud, unit)
 
@@ -164,13 +176,19 @@ def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: Cloud, unit: str) -
     _, (least, most), _ = hues(cloud, np.zeros(0), (cloud.least, cloud.most))
     beyond = (least < drawn.norm.vmin, most > drawn.norm.vmax)
     bar = figure.colorbar(
-        drawn, ax=axes, shrink=0.7, aspect=25, pad=0.02, extend=EXTENDED[beyond], extendfrac=0.03,
+        drawn, ax=axes, shrink=0.7, aspect=25, pad=0.02, extend=EXTENDED[beyond], extendfrac=0.05,
         format=FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}")),
     )  # fmt: skip
     bar.outline.set_visible(False)
-    text = f"{shortened(cloud.hue.name)}{unit}"
-    missing = cloud.rows - known_rows(cloud)
-    bar.set_label(text + (f"\n(grey: {missing} missing)" if missing else ""))
+    name = f"{shortened(cloud.hue.name)}{unit}"
+    told = [f"mean of {name} in a cell" if cloud.is_dense else name]
+    if any(beyond):
+        told.append(f"ends: {ENDS:g} % and {100 - ENDS:g} % of rows")
+    if missing := cloud.rows - known_rows(cloud):
+        told.append(f"(grey: {grouped(missing)} missing)")
+    high = axes.figure.bbox.height / axes.figure.dpi - ABOVE  # in which the label has to fit
+    letters = max(int(SMALL_LETTERS * high * 0.8), 12)
+    bar.set_label("\n".join(line for text in told for line in fold(text, letters)), fontsize=9)
 
 
 def known_rows(cloud: Cloud) -> int:

@@ -86,7 +86,7 @@ def described(view: View, cloud: Cloud, scale: Scale | None = None) -> str:
     """What the picture is of, and what it leaves out."""
     more = f", {grouped(cloud.left_out)} more without scores" if cloud.left_out else ""
     said = [f"{grouped(cloud.rows)} row{'s' if cloud.rows != 1 else ''}{more}"]
-    said += [view.caption] if view.caption else []
+    said += [view.brief] if view.brief else []
     said += ["the two axes have different scales"] if scale is not None and not scale.equal else []
     return "; ".join(said)
 

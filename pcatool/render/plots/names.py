@@ -1,0 +1,218 @@
+"""Names beside the ends of arrows, each on ground where nothing else lies.
+
+The axes are a lattice of about a point (1/72 inch). A name may lie wherever its box, as the renderer measures it, keeps
+clear of all marks, arrows, leaders and names that are there; of these places it takes the nearest to the end of its
+arrow, outward before inward, and one that is far from it gets a leader. Names are placed one after the other, the
+longest arrows first, so that the shortest go without where there is no room. Nothing is random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.model import Array
+from pcatool.render.theme import DARK, FRAME
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Ground", "Place", "draw_names", "place_names", "sizes_of"]
+
+LETTERS = 8.5  # points, of a name
+CLEAR = 2.5  # points that stay free between a name and lines, other names and the edges of the axes
+NEAR = 7.0  # points, past which a name has a leader to its arrow
+CELLS = 800  # to a side of the lattice at most: a picture for a wall would take gigabytes
+STEP = 2  # lattice cells between places that are tried
+NEAREST, EVERY = 400, 12  # places whose leaders are looked at: the best, and of the others some
+# In points of distance: what an inward place, and each line that a leader crosses, is worth in going elsewhere.
+INWARD, CROSSED = 0.6, 40.0
+FARTHEST = 0.45  # of the longer side: a leader that is longer leads nobody
+
+Cells = NDArray[np.bool_]
+
+
+class Place(NamedTuple):
+    """Where a name lies, in points of the axes from their lower left, and where its leader ends."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    leader: tuple[float, float] | None
+
+
+class Ground:
+    """The room inside axes of so many points, and what is on it."""
+
+    def __init__(self, wide: float, high: float) -> None:
+        self.wide, self.high = wide, high
+        self.unit = max(1.0, max(wide, high) / CELLS)
+        self.shape = (int(wide / self.unit) + 1, int(high / self.unit) + 1)
+        self._marks: Cells = np.zeros(self.shape, dtype=bool)
+        self._taken: Cells = np.zeros(self.shape, dtype=bool)  # by lines and names
+        self._reach = 0.0
+        self.segments = np.empty((0, 4))  # of lines, from and to
+        self.boxes = np.empty((0, 4))  # of names
+
+    def add_marks(self, points: Array, reach: float) -> None:
+        """Marks (n, 2) whose edges are `reach` points from their middles."""
+        inside = ((points >= -reach) & (points <= (self.wide + reach, self.high + reach))).all(axis=1)
+        at = np.clip(np.floor(points[inside] / self.unit).astype(np.int64), 0, np.array(self.shape) - 1)
+        self._marks[at[:, 0], at[:, 1]] = True
+        self._reach = max(self._reach, reach)
+
+    def add_line(self, start: Array, end: Array) -> None:
+        self.segments = np.vstack([self.segments, [*start, *end]])
+        count = int(2 * np.hypot(*(end - start)) / self.unit) + 2
+        points = start + np.linspace(0, 1, count)[:, None] * (end - start)
+        at = np.floor(points / self.unit).astype(np.int64)
+        at = at[((at >= 0) & (at < self.shape)).all(axis=1)]
+        self._taken[at[:, 0], at[:, 1]] = True
+
+    def add_box(self, left: float, bottom: float, right: float, top: float) -> None:
+        self.boxes = np.vstack([self.boxes, [left, bottom, right, top]])
+        i, j = int(left / self.unit), int(bottom / self.unit)
+        self._taken[i : int(right / self.unit) + 1, j : int(top / self.unit) + 1] = True
+
+    def free(self, wide: float, high: float) -> Array:
+        """(m, 2) the lower left corners that a box of this size may have."""
+        across, up = (int(np.ceil(side / self.unit)) + 1 for side in (wide, high))
+        clear = int(np.ceil(CLEAR / self.unit))
+        found = None
+        for cells, room in ((self._marks, int(np.ceil((self._reach + 1) / self.unit)) + 1), (self._taken, clear + 1)):
+            filled = any_within(cells, across, up, room)
+            found = ~filled if found is None else found & ~filled
+        assert found is not None
+        found = found[clear : found.shape[0] - clear, clear : found.shape[1] - clear]
+        return np.asarray((np.argwhere(found[::STEP, ::STEP]) * STEP + clear) * self.unit, dtype=np.float64)
+
+
+def any_within(cells: Cells, across: int, up: int, room: int) -> Cells:
+    """For each cell as the lower left of a box: is anything in it, or so near to it? Only boxes that lie inside."""
+    wide, high = cells.shape[0] - across + 1, cells.shape[1] - up + 1
+    if wide <= 0 or high <= 0:
+        return np.ones((0, 0), dtype=bool)
+    sums = np.zeros((cells.shape[0] + 2 * room + 1, cells.shape[1] + 2 * room + 1), dtype=np.int32)
+    sums[1:, 1:] = np.pad(cells, room)
+    sums = sums.cumsum(axis=0, out=sums).cumsum(axis=1, out=sums)
+    a, b = across + 2 * room, up + 2 * room
+    counts = (
+        sums[a : a + wide, b : b + high] - sums[:wide, b : b + high] - sums[a : a + wide, :high] + sums[:wide, :high]
+    )
+    return np.asarray(counts > 0)
+
+
+def place_names(ground: Ground, origin: Array, tips: Array, sizes: Array) -> list[Place | None]:
+    """A place for each name of `sizes` (m, 2) whose arrow ends at `tips` (m, 2), None where there is no room."""
+    for tip in tips:
+        ground.add_line(origin, tip)
+    found = []
+    for tip, size in zip(tips, sizes, strict=True):
+        place = _best(ground, origin, tip, size)
+        found.append(place)
+        if place is not None:
+            ground.add_box(*place[:4])
+            if place.leader is not None:
+                ground.add_line(tip, np.array(place.leader))
+    return found
+
+
+def _best(ground: Ground, origin: Array, tip: Array, size: Array) -> Place | None:
+    low = ground.free(*size)
+    if not len(low):
+        return None
+    near = np.clip(tip, low, low + size)  # the place of each box that is nearest to the tip
+    away = near - tip
+    far = np.hypot(*away.T)
+    outward = tip - origin
+    length = float(np.hypot(*outward)) or 1.0
+    middle = low + size / 2 - tip
+    along = middle @ (outward / length) / np.maximum(np.hypot(*middle.T), 1e-9)
+    cost = far * (1 + INWARD * (1 - along)) + 3 * (1 - along)
+    cost[far > FARTHEST * max(ground.wide, ground.high)] = np.inf
+    best = np.argsort(cost, kind="stable")
+    best = best[np.isfinite(cost[best])]
+    best = np.concatenate([best[:NEAREST], best[NEAREST::EVERY]])
+    led = far[best] > NEAR
+    segments = np.hstack([np.broadcast_to(tip, near[best].shape), near[best]])
+    crossed = np.where(led, crossings(segments, ground.segments), 0)
+    total = cost[best] + CROSSED * crossed
+    total[led & (through_boxes(segments, ground.boxes) > 0)] = np.inf
+    if not len(total) or not np.isfinite(total.min()):
+        return None
+    at = int(best[int(np.argmin(total))])
+    leader = None
+    if far[at] > NEAR:
+        end = near[at] - away[at] / far[at] * 1.5  # ends just before the name
+        leader = (float(end[0]), float(end[1]))
+    left, bottom = (float(side) for side in low[at])
+    return Place(left, bottom, left + float(size[0]), bottom + float(size[1]), leader)
+
+
+def crossings(some: Array, others: Array) -> NDArray[np.int64]:
+    """Of each segment (m, 4) how many of the others (q, 4) it crosses; those that begin where it does count as none."""
+    a, b = some[:, None, :2], some[:, None, 2:]
+    c, d = others[None, :, :2], others[None, :, 2:]
+
+    def side(p: Array, q: Array, r: Array) -> Array:
+        made: Array = (q[..., 0] - p[..., 0]) * (r[..., 1] - p[..., 1]) - (q[..., 1] - p[..., 1]) * (
+            r[..., 0] - p[..., 0]
+        )
+        return made
+
+    apart = (side(a, b, c) * side(a, b, d) < 0) & (side(c, d, a) * side(c, d, b) < 0)
+    return np.asarray(apart.sum(axis=1))
+
+
+def through_boxes(segments: Array, boxes: Array) -> NDArray[np.int64]:
+    """Of each segment (m, 4) how many of the boxes (q, 4) it meets (Liang and Barsky 1984), with some room."""
+    start, step = segments[:, None, :2], segments[:, None, 2:] - segments[:, None, :2]
+    low, high = boxes[None, :, :2] - CLEAR, boxes[None, :, 2:] + CLEAR
+    step = np.where(np.abs(step) < 1e-9, 1e-9, step)
+    one, two = (low - start) / step, (high - start) / step
+    enters = np.minimum(one, two).max(axis=2)
+    leaves = np.maximum(one, two).min(axis=2)
+    return np.asarray(((enters <= leaves) & (leaves >= 0) & (enters <= 1)).sum(axis=1))
+
+
+# --- on axes ---
+
+
+def sizes_of(figure: Figure, names: Sequence[str]) -> Array:
+    """(m, 2) how wide and high names are, in points, as the renderer draws them."""
+    from matplotlib.text import Text
+
+    found = []
+    for name in names:
+        text = Text(0, 0, name, fontsize=LETTERS, figure=figure)
+        box = text.get_window_extent()
+        found.append((box.width, box.height))
+    return np.array(found).reshape(-1, 2) * 72 / figure.dpi
+
+
+def draw_names(axes: Axes, tips: Array, names: Sequence[str], places: Sequence[Place | None]) -> None:
+    """The names that have a place, and their leaders; `tips` in points of the axes, which must stay as they are."""
+    figure: Any = axes.figure
+    corner = axes.get_window_extent()
+
+    def data(x: float, y: float) -> tuple[float, float]:
+        pixels = (corner.x0 + x * figure.dpi / 72, corner.y0 + y * figure.dpi / 72)
+        found = axes.transData.inverted().transform(pixels)
+        return float(found[0]), float(found[1])
+
+    for tip, name, place in zip(tips, names, places, strict=True):
+        if place is None:
+            continue
+        if place.leader is not None:
+            (x, y), (u, v) = data(*tip), data(*place.leader)
+            axes.plot([x, u], [y, v], color="white", linewidth=2.2, zorder=4.4, scalex=False, scaley=False)
+            axes.plot([x, u], [y, v], color=FRAME, linewidth=0.7, zorder=4.5, scalex=False, scaley=False)
+        axes.text(
+            *data(place.left, place.bottom), name, ha="left", va="bottom", fontsize=LETTERS, color=DARK, zorder=5,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+        )  # fmt: skip
