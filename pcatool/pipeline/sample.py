@@ -6,17 +6,46 @@ works on them, nor how many follow changes which those are.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.model import Array
 from pcatool.pipeline.results import Results
+from pcatool.readers.classes import texts_of
 from pcatool.writers.shown import cells_at
 
-__all__ = ["Sample", "hashes", "sample_of"]
+__all__ = ["Counted", "Sample", "hashes", "sample_of"]
+
+
+# Of more texts their counts would take memory as the rows do: they are no classes.
+MOST_TEXTS = 10_000
+
+
+@dataclass
+class Counted:
+    """How often each text of a column occurs; of very many different ones, None."""
+
+    name: str
+    nulls: Sequence[str]  # spellings of a missing cell, beside the usual ones
+    texts: Counter[str] | None = field(default_factory=Counter)
+
+    def of(self, column: Any) -> Counter[str]:
+        if self.texts is None:
+            return Counter()
+        found = texts_of(column, self.nulls)
+        counts = np.bincount(found.which[found.which >= 0], minlength=len(found.distinct))
+        return Counter(dict(zip(found.distinct, counts.tolist(), strict=True)))
+
+    def add(self, more: Counter[str]) -> None:
+        if self.texts is not None:
+            self.texts.update(more)
+            self.texts = self.texts if len(self.texts) <= MOST_TEXTS else None
 
 
 class Sample(NamedTuple):
@@ -58,8 +87,11 @@ def smallest(values: NDArray[np.uint64], most: int) -> NDArray[np.intp]:
     return np.sort(np.argpartition(values, most - 1)[:most])
 
 
-def sample_of(results: Results, most: int, columns: list[int]) -> Sample:
-    """At most so many rows, of the results only these columns; no more than three times as many are held meanwhile."""
+def sample_of(results: Results, most: int, columns: list[int], counted: Counted | None = None) -> Sample:
+    """At most so many rows, of the results only these columns; no more than three times as many are held meanwhile.
+
+    The texts of one column can be counted in all rows.
+    """
     names = [name for name, _ in results.kept]
     found = Sample(
         np.zeros(0, np.int64),
@@ -69,8 +101,15 @@ def sample_of(results: Results, most: int, columns: list[int]) -> Sample:
         0,
     )
     bound = np.uint64(2**64 - 1)
-    with closing(results.each(lambda kept, values: (kept, values[:, columns]))) as batches:
-        for kept, values in batches:
+    at = names.index(counted.name) if counted is not None else 0
+
+    def part(kept: Sequence[Any], values: Array) -> tuple[Sequence[Any], Array, Counter[str]]:
+        return kept, values[:, columns], Counter() if counted is None else counted.of(kept[at])
+
+    with closing(results.each(part)) as batches:
+        for kept, values, texts in batches:
+            if counted is not None:
+                counted.add(texts)
             numbers = np.arange(found.seen + 1, found.seen + len(values) + 1)
             stirred = hashes(numbers)
             rows = np.flatnonzero(stirred <= bound)

@@ -75,7 +75,7 @@ DENSITY = ("#9CC9E3", "#4C9CCB", KEPT, "#004A75", "#001F33")
 
 # Of the page, by the names of its style sheet: what marks and bars are drawn with, on white and on black, where they
 # are lighter.
-PAGE = {"kept": KEPT, "left": LEFT, "sum": MARK, "positive": POSITIVE, "negative": NEGATIVE, "rest": REST}
+PAGE = {"kept": KEPT, "left": "#838D99", "sum": MARK, "positive": POSITIVE, "negative": NEGATIVE, "rest": REST}
 PAGE_AT_NIGHT = {
     "kept": COLORS[3], "left": "#77838F", "sum": "#FFA561", "positive": "#F08C42", "negative": COLORS[3],
     "rest": "#77838F",

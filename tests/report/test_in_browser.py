@@ -5,20 +5,24 @@ One browser for all, as it takes seconds to start: one test, for one process of 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
-from itertools import pairwise
+from base64 import b64decode
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.image import imread
 
 import pcatool
 from pcatool.model import Model
 from pcatool.pipeline.loadings import MATRICES
+from pcatool.render.plots.names import through_boxes
 from report.chromium import PROGRAM, Browser, browser
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,13 +38,16 @@ HANDLE = "#scree-drawing .handle"
 @needs_chromium
 def test_the_page_in_a_browser(tmp_path: Path) -> None:
     model = pcatool.fit(DIGITS, exclude="digit", components=0.95)
-    pages = {name: tmp_path / f"{name}.html" for name in ("digits", "hostile", "kernel", "wide")}
+    pages = {name: tmp_path / f"{name}.html" for name in ("digits", "hostile", "kernel", "wide", "few", "cancer")}
     digits = pd.read_csv(DIGITS)[:400]
     pcatool.save_model(model, tmp_path / "digits.npz")
     pcatool.report(tmp_path / "digits.npz", digits, color="digit", image=(8, 8), output=pages["digits"])
     pcatool.report(pcatool.fit(digits, exclude="digit", method="kernel", components=1), digits, output=pages["kernel"])
     pcatool.report(pcatool.fit(np.eye(150, 300) - 1.0), output=pages["wide"])
     hostile(pages["hostile"])
+    few = pd.DataFrame({"a": [1.0, 2.5, 4.0, 3.0, 7.5], "b": [2.0, 1.0, 5.5, 0.0, 9.0], "c": [1.0, 0.0, 2.0, 5.0, 4.0]})
+    pcatool.report(pcatool.fit(few, components=3), few, output=pages["few"])
+    pcatool.report(*many_like_columns(), output=pages["cancer"])
     with browser(tmp_path / "profile") as page:
         page.window(1180, 900)
         page.media(prefers_reduced_motion="reduce")  # nothing has to be waited for
@@ -55,11 +62,14 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
         rows_go_by_keys(page)
         axes_can_be_chosen(page)
         categories_can_be_hidden(page)
+        columns_can_be_shown_as_arrows(page, model)
         images_are_there(page)
         commands_can_be_copied(page)
         every_control_is_reached_by_tab_and_seen(page)
         elements_have_names_and_order(page)
         it_fits_a_telephone(page, pages.values())
+        every_axis_has_three_ticks_on_a_telephone(page, pages.values())
+        names_of_arrows_meet_nothing(page, pages["cancer"])
         the_threshold_can_be_touched(page, pages["digits"])
         it_goes_dark_and_to_paper(page, pages["digits"])
         names_do_nothing(page, pages["hostile"])
@@ -79,6 +89,14 @@ def hostile(place: Path) -> None:
     pcatool.report(model, frame, keep=["note"], color="size", output=place)
 
 
+def many_like_columns() -> tuple[Model, pd.DataFrame]:
+    """Thirty columns with long names, whose arrows nearly coincide."""
+    random = np.random.default_rng(4)
+    X = random.lognormal(size=(500, 3)) @ random.normal(size=(3, 30)) + 0.2 * random.normal(size=(500, 30))
+    frame = pd.DataFrame(X, columns=[f"mean of the property {j} (µm)" for j in range(30)])
+    return pcatool.fit(frame, standardize=True, components=3), frame
+
+
 def said(page: Browser) -> str:
     return page.text("#scree-said")
 
@@ -95,11 +113,11 @@ def the_threshold_can_be_dragged(page: Browser, model: Model) -> None:
     assert "pcatool refit " in page.text("#scree-command code")
     page.drag(f"{HANDLE} .knob", 150)
     k = k_of(page)
-    share = float(re.match(r"([0-9.]+)%", said(page))[1]) / 100  # type: ignore[index]
+    share = float(re.match(r"([0-9.]+) %", said(page))[1]) / 100  # type: ignore[index]
     assert k < 12
     assert k == model.variance.smallest_k(share)
-    assert f"{share:.2%} needs {k} component" in said(page)
-    assert f"capture {model.variance.cumulative[k - 1]:.2%} of the variance" in said(page)
+    assert f"{100 * share:.2f} % needs {k} component" in said(page)
+    assert f"capture {100 * model.variance.cumulative[k - 1]:.2f} % of the variance" in said(page)
     assert page.text("#scree-command code").endswith(f"digits.npz -k {k} -o digits-k{k}.npz")
     assert page.js("document.querySelectorAll('#scree-bars .kept').length") == k
 
@@ -107,23 +125,23 @@ def the_threshold_can_be_dragged(page: Browser, model: Model) -> None:
 def the_threshold_goes_by_keys(page: Browser, model: Model) -> None:
     page.js(f"document.querySelector({json.dumps(HANDLE)}).focus()")
     page.press("End")
-    assert "100.00% needs 61 components" in said(page)
+    assert "100.00 % needs 61 components" in said(page)
     page.press("ArrowDown")
-    assert said(page).startswith("99.00% needs ")
-    for key, text in (("PageDown", "95.00%"), ("ArrowRight", "96.00%"), ("ArrowLeft", "95.00%"), ("Home", "1.00%")):
+    assert said(page).startswith("99.00 % needs ")
+    for key, text in (("PageDown", "95.00 %"), ("ArrowRight", "96.00 %"), ("ArrowLeft", "95.00 %"), ("Home", "1.00 %")):
         page.press(key)
         assert said(page).startswith(text), key
     page.press("ArrowUp", shift=True)
-    assert said(page).startswith("1.10% needs 1 component.")
+    assert said(page).startswith("1.10 % needs 1 component.")
     assert (
         page.js(f"document.querySelector({json.dumps(HANDLE)}).getAttribute('aria-valuetext')")
-        == "1.10% needs 1 component"
+        == "1.10 % needs 1 component"
     )
     for share in (0.5, 0.9, 0.95, 0.99):  # every share gives what the program gives
         page.press("Home")
         for _ in range(round(share * 20)):
             page.press("PageUp")
-        while not said(page).startswith(f"{share:.2%}"):
+        while not said(page).startswith(f"{100 * share:.2f} %"):
             page.press("ArrowDown")
         assert k_of(page) == model.variance.smallest_k(share)
 
@@ -285,6 +303,39 @@ def categories_can_be_hidden(page: Browser) -> None:
     assert page.js("document.querySelector('#scores-legend li:nth-child(3) button').ariaPressed") == "true"
 
 
+ARROWS = "document.querySelectorAll('#scores-over .shaft').length"
+
+
+def columns_can_be_shown_as_arrows(page: Browser, model: Model) -> None:
+    """By the keyboard, for components of which there are loadings; the text says by how much they are longer."""
+    assert page.js(ARROWS) == 0
+    page.js("document.querySelector('#scores-arrows').focus()")
+    page.press("Enter")
+    page.settle()
+    assert page.js("document.querySelector('#scores-arrows').ariaPressed") == "true"
+    assert page.js(ARROWS) == 60
+    (zoom,) = re.findall(r"Arrows: loadings x ([0-9.]+), the 60 longest of 64", page.text("#scores-arrows-said"))
+    one = "document.querySelector('#scores-over .shaft')"
+    x1, y1, x2, y2 = page.js(f"['x1', 'y1', 'x2', 'y2'].map(name => Number({one}.getAttribute(name)))")
+    arrows = model.basis[:, [0, 3]]  # the axes that were chosen last
+    longest = arrows[np.argmax(np.hypot(*arrows.T))]
+    assert np.hypot(x2 - x1, y2 - y1) > 40
+    assert (x2 - x1) / (y1 - y2) == pytest.approx(longest[0] / longest[1], rel=1e-4)
+    assert float(zoom) > 1
+    page.js(
+        "{ const one = document.querySelector('#scores-x'); one.value = 29; one.dispatchEvent(new Event('change')) }"
+    )
+    assert page.js("document.querySelector('#scores-arrows').disabled") and page.js(ARROWS) == 0
+    assert page.text("#scores-arrows-said") == "No arrows for these axes."
+    page.js(
+        "{ const one = document.querySelector('#scores-x'); one.value = 0; one.dispatchEvent(new Event('change')) }"
+    )
+    assert page.js(ARROWS) == 60
+    page.press("Enter")
+    page.js("document.querySelector('#scores-arrows').click()")
+    assert page.js(ARROWS) == 0
+
+
 # --- the rest ---
 
 
@@ -367,6 +418,71 @@ def it_fits_a_telephone(page: Browser, places: Any) -> None:
         assert page.js(SMALL) == [], place
 
 
+# What is written on canvases is taken down, with its place.
+WRITTEN = """{ const write = CanvasRenderingContext2D.prototype.fillText; window.written = [];
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    window.written.push([text, x, y, this.textAlign]); return write.call(this, text, x, y);
+  } }"""
+SCREE = """['start', 'middle', 'end'].map(side => [...document.querySelectorAll('#scree-drawing svg > text')].filter(
+  text => (getComputedStyle(text).textAnchor || 'start') === side && text.textContent !== 'component').length)"""
+
+
+def every_axis_has_three_ticks_on_a_telephone(page: Browser, places: Any) -> None:
+    """Of the scree on both scales, and of the scores by every axis."""
+    added = page("Page.addScriptToEvaluateOnNewDocument", source=WRITTEN)["identifier"]
+    page.window(390, 844, scale=2, touch=True)
+    for place in places:
+        page.open(place)
+        for scale in ("log", "linear"):
+            page.click(f"input[name=scale][value={scale}]")
+            ticks = page.js(SCREE)
+            known = page.js("JSON.parse(document.querySelector('#facts').textContent).scree.eigenvalues.length")
+            assert ticks[0] == 5 and ticks[1] >= min(3, known) and ticks[2] >= 3, (place, scale, ticks)
+        if not page.js("document.querySelectorAll('#scores-canvas').length"):
+            continue
+        for which in ("x", "y"):
+            count = page.js(f"document.querySelector('#scores-{which}').options.length")
+            for axis in {0, min(1, count - 1), count - 1}:
+                page.js("window.written.length = 0")
+                page.js(f"document.querySelector('#scores-{which}').value = {axis}")
+                page.js(f"document.querySelector('#scores-{which}').dispatchEvent(new Event('change'))")
+                across = {text for text, x, y, side in page.js("written") if side == "center" and text[:1] not in "Pr"}
+                up = {text for text, x, y, side in page.js("written") if side == "right"}
+                assert len(across) >= 3 and len(up) >= 3, (place, which, axis, across, up)
+    page("Page.removeScriptToEvaluateOnNewDocument", identifier=added)
+
+
+def names_of_arrows_meet_nothing(page: Browser, place: Path) -> None:
+    """Neither each other nor arrows, rows and the edges of the drawing, on a telephone and on a desk."""
+    for width, least in ((390, 5), (1180, 20)):
+        page.window(width, 900, touch=width < 600)
+        page.open(place)
+        page.js("document.querySelector('#scores-arrows').click()")
+        boxes = page.js(
+            "{ const corner = document.querySelector('#scores-canvas').getBoundingClientRect();"
+            " [...document.querySelectorAll('#scores-over text')].map(text => text.getBoundingClientRect()).map("
+            "box => [box.left - corner.left, box.top - corner.top, box.right - corner.left, box.bottom - corner.top]) }"
+        )
+        lines = page.js(
+            "[...document.querySelectorAll('#scores-over line')].map("
+            "line => ['x1', 'y1', 'x2', 'y2'].map(name => Number(line.getAttribute(name))))"
+        )
+        said = page.text("#scores-arrows-said")
+        without = int(re.search(r"([0-9]+) of 30 unlabelled", said)[1]) if "unlabelled" in said else 0  # type: ignore[index]
+        assert len(boxes) == 30 - without >= least
+        inner = np.array([[box[0] + 4, box[1] + 4, box[2] - 4, box[3] - 4] for box in boxes])
+        assert not through_boxes(np.array(lines), inner).any()
+        for one, other in combinations(boxes, 2):
+            assert not (one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
+        canvas = "document.querySelector('#scores-canvas')"
+        size = page.js(f"[{canvas}.clientWidth, {canvas}.clientHeight]")
+        assert all(box[0] > 60 and box[1] > 14 and box[2] < size[0] - 14 and box[3] < size[1] - 46 for box in boxes)
+        image = imread(io.BytesIO(b64decode(pixels(page).partition(",")[2])))
+        for left, top, right, bottom in boxes:  # only grid lines, which are light
+            part = image[round(top) + 2 : round(bottom) - 2, round(left) + 2 : round(right) - 2]
+            assert part[part[..., 3] > 0, 0].min(initial=1) > 0.4, "no mark lies below a name"
+
+
 def the_threshold_can_be_touched(page: Browser, place: Path) -> None:
     page.open(place)
     page.drag(f"{HANDLE} .knob", 60, touch=True)
@@ -406,7 +522,7 @@ def it_is_read_without_scripts(page: Browser, place: Path) -> None:
     page.open_quietly(place)
     text = page.text_of_page()
     for wanted in (
-        "29 components keep 95.4797%",
+        "29 components keep 95.4797 %",
         "which is off here",
         "with the largest loadings on PC1",
         "vouched for",

@@ -18,10 +18,17 @@ import pandas as pd
 import pytest
 
 import pcatool
+from pcatool.api.given import Warnings
 from pcatool.model import Model
+from pcatool.options import EngineOptions, FitOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.options.page import PageOptions
+from pcatool.pipeline.job import Job
 from pcatool.pipeline.page.points import POINTS
+from pcatool.pipeline.plots.asked import Asked
+from pcatool.pipeline.plots.rows import cloud_of
 from pcatool.pipeline.sample import hashes
+from pcatool.readers.tables import Inputs
+from pcatool.render.page.document import colors
 from pcatool.scikit import SCIKIT_LEARN
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -154,7 +161,7 @@ def test_every_route_gives_the_same_page(tmp_path: Path) -> None:
     expected = pcatool.transform(model, frame.drop(columns="kind").to_numpy())[smallest - 1]
     assert np.allclose(np.array(scores["scores"]).T, expected, rtol=1e-5, atol=1e-9)
     assert scores["kept"] == [["kind", frame["kind"].iloc[smallest - 1].tolist()]]
-    assert "5,000 of 12,000 rows" in pages[0]
+    assert "5000 of 12 000 rows" in pages[0]
 
 
 def test_the_rows_taken_are_spread_evenly() -> None:
@@ -265,7 +272,7 @@ def test_what_to_be_careful_with() -> None:
 
 def test_the_sentence_and_the_verdict(digits: Model) -> None:
     words = read(digits).words
-    assert "29 components keep 95.4797% of the variance in 1,797 rows of 64 columns." in words
+    assert "29 components keep 95.4797 % of the variance in 1797 rows of 64 columns." in words
     assert "All 29 eigenvalues are vouched for, to at least 12 digits." in words
     assert "There are no rows in this page" in words
 
@@ -275,21 +282,57 @@ def test_rows_with_missing_cells_are_counted() -> None:
         model = pcatool.fit(ORDERS, columns="items-days_to_deliver", missing="drop", standardize=True)
     found = read(model, ORDERS, color="net_price", keep="customer", with_error=True)
     scores = found.facts["scores"]
-    assert "All 200 rows. 16 rows with missing cells have no scores." in found.words
+    assert "All 200 rows. Of all 200 rows 16 have missing cells, and no scores." in found.words
     assert sum(one is None for one in scores["scores"][0]) == 16
     assert len([one for one in scores["color"]["numbers"] if one is not None]) > 150
     assert [name for name, _ in scores["kept"]] == ["customer", "net_price"]
     assert len(scores["more"]["squared_error"]) == 200
 
 
-def test_categories_beyond_twelve_are_others() -> None:
-    X = np.random.default_rng(5).normal(size=(60, 2))
-    frame = pd.DataFrame(X, columns=["a", "b"]).assign(kind=[f"k{min(i, 14)}" for i in range(60)])
-    color = read(pcatool.fit(X, components=2), frame.rename(columns={"a": "c1", "b": "c2"}), color="kind").facts
-    found = color["scores"]["color"]
-    assert (len(found["labels"]), found["others"]) == (12, 3)
-    assert found["labels"][found["codes"][-1]] == "k14"
-    assert sum(code < 0 for code in found["codes"]) == 3
+def test_rows_with_missing_cells_are_counted_in_all_rows_not_in_the_sample() -> None:
+    random = np.random.default_rng(8)
+    X = random.normal(size=(12_000, 3))
+    X[random.random(12_000) < 0.1, 1] = np.nan
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    count = int(np.isnan(X).any(axis=1).sum())
+    model = pcatool.fit(frame.dropna(), components=2)
+    words = read(model, frame, missing="keep").words
+    assert (
+        f"5000 of 12 000 rows, chosen evenly by their numbers. Of all 12 000 rows {count} have missing cells, and"
+        in words
+    )
+    assert f"Of all 12 000 rows {count} have missing cells. " in read(model, frame, missing="project").words
+
+
+def test_classes_have_the_colours_of_plots(tmp_path: Path) -> None:
+    """Words, numbers, truths and dates; few and many; some so rare that the sample may lack them."""
+    random = np.random.default_rng(9)
+    n = 7_000
+    frame = pd.DataFrame(random.normal(size=(n, 2)), columns=["a", "b"])
+    frame["word"] = [f"w{min(i, 14)}" for i in random.integers(0, 30, n)]
+    frame["rare"] = np.where(np.arange(n) == 17, "a first", np.where(random.random(n) < 0.5, "b", "c"))
+    frame["digit"] = random.integers(-2, 8, n)
+    frame["truth"] = random.random(n) < 0.3
+    frame["half"] = random.integers(0, 3, n) / 2
+    frame["day"] = pd.Timestamp("2026-01-01") + pd.to_timedelta(random.integers(0, 3, n), "D")
+    frame.loc[5, "word"] = None
+    place = str(tmp_path / "x.parquet")
+    frame.to_parquet(place)
+    model = pcatool.fit(frame[["a", "b"]], components=2)
+    for name in ("word", "rare", "digit", "truth", "half", "day"):
+        found = read(model, place, color=name).facts["scores"]["color"]
+        job = Job([place], TableOptions(), SelectOptions(), FitOptions(), EngineOptions(), Warnings())
+        inputs = Inputs([place], TableOptions(), Warnings())
+        cloud = cloud_of(job, Asked("scores", PlotOptions(color=name)), (1, 2), model, inputs)
+        assert ("labels" in found) == cloud.by_class, name
+        if not cloud.by_class:
+            continue
+        groups = [group for group in cloud.groups() if group.place is not None]
+        assert found["labels"] == [group.name for group in groups], name
+        assert found["others"] == len([code for code in cloud.counts if code >= 0]) - len(groups)
+        codes = np.array(found["codes"])
+        assert {*codes[codes >= 0].tolist()} >= {0, 1} - ({0} if name == "rare" else set()), name
+        assert len(codes) == POINTS and (codes >= 0).mean() > (0.4 if name == "word" else 0.99), name
 
 
 def test_only_the_first_components() -> None:
@@ -371,10 +414,10 @@ def test_axes_are_read_as_they_are_written() -> None:
 
 def tokens() -> list[dict[str, str]]:
     """Those of a light page, and of a dark one."""
-    style = (ROOT / "pcatool" / "render" / "page" / "page.css").read_text()
+    style = colors() + (ROOT / "pcatool" / "render" / "page" / "page.css").read_text()
     blocks = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
-    light, dark = (dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block)) for block in blocks[:2])
-    return [light, {**light, **dark}]
+    shared, shared_dark, light, dark = (dict(re.findall(r"--([a-z-]+): (#[0-9a-fA-F]{6});", one)) for one in blocks[:4])
+    return [{**shared, **light}, {**shared, **light, **shared_dark, **dark}]
 
 
 def contrast(one: str, other: str) -> float:

@@ -15,7 +15,7 @@ from pcatool.pipeline.inspection import inspect
 from pcatool.pipeline.loadings import check_image, shown
 from pcatool.pipeline.page import parts
 from pcatool.pipeline.page.points import POINTS, check_axes, columns_shown, points
-from pcatool.pipeline.sample import sample_of
+from pcatool.pipeline.sample import Counted, sample_of
 from pcatool.readers.paths import STDIN
 from pcatool.render.page.document import page_html
 from pcatool.stores.uri import shown as shown_name
@@ -108,10 +108,14 @@ def _scores(model: Model, rows: Rows, places: list[int], asked: PageOptions, not
             raise UsageError(f"--color {show(asked.color)} names {len(named)} columns", "name one")
         color = named[0]
     more = range(len(model.score_names()), len(results.names))
-    sample = sample_of(results, POINTS, [*places, *more])
+    counted = None if color is None else Counted(color, rows.table.null_value)
+    sample = sample_of(results, POINTS, [*places, *more], counted)
     if not sample.seen:
         raise DataError("the input has no rows to show", "leave it out, or give some")
-    return points(model, sample, places, asked.axes, color, (*NULLS, *rows.table.null_value))
+    tally = results.tally
+    lacking = tally.left_empty if apply.triples else max(tally.incomplete, tally.left_empty)  # few have all items
+    found = points(model, sample, places, asked.axes, counted, (*NULLS, *rows.table.null_value))
+    return {**found, "incomplete": lacking, "empty": tally.left_empty}
 
 
 def _check(rows: Rows, asked: PageOptions) -> None:

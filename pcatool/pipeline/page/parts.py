@@ -25,6 +25,7 @@ from pcatool.pipeline.loadings import (
 )
 from pcatool.pipeline.made import DATA, TRIPLES, fit_command, spelled
 from pcatool.render.page.images import image_facts
+from pcatool.render.theme import told_apart
 from pcatool.scikit import SCIKIT_LEARN
 
 __all__ = ["commands", "images", "loadings", "rounded", "scree", "text"]
@@ -35,8 +36,8 @@ EIGENVALUES = 3_000
 LOADINGS, COLUMNS, COMPONENTS = 24_000, 500, 100
 PIXELS, FEWEST_IMAGES = 150_000, 4
 
-# Letters of a name that comes from outside.
-LONGEST = 200
+# Letters of a name that comes from outside, and of one beside an arrow, on a wide page and on a telephone.
+LONGEST, SHORT = 200, (24, 12)
 
 # Stands for a number of components where a command is cut in two.
 SOME_K = 987_654_321
@@ -77,6 +78,7 @@ def loadings(model: Model, first: int | None) -> dict[str, Any]:
     rows = _leading(model.basis[:, :k], min(model.d, COLUMNS, max(LOADINGS // k, 1)))
     found = {
         "columns": [text(model.columns[i]) for i in rows],
+        "short": [told_apart([model.columns[i] for i in rows], most) for most in SHORT],
         "places": [int(i) + 1 for i in rows],
         "loadings": rounded(model.basis[rows, :k], 6),
         "eigenvalues": rounded(model.eigenvalues[:k], 9),

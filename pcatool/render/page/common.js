@@ -29,7 +29,7 @@ function number(value, digits = 4) {
 function percent(share) {
   const left = 100 - 100 * share;
   const places = left > 0 && left < 0.01 ? Math.min(10, Math.ceil(-Math.log10(left)) + 1) : 2;
-  return `${(100 * share).toFixed(places)}%`;
+  return `${(100 * share).toFixed(places)} %`;
 }
 
 // A command word by word, so that lines break between words.
@@ -37,15 +37,32 @@ const words = (text) => text.split(/( )/).map((word) => (word === " " ? word : m
 
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-// Round numbers between two ends, about so many of them.
-function ticks(low, high, count) {
-  const rough = (high - low) / Math.max(count, 1);
+// Round numbers between two ends, about so many of them, and three at least where steps of `finest` leave them.
+function ticks(low, high, count, finest = 0) {
+  let rough = (high - low) / Math.max(count, 1);
   if (!(rough > 0)) return [low];
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
-  const found = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(i * step);
-  return found;
+  for (;;) {
+    const power = 10 ** Math.floor(Math.log10(rough) + 1e-9);
+    const step = Math.max([1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * (1 - 1e-9)), finest);
+    const found = [];
+    for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(i * step);
+    if (found.length >= 3 || step === finest) return found;
+    rough = step / 2.5; // to the next smaller step
+  }
+}
+
+// The same on a logarithmic scale: powers of ten, or where they are few, 1, 2 and 5 times them, or round numbers.
+function powers(low, high, count) {
+  const [first, last] = [low, high].map((one) => Math.log10(one));
+  const step = Math.max(1, Math.ceil((last - first) / count));
+  for (const factors of [[1], [1, 2, 5]]) {
+    const found = [];
+    for (let power = Math.floor(first); power <= last; power += factors.length > 1 ? 1 : step) {
+      found.push(...factors.map((factor) => factor * 10 ** power).filter((one) => one >= low && one <= high));
+    }
+    if (found.length >= 3) return found;
+  }
+  return ticks(low, high, count).filter((one) => one > 0);
 }
 
 // Now, and whenever the width of a place changes.

@@ -13,11 +13,13 @@ from pcatool.render.choices import whole
 from pcatool.render.page.markup import Html, data_block, element, join
 from pcatool.render.page.sections import sections
 from pcatool.render.page.words import in_a_sentence
+from pcatool.render.shares import percent
+from pcatool.render.theme import COLORS, MARKERS, NUMBERS, PAGE, PAGE_AT_NIGHT
 
 __all__ = ["page_html"]
 
 # Joined in this order, as each builds on those before it.
-SCRIPTS = ("common", "copy", "scree", "loadings", "markers", "scores")
+SCRIPTS = ("common", "copy", "scree", "loadings", "markers", "arrows", "scores")
 
 # Nothing is loaded from anywhere, and no style or script runs but these.
 POLICY = (
@@ -27,7 +29,7 @@ POLICY = (
 
 def page_html(facts: Mapping[str, Any]) -> str:
     """The page of a model, and of rows; the same facts give the same bytes."""
-    style = part("page.css")
+    style = colors() + part("page.css")
     script = "(() => {\n" + '"use strict";\n' + "".join(part(f"{name}.js") for name in SCRIPTS) + "})();\n"
     made = sections(facts)
     links = [element("li", element("a", title, href=f"#{name}")) for name, title, _ in made]
@@ -44,6 +46,12 @@ def page_html(facts: Mapping[str, Any]) -> str:
         style=Html(style),
         script=Html(script),
     )
+
+
+def colors() -> str:
+    """The colours that pages share with pictures, as a style sheet; black on white on paper, whatever the screen."""
+    light, dark = (" ".join(f"--{name}: {color};" for name, color in found.items()) for found in (PAGE, PAGE_AT_NIGHT))
+    return f":root {{ {light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
 
 
 def part(name: str) -> str:
@@ -65,11 +73,12 @@ def _numbers(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What the scripts draw."""
     page = facts["page"]
     what = whole(facts["method"], facts["centered"])
-    shares = [f"{row['share']:.1%}" for row in facts["variance"]]
+    shares = [percent(row["share"], 1) for row in facts["variance"]]
     return {
         "scree": {**page["scree"], "again": facts["commands"]["again"], "what": what},
         "loadings": _with_shares(page["loadings"], shares),
         "scores": page["scores"],
+        "palette": {"classes": COLORS, "markers": MARKERS, "numbers": NUMBERS},
     }
 
 

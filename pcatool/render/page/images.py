@@ -34,7 +34,7 @@ def image_facts(mean: Array | None, basis: Array, shares: Array, shape: tuple[in
         "components": [
             {
                 "name": f"PC{j + 1}",
-                "share": percent(float(shares[j]), 1).replace(" %", "%"),
+                "share": percent(float(shares[j]), 1),
                 "png": _uri(levels[:, j].reshape(shape), palette),
             }
             for j in range(basis.shape[1])

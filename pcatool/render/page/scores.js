@@ -1,6 +1,6 @@
 // The scores: a scatter with a choice of axes, what is known of each row, and what colours it.
 if (facts.scores && find("scores-canvas")) {
-  const { rows, names, shares, scores, more, kept, color: colored } = facts.scores;
+  const { rows, names, shares, scores, more, kept, arrows, color: colored } = facts.scores;
   const canvas = find("scores-canvas");
   const tip = find("scores-tip");
   const place = find("scores-drawing");
@@ -9,28 +9,49 @@ if (facts.scores && find("scores-canvas")) {
   const options = [...names.map((name, j) => (shares.length ? `${name} (${percent(shares[j])})` : name)), "row number"];
   const selects = [find("scores-x"), find("scores-y")];
   const numbers = colored && colored.numbers ? colored.numbers.filter((value) => value !== null) : [];
-  const range = numbers.length ? [Math.min(...numbers), Math.max(...numbers)] : null;
+  const range = numbers.length ? facts.scores.color.ends : null;
+  const wanted = find("scores-arrows"); // a button
   const area = {};
   let at = []; // where each row is drawn, null for one that is not
   let picked = null;
 
   selects.forEach((select, which) => {
     select.append(...options.map((name, j) => make("option", { value: j }, name)));
-    const wanted = facts.scores.axes[which];
-    select.value = wanted >= 0 ? wanted : options.length - 1;
-    select.addEventListener("change", redraw);
+    const axis = facts.scores.axes[which];
+    select.value = axis >= 0 ? axis : options.length - 1;
+    select.addEventListener("change", () => redraw());
   });
-  const marks = (which, count) => ticks(...area.ends[which], count).filter((one) => axis(which) < names.length || (one > 0 && Number.isInteger(one)));
+  const marks = (which, count) => (axis(which) < names.length ? ticks(...area.ends[which], count) : ticks(Math.max(area.ends[which][0], 0.5), area.ends[which][1], count, 1));
   const axis = (which) => Number(selects[which].value);
   const value = (row, j) => (j < names.length ? scores[j][row] : rows[row]);
+  const narrow = () => place.clientWidth < 560;
   const code = (row) => (colored && colored.codes ? colored.codes[row] : 0);
+
+  // The arrows of both axes, {name, end}, the longest first; none where there are none of them.
+  function arrowsShown() {
+    const at = [0, 1].map((which) => (arrows && axis(which) < names.length ? arrows.components[axis(which)] - 1 : -1));
+    const there = arrows && facts.loadings && at.every((one) => one >= 0 && one < facts.loadings.loadings[0].length) && at[0] !== at[1];
+    wanted.disabled = !there;
+    if (!there || wanted.ariaPressed !== "true") return [];
+    const found = facts.loadings.loadings.map((row, j) => ({
+      name: facts.loadings.short[narrow() ? 1 : 0][j],
+      end: [0, 1].map((which) => row[at[which]] * arrows.spreads[axis(which)]),
+    }));
+    const length = ({ end }) => Math.hypot(...end);
+    return found.filter(length).sort((one, other) => length(other) - length(one)).slice(0, 60);
+  }
 
   // Ends of both axes: the same units in both where both are scores.
   function fit() {
+    const shown = arrowsShown();
+    area.farthest = [0, 1].map((which) => Math.max(0, ...rows.map((_, row) => Math.abs(value(row, axis(which)) || 0))));
+    area.zoom = shown.length ? filling(shown.map(({ end }) => end), area.farthest) : 1;
+    area.arrows = shown.map(({ name, end }) => ({ name, end: end.map((one) => one * area.zoom) }));
     area.ends = [0, 1].map((which) => {
       const there = rows.map((_, row) => value(row, axis(which))).filter((one) => one !== null);
+      if (shown.length) there.push(0, ...area.arrows.map(({ end }) => end[which]));
       const [low, high] = there.length ? [Math.min(...there), Math.max(...there)] : [0, 1];
-      const room = (high - low) * 0.05 || Math.abs(high) * 0.1 || 1;
+      const room = (high - low) * (shown.length ? 0.12 : 0.05) || Math.abs(high) * 0.1 || 1;
       return [low - room, high + room];
     });
     if (axis(0) === names.length || axis(1) === names.length) return;
@@ -45,7 +66,8 @@ if (facts.scores && find("scores-canvas")) {
   const x = (one) => area.left + ((one - area.ends[0][0]) / (area.ends[0][1] - area.ends[0][0])) * area.size[0];
   const y = (one) => area.top + (1 - (one - area.ends[1][0]) / (area.ends[1][1] - area.ends[1][0])) * area.size[1];
 
-  function redraw() {
+  // All of it; where only another row is pointed at, names stay where they are.
+  function redraw(same = false) {
     const width = place.clientWidth;
     const height = Math.round(Math.min(Math.max(width * 0.68, 320), 620));
     const dots = window.devicePixelRatio || 1;
@@ -61,10 +83,31 @@ if (facts.scores && find("scores-canvas")) {
     pen.setTransform(dots, 0, 0, dots, 0, 0);
     pen.clearRect(0, 0, width, height);
     frame(pen);
-    const size = rows.length > 2000 ? 3 : rows.length > 300 ? 4 : 5.5;
+    const size = (rows.length > 2000 ? 3 : rows.length > 300 ? 4 : 5.5) * (narrow() ? 0.75 : 1);
     area.radius = size;
     rows.forEach((_, row) => at[row] && dot(pen, row, size));
     if (picked !== null && at[picked]) ring(pen);
+    if (!same) over(pen, width, height);
+  }
+
+  function over(pen, width, height) {
+    const svg = find("scores-over");
+    const said = find("scores-arrows-said");
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    svg.setAttribute("height", height);
+    svg.replaceChildren();
+    if (wanted.disabled) said.textContent = "No arrows for these axes.";
+    else said.textContent = "";
+    if (!area.arrows.length) return;
+    const ground = new Ground(area.left, area.top, ...area.size);
+    const reach = area.radius * 1.4 + 2;
+    for (const point of at) if (point) ground.fill(point[0] - reach, point[1] - reach, point[0] + reach, point[1] + reach);
+    pen.font = `12px ${color("text")}`;
+    const drawn = area.arrows.map(({ name, end }) => ({ name, tip: [x(end[0]), y(end[1])] }));
+    const named = drawArrows(svg, ground, [x(0), y(0)], drawn, (text) => pen.measureText(text).width);
+    const count = facts.loadings.of > drawn.length ? `, the ${drawn.length} longest of ${facts.loadings.of}` : "";
+    const without = named < drawn.length ? `; ${drawn.length - named} of ${drawn.length} unlabelled` : "";
+    said.textContent = `Arrows: ${arrows.said} x ${number(area.zoom, 2)}${count}${without}.`;
   }
 
   function frame(pen) {
@@ -80,12 +123,12 @@ if (facts.scores && find("scores-canvas")) {
     };
     pen.fillStyle = color("quiet");
     pen.textAlign = "center";
-    for (const one of marks(0, Math.max(2, Math.floor(area.size[0] / 90)))) {
+    for (const one of marks(0, Math.floor(area.size[0] / 90))) {
       line(x(one), area.top, x(one), bottom, one === 0 ? "left" : "line");
       pen.fillText(number(one, 6), x(one), bottom + 17);
     }
     pen.textAlign = "right";
-    for (const one of marks(1, Math.max(2, Math.floor(area.size[1] / 60)))) {
+    for (const one of marks(1, Math.floor(area.size[1] / 60))) {
       line(area.left, y(one), right, y(one), one === 0 ? "left" : "line");
       pen.fillText(number(one, 6), area.left - 7, y(one) + 4);
     }
@@ -100,10 +143,10 @@ if (facts.scores && find("scores-canvas")) {
   }
 
   function look(row) {
-    if (!colored) return { hue: color("kept"), shape: SHAPES[0] };
+    if (!colored) return { hue: color("kept"), shape: SHAPES.o };
     if (!range) return markOf(colored.codes[row]);
     const one = colored.numbers[row];
-    return one === null ? markOf(-1) : { hue: shade((one - range[0]) / (range[1] - range[0] || 1)), shape: SHAPES[0] };
+    return one === null ? markOf(-1) : { hue: shade((one - range[0]) / (range[1] - range[0] || 1)), shape: SHAPES.o };
   }
 
   function dot(pen, row, size) {
@@ -138,7 +181,7 @@ if (facts.scores && find("scores-canvas")) {
   function pick(row, aloud = false) {
     if (row === picked) return;
     picked = row;
-    redraw();
+    redraw(true);
     tip.hidden = row === null || !at[row];
     if (tip.hidden) return;
     const said = known(row);
@@ -201,13 +244,14 @@ if (facts.scores && find("scores-canvas")) {
     if (!colored) return;
     const parts = [make("h3", {}, `Colour: ${colored.name}`)];
     if (range) {
+      const beyond = [numbers.some((one) => one < range[0]) ? "\u2264 " : "", numbers.some((one) => one > range[1]) ? "\u2265 " : ""];
       const bar = make("canvas", { class: "shades", width: 256, height: 1, "aria-hidden": "true" });
       const pen = bar.getContext("2d");
       for (let i = 0; i < 256; i++) {
         pen.fillStyle = shade(i / 255);
         pen.fillRect(i, 0, 1, 1);
       }
-      parts.push(bar, make("div", { class: "ends" }, make("span", {}, number(range[0], 6)), make("span", {}, number(range[1], 6))));
+      parts.push(bar, make("div", { class: "ends" }, make("span", {}, beyond[0] + number(range[0], 6)), make("span", {}, beyond[1] + number(range[1], 6))));
     } else if (colored.labels) {
       const list = colored.labels.map((label, j) => entry(label, j));
       const rest = [colored.others && `${colored.others} others`, colored.codes.includes(-1) && !colored.others && "missing"].filter(Boolean);
@@ -226,6 +270,12 @@ if (facts.scores && find("scores-canvas")) {
     off.clear();
     paint();
   });
+  wanted.addEventListener("click", () => {
+    wanted.ariaPressed = String(wanted.ariaPressed !== "true");
+    pick(null);
+    redraw();
+  });
+  wanted.hidden = find("scores-arrows-said").hidden = !arrows || !facts.loadings;
   legend();
-  whenSized(place, redraw);
+  whenSized(place, () => redraw());
 }

@@ -37,10 +37,7 @@ if (find("scree-drawing")) {
     const low = Math.floor(Math.log10(Math.min(...positive)) - 0.05);
     const high = Math.log10(highest) + 0.04;
     const part = (value) => (value > 0 ? Math.max((Math.log10(value) - low) / (high - low), 0) : 0);
-    const step = Math.max(1, Math.ceil((high - low) / 6));
-    const marks = [];
-    for (let power = Math.ceil(low); power <= high; power += step) marks.push([10 ** power, part(10 ** power)]);
-    return { part, marks };
+    return { part, marks: powers(10 ** low, 10 ** high, 6).map((value) => [value, part(value)]) };
   }
 
   function steps(from, to, part) {
@@ -60,10 +57,10 @@ if (find("scree-drawing")) {
       svg.append(draw("text", { x: area.left - 8, y: y(at) + 4, "text-anchor": "end" }, number(value, 3)));
     }
     for (const at of [0, 0.25, 0.5, 0.75, 1]) {
-      svg.append(draw("text", { x: area.right + 18, y: y(at) + 4 }, `${100 * at}%`));
+      svg.append(draw("text", { x: area.right + 18, y: y(at) + 4 }, `${100 * at} %`));
     }
     const room = Math.max(3, Math.floor((area.right - area.left) / 70));
-    for (const at of new Set([1, ...ticks(1, area.count, room).filter((j) => j >= 1 && Number.isInteger(j))])) {
+    for (const at of new Set([1, ...ticks(1, area.count, room, 1)])) {
       svg.append(draw("text", { x: x(at), y: area.bottom + 18, "text-anchor": "middle" }, String(at)));
     }
     svg.append(draw("text", { x: (area.left + area.right) / 2, y: area.bottom + 37, "text-anchor": "middle" }, "component"));

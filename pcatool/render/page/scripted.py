@@ -7,7 +7,8 @@ from typing import Any
 
 from pcatool.render.page.markup import Html, element
 from pcatool.render.page.pieces import skeleton, table
-from pcatool.render.words import counted
+from pcatool.render.theme import signed
+from pcatool.render.words import counted, grouped
 
 __all__ = ["images", "loadings", "scores"]
 
@@ -23,7 +24,7 @@ def loadings(found: Mapping[str, Any]) -> list[Html]:
         return [element("p", f"There are none: {found['reason']}.")]
     rows = sorted(range(len(found["columns"])), key=lambda i: -abs(found["loadings"][i][0]))[:COLUMNS]
     first = len(found["loadings"][0][:FIRST])
-    cells = [(found["columns"][i], *(f"{value:.4f}" for value in found["loadings"][i][:first])) for i in rows]
+    cells = [(found["columns"][i], *(signed(value, 4) for value in found["loadings"][i][:first])) for i in rows]
     caption = f"The {counted(len(rows), 'column')} with the largest loadings on PC1"
     made = table(caption, ("column", *(f"PC{j + 1}" for j in range(first))), cells)
     return [skeleton("loadings.html"), element("noscript", made)]
@@ -38,19 +39,26 @@ def scores(found: Mapping[str, Any] | None) -> list[Html]:
         return [element("p", said)]
     shown, of = len(found["rows"]), found["of"]
     which = (
-        f"{shown:,} of {of:,} rows, chosen evenly by their numbers"
+        f"{grouped(shown)} of {grouped(of)} rows, chosen evenly by their numbers"
         if shown < of
-        else f"All {of:,} rows"
+        else f"All {grouped(of)} rows"
         if of > 1
         else "The only row"
     )
-    lacking = sum(score is None for score in found["scores"][0])
-    empty = (
-        f" {counted(lacking, 'row')} with missing cells {'has' if lacking == 1 else 'have'} no scores."
-        if lacking
-        else ""
-    )
-    return [element("p", f"{which}.{empty}"), skeleton("scores.html"), element("noscript", _some_scores(found))]
+    said = element("p", f"{which}.{_incomplete(found)}")
+    return [said, skeleton("scores.html"), element("noscript", _some_scores(found))]
+
+
+def _incomplete(found: Mapping[str, Any]) -> str:
+    """How many of all rows have missing cells, in this page or not, and how many of them no scores."""
+    lacking, empty, of = found["incomplete"], found["empty"], found["of"]
+    if not lacking:
+        return ""
+    if of == 1:
+        return f" It has missing cells{', and no scores' if empty else ''}."
+    has = "has" if lacking == 1 else "have"
+    without = ", and no scores" if empty == lacking else f"; {grouped(empty)} of them no scores" if empty else ""
+    return f" Of all {grouped(of)} rows {grouped(lacking)} {has} missing cells{without}."
 
 
 def _some_scores(found: Mapping[str, Any]) -> Html:

@@ -11,6 +11,8 @@ from pcatool.render.page.pieces import COMPONENTS, bullets, skeleton, table
 from pcatool.render.page.proofs import certificate_section, commands_section
 from pcatool.render.page.scripted import images, loadings, scores
 from pcatool.render.page.words import caveats
+from pcatool.render.shares import percent
+from pcatool.render.words import grouped
 
 __all__ = ["sections"]
 
@@ -45,10 +47,10 @@ def _section(name: str, title: str, *children: str | None) -> Section:
 
 def _tiles(facts: Mapping[str, Any]) -> Html:
     tiles = {
-        "rows": f"{facts['rows']:,}",
-        "columns": f"{len(facts['columns']):,}",
-        "components": f"{facts['components']:,}",
-        "kept": f"{facts['cumulative']:.2%}",
+        "rows": grouped(facts["rows"]),
+        "columns": grouped(len(facts["columns"])),
+        "components": grouped(facts["components"]),
+        "kept": percent(facts["cumulative"]),
     }
     return element(
         "dl",
@@ -72,7 +74,7 @@ def _variances(facts: Mapping[str, Any]) -> Html:
     cells = [
         (
             f"PC{row['component']}",
-            *(f"{row['eigenvalue']:.6g}", f"{row['share']:.4%}", f"{row['cumulative']:.4%}"),
+            *(f"{row['eigenvalue']:.6g}", percent(row["share"], 4), percent(row["cumulative"], 4)),
             *(f"{row['captured']:.6g}", f"{row['lost']:.6g}", "yes" if row["kept"] else "no"),
         )
         for row in rows

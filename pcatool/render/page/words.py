@@ -7,8 +7,9 @@ from typing import Any
 
 from pcatool.render.choices import whole
 from pcatool.render.inspection import IN_FIT, IN_TRANSFORM
+from pcatool.render.shares import percent
 from pcatool.render.solution import certificate_lines, em_lines
-from pcatool.render.words import counted
+from pcatool.render.words import counted, grouped
 
 __all__ = ["PROOFS", "caveats", "in_a_sentence", "verdict"]
 
@@ -30,11 +31,11 @@ def in_a_sentence(facts: Mapping[str, Any]) -> str:
     """What the model is."""
     what = whole(facts["method"], facts["centered"])
     many = facts["components"] != 1
-    kept = f"{counted(facts['components'], 'component')} keep{'' if many else 's'} {facts['cumulative']:.4%}"
-    columns = f"{len(facts['columns']):,} column{'' if len(facts['columns']) == 1 else 's'}"
+    kept = f"{counted(facts['components'], 'component')} keep{'' if many else 's'} {percent(facts['cumulative'], 4)}"
+    columns = f"{grouped(len(facts['columns']))} column{'' if len(facts['columns']) == 1 else 's'}"
     if "kernel" in facts:
         columns += f", seen through the kernel {facts['kernel']['name']}"
-    return f"{kept} of the {what} in {facts['rows']:,} row{'' if facts['rows'] == 1 else 's'} of {columns}."
+    return f"{kept} of the {what} in {grouped(facts['rows'])} row{'' if facts['rows'] == 1 else 's'} of {columns}."
 
 
 def verdict(facts: Mapping[str, Any]) -> str:

@@ -51,9 +51,9 @@ class Biplot:
         assert view.cloud is not None
         scale = fit_scale(view.cloud)
         arrows = arrows_of(view)
-        zoom = filling(arrows, scale)
         order = np.argsort(-np.hypot(*arrows.T), kind="stable")[:DRAWN]
         order = order[np.hypot(*arrows[order].T) > 0]  # what has no length has no direction to name
+        zoom = filling(arrows[order], scale)
         tips = arrows[order] * zoom
         scale = scale._replace(ends=(around(scale.ends[0], tips[:, 0]), around(scale.ends[1], tips[:, 1])))
         figure, axes = figure_of_rows(view, scale, look)
@@ -161,6 +161,8 @@ def settle(
     (left, right), (bottom, top) = scale.ends
     across, up = room * (right - left) / 2, room * (top - bottom) / 2
     axes.set(xlim=(left - across, right + across), ylim=(bottom - up, top + up))
+    # With one scale for both sides one of them is made longer, or else shorter, as far as this: arrows count, too.
+    axes.dataLim.set_points(np.array([(left - across, bottom - up), (right + across, top + up)]))
     figure.draw_without_rendering()
     corner = axes.get_window_extent()
     points = 72 / figure.dpi

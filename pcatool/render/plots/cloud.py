@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pcatool.model import Array
 from pcatool.render.plots.grid import Grid
 
-__all__ = ["CLASSES", "Cloud", "Group", "Hue"]
+__all__ = ["CLASSES", "Cloud", "Group", "Hue", "classes_with_colors"]
 
 # More marks than these hide each other, and make a file of lines too large to open.
 MARKS = 20_000
@@ -26,6 +26,9 @@ COUNTED_ALONG = 256  # the same along one component
 ALL, KNOWN, SUMS, NONE, OTHERS = -5, -4, -3, -2, -1
 # Sums of so many times less do not overflow, however many rows there are.
 LESS = 2.0**-40
+
+
+Key = TypeVar("Key")
 
 
 class Hue(NamedTuple):
@@ -177,15 +180,9 @@ class Cloud:
         """Classes in the order of their names, the largest when there are many, then the others and those of none."""
         names = self._names()
         counted = self._found()
-        largest = sorted(counted, key=lambda code: (-counted[code], in_order(names[code])))
-        if self.grid is not None:
-            largest = [code for code in largest if code in self._own]
-        if len(counted) > CLASSES:
-            largest = largest[: CLASSES - 1]
-        made = [
-            Group(names[code], counted[code], (code,), at)
-            for at, code in enumerate(sorted(largest, key=lambda code: in_order(names[code])))
-        ]
+        known = counted if self.grid is None else {code: counted[code] for code in counted if code in self._own}
+        largest = classes_with_colors({code: (names[code], count) for code, count in known.items()}, len(counted))
+        made = [Group(names[code], counted[code], (code,), at) for at, code in enumerate(largest)]
         rest = sorted(set(counted) - set(largest))
         if rest:
             numbers = (*rest, OTHERS)
@@ -202,6 +199,17 @@ class Cloud:
         if self.values is None:
             return self.words
         return [repr(value).removesuffix(".0") for value in self.values]
+
+
+def classes_with_colors(known: Mapping[Key, tuple[str, int]], count: int) -> list[Key]:
+    """The classes that have colours of their own, in the order of colours, from their names and numbers of rows.
+
+    These are all, sorted by name, or of `count` that are more than there are colours the largest.
+    """
+    largest = sorted(known, key=lambda key: (-known[key][1], in_order(known[key][0])))
+    if count > CLASSES:
+        largest = largest[: CLASSES - 1]
+    return sorted(largest, key=lambda key: in_order(known[key][0]))
 
 
 def in_order(name: str) -> tuple[int, float, str]:

@@ -12,7 +12,6 @@ from pcatool.errors import UsageError
 from pcatool.options import PictureOptions
 from pcatool.render.figures import new_figure
 from pcatool.render.plots.base import View
-from pcatool.render.tables import display_width
 from pcatool.render.theme import DARK, FRAME, NEGATIVE, POSITIVE, clean, signed, titled, told_apart
 
 if TYPE_CHECKING:
@@ -22,13 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["Loadings"]
 
 BARS = 20  # of one component
-LETTERS, FEWEST = 24, 10  # of a name: at most, and at least where there is no room for more
+LETTERS = (24, 18, 13, 10, 7)  # of a name: as many as leave room for the bars
+NAME = 9.0  # points, of its letters
 # In inches: the usual width, and that of a single panel; a bar, and the least that its name takes; what stands above
-# all panels, below them and above each; a letter of a name, and the least width of bars.
+# all panels, below them and above each; and the least width of bars, with what is around them.
 WIDTH, ALONE = 9.0, 6.5
 BAR, LOWEST = 0.24, 0.16
 ABOVE, BELOW, HEAD = 0.8, 0.55, 0.36
-LETTER, NARROWEST = 0.085, 1.0
+NARROWEST = 1.0
 HEADING = 18.0  # points, of what stands above each panel
 NUMBERS, GAP, TICK = 7.5, 3.0, 30.0  # points: numbers beside bars, between them, and from tick to tick
 
@@ -52,8 +52,7 @@ class Loadings:
     most: ClassVar[int] = 12
 
     def draw(self, view: View, look: PictureOptions) -> Figure:
-        names = told_apart(view.columns, LETTERS)
-        grid = arranged(len(view.axes), names, look)
+        grid = arranged(view, look)
         names = told_apart(view.columns, grid.letters)
         figure = new_figure(look, grid.size)
         panels = figure.subplots(grid.down, grid.across, squeeze=False, sharex=True).ravel()
@@ -78,22 +77,19 @@ class Loadings:
         return {"column": columns, **{name: view.loadings[:, m] + 0.0 for m, name in enumerate(view.names)}}
 
 
-def arranged(count: int, names: list[str], look: PictureOptions) -> Grid:
+def arranged(view: View, look: PictureOptions) -> Grid:
     """Panels that leave room for their names and bars; the picture is as large as they need, or as was asked for."""
-    longest = min(max(map(display_width, names)), LETTERS)
-    bars = min(len(names), BARS)
+    count, bars = len(view.axes), min(len(view.columns), BARS)
     across = min(count, 2)
     width = look.size[0] if look.size else (WIDTH if across > 1 else ALONE)
-
-    def letters(across: int) -> int:
-        return min(int((width / across - NARROWEST) / LETTER), longest)
-
-    if letters(across) < min(FEWEST, longest):
-        across = 1
+    shown = sorted({int(j) for m in range(count) for j in largest(view, m, bars)})
+    widths = {most: widest([told_apart(view.columns, most)[j] for j in shown]) for most in LETTERS}
+    fitting = [(most, n) for n in (across, 1) for most in LETTERS if widths[most] <= width / n - NARROWEST]
+    letters, across = fitting[0] if fitting else (LETTERS[-1], 1)
     down = math.ceil(count / across)
     if look.size is None:
         size = (width, ABOVE + BELOW + down * (HEAD + BAR * max(bars, 3)))
-        return Grid(across, down, bars, letters(across), size)
+        return Grid(across, down, bars, letters, size)
     room = (look.size[1] - ABOVE - BELOW) / down - HEAD
     least = f"{max(look.size[0], 4):g}x{ABOVE + BELOW + down * (HEAD + LOWEST):.2g}"
     if room < LOWEST:
@@ -101,7 +97,16 @@ def arranged(count: int, names: list[str], look: PictureOptions) -> Grid:
             f"--size {look.size[0]:g}x{look.size[1]:g} has no room for the loadings of {count} components",
             f"give --size {least} or more, or name fewer --axes",
         )
-    return Grid(across, down, min(bars, int(room / LOWEST)), letters(across), look.size)
+    return Grid(across, down, min(bars, int(room / LOWEST)), letters, look.size)
+
+
+def widest(names: list[str]) -> float:
+    """How wide the widest of these names is beside the bars, in inches."""
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+    figure = Figure()
+    return max(Text(0, 0, name, fontsize=NAME, figure=figure).get_window_extent().width for name in names) / figure.dpi
 
 
 def said(view: View, grid: Grid) -> str:
@@ -122,7 +127,7 @@ def draw_bars(axes: Axes, view: View, m: int, names: list[str], count: int) -> N
     values = view.loadings[order, m]
     places = np.arange(count)
     axes.barh(places, values, color=[POSITIVE if value >= 0 else NEGATIVE for value in values], height=0.72)
-    axes.set_yticks(places, [names[j] for j in order], fontsize=9)
+    axes.set_yticks(places, [names[j] for j in order], fontsize=NAME)
     axes.set_ylim(count - 0.4, -0.6)
     clean(axes, "x")
     axes.tick_params(axis="y", length=0)
