@@ -218,6 +218,8 @@ _pcatool_of() {
                 '--format=chart table csv json markdown'
                 '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'
                 '--log'
+                '--log-components'
+                '--all-components'
                 '--size='
                 '--dpi='
                 '*-c|--columns='

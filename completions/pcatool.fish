@@ -208,6 +208,8 @@ function __pcatool_of --no-scope-shadowing
                 '--format=chart table csv json markdown'\t'The drawing, or its numbers' \
                 '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Print what the rules for -k make of the data, and where they agree; with -o mark in the picture what each picks' \
                 '--log'\t'With -o: eigenvalues on a logarithmic scale' \
+                '--log-components'\t'With -o: components on a logarithmic scale' \
+                '--all-components'\t'With -o: draw all components, not only the first 30' \
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also of what is a raster in .svg and .pdf' \
                 '*-c|--columns='\t'Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \

@@ -238,6 +238,8 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '--format=chart table csv json markdown'; About = 'The drawing, or its numbers' },
                 @{ Word = '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'; About = 'Print what the rules for -k make of the data, and where they agree; with -o mark in the picture what each picks' },
                 @{ Word = '--log'; About = 'With -o: eigenvalues on a logarithmic scale' },
+                @{ Word = '--log-components'; About = 'With -o: components on a logarithmic scale' },
+                @{ Word = '--all-components'; About = 'With -o: draw all components, not only the first 30' },
                 @{ Word = '--size='; About = 'Width and height of the picture in inches' },
                 @{ Word = '--dpi='; About = 'Pixels per inch, also of what is a raster in .svg and .pdf' },
                 @{ Word = '*-c|--columns='; About = 'Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' },
