@@ -15,7 +15,7 @@ from pcatool.pipeline.job import Job
 from pcatool.render.choices import how_fitted, whole
 from pcatool.render.figures import check_room, picture_form
 from pcatool.render.scree import ScreeLook, scree_picture
-from pcatool.render.words import counted
+from pcatool.render.words import counted, grouped
 from pcatool.rules.base import Evidence
 from pcatool.rules.compare import Verdict, compare
 from pcatool.stages import doing
@@ -54,7 +54,8 @@ def draw_scree(
     check_room(asked.look)
     shown = asked.scree.shown(len(table.component))
     which = f"the first {shown} of " if shown < model.directions else ""
-    title = f"{which}{counted(model.directions, 'eigenvalue')} of {counted(model.n_samples, 'row')}, "
+    rows = f"{grouped(model.n_samples)} row{'' if model.n_samples == 1 else 's'}"
+    title = f"{which}{counted(model.directions, 'eigenvalue')} of {rows}, "
     title += f"{counted(model.d, 'column')}; {how_fitted(model)}"
     verdicts = judge(fitted, asked.rules, asked.seed) if asked.rules is None or asked.rules else ()
     doing("drawing")

@@ -26,9 +26,10 @@ function number(value, digits = 4) {
 }
 
 // Near a whole, so many places that what is left over shows.
-function percent(share) {
+function percent(share, usual = 2) {
+  if (share > 0 && 100 * share < 0.5 * 10 ** -usual) return `<${(10 ** -usual).toFixed(usual)} %`;
   const left = 100 - 100 * share;
-  const places = left > 0 && left < 0.01 ? Math.min(10, Math.ceil(-Math.log10(left)) + 1) : 2;
+  const places = left > 0 && left < 0.01 ? Math.min(10, Math.ceil(-Math.log10(left)) + 1) : usual;
   return `${(100 * share).toFixed(places)} %`;
 }
 

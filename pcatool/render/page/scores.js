@@ -6,7 +6,7 @@ if (facts.scores && find("scores-canvas")) {
   const place = find("scores-drawing");
   const CELLS = 10; // that are told of a row, or it would fill the window
   const off = new Set(); // categories that are not shown
-  const options = [...names.map((name, j) => (shares.length ? `${name} (${percent(shares[j])})` : name)), "row number"];
+  const options = [...names.map((name, j) => (shares.length ? `${name} (${percent(shares[j], 1)})` : name)), "row number"];
   const selects = [find("scores-x"), find("scores-y")];
   const numbers = colored && colored.numbers ? colored.numbers.filter((value) => value !== null) : [];
   const range = numbers.length ? facts.scores.color.ends : null;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -61,8 +62,13 @@ def _tiles(facts: Mapping[str, Any]) -> Html:
 
 def _facts(facts: Mapping[str, Any]) -> Html:
     lines = [line for line in fact_lines(facts) if line[0] not in ("file", "rows")]
-    said = [join(element("dt", label), element("dd", text)) for label, text in lines]
+    said = [join(element("dt", label), element("dd", per_cent(text))) for label, text in lines]
     return element("dl", *said, class_="facts")
+
+
+def per_cent(text: str) -> str:
+    """Lines of a terminal as pages and pictures write them."""
+    return re.sub("(?<=[0-9])%", " %", text)
 
 
 # --- scree ---
