@@ -28,7 +28,7 @@ CLEAR = 2.5  # points that stay free between a name and lines, other names and t
 NEAR = 7.0  # points, past which a name has a leader to its arrow
 CELLS = 800  # to a side of the lattice at most: a picture for a wall would take gigabytes
 STEP = 2  # lattice cells between places that are tried
-NEAREST, EVERY = 400, 12  # places whose leaders are looked at: the best, and of the others some
+NEAREST, EVERY = 150, 20  # places whose leaders are looked at: the best, and of the others some
 # In points of distance: what an inward place, and each line that a leader crosses, is worth in going elsewhere.
 INWARD, CROSSED = 0.6, 40.0
 FARTHEST = 0.45  # of the longer side: a leader that is longer leads nobody
@@ -135,17 +135,23 @@ def _best(ground: Ground, origin: Array, tip: Array, size: Array) -> Place | Non
     along = middle @ (outward / length) / np.maximum(np.hypot(*middle.T), 1e-9)
     cost = far * (1 + INWARD * (1 - along)) + 3 * (1 - along)
     cost[far > FARTHEST * max(ground.wide, ground.high)] = np.inf
-    best = np.argsort(cost, kind="stable")
-    best = best[np.isfinite(cost[best])]
-    best = np.concatenate([best[:NEAREST], best[NEAREST::EVERY]])
-    led = far[best] > NEAR
-    segments = np.hstack([np.broadcast_to(tip, near[best].shape), near[best]])
-    crossed = np.where(led, crossings(segments, ground.segments), 0)
-    total = cost[best] + CROSSED * crossed
-    total[led & (through_boxes(segments, ground.boxes) > 0)] = np.inf
-    if not len(total) or not np.isfinite(total.min()):
+    order = np.argsort(cost, kind="stable")
+    order = order[np.isfinite(cost[order])]
+    order = np.concatenate([order[:NEAREST], order[NEAREST::EVERY]])
+    at, least = -1, np.inf
+    for start in range(0, len(order), NEAREST):
+        some = order[start : start + NEAREST]
+        some = some[cost[some] < least]  # crossings only add to it
+        if not len(some):
+            break
+        segments = np.hstack([np.broadcast_to(tip, near[some].shape), near[some]])
+        unblocked = (far[some] <= NEAR) | (through_boxes(segments, ground.boxes) == 0)
+        some, segments = some[unblocked], segments[unblocked]
+        total = cost[some] + CROSSED * np.where(far[some] > NEAR, crossings(segments, ground.segments), 0)
+        if total.min(initial=np.inf) < least:
+            at, least = int(some[int(np.argmin(total))]), float(total.min())
+    if at < 0:
         return None
-    at = int(best[int(np.argmin(total))])
     leader = None
     if far[at] > NEAR:
         end = near[at] - away[at] / far[at] * 1.5  # ends just before the name
