@@ -11,6 +11,8 @@ from uuid import uuid4
 
 import pytest
 
+from programs import kernels
+
 if TYPE_CHECKING:
     from stores.server import Store
 
@@ -58,10 +60,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def plain_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Nothing of the caller's but the way to the programs; no terminal, no colour, UTF-8, lines of 80."""
+    """The caller's way to the programs, and choice of kernels, alone; no terminal, no colour, UTF-8, lines of 80."""
     programs = [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
     return {
-        "PATH": os.pathsep.join(programs), "LC_ALL": "C.UTF-8", "COLUMNS": "80", "HOME": os.devnull,
+        **kernels(), "PATH": os.pathsep.join(programs), "LC_ALL": "C.UTF-8", "COLUMNS": "80", "HOME": os.devnull,
         "MPLCONFIGDIR": str(tmp_path_factory.mktemp("matplotlib")),  # else each picture looks for all fonts anew
     }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Programs that are no part of this package, which some tests start for real."""
+"""What tests start for real: programs that are no part of this package, and what every process gets of the caller's."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
+
+# They choose how numpy, scipy and the C library compute. Last bits differ between the kernels of a BLAS, so processes
+# whose bytes are compared need the same, also where nothing else of the caller's is handed on.
+KERNELS = ("OPENBLAS_", "GOTO_", "OMP_", "MKL_", "BLIS_", "NPY_", "GLIBC_TUNABLES")
+
+
+def kernels() -> dict[str, str]:
+    """The caller's variables that choose kernels of BLAS and of numpy."""
+    return {name: value for name, value in os.environ.items() if name.startswith(KERNELS)}
 
 
 def need(*names: str) -> None:

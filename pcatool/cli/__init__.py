@@ -15,7 +15,7 @@ def main() -> None:
     import sys
     import warnings
 
-    from pcatool.cli.process import hold_standard_streams, leave, stand_by, stoppable, tune
+    from pcatool.cli.process import Stopped, hold_standard_streams, leave, stand_by, stoppable, tune
 
     gc.set_threshold(100_000)  # what imports make stays: looking for garbage in it takes a tenth of the start
     tune()
@@ -30,6 +30,8 @@ def main() -> None:
             code = guarded(run, debug="--debug" in sys.argv)
     except SystemExit as stopped:
         code = int(stopped.code or 0)
+    except Stopped as stopped:  # a signal that came between the two
+        code = stopped.code
     leave(code)  # after a signal, too: at a usual end threads that wait for a store would be waited for
 
 

@@ -7,13 +7,15 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
+from weakref import ref
 
 __all__ = [
     "SHORT",
+    "Stopped",
     "hold_standard_streams",
     "is_limited",
     "leave",
@@ -36,6 +38,7 @@ ENDINGS = {0, 2, 3, 4, 5, 6, *(128 + number for number in CODES)}
 PATIENCE = 0.05  # seconds until a signal that the main thread did not notice is sent to it again
 SWITCH = 1e-4  # seconds
 SAME = 1.0  # seconds within which another signal is the same wish
+CLEAN = 10.0  # seconds that a run may take to clean up before it is told again
 
 
 class Stopped(BaseException):
@@ -43,7 +46,11 @@ class Stopped(BaseException):
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
-        self.number = number
+        self.code = _code(number)
+
+
+def _code(number: int) -> int:
+    return 128 + (number if number in CODES else signal.SIGTERM)
 
 
 def tune() -> None:
@@ -100,9 +107,15 @@ def _end_with(parent: int) -> None:
 
 def stop_in(error: BaseException | None) -> Stopped | None:
     """The wish to stop that an error is, or that it came of: Python wraps what is raised while a class is made."""
-    while error is not None and not isinstance(error, Stopped):
-        error = error.__cause__ or error.__context__
-    return error
+    waiting, seen = [error], set()
+    while waiting:
+        error = waiting.pop()
+        if isinstance(error, Stopped):
+            return error
+        if error is not None and id(error) not in seen:  # an error may be the cause of its own cause
+            seen.add(id(error))
+            waiting += [error.__context__, error.__cause__]
+    return None
 
 
 @contextmanager
@@ -111,19 +124,20 @@ def stoppable() -> Iterator[None]:
     # A signal that was set to be ignored, as nohup does, stays so.
     heeded = [number for number in NUMBERS if signal.getsignal(number) != signal.SIG_IGN]
     wish = Wish()
-    _answer(heeded, wish)
-    sys.unraisablehook = _unless_stopped
     try:
-        yield
-    except BaseException as error:
+        try:
+            sys.unraisablehook = _unless_stopped
+            for number in heeded:
+                signal.signal(number, wish)
+            yield
+        finally:
+            wish.granted = True
+    except BaseException as error:  # a signal may come on the last line, too
+        wish.granted = True
         stopped = stop_in(error)
         if stopped is None:
             raise
-        number = signal.SIGTERM if stopped.number not in CODES else stopped.number
-        raise SystemExit(128 + number) from None
-    finally:
-        wish.granted = True
-        _answer(heeded, signal.SIG_DFL)
+        raise SystemExit(stopped.code) from None
 
 
 def _unless_stopped(unraisable: sys.UnraisableHookArgs) -> None:
@@ -132,17 +146,14 @@ def _unless_stopped(unraisable: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(unraisable)
 
 
-def _answer(numbers: list[int], answer: Any) -> None:
-    for number in numbers:
-        signal.signal(number, answer)
-
-
 class Wish:
-    """What a signal does. Another within a second is the same wish, and must not break the clean-up off."""
+    """The answer to a signal: stop the run. Another within a second is the same wish, and must not break the clean-up
+    off. Once the run has ended, a signal ends the process at once: it may be waiting for a reader of its output."""
 
     def __init__(self) -> None:
         self.since = float("-inf")
         self.granted = False
+        self._raised: Callable[[], Stopped | None] = lambda: None
         noticed, wakeup = os.pipe()
         os.set_blocking(wakeup, False)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
@@ -150,20 +161,31 @@ class Wish:
             threading.Thread(target=self._nudge, args=(noticed, threading.get_ident()), daemon=True).start()
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if time.monotonic() > self.since + SAME:
+        if self.granted:
+            os._exit(_code(number))
+        if self._is_lost() or time.monotonic() > self.since + SAME:
             self.since = time.monotonic()
-            raise Stopped(number)
+            raise self._made(number)
+
+    def _made(self, number: int) -> Stopped:
+        """A wish that is known to live while it unwinds the run: nothing here holds it."""
+        stopped = Stopped(number)
+        self._raised = ref(stopped)
+        return stopped
+
+    def _is_lost(self) -> bool:
+        return self._raised() is None
 
     def _nudge(self, noticed: int, main: int) -> None:
         """Until the run has ended, the main thread is told again, which one signal may fail to do.
 
         Of two at a time one may reach a thread of BLAS; and what is raised while Python is inside a callback, as of an
-        import's lock, is ignored there.
+        import's lock, is ignored there. A clean-up that is under way is left alone.
         """
         while numbers := os.read(noticed, 1):
             time.sleep(PATIENCE)
             while not self.granted:
-                if time.monotonic() > self.since + 1.5 * SAME:
+                if self._is_lost() or time.monotonic() > self.since + CLEAN:
                     signal.pthread_kill(main, numbers[0])
                 time.sleep(PATIENCE)
 

@@ -1,15 +1,19 @@
-"""Waiting for a store such that signals are heard meanwhile."""
+"""Calls that wait for others, and signals: heard meanwhile, or held back until a start or an end is complete."""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Thread, current_thread, main_thread
 from typing import TypeVar
 
-__all__ = ["patiently"]
+__all__ = ["patiently", "to_its_end"]
 
 Answer = TypeVar("Answer")
+
+POLL = 0.005  # seconds
 
 
 def patiently(call: Callable[[], Answer]) -> Answer:
@@ -30,3 +34,46 @@ def patiently(call: Callable[[], Answer]) -> Answer:
     except RuntimeError:  # no memory for a thread
         return call()
     return coming.result()
+
+
+def to_its_end(call: Callable[[], object], seconds: float = math.inf) -> None:
+    """Make a call that no signal breaks off; what a signal raises comes when it is done, or after so many seconds.
+
+    Only the main thread is told of signals, so another thread makes the call.
+    """
+    if current_thread() is not main_thread():
+        call()
+        return
+    # The first to take the only ticket makes the call; no lock is needed, which a signal could leave locked.
+    tickets, ended = iter((call,)), list[BaseException | None]()
+
+    def work() -> None:
+        for only in tickets:
+            try:
+                only()
+                ended.append(None)
+            except BaseException as error:  # for the main thread to raise
+                ended.append(error)
+
+    def wait(until: float) -> None:
+        try:
+            while not ended and time.monotonic() < until:
+                time.sleep(POLL)
+        except BaseException:  # of another signal
+            wait(until)
+            raise
+
+    until = time.monotonic() + seconds
+    try:
+        try:
+            Thread(target=work, daemon=True).start()
+        except RuntimeError:  # no memory for a thread
+            work()
+        wait(until)
+    except BaseException:
+        work()  # the thread was not begun
+        wait(until)
+        raise
+    for error in ended:
+        if error is not None:
+            raise error

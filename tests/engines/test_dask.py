@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 
 from engines import dask_work as jobs
 from engines.dask_processes import TESTS, Processes, until
+from often import often
 from pcatool.engines.base import FAN
 from pcatool.engines.dask import Dask, cluster, link
 from pcatool.errors import DataError, FileError, LostError, UsageError
@@ -301,3 +303,57 @@ def test_a_signal_ends_the_run_and_its_tasks(
     count = len(list(notes.iterdir()))
     time.sleep(0.3)
     assert len(list(notes.iterdir())) == count
+
+
+CODES = {signal.SIGHUP: 129, signal.SIGINT: 130, signal.SIGTERM: 143}
+
+
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "busy"])
+def test_a_signal_at_any_moment_leaves_nothing(busy: bool, folder: Path, plain_environment: Mapping[str, str]) -> None:
+    """Of the program itself, from its start to its end; also where it has to share its core with others."""
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    environment = {**plain_environment, "TMPDIR": str(temporary)}
+    command = ["nice", "pcatool", "fit", *["sample_data/houses.csv"] * 20, "--engine", "dask", "-o", "m.npz"]
+    began = time.monotonic()
+    subprocess.run(command, cwd=folder, env=environment, check=True)
+    span = time.monotonic() - began
+    whole = (folder / "m.npz").read_bytes()
+    rng = random.Random(busy)
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * busy)]
+    try:
+        for _ in range(often(12)):
+            number, delay = rng.choice(list(CODES)), rng.uniform(0, (1 + busy) * span)
+            interrupted(number, delay, command, folder, environment)
+            assert list(temporary.iterdir()) == []
+            left = folder / "m.npz"
+            assert not left.exists() or left.read_bytes() == whole
+            left.unlink(missing_ok=True)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def interrupted(number: int, delay: float, command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
+    """Run it and send it the signal; it ends soon, in silence, with the code of the signal or done, and leaves no
+    process."""
+    what = f"signal {number} after {delay:.3f} s"
+    (folder / "m.npz").unlink(missing_ok=True)
+    with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE) as process:
+        time.sleep(delay)
+        children = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        process.send_signal(number)
+        _, said = process.communicate(timeout=20)
+    assert said == b"", what
+    # Until the program's first line the signal itself ends the process.
+    assert process.returncode in (CODES[signal.Signals(number)], -number, 0), what
+    assert (folder / "m.npz").exists() == (process.returncode == 0), what
+    until(lambda: not any(alive(child) for child in children))
+
+
+def alive(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

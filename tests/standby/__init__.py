@@ -12,9 +12,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from programs import KERNELS
+
 HERE = Path(__file__).resolve().parent
 # What a process reads before it runs a line of ours, or what its libraries read as they are loaded.
-EARLY = ("PYTHON", "LC_", "LANG", "OPENBLAS", "OMP", "MKL", "ARROW", "MALLOC", "GLIBC", "LD_", "MPL")
+EARLY = (*KERNELS, "PYTHON", "LC_", "LANG", "ARROW", "MALLOC", "GLIBC", "LD_", "MPL")
 LIMITS = 16  # of Linux, from RLIMIT_CPU on
 PATIENCE = 60.0  # seconds until it is loaded, on a busy machine
 

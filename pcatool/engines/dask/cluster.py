@@ -23,6 +23,7 @@ from pcatool.engines.dask.run import Run
 from pcatool.engines.dask.silence import silence
 from pcatool.engines.dask.tasks import plant
 from pcatool.errors import FileError, check_memory
+from pcatool.stores.waiting import to_its_end
 
 __all__ = ["Dask"]
 
@@ -32,7 +33,8 @@ Result = TypeVar("Result")
 CONNECT = 8  # seconds
 WORKERS = 8  # seconds for which a scheduler may have no workers
 START = 60  # seconds until the first of our own must be there
-CLOSE = 2  # seconds
+CLOSE = 2  # seconds for a client to say that it leaves
+CLOSED = 8  # seconds after which what is not closed is left to the end of this process
 SAME = "check the address and the configuration of Dask, and that its version is the same here and there"
 
 
@@ -55,17 +57,23 @@ class Dask:
             raise FileError(
                 f"--engine dask needs the package {package}", "install it: pip install 'pcatool[dask]'"
             ) from None
-        with ExitStack() as started:
-            started.enter_context(silence())
-            self._link = self._started(started) if self._address is None else self._connected(started, self._address)
-            self._open = started.pop_all()
-        return self
+        try:
+            self._open.enter_context(silence())
+            self._link = self._started() if self._address is None else self._connected(self._address)
+            return self
+        except BaseException:
+            self._close()
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        """Let go of everything, whatever signals come meanwhile."""
         self._link = None
-        self._open.close()
+        to_its_end(self._open.close, CLOSED)
 
     def map(self, work: Callable[[Item], Result], items: Sequence[Item], done: Done) -> list[Result]:
         return self.gather(Listed(work), operator.add, items, done) if items else []
@@ -83,18 +91,19 @@ class Dask:
         result: Result = Run(self._link, plant(work, merge, items, cloudpickle.dumps), done).result()
         return result
 
-    def _started(self, started: ExitStack) -> Link:
+    def _started(self) -> Link:
         local = Local()
-        started.callback(local.close)
-        local.start()
+        self._open.callback(local.close)
+        to_its_end(local.start)
         client = _client(local.cluster)
-        started.callback(_close, client)
+        self._open.callback(_close, client)
+        self._open.callback(local.end_workers)  # first of all: that must not wait for anybody
         link = Link(client, "the Dask scheduler of this run", local.keep)
         link.wait_for_workers(START, "look whether the machine is overloaded, and run it again")
         local.works = True
         return link
 
-    def _connected(self, started: ExitStack, address: str) -> Link:
+    def _connected(self, address: str) -> Link:
         check_listening(address)
         try:
             client = _client(address)
@@ -102,7 +111,7 @@ class Dask:
             raise unreachable(address, "no Dask scheduler answers") from None
         except Exception as error:  # of TLS, of a protocol that is not installed, of what another version says
             raise unreachable(address, str(error), SAME) from None
-        started.callback(_close, client)
+        self._open.callback(_close, client)
         link = Link(client, of_scheduler(address), lambda: None)
         while not link.wait_for_workers(WORKERS, f"start some: dask worker {address}") or not checked(link):
             time.sleep(MOMENT)  # all that were there are lost

@@ -9,10 +9,12 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
+from threading import Thread
 from typing import Any
 
 from pcatool.engines.threads import usable_cores
 from pcatool.errors import LostError
+from pcatool.stores.waiting import to_its_end
 
 __all__ = ["Local"]
 
@@ -33,10 +35,14 @@ REMEDY = "check the configuration of Dask, or name a --scheduler"
 
 
 class Local:
-    """A worker with one thread for each core; one that is lost is replaced."""
+    """A worker with one thread for each core; one that is lost is replaced.
+
+    Processes are started and waited for by other threads than the main one: a signal that came between the start of a
+    worker and the note of it would leave it behind, and one inside `Popen.poll` a lock that nobody opens.
+    """
 
     def __init__(self) -> None:
-        self._folder = mkdtemp(prefix="pcatool-")
+        self._folder = ""
         self._workers: list[subprocess.Popen[bytes]] = []
         self._lost = 0
         self.works = False  # has one of the workers come so far that it can work?
@@ -45,6 +51,7 @@ class Local:
     def start(self) -> None:
         from distributed import Scheduler, SpecCluster
 
+        self._folder = mkdtemp(prefix="pcatool-")
         options = {
             "protocol": "tcp://", "host": HOST, "port": 0, "dashboard": False, "dashboard_address": f"{HOST}:0",
             "local_directory": self._folder,
@@ -57,7 +64,7 @@ class Local:
             self._workers.append(self._worker())
 
     def _worker(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
+        worker = subprocess.Popen(
             [sys.executable, "-c", START, self.cluster.scheduler_address, self._folder, *sys.path],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -65,11 +72,17 @@ class Local:
             env={**DEFAULTS, **os.environ, **ENVIRONMENT},
             start_new_session=True,  # an interrupt from the terminal is for this process alone
         )
+        Thread(target=worker.wait, daemon=True).start()  # which notes its end
+        return worker
 
     def keep(self) -> None:
         """Replace workers that are lost."""
+        if any(worker.returncode is not None for worker in self._workers):
+            to_its_end(self._replace)
+
+    def _replace(self) -> None:
         for number, worker in enumerate(self._workers):
-            if worker.poll() is not None:
+            if worker.returncode is not None:
                 self._lost += 1
                 if not self.works and self._lost > FALSE_STARTS:
                     raise LostError(
@@ -78,17 +91,25 @@ class Local:
                 _let_go(worker)
                 self._workers[number] = self._worker()
 
-    def close(self) -> None:
-        """They hold nothing that is wanted."""
+    def end_workers(self) -> None:
+        """They hold nothing that is wanted; then nobody writes into their folder."""
         for worker in self._workers:
             worker.kill()
         for worker in self._workers:
             _let_go(worker)
         self._workers = []
+        self._remove_folder()
+
+    def close(self) -> None:
+        self.end_workers()
         if self.cluster is not None:
             with suppress(Exception):  # what it had left to do is of no use
                 self.cluster.close(timeout=CLOSE)
-        shutil.rmtree(Path(self._folder), ignore_errors=True)
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        if self._folder:
+            shutil.rmtree(Path(self._folder), ignore_errors=True)
 
 
 def _let_go(worker: subprocess.Popen[bytes]) -> None:

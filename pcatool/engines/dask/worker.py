@@ -8,8 +8,11 @@ import shutil
 import signal
 import sys
 import threading
+from pathlib import Path
 
 __all__ = ["main"]
+
+ROUNDS = 20  # the folder may be in the making, here or by another worker
 
 
 def main(address: str, folder: str) -> None:
@@ -24,7 +27,10 @@ def main(address: str, folder: str) -> None:
 def _end_with_parent(folder: str) -> None:
     """Its end of the pipe is closed when it ends, however it ends."""
     os.read(0, 1)
-    shutil.rmtree(folder, ignore_errors=True)
+    for _ in range(ROUNDS):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not Path(folder).exists():
+            break
     os._exit(0)
 
 
