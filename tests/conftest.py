@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +57,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path in LONG:
             item.add_marker("long")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def heard() -> None:
+    """Programs inherit that a signal is ignored, as below `nohup` or by the `&` of a script: they are to hear all."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGXCPU):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)  # which ignores it, too, but is not inherited
 
 
 @pytest.fixture(scope="session")

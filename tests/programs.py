@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import sys
 from pathlib import Path
@@ -17,6 +18,25 @@ KERNELS = ("OPENBLAS_", "GOTO_", "OMP_", "MKL_", "BLIS_", "NPY_", "GLIBC_TUNABLE
 def kernels() -> dict[str, str]:
     """The caller's variables that choose kernels of BLAS and of numpy."""
     return {name: value for name, value in os.environ.items() if name.startswith(KERNELS)}
+
+
+def computed_for() -> list[str]:
+    """The processors that the libraries of OpenBLAS under numpy and scipy compute for, in this process."""
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_info
+
+    return [each["architecture"] for each in threadpool_info() if each["internal_api"] == "openblas"]
+
+
+def has_avx2() -> bool:
+    """Can OpenBLAS compute for Haswell here?"""
+    about = Path("/proc/cpuinfo")
+    return bool(platform.machine() == "x86_64" and about.exists() and " avx2 " in about.read_text() and computed_for())
+
+
+def need_avx2() -> None:
+    if not has_avx2():
+        pytest.skip("no OpenBLAS on a processor with AVX2 here")
 
 
 def need(*names: str) -> None:

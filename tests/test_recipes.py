@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from programs import need
+from programs import kernels, need
 from readme import BLOCKS, ROOT, recipe
 
 # What each needs beside this package. cron and Airflow start commands: the tests below do so in their place.
@@ -136,7 +136,7 @@ def night(place: Path, plain_environment: dict[str, str]) -> Any:
     def run() -> str:
         """What the alarm said."""
         (place / "mailed").write_text("")
-        world = {"PATH": path, "HOME": str(place), "LOGNAME": "ada", "SHELL": "/bin/sh"}
+        world = {**kernels(), "PATH": path, "HOME": str(place), "LOGNAME": "ada", "SHELL": "/bin/sh"}
         done = subprocess.run(["/bin/sh", "-c", command], env=world, capture_output=True, text=True, timeout=60)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), "cron would mail it"
         return (place / "mailed").read_text()

@@ -17,6 +17,7 @@ import pytest
 
 from pcatool.errors import FileError
 from pcatool.spool import Spool
+from programs import kernels
 
 
 def got(spool: Spool, size: int, place: int) -> bytes:
@@ -162,7 +163,11 @@ print(np.array_equal(back, data))
 
 def test_a_limit_of_the_system(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LIMITED], env={"TMPDIR": str(tmp_path)}, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", LIMITED],
+        env={**kernels(), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.stdout.splitlines() == [f"cannot spool rows to '{tmp_path}': File too large", "True"], done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -60,6 +60,12 @@ def threads_of_blas(item: int) -> int:
     return 1 if controls is None else int(controls[1]())
 
 
+def computed_for(item: int) -> list[str]:
+    from programs import computed_for
+
+    return computed_for()
+
+
 class Noted:
     """Leaves a file for each item that was begun, and takes its time."""
 

@@ -10,6 +10,12 @@ from pathlib import Path
 from pcatool.errors import DataError, FileError
 
 
+def computed_for(number: int) -> list[str]:
+    from programs import computed_for
+
+    return computed_for()
+
+
 def letters(number: int) -> str:
     return f"{number}."
 

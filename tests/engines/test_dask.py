@@ -23,6 +23,7 @@ from often import often
 from pcatool.engines.base import FAN
 from pcatool.engines.dask import Dask, cluster, link
 from pcatool.errors import DataError, FileError, LostError, UsageError
+from programs import computed_for, need_avx2
 
 
 def untold(count: int) -> None:
@@ -236,6 +237,15 @@ def test_workers_of_our_own(own: Path) -> None:
         assert list(own.iterdir()) != []
 
 
+def test_workers_of_our_own_compute_for_the_processor_that_is_named(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need_avx2()
+    libraries = len(computed_for())
+    for processor in ("Haswell", "Sandybridge"):
+        monkeypatch.setenv("OPENBLAS_CORETYPE", processor)
+        with Dask(None) as engine:
+            assert engine.map(jobs.computed_for, range(2), untold) == [[processor] * libraries] * 2
+
+
 STARTS = {
     "scheduler": "cannot start a Dask scheduler here: Cluster failed to start: No module named 'no_such'",
     "worker": "no Dask worker can be started here: the last ended with exit code 1",
@@ -345,8 +355,8 @@ def interrupted(number: int, delay: float, command: list[str], folder: Path, env
         children = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
         process.send_signal(number)
         _, said = process.communicate(timeout=20)
-    assert said == b"", what
-    # Until the program's first line the signal itself ends the process.
+    # Until the program's first line the signal itself ends the process, SIGINT with a traceback.
+    assert said == b"" or (process.returncode == -signal.SIGINT and said.endswith(b"KeyboardInterrupt\n")), what
     assert process.returncode in (CODES[signal.Signals(number)], -number, 0), what
     assert (folder / "m.npz").exists() == (process.returncode == 0), what
     until(lambda: not any(alive(child) for child in children))

@@ -32,6 +32,7 @@ from pcatool.engines.spark.address import is_here
 from pcatool.engines.spark.cluster import told_of
 from pcatool.engines.spark.trouble import in_words
 from pcatool.errors import FileError, LostError, RefusedError, UsageError
+from programs import has_avx2
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -54,7 +55,10 @@ def test_the_work_in_one_session(
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
     monkeypatch.chdir(tmp_path)
+    if has_avx2():
+        monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     with Spark("local[2]") as spark:
+        workers_compute_for_the_processor_that_is_named(spark)
         neighbours_are_merged_in_their_order(spark)
         more_items_than_tasks_share_them(spark)
         results_come_in_many_pieces(spark)
@@ -70,6 +74,14 @@ def test_the_work_in_one_session(
         a_master_that_says_nothing()
         monkeypatch.setattr(session, "TO_STOP", 0.1)  # the attempt to reach that master still holds pyspark's lock,
         monkeypatch.setattr(java, "TO_LEAVE", 0.1)  # and Java
+
+
+def workers_compute_for_the_processor_that_is_named(spark: Spark) -> None:
+    if (named := os.environ.get("OPENBLAS_CORETYPE")) is None:
+        return
+    assert {*spark.map(spark_work.computed_for, [1], ignore)[0]} == {named}
+    assert spark._session is not None
+    assert spark._session.context.getConf().get("spark.executorEnv.OPENBLAS_CORETYPE") == named
 
 
 def neighbours_are_merged_in_their_order(spark: Spark) -> None:

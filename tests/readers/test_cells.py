@@ -25,6 +25,7 @@ from pcatool.readers.base import Feature
 from pcatool.readers.chunks import ChunkParser, Parsed
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
+from programs import kernels
 from readers.reading import number, read, same_bits, write
 
 READ = [
@@ -174,7 +175,7 @@ def test_a_clean_file_is_read_without_pandas(tmp_path: Path) -> None:
     )
     files = [str(write(tmp_path, text, name)) for name, text in (("clean.csv", clean), ("holes.csv", holes))]
     done = subprocess.run(
-        [sys.executable, "-c", program, *files], env={"PYTHONPATH": ":".join(p for p in sys.path if p)}
+        [sys.executable, "-c", program, *files], env={**kernels(), "PYTHONPATH": ":".join(p for p in sys.path if p)}
     )
     assert done.returncode == 0
 

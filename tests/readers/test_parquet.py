@@ -23,6 +23,7 @@ from pcatool.readers import parquet_file
 from pcatool.readers.arrow import numbers_of
 from pcatool.readers.base import Column, Feature
 from pcatool.readers.vectors import VectorLength, features_to_block
+from programs import kernels
 from readers.reading import read, same_bits
 
 NAN = math.nan
@@ -427,5 +428,7 @@ def test_reading_does_not_bring_in_pandas(tmp_path: Path) -> None:
         },
     )  # fmt: skip
     program = f"import sys\nfrom readers.reading import read\nread({str(file)!r})\nsys.exit('pandas' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": ":".join(p for p in sys.path if p)})
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**kernels(), "PYTHONPATH": ":".join(p for p in sys.path if p)}
+    )
     assert done.returncode == 0

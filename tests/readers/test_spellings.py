@@ -23,6 +23,7 @@ from pcatool.readers import parquet as parquet_reader
 from pcatool.readers import spellings
 from pcatool.readers.tables import Inputs
 from pcatool.readers.wide import WIDE
+from programs import kernels
 from readers.reading import records, write
 
 CASES = sorted({form for null in (*NULLS, "-nan") for form in (null, null.upper(), null.lower(), null.capitalize())})
@@ -245,6 +246,6 @@ def test_counting_does_not_bring_in_pandas(tmp_path: Path) -> None:
         "sys.exit('pandas' in sys.modules)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, *files], env={"PYTHONPATH": ":".join(p for p in sys.path if p)}
+        [sys.executable, "-c", program, *files], env={**kernels(), "PYTHONPATH": ":".join(p for p in sys.path if p)}
     )
     assert done.returncode == 0

@@ -31,6 +31,7 @@ from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 from pcatool.readers.turned import MOST_COLUMNS, Turned, columns_at_once
 from pcatool.readers.wanted import Wanted
+from programs import kernels
 from readers.reading import read, same_bits
 
 HEIGHT = 64
@@ -360,8 +361,8 @@ def test_the_program_names_it_and_leaves_nothing(guarded: tuple[Path, Any], tmp_
     file.write_bytes(data)
     (tmp_path / "temporary").mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=tmp_path, env={"TMPDIR": str(tmp_path / "temporary")}, text=True,
-        capture_output=True, timeout=60,
+        [sys.executable, "-c", PROGRAM], cwd=tmp_path, env={**kernels(), "TMPDIR": str(tmp_path / "temporary")},
+        text=True, capture_output=True, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("pcatool: error: t.parquet: the Parquet data are damaged or cut off (")

@@ -18,6 +18,10 @@ ENVIRONMENT = {
     "NO_COLOR": "Set to anything, it takes the colours from what is drawn on a terminal.",
     "TERM": "If it is dumb there are no colours, and no line that says how far a run is.",
     "COLUMNS": "How wide help, tables and drawings are, instead of as wide as the terminal.",
+    "OPENBLAS_CORETYPE": (
+        "The processor that BLAS computes for, instead of the one that is there. With Haswell, all x86-64 processors "
+        "that have AVX2 give the same bytes."
+    ),
     "TMPDIR": "Where temporary files go, which are gone when the program ends.",
     "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL": (
         "For paths that begin with s3://, as for Amazon's own tools."

@@ -28,6 +28,9 @@ TO_GRANT_IN_TURN = 300.0
 # While our JVM ends, the way to it breaks: Python would print what is logged of that and nobody handles.
 UNHEARD = logging.NullHandler()
 
+# For whose processor BLAS computes: the bytes are those of this process only if all take the same.
+KERNELS = "OPENBLAS_CORETYPE"
+
 # What is set unless the user has set something else.
 EVERYWHERE = {
     "spark.driver.maxResultSize": "0",  # a result is as large as it is; it comes in pieces
@@ -155,7 +158,10 @@ def _session(address: str | None) -> Any:
     conf.setMaster(master).set("spark.ui.showConsoleProgress", "false")
     if conf.get("spark.app.name", "pyspark-shell") == "pyspark-shell":
         conf.setAppName("pcatool")
-    for name, value in {**EVERYWHERE, **(LOCALLY if is_local(master) else {})}.items():
+    wanted = {**EVERYWHERE, **(LOCALLY if is_local(master) else {})}
+    if KERNELS in os.environ:
+        wanted[f"spark.executorEnv.{KERNELS}"] = os.environ[KERNELS]
+    for name, value in wanted.items():
         conf.setIfMissing(name, value)
     context = SparkContext(conf=conf)
     if is_here(master) and not (os.environ.get("PYSPARK_PYTHON") or conf.get("spark.pyspark.python")):
