@@ -5,11 +5,14 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import pytest
 
 from pcatool.cli.process import Stopped, stop_in
+from pcatool.stores.waiting import to_its_end
 
 SECONDS = 60
 
@@ -120,6 +123,39 @@ def test_at_every_moment_a_clean_up_is_done_once_and_the_signal_told_afterwards(
     before = told.out.count("3")  # nothing is begun yet
     assert before < len(told.out) - 100
     assert told.out == ["3"] * before + ["13"] * (len(told.out) - before - 1) + ["10"]
+
+
+HANGS = """
+import os, signal, threading, time
+from pcatool.cli.process import leave, stoppable
+from pcatool.stores.waiting import to_its_end
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+began = time.monotonic()
+try:
+    with stoppable():
+        to_its_end(lambda: time.sleep(60), 0.2)
+except SystemExit as stopped:
+    print(0.5 <= time.monotonic() - began < 8)
+    leave(stopped.code)
+"""
+
+
+def test_a_start_that_hangs_is_given_up_after_a_signal() -> None:
+    assert python(HANGS) == (130, ["True"], "")
+
+
+def test_the_error_of_a_call_is_raised_and_another_thread_makes_it_itself() -> None:
+    threads: list[threading.Thread] = []
+
+    def call() -> None:
+        threads.append(threading.current_thread())
+        raise ValueError("bad")
+
+    with pytest.raises(ValueError, match="bad"):
+        to_its_end(call)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="bad"):
+        pool.submit(to_its_end, call).result()
+    assert len({*threads, threading.main_thread()}) == 3
 
 
 SLOW = """

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from concurrent.futures import Future
 from threading import Thread, current_thread, main_thread
 from typing import TypeVar
@@ -14,6 +13,7 @@ __all__ = ["patiently", "to_its_end"]
 Answer = TypeVar("Answer")
 
 POLL = 0.005  # seconds
+GRACE = 5.0  # seconds that a start or an end may still take when a signal has come
 
 
 def patiently(call: Callable[[], Answer]) -> Answer:
@@ -36,8 +36,8 @@ def patiently(call: Callable[[], Answer]) -> Answer:
     return coming.result()
 
 
-def to_its_end(call: Callable[[], object], seconds: float = math.inf) -> None:
-    """Make a call that no signal breaks off; what a signal raises comes when it is done, or after so many seconds.
+def to_its_end(call: Callable[[], object], seconds: float = GRACE) -> None:
+    """Make a call that no signal breaks off; what a signal raises comes when it is done, or so many seconds later.
 
     Only the main thread is told of signals, so another thread makes the call.
     """
@@ -55,25 +55,27 @@ def to_its_end(call: Callable[[], object], seconds: float = math.inf) -> None:
             except BaseException as error:  # for the main thread to raise
                 ended.append(error)
 
-    def wait(until: float) -> None:
-        try:
-            while not ended and time.monotonic() < until:
-                time.sleep(POLL)
-        except BaseException:  # of another signal
-            wait(until)
-            raise
-
-    until = time.monotonic() + seconds
     try:
         try:
             Thread(target=work, daemon=True).start()
         except RuntimeError:  # no memory for a thread
             work()
-        wait(until)
-    except BaseException:
-        work()  # the thread was not begun
-        wait(until)
+        while not ended:
+            time.sleep(POLL)
+    except BaseException:  # of a signal, maybe before the thread was begun
+        work()
+        _wait(ended, time.monotonic() + seconds)
         raise
     for error in ended:
         if error is not None:
             raise error
+
+
+def _wait(ended: Sized, until: float) -> None:
+    """Wait until there is something, or until that time, whatever signals come."""
+    try:
+        while not ended and time.monotonic() < until:
+            time.sleep(POLL)
+    except BaseException:
+        _wait(ended, until)
+        raise

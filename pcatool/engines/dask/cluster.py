@@ -34,7 +34,6 @@ CONNECT = 8  # seconds
 WORKERS = 8  # seconds for which a scheduler may have no workers
 START = 60  # seconds until the first of our own must be there
 CLOSE = 2  # seconds for a client to say that it leaves
-CLOSED = 8  # seconds after which what is not closed is left to the end of this process
 SAME = "check the address and the configuration of Dask, and that its version is the same here and there"
 
 
@@ -73,7 +72,7 @@ class Dask:
     def _close(self) -> None:
         """Let go of everything, whatever signals come meanwhile."""
         self._link = None
-        to_its_end(self._open.close, CLOSED)
+        to_its_end(self._open.close)
 
     def map(self, work: Callable[[Item], Result], items: Sequence[Item], done: Done) -> list[Result]:
         return self.gather(Listed(work), operator.add, items, done) if items else []
