@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """`pytest` alone does the others, in five minutes on two slow cores; what is named is run, long or not."""
     if gone := [str(path) for path in LONG if not path.is_file()]:
         raise pytest.UsageError(f"tests/conftest.py names {', '.join(gone)}: there is no such file")
-    os.environ.setdefault("PYTHONUTF8", "1")  # for the processes that run the tests: their files have names of all kinds
+    os.environ.setdefault("PYTHONUTF8", "1")  # of the processes that run tests: files have all kinds of names
     if not config.option.markexpr and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         config.option.markexpr = "not long"
 

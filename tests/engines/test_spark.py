@@ -388,7 +388,7 @@ def marked(mark: str) -> list[str]:
     return found
 
 
-def wait_for(true: Callable[[], bool], seconds: float = 60) -> None:
+def wait_for(true: Callable[[], bool], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end
