@@ -85,3 +85,24 @@ def test_a_processor_with_more_gives_the_bytes_of_one_with_avx2() -> None:
     without, left = json.loads(python(program, NPY_DISABLE_CPU_FEATURES=" ".join(more)))
     assert set(left) == set(features) - set(more)
     assert without == with_all
+
+
+COMPARES = "tests/test_plot.py::test_a_picture_from_a_pipe_a_file_and_one_thread_is_the_same"
+
+
+def test_tests_compare_processes_that_compute_alike(tmp_path: Path) -> None:
+    """The variable reaches the program in whatever environment the tests start it."""
+    need_avx2()
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-n0",
+        "-p",
+        "no:cacheprovider",
+        f"--basetemp={tmp_path / 'inner'}",
+        COMPARES,
+    ]
+    around = {**os.environ, "OPENBLAS_CORETYPE": "Sandybridge"}
+    done = subprocess.run(words, cwd=TESTS.parent, env=around, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout
