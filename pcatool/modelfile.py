@@ -20,7 +20,7 @@ from pcatool.memory import free_bytes
 from pcatool.model import FORMAT_VERSION, Model
 from pcatool.modelcheck import OPTIONAL
 from pcatool.readers.source import ZIP, Input, read_beginning, read_file
-from pcatool.settings import check_json, check_names
+from pcatool.settings import check_json
 from pcatool.stages import doing
 from pcatool.writers.sink import write_whole
 
@@ -105,10 +105,6 @@ def _check_readable(model: Model) -> None:
             Statistic.of(model.statistic.arrays(), model.n_samples)
     except ModelError as error:
         raise ModelError(f"the model could not be read again: {error.message}", "fit with --no-updatable") from None
-    try:
-        check_names(model.meta)
-    except ModelError as error:
-        raise ModelError(f"the model could not be read again: {error.message}", "leave it out") from None
 
 
 def load_model(path: str | Path) -> Model:
@@ -192,7 +188,6 @@ def loads(data: bytes, name: str = "the model") -> Model:
             **{member: arrays.get(member) for member in OPTIONAL},
             **{member: arrays[member] for member in kind.MORE},
         )
-        check_names(settings)
     except ModelError as error:
         raise _unusable(name, error.message) from None
     return made

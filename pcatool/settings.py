@@ -8,11 +8,11 @@ from copy import deepcopy
 from sys import float_info
 from typing import Any, NamedTuple, NoReturn
 
-from pcatool.errors import ModelError, UsageError, nearest, show
+from pcatool.errors import ModelError, UsageError, show
 from pcatool.options import ABSENT, LABEL_KERNELS, MISSING, WEIGHTS_KINDS, WHITENINGS, parse_components
 from pcatool.registry import METHODS, RULES, SOLVERS
 
-__all__ = ["Sizes", "check_json", "check_names", "check_settings", "frozen", "is_number"]
+__all__ = ["Sizes", "check_json", "check_settings", "frozen", "is_number"]
 
 # Whole numbers up to here, in either direction.
 MOST = 2**63
@@ -199,9 +199,6 @@ OF_CERTIFICATE: Mapping[str, Callable[[Any], bool]] = {
     "close_pairs": _are(lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))),
 }
 
-# Settings that are records, with the names in them.
-RECORDS: Mapping[str, Mapping[str, Any]] = {"certificate": OF_CERTIFICATE, "em": OF_EM}
-
 
 # --- settings that nobody can change ---
 
@@ -248,17 +245,6 @@ def frozen(value: Any) -> Any:
 
 
 # --- checks ---
-
-
-def check_names(meta: Mapping[str, Any]) -> None:
-    """Refuse a setting that this program does not know: what it does not heed may have shaped the fit."""
-    records = [("", meta, KINDS), *((f"{name}'s ", meta.get(name, {}), known) for name, known in RECORDS.items())]
-    for where, record, known in records:
-        for name in record:
-            if name not in known:
-                near = nearest(name, known)
-                hint = f" (nearest: {show(near)})" if near else ""
-                raise ModelError(f"{where}setting {show(name)} is none that this pcatool knows{hint}", "update pcatool")
 
 
 def check_settings(meta: Mapping[str, Any], sizes: Sizes) -> None:
@@ -335,8 +321,9 @@ def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
         raise ModelError("certificate vouches for components without a bound")
     if "vouched" in certificate and len(errors) != len(vouched):
         raise ModelError("certificate has bounds of components and does not say for which it vouches")
-    if "vouched" in certificate and not sizes.kept <= len(vouched) <= sizes.known:
-        raise ModelError(f"certificate has bounds of {len(vouched)} components, there are {sizes.kept}")
+    least = min(sizes.kept, meta.get("rank", sizes.kept))  # past the rank there is nothing to vouch for
+    if "vouched" in certificate and not least <= len(vouched) <= sizes.known:
+        raise ModelError(f"certificate has bounds of {len(vouched)} components, there are {least}")
     for pair in certificate.get("close_pairs", []):
         if not 1 <= min(pair) < max(pair) <= sizes.known:
             raise ModelError(f"certificate's close_pairs hold {show(pair)}, there are {sizes.known} eigenvalues")

@@ -45,7 +45,8 @@ def by_label_kernel(task: Task) -> Dependence:
     del X, Xc
     sums /= columns.sigma
     possible = min(n - 1, columns.varying, len(values) - 1)
-    uncertain = Uncertain(sums, columns.length, np.sqrt(n), columns.noise, n, possible, NOTHING * n)
+    scales = problem.scales(columns.noise)
+    uncertain = Uncertain(sums, columns.length, np.sqrt(n), columns.noise, n, possible, NOTHING * n, scales)
     # Rounding of the label kernel, and of the sums over equal labels and over all of them.
     blur = kernel.doubt(values, counts) + n * EPS * (float(counts.max()) + len(values))
     name, what = "dual" if d > n else "label-kernel", f"a label kernel over {len(values)} distinct labels"

@@ -325,8 +325,6 @@ REFUSED: dict[str, tuple[bytes, str]] = {
             "aligned": (None, [], [0], [1, 1], [2, 3], ["1"]),
             "choice": (None, 7),
             "solver": (None, {}, "arpack", ""),
-            "more": (1, None, "x", []),
-            "weight_kind": ("reliability",),
             "reason": (None, []),
             "em": (None, {}, {"steps": 1}, {"steps": "1", "converged": 1, "noise_variance": 0, "log_likelihood": 0}),
         }.items()
@@ -340,7 +338,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
             {"relative_error": ["small"] * 3}, {"relative_error": []}, {"close_pairs": None}, {"close_pairs": [1]},
             {"relative_error": [-1.0] * 3}, {"close_pairs": [[1]]}, {"close_pairs": [["a", "b"]]},
             {"close_pairs": [[1, 1]]}, {"close_pairs": [[0, 1]]}, {"close_pairs": [[1, 99]]}, {"eigen_residual": -1.0},
-            {"vouched": [True], "relative_error": [1e-9]}, {"more": 1}, {"Vouched": [True] * 3},
+            {"vouched": [True], "relative_error": [1e-9]},
         )
     },
     # What no setting may be, known or not.
@@ -591,13 +589,10 @@ def test_each_setting_is_refused_or_as_good_as_any_other() -> None:
     assert refused > 5 * taken > 0
 
 
-def test_a_setting_that_is_not_known_is_not_saved(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="could not be read again: setting 'note' is none that this pcatool knows"):
-        save_model(MODEL.with_meta(note="x"), tmp_path / "m.npz")
-    assert not list(tmp_path.iterdir())
-    message = r"setting 'weight_kind' is none that this pcatool knows \(nearest: 'weights_kind'\)"
-    with pytest.raises(ModelError, match=message):
-        loads(with_meta(weight_kind="reliability"))
+def test_a_setting_that_is_not_known_is_kept() -> None:
+    """A later version may add one, and so may whoever made the file; `format_version` tells what must be known."""
+    model = loads(dumps(MODEL.with_meta(note=["x", {"y": 1}])), "m.npz")
+    assert model.meta["note"] == ["x", {"y": 1}]
 
 
 def test_a_scale_is_what_the_settings_say() -> None:
