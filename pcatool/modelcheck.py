@@ -102,7 +102,7 @@ def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
     product = statistic.product(V) / root
     if not supervised and not model.centered:
         mu = statistic.centre.mean * np.sqrt(statistic.centre.weight)
-        product = product + np.outer(mu, mu @ V) / root
+        product = product + np.outer(mu / root, mu @ V)
     off = np.abs(product / model.std[:, None] - B * values[: B.shape[1]])
     if not np.all(off <= ORTHONORMAL * model.eigenvalues.max()):
         raise ModelError("the sums do not have these components and eigenvalues")

@@ -164,6 +164,16 @@ def test_weights_that_a_double_cannot_hold_are_named_with_the_remedy(w: float, s
     assert error.value.exit_code == 6
 
 
+@pytest.mark.parametrize(("rows", "weight"), [(1, 1e299), (4, 1e150)])
+def test_a_mean_whose_square_times_the_weights_is_more_than_a_double_holds(rows: int, weight: float) -> None:
+    """Rows are equal, so that their squares about the mean are 0."""
+    X, w = np.repeat(ROWS[:1] * 4e149, rows, axis=0), np.linspace(0.5, 0.6, rows) * weight
+    settings = {"ddof": 0, "center": False, "standardize": False}
+    model = loads(dumps(fit(w, X, solver="dual", **settings)))
+    assert false_claims(model, spectrum(X, w, settings)) == []
+    assert all(model.meta["certificate"]["vouched"])
+
+
 def test_squares_that_hardly_any_weight_lets_underflow_are_told() -> None:
     with pytest.raises(RefusedError, match="underflow a double; leave out rows of hardly any weight, rescale"):
         fit([1.0, 1e-310], [[0.0, 0.0], [1e-10, 2.0]])
