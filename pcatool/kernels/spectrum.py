@@ -13,6 +13,7 @@ from pcatool.kernels.base import slabs
 from pcatool.kernels.distances import EPS
 from pcatool.kernels.lanczos import leading
 from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.certificate import VOUCHED
 from pcatool.linalg.spectrum import Wish, backward, clipped
 from pcatool.model import Array
 from pcatool.stages import doing
@@ -27,6 +28,7 @@ __all__ = [
     "choose",
     "product",
     "solve",
+    "total_above",
     "usual_space",
 ]
 
@@ -181,10 +183,19 @@ def solve(
     error = solved + leaning(values, solved, means)
     negative = 0 if definite else int(np.count_nonzero(values < -bound))
     rank = int(np.count_nonzero(values > bound))
-    total = float(values[:rank].sum()) if negative else trace
+    total = total_above(values[:rank], trace, negative)
     return KernelSpectrum(
         clipped(values, rank), vectors, error, total, rank, LAPACK, reason, negative, float(values[-1])
     )
+
+
+def total_above(kept: Array, trace: float, negative: int) -> float:
+    """Sum of all eigenvalues above 0: the trace, unless some are below 0, of which `negative` by more than rounding.
+
+    Where values of the kernel hardly differ, those that rounding makes negative take digits from the trace.
+    """
+    total = float(kept.sum())
+    return total if negative or total > trace + VOUCHED * abs(trace) else trace
 
 
 def _by_lanczos(
@@ -204,7 +215,8 @@ def _by_lanczos(
     values = clipped(pairs.values, rank)
     error = pairs.residual + doubts[0] + backward(n, pairs.values[0])
     error = error + leaning(pairs.values, error, doubts[1])
-    return KernelSpectrum(values, pairs.vectors, error, trace, rank, LANCZOS, reason, 0, 0.0)
+    total = total_above(values[:rank], trace, 0)
+    return KernelSpectrum(values, pairs.vectors, error, total, rank, LANCZOS, reason, 0, 0.0)
 
 
 def _reaching(values: Array, trace: float, share: float | str) -> int | None:

@@ -21,6 +21,7 @@ from pcatool.blocks import Runner
 from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.base import Kernel, Prepared, load, resolve, slabs
 from pcatool.kernels.columns import Preparation
+from pcatool.kernels.spectrum import total_above
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.signs import fix_signs
 from pcatool.linalg.spectrum import EPS, backward
@@ -111,7 +112,7 @@ def in_features(task: Task, options: FitOptions) -> Features:
         error=np.concatenate([error, zeros]),
         rank=rank,
         possible=possible,
-        total=float(kept.sum()) if negative else trace,
+        total=total_above(kept, trace, negative),
         trace=trace,
         product=product,
         A=A[:, :rank],
