@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pcatool import modelfile
 from pcatool.engines.threads import Threads
-from pcatool.errors import DataError, FileError, UsageError
+from pcatool.errors import DataError, FileError, UsageError, show
 from pcatool.methods.alignment import aligned_to, check_older
 from pcatool.methods.base import Fit
 from pcatool.model import Model
@@ -25,6 +25,7 @@ from pcatool.readers.wanted import Wanted
 from pcatool.registry import METHODS
 from pcatool.rules.base import Evidence
 from pcatool.solvers.plan import Plan
+from pcatool.solvers.rows import NoRows
 from pcatool.stores.uri import is_remote, plain_name
 from pcatool.variance import VarianceTable
 from pcatool.writers.sink import check_target
@@ -95,9 +96,14 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
         return _fit_triples(job, inputs, tally)
     try:
         wanted, fitted = (_fit_far if job.engine.far else _fit_here)(job, inputs, tally)
-    except DataError:
+    except DataError as error:
         if options.missing == "drop" and tally.rows and tally.incomplete == tally.rows:
             raise tally.error("no complete row is left") from None
+        if isinstance(error, NoRows) and tally.rows and options.weights:
+            left = "" if options.missing != "drop" or not tally.incomplete else " of the complete rows"
+            raise DataError(
+                f"every weight in column {show(options.weights)}{left} is 0", "give weights above 0; 0 leaves a row out"
+            ) from None
         raise
     model = fitted.model
     dropped = tally.incomplete if options.missing == "drop" else 0

@@ -14,7 +14,7 @@ from pcatool.memory import give_back, size_text
 from pcatool.model import Array
 from pcatool.solvers.store import Store
 
-__all__ = ["AT_ONCE", "SMALL_BYTES", "WAITING_BYTES", "Block", "Rows", "first_heavy", "nothing_to_fit"]
+__all__ = ["AT_ONCE", "SMALL_BYTES", "WAITING_BYTES", "Block", "NoRows", "Rows", "first_heavy", "nothing_to_fit"]
 
 Result = TypeVar("Result")
 
@@ -227,5 +227,9 @@ def _first_cells(X: Array, w: Array | None) -> Array:
     return np.asarray(np.where(holes, X[(~np.isnan(X)).argmax(axis=0), np.arange(X.shape[1])], first))
 
 
-def nothing_to_fit() -> DataError:
-    return DataError("no rows to fit", "the input has names but no data")
+class NoRows(DataError):
+    """No row came to the fit."""
+
+
+def nothing_to_fit() -> NoRows:
+    return NoRows("no rows to fit", "the input has names but no data")
