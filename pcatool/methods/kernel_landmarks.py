@@ -8,6 +8,7 @@ from pcatool.blocks import block_rows
 from pcatool.kernels.base import Prepared
 from pcatool.kernels.columns import ColumnMoments, Preparation
 from pcatool.kernels.nystroem import Draw, Landmarks, Part, gathered, result_bytes
+from pcatool.kernels.spectrum import check_finite
 from pcatool.linalg.certificate import certify
 from pcatool.linalg.signs import fix_signs
 from pcatool.methods.base import Fit
@@ -64,9 +65,12 @@ def _fit_features(
 ) -> Fit:
     """PCA of phi, whose covariance is S (r, r)."""
     m, total = len(landmarks.L), float(np.trace(S))
+    if not np.isfinite(total):  # other rows may lie farther out than the landmarks
+        check_finite(S, data.kernel.settings.name)
     task.check_rank(int(total > 0))
     doing("solving")
     spectrum = landmarks.spectrum(S, part.doubt)
+    task.check_rank(spectrum.rank)
     more = np.zeros(m - len(spectrum.eigenvalues))
     values = np.concatenate([spectrum.eigenvalues, more])
     error = np.concatenate([spectrum.error, more])

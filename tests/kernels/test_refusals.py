@@ -94,6 +94,21 @@ def test_a_kernel_that_sees_no_difference_is_refused(asked: dict[str, Any]) -> N
         fit(rows, **asked)
 
 
+@pytest.mark.parametrize("landmarks", [3, 5])
+def test_landmarks_that_tell_rows_apart_by_rounding_only_are_refused(landmarks: int) -> None:
+    rows = 1 + 1e-8 * np.random.default_rng(0).normal(size=(12, 3))
+    with pytest.raises(DataError, match="the centred kernel has no eigenvalue above 0 by more than rounding"):
+        fit(rows, kernel="cosine", landmarks=landmarks, components=1)
+
+
+def test_a_row_far_from_all_landmarks_whose_values_overflow_is_refused() -> None:
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    rows[7] = 1e12
+    for seed in range(3):  # it is a landmark of the last
+        with pytest.raises(RefusedError, match="values of kernel polynomial overflow a double; rescale the columns"):
+            fit(rows, kernel="polynomial", degree=30.0, gamma=1.0, landmarks=5, components=1, seed=seed)
+
+
 def test_nothing_but_zeros_is_refused() -> None:
     for landmarks in (None, 5):
         with pytest.raises(DataError, match="no eigenvalue above 0"):
