@@ -8,17 +8,25 @@ from dataclasses import replace
 import pyarrow as pa
 
 from pcatool.blocks import Runner, block_rows, in_turn
-from pcatool.errors import DataError
+from pcatool.errors import DataError, show
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers import kinds
 from pcatool.readers.arrow_csv import TEXT
 from pcatool.readers.base import Column, Feature, Part
 from pcatool.readers.chunks import ChunkParser, CsvPart
-from pcatool.readers.cutter import Cutter
+from pcatool.readers.cutter import Chunk, Cutter
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.exact import rows_of
-from pcatool.readers.header import check_kind, check_names, check_separator, check_text, with_row_name
+from pcatool.readers.header import (
+    LOOKED_AT,
+    by_blanks,
+    check_kind,
+    check_names,
+    check_separator,
+    check_text,
+    with_row_name,
+)
 from pcatool.readers.source import Opened
 
 __all__ = ["CsvTable"]
@@ -38,6 +46,7 @@ class CsvTable:
         self._bytes_a_row = 0.0  # of the first part
         self.nameless = options.header is False
         self.text = True
+        self._first_line: Chunk | None = None
         self._cutter = Cutter(opened.stream, self.dialect, self.name, options.skip_lines)
         names = self._names(notices)
         self._begins = None if self.nameless else self._cutter.line
@@ -55,6 +64,8 @@ class CsvTable:
         first = self._cutter.rows(1, eager=True) if not self.nameless else self._cutter.peek(1, eager=True)
         if first is None:
             raise DataError(f"{self.name} is empty", "a table begins with a line of column names")
+        if not self.nameless:
+            self._first_line = first
         line, cells = next(rows_of(first, self.dialect, self.name))
         place = f"{self.name}, line {line}"
         check_text(cells, place)
@@ -89,7 +100,21 @@ class CsvTable:
             return tuple(Column(name) for name in names)
         chunk = self._cutter.peek(block_rows(len(names)))
         assert chunk is not None
-        return kinds.profile(chunk, names, self.dialect, self.name, self._begins)
+        try:
+            columns = kinds.profile(chunk, names, self.dialect, self.name, self._begins)
+        except DataError:
+            self._check_blanks()
+            raise
+        if columns[0].kind == "text":
+            self._check_blanks()
+        return columns
+
+    def _check_blanks(self) -> None:
+        """Refuse a table of one column that blanks would cut into columns."""
+        rows = self._cutter.peek(LOOKED_AT)
+        if self.dialect.lone and rows is not None and (remedy := by_blanks(self._first_line, rows, self.dialect)):
+            name = show(self.columns[0].name)
+            raise DataError(f"{self.name}: one column, {name}, whose blanks separate numbers", remedy)
 
     def expected_rows(self) -> int | None:
         if self._size is None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from pcatool.errors import DataError, show
 from pcatool.notices import Notices
+from pcatool.options import BLANKS
+from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
+from pcatool.readers.exact import rows_of
 
-__all__ = ["check_kind", "check_names", "check_separator", "check_text", "with_row_name"]
+__all__ = ["LOOKED_AT", "by_blanks", "check_kind", "check_names", "check_separator", "check_text", "with_row_name"]
 
 # The name of the column of row names where the header has none for it.
 ROW_NAME = "row_name"
@@ -26,6 +30,8 @@ OTHERS = {
         "pass over it with --skip-lines 1, and name the -d",
     ),
 }
+# So many rows tell how a table is separated.
+LOOKED_AT = 100
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 
 
@@ -36,6 +42,28 @@ def check_separator(cells: list[str], dialect: Dialect, place: str) -> None:
     for separator, spelled in SEPARATORS.items():
         if separator != dialect.delimiter and separator in cells[0]:
             raise DataError(f"{place}: one field, {show(cells[0])}, with {spelled} in it", f"read it with -d {spelled}")
+
+
+def by_blanks(names: Chunk | None, rows: Chunk, dialect: Dialect) -> str:
+    """How a table of one column is read that runs of blanks would cut into columns, one of them of numbers; or "".
+
+    `names` is the line of names as it lies in the file, None where there is none. R's write.table separates by blanks,
+    quotes texts, and writes a name before each row.
+    """
+    cut = replace(dialect, delimiter=BLANKS, lone=False)
+    first = [cells for _, cells in rows_of(rows, cut, "")]
+    width = len(first[0]) if first else 0
+    header = width if names is None else len(next(iter(rows_of(names, cut, "")), (0, [""]))[1])
+    if width < 2 or header not in (width, width - 1) or any(len(cells) != width for cells in first):
+        return ""
+    # A decimal comma is told of when the columns are there.
+    numbers = [replace(cut, decimal=decimal) for decimal in ".,"]
+    columns = list(zip(*first, strict=True))[width - header :]
+    for column in columns:
+        filled = [cell for cell in column if not cut.is_missing(cell)]
+        if filled and any(all(each.number(cell) is not None for cell in filled) for each in numbers):
+            return "read it with -d blanks" + (" --row-names" if header < width else "")
+    return ""
 
 
 def check_names(cells: list[str], dialect: Dialect, place: str, notices: Notices) -> None:

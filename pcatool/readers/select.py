@@ -38,7 +38,7 @@ def choose_features(
         numbers = any(column.kind == "number" for column in columns)
         what = "no column is left" if named or numbers else "no column holds numbers"
         there = f"there are: {listed(c.name for c in columns)}" if columns else "it has no columns at all"
-        raise DataError(f"{where}: {what}", _by_blanks(columns) or _of_digits(columns) or there)
+        raise DataError(f"{where}: {what}", _of_digits(columns) or there)
     doubled = [name for name, count in Counter(f.name for f in features.values()).items() if count > 1]
     if doubled:
         raise DataError(f"{where}: two features are called {show(doubled[0])}", "leave one out with -x")
@@ -62,15 +62,6 @@ def _tell_truth(features: Collection[Feature], columns: Sequence[Column], *, nam
     if used:
         noun, them = ("column", "it") if len(used) == 1 else ("columns", "them")
         notices.note(f"used boolean {noun} {listed(used)} as 0 and 1; -x leaves {them} out")
-
-
-def _by_blanks(columns: Sequence[Column]) -> str:
-    """How a table is read whose one column holds several numbers."""
-    cells = columns[0].example.split() if len(columns) == 1 else []
-    numbers = [re.fullmatch(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?", cell) is not None for cell in cells]
-    if len(cells) > 1 and len(columns[0].name.split()) == len(cells) - 1 and all(numbers[1:]):
-        return "read it with -d blanks --row-names"  # as R's write.table writes it
-    return "read it with -d blanks" if len(cells) > 1 and all(numbers) else ""
 
 
 def _without_partitions(

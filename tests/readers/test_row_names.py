@@ -49,12 +49,33 @@ def test_rows_of_one_field_more_are_told_and_read(program: str, tmp_path: Path) 
     assert read(file, names=["b"], eager=True, row_names=True, **given).rows == [[2], [4.5]]
 
 
-@pytest.mark.parametrize("text", [WRITTEN["write.table"][0], '"x"\n"1" 2.5\n"2" 3\n'])
+# As R's write.table writes them unless told otherwise, and what reads them.
+BY_BLANKS = {
+    WRITTEN["write.table"][0]: "-d blanks --row-names",
+    '"x"\n"1" 2.5\n"2" 3\n': "-d blanks --row-names",
+    '"mpg" "cyl"\n"Mazda RX4" 21 6\n"Datsun 710" 22.8 4\n': "-d blanks --row-names",
+    '"a" "on" "kind"\n"1" NA TRUE "x y"\n"2" 2.5 FALSE "z"\n': "-d blanks --row-names",
+    '"a b" "c"\n"Mazda RX4" 2,5 1\n"Fiat, 128" 3 2\n': "-d blanks --row-names",
+    '"a" "kind"\n1.5 "x"\n2.5 "y z"\n': "-d blanks",
+    '"x" 1.5 "a"\n"y z" 2.5 "b"\n': "-d blanks",
+    "a b\n1 2\n3 5\n": "-d blanks",
+}
+
+
+@pytest.mark.parametrize("text", BY_BLANKS)
 def test_without_a_separator_all_is_told_at_once(text: str, tmp_path: Path) -> None:
-    file = write(tmp_path, text)
-    with pytest.raises(DataError, match="read it with -d blanks --row-names"):
+    file, remedy = write(tmp_path, text), BY_BLANKS[text]
+    with pytest.raises(DataError, match=f"whose blanks separate numbers; read it with {remedy}$"):
         read(file)
-    assert len(read(file, delimiter="blanks", row_names=True).rows) == 2
+    header = False if text.startswith('"x" 1.5') else None
+    decimal = "," if "2,5" in text else "."
+    assert len(read(file, delimiter="blanks", row_names="row" in remedy, header=header, decimal=decimal).rows) == 2
+
+
+@pytest.mark.parametrize("text", ["note\nwent home\ncame back\n", "a\nto x 1\nto y\n", "day\n2024-01-01 10:00\n"])
+def test_blanks_of_a_text_separate_no_numbers(text: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no column holds numbers; there are: "):
+        read(write(tmp_path, text))
 
 
 def test_numbers_without_a_name_may_name_rows(tmp_path: Path) -> None:
