@@ -65,7 +65,10 @@ UNREADABLE = {
         5,
         "no data files in folder 'empty'; they are recognised by their ending: .parquet, .pq, ",
     ),
-    "fit blanks.csv -o x": (3, "blanks.csv: one column, 'a b c', whose blanks separate numbers; read it with -d blanks\n"),
+    "fit blanks.csv -o x": (
+        3,
+        "blanks.csv: one column, 'a b c', whose blanks separate numbers; read it with -d blanks\n",
+    ),
 }
 
 

@@ -9,15 +9,15 @@ __all__ = ["OPTIONS", "SENTENCES", "option_word"]
 
 _NAMES = {
     "--components": "n-components num-components n-comp ncomp ncomponents n-dims dims dim dimensions n-factors "
-    "nfactors factors rank n-pcs npcs pcs k",
+    "nfactors factors rank n-pcs npcs pcs ncp k",
     "--standardize": "scale scaling normalize normalise zscore z-score standard-scaler scale-unit unit-variance "
-    "correlation cor",
-    "--delimiter": "sep separator field-separator ifs fs",
+    "correlation cor with-std",
+    "--delimiter": "sep separator field-separator ifs fs tabs",
     "--null-value": "na na-values na-value na-string na-strings missing-value missing-values nan-values null-values",
     "--skip-lines": "skiprows skip-rows skip skip-header",
     "--no-header": "no-header-row header-none noheader headerless",
-    "--columns": "usecols select cols features variables vars",
-    "--exclude": "drop drop-columns drop-cols ignore ignore-columns omit without",
+    "--columns": "usecols select cols features variables vars fields include keep-cols keep-columns",
+    "--exclude": "drop drop-columns drop-cols ignore ignore-columns omit without not-columns not-cols",
     "--output": "out outfile out-file output-file model model-file save save-model save-as to write",
     "--float-format": "precision digits decimals round fmt ofmt",
     "--row-names": "index-col index rownames row-labels has-row-names",
@@ -37,6 +37,8 @@ _NAMES = {
     "--dpi": "resolution",
     "--color": "hue colour color-by colour-by col-by habillage",
     "--quiet": "silent no-warnings",
+    "--center": "with-mean demean",
+    "--plan": "dry-run",
     "--no-center": "nocenter uncentered no-mean without-mean",
     "--memory": "max-memory memory-limit mem max-mem",
 }
@@ -65,8 +67,8 @@ _UPDATE = "pcatool update adds rows to a model"
 _TYPE = "all numbers are of 64 bits"
 
 _SAID = {
-    _HOLES: "dropna drop-na na-omit omit-na remove-na na-rm listwise complete-cases",
-    _IMPUTE: "impute imputer imputation fillna fill-na fill-missing strategy ncp",
+    _HOLES: "dropna drop-na na-omit omit-na remove-na na-rm listwise complete-cases na-action",
+    _IMPUTE: "impute imputer imputation fillna fill-na fill-missing strategy",
     _GROUPS: "group-by groupby group groups by",
     _ROTATE: "varimax rotate rotation promax oblimin quartimax",
     _ENCODE: "one-hot onehot dummies get-dummies encode encoding-categorical categorical categories factorize",

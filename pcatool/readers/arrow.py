@@ -28,6 +28,7 @@ __all__ = [
     "needs_sample",
     "numbers_of",
     "numpy_type",
+    "plain_column",
     "text_array",
     "texts_at",
     "truths",
@@ -70,6 +71,28 @@ def is_text(kind: pa.DataType) -> bool:
     if pat.is_dictionary(kind):
         return is_text(kind.value_type)
     return bool(pat.is_string(kind) or pat.is_large_string(kind) or pat.is_string_view(kind))
+
+
+def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column in a type that Arrow's functions take, with the same values.
+
+    Polars keeps categories as a dictionary of string views, which cannot be cast; run ends and dictionaries
+    of booleans hold numbers in another layout.
+    """
+    kind = column.type
+    if pat.is_run_end_encoded(kind):
+        import pyarrow.compute as pc
+
+        return plain_column(pc.run_end_decode(column))
+    if pat.is_dictionary(kind) and pat.is_boolean(kind.value_type):
+        return column.cast(pa.bool_())
+    if pat.is_dictionary(kind) and pat.is_string_view(kind.value_type):
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.large_string()))
+            for chunk in column.chunks
+        ]
+        return pa.chunked_array(chunks, pa.dictionary(kind.index_type, pa.large_string()))
+    return column
 
 
 def is_vector(kind: pa.DataType) -> bool:

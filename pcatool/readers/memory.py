@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pcatool.blocks import Runner, block_rows, in_turn
 from pcatool.errors import BadCell, DataError, UsageError, check_memory, show
 from pcatool.model import Array
-from pcatool.readers.arrow import column_of, has_value
+from pcatool.readers.arrow import column_of, has_value, plain_column
 from pcatool.readers.arrow_part import ArrowPart
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite
 from pcatool.readers.dialect import Dialect
@@ -102,7 +102,7 @@ def _from_series(series: Any, dialect: Dialect) -> Objects:
         return Objects(pa.array(series, from_pandas=True))
     except pa.ArrowException as error:  # of a type that Arrow has not
         check_memory(error)
-        return Objects(pa.array(series.astype(str)))
+        return Objects(pa.array(series.astype(float if series.dtype.kind == "f" else str)))
 
 
 def _of_objects(columns: Sequence[Objects]) -> dict[int, Objects]:
@@ -219,6 +219,9 @@ class ArrowTable(Present):
     ) -> None:
         self.name = name
         self.nameless = name != "the table"
+        for i, column in enumerate(table.columns):
+            if (plain := plain_column(column)) is not column:
+                table = table.set_column(i, table.schema.names[i], plain)
         self._table = table
         self._objects = objects
         nulls = nulls or ["null"] * table.num_columns

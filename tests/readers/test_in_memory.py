@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -147,3 +148,40 @@ def test_frames_of_other_libraries_come_through_arrow() -> None:
             return pa.table({"a": [1.5, 2.5]}).__arrow_c_stream__(requested_schema)
 
     assert read(Frame())[1].tolist() == [[1.5], [2.5]]
+
+
+# Layouts of numbers, truth and text that Arrow's functions do not all take, and what is read of them.
+LAYOUTS = {
+    "truth in a dictionary": (pa.array([True, None, False]).dictionary_encode(), [1, NAN, 0]),
+    "numbers as runs": (pa.RunEndEncodedArray.from_arrays([2, 3], [1.5, 2.5]), [1.5, 1.5, 2.5]),
+    "truth as runs": (pa.RunEndEncodedArray.from_arrays([1, 3], [True, False]), [1, 0, 0]),
+    "numbers as text in a dictionary": (
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.uint8()), pa.array(["2", "5"], pa.string_view())),
+        [2, 5, 2],
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_of_arrow(layout: str) -> None:
+    array, numbers = LAYOUTS[layout]
+    assert same_bits(read(pa.table({"a": array}), ("a",))[1], np.array(numbers, dtype=float)[:, None])
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["x", "y"])])
+def test_categories_of_polars_are_text(kind: Any) -> None:
+    words = pl.Series(["x", None, "y"], dtype=kind)
+    frame = pl.DataFrame({"a": [1.5, 2.5, 4.0], "kind": words})
+    assert read(frame)[0] == ("a",)
+    with pytest.raises(
+        DataError, match=r"column 'kind' holds no numbers \(first value 'x'\), its type is dictionary of"
+    ):
+        read(frame, ("kind",))
+
+
+def test_columns_of_pandas_that_arrow_has_no_type_for() -> None:
+    frame = pd.DataFrame(
+        {"long": np.array([1.5, 2.5, 4.0], np.longdouble), "truth": pd.Categorical([True, False, True])}
+    )
+    names, X = read(frame)
+    assert (names, X.tolist()) == (("long", "truth"), [[1.5, 1], [2.5, 0], [4, 1]])
