@@ -135,6 +135,9 @@ class TableOptions:
                 raise UsageError(f"--comment and {flag} are both {show(self.comment)}", "give two different marks")
         if self.comment is not None and self.comment.isspace():
             raise UsageError("--comment is a blank", "name the mark that begins a comment, such as '#'")
+        if self.comment is not None and self.comment.isalpha():
+            remedy = "name the mark that begins a comment, such as '#'"
+            raise UsageError(f"--comment {show(self.comment)} would take words apart", remedy)
 
     def check_separator(self, separator: str) -> None:
         """Refuse a comment that begins with what separates the fields of a table, by its format where unnamed."""

@@ -21,6 +21,7 @@ from pcatool.readers.exact import rows_of
 from pcatool.readers.header import (
     LOOKED_AT,
     by_blanks,
+    check_comment,
     check_kind,
     check_names,
     check_separator,
@@ -73,6 +74,8 @@ class CsvTable:
             check_kind(cells, place)
         if self._options.delimiter is None:
             check_separator(cells, self.dialect, place)
+            if len(cells) == 1:
+                check_comment(first, self.dialect, place)
         if self.nameless:
             return [f"c{i}" for i in range(1, len(cells) + 1 - self._options.row_names)]
         if self._options.header is None:

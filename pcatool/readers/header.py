@@ -12,7 +12,16 @@ from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.exact import rows_of
 
-__all__ = ["LOOKED_AT", "by_blanks", "check_kind", "check_names", "check_separator", "check_text", "with_row_name"]
+__all__ = [
+    "LOOKED_AT",
+    "by_blanks",
+    "check_comment",
+    "check_kind",
+    "check_names",
+    "check_separator",
+    "check_text",
+    "with_row_name",
+]
 
 # The name of the column of row names where the header has none for it.
 ROW_NAME = "row_name"
@@ -42,6 +51,19 @@ def check_separator(cells: list[str], dialect: Dialect, place: str) -> None:
     for separator, spelled in SEPARATORS.items():
         if separator != dialect.delimiter and separator in cells[0]:
             raise DataError(f"{place}: one field, {show(cells[0])}, with {spelled} in it", f"read it with -d {spelled}")
+
+
+def check_comment(first: Chunk, dialect: Dialect, place: str) -> None:
+    """A comment that leaves one field of a line that it would separate is refused: the other columns would be lost."""
+    mark = dialect.comment
+    if mark not in SEPARATORS:
+        return
+    *_, (_, cells) = rows_of(first, replace(dialect, comment=None), place)
+    if mark in cells[0]:
+        raise DataError(
+            f"{place}: --comment {show(mark)} cuts off what follows {show(cells[0].partition(mark)[0])}",
+            f"if it separates the fields, read it with -d {SEPARATORS[mark]} without --comment; or else say -d ','",
+        )
 
 
 def by_blanks(names: Chunk | None, rows: Chunk, dialect: Dialect) -> str:

@@ -191,6 +191,7 @@ SENSELESS = {
     ("5", "t.csv"): "--comment '5' would take numbers apart",
     ("-", "t.csv"): "--comment '-' would take numbers apart",
     ("e", "t.csv"): "--comment 'e' would take numbers apart",
+    ("a", "t.csv"): "--comment 'a' would take words apart",
     ('"', "t.csv"): "--comment '\"' is not one usable character",
 }
 
@@ -201,6 +202,22 @@ def test_a_comment_that_would_cut_rows_is_refused(mark: str, name: str, tmp_path
         read(write(tmp_path, "a,b\n1,2\n3,5\n", name), comment=mark)
     assert caught.value.message == SENSELESS[mark, name]
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(("mark", "spelled"), [(";", "';'"), ("|", "'|'")])
+def test_a_comment_that_is_the_separator_of_the_table_cuts_off_no_columns(
+    mark: str, spelled: str, tmp_path: Path
+) -> None:
+    file = write(tmp_path, f"a{mark}b\n1{mark}2\n3{mark}5\n")
+    with pytest.raises(
+        DataError, match=f"line 1: --comment {re.escape(spelled)} cuts off what follows 'a'; "
+    ) as caught:
+        read(file, comment=mark)
+    assert f"read it with -d {spelled} without --comment" in caught.value.remedy
+    assert read(file, delimiter=mark).rows == [[1, 2], [3, 5]]
+    remarked = write(tmp_path, f"{mark} by hand\na {mark} metres\n1 {mark} first\n3\n")
+    assert read(remarked, comment=mark, delimiter=",").rows == [[1], [3]]
+    assert read(write(tmp_path, f"a,b {mark} metres\n1,2{mark}x\n"), comment=mark).rows == [[1, 2]]
 
 
 @pytest.mark.parametrize(
