@@ -176,7 +176,21 @@ APART = {
     "components t.csv --image 8 8 -o x.png": "'8' after --image 8 would be read as a file, and there is none; it looks "
     "like a number of pixels: write --image 8x8\n",
 }
+ALONE = {
+    "fit t.csv --standardize true -o m.npz": "'true' after --standardize would be read as a file, and there is none; "
+    "--standardize takes no value: leave out 'true', or both\n",
+    "fit -s 1 t.csv -o m.npz": "'1' after -s would be read as a file, and there is none; -s takes no value: ",
+    "fit t.csv --center FALSE -o m.npz": "'FALSE' after --center would",
+    "fit t.csv --no-header 0 -o m.npz": "'0' after --no-header would",
+    "fit t.csv -o m.npz --verbose 2": "'2' after --verbose would",
+    "transform m.npz t.csv --keep-all yes": "'yes' after --keep-all would",
+}
 TOGETHER = [
+    "fit -s no -o m.npz",
+    "fit t.csv -x 1 -o m.npz",
+    "fit --keep-all t.csv --scores 1 -o m.npz",
+    "fit -sk 2 t.csv -o m.npz",
+    "fit t.csv --columns=a,b -k 1 -o m.npz",
     "fit -c a,b t.csv -o m.npz",
     "fit -c a t.csv -o m.npz",
     "fit -c a data -o m.npz",
@@ -186,14 +200,15 @@ TOGETHER = [
 ]
 
 
-@pytest.mark.parametrize("call", APART)
+@pytest.mark.parametrize("call", APART | ALONE)
 def test_values_with_a_space_between(
     call: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text("a,b,c\n1,2,3\n3,5,1\n5,5,5\n")
     code, said = answer(call, capsys)
-    assert (code, said[: len(APART[call])]) == (2, APART[call])
+    expected = (APART | ALONE)[call]
+    assert (code, said[: len(expected)]) == (2, expected)
 
 
 @pytest.mark.parametrize("call", TOGETHER)
@@ -202,7 +217,7 @@ def test_what_follows_may_be_a_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("data").mkdir()
-    for name in ("t.csv", "data/t.csv"):
+    for name in ("t.csv", "data/t.csv", "no"):
         Path(name).write_text("a,b,c\n1,2,3\n3,5,1\n5,5,5\n")
     _, said = answer(call, capsys)
     assert "would be read as a file" not in said

@@ -13,7 +13,7 @@ from pcatool.errors import UsageError, near_file, show
 from pcatool.registry import READERS
 from pcatool.stores.uri import is_remote
 
-__all__ = ["COMMANDS", "refuse_apart", "refuse_pasted", "refuse_short_equals"]
+__all__ = ["COMMANDS", "refuse_apart", "refuse_pasted", "refuse_short_equals", "refuse_truth"]
 
 # How others call commands, or what they are taken for.
 COMMANDS = {
@@ -53,6 +53,9 @@ DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 QUOTES = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
 
 
+# Values that options of other tools take where an option here takes none.
+TRUTH = ("true", "false", "yes", "no", "on", "off", "0", "1", "2")
+
 # Names of files end so, whether the file is there or not.
 ENDINGS = (*(suffix for name in READERS for suffix in READERS[name].suffixes), ".npz", ".gz", ".bz2", ".zst", ".zstd")
 
@@ -76,6 +79,20 @@ def refuse_short_equals(words: Sequence[str], options: Collection[str]) -> None:
         short, equals, value = word.partition("=")
         if equals and value and short in options:
             raise UsageError(f"{show(word)}: a short option takes no =", f"write {short} {value}")
+
+
+def refuse_truth(words: Sequence[str], flags: Collection[str], valued: Collection[str]) -> None:
+    """`--standardize true` would read the file true. `flags`: options that take no value; `valued`: those that do."""
+    at, before = 0, ""
+    while at < len(words) and words[at] != "--":
+        word = words[at]
+        if before and word.lower() in TRUTH and not os.path.lexists(word):
+            raise UsageError(
+                f"{show(word)} after {before} would be read as a file, and there is none",
+                f"{before} takes no value: leave out {show(word)}, or both",
+            )
+        before = word if word in flags else ""
+        at += _option_at(words, at, valued)[2]
 
 
 def refuse_apart(

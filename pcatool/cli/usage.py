@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.exceptions import TyperException
 
-from pcatool.cli.slips import COMMANDS, refuse_apart, refuse_pasted, refuse_short_equals
+from pcatool.cli.slips import COMMANDS, refuse_apart, refuse_pasted, refuse_short_equals, refuse_truth
 from pcatool.errors import UsageError, nearest, show
 from pcatool.options.others import OPTIONS, SENTENCES, option_word
 from pcatool.registry import PLOTS
@@ -113,6 +113,8 @@ def refuse_slips(command: Any, words: Sequence[str]) -> None:
     }
     choices = PLOTS if "kind" in _arguments(command) else ()
     refuse_apart(words, several, valued, tuple(choices))
+    flags = {name for param in command.params for name in (*param.opts, *param.secondary_opts)} - valued
+    refuse_truth(words, flags, valued)
 
 
 def refuse_single_dash(command: Any, words: Sequence[str]) -> None:
