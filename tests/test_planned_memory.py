@@ -17,10 +17,12 @@ from pyarrow import parquet
 import pcatool
 from benchmarks.memory import LEAST, Job, Table, jobs, run
 from pcatool import memory
+from pcatool.blocks import block_rows
 from pcatool.errors import RefusedError
 from pcatool.linalg.spectrum import Wish
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import make_plan
+from pcatool.solvers.plan import blocks_bytes, make_plan, with_program
+from pcatool.solvers.rows import Rows
 
 SEED, COUNT, CELLS = 5, 12, 2.5e6
 
@@ -28,6 +30,9 @@ FITS = (
     Job(Table("parquet", 100, 20_000), ("-k", "10")),
     Job(Table("parquet", 120, 12_000, group=50), ("-k", "10", "--solver", "randomized")),
     Job(Table("csv", 1500, 1500), ("-k", "10", "--solver", "randomized")),
+    Job(Table("parquet", 300, 15_000), ("-k", "10", "--no-center")),
+    Job(Table("parquet", 300, 15_000), ("-k", "10", "--center-rows")),
+    Job(Table("holed", 300, 15_000), ("-k", "10", "--missing", "mean")),
     Job(Table("csv", 100_000, 20), ("-k", "cross-validation")),
     *jobs(SEED, COUNT, CELLS),
 )
@@ -103,6 +108,42 @@ def test_a_plan_grows_with_all_that_takes_memory(solver: str) -> None:
     assert peak(wish=0.99) >= peak(wish=100)  # a share may take all that there are
     if solver in ("svd", "dual"):
         assert peak(n=2900) > peak()
+
+
+@pytest.mark.parametrize("solver", ["svd", "dual"])
+@pytest.mark.parametrize("other", [{"center": False}, {"rows_centred": True}])
+def test_copies_of_the_rows_that_are_held_are_planned(solver: str, other: dict[str, Any]) -> None:
+    plain = Problem(tuple(f"c{j}" for j in range(3000)), None, 10)
+    usual, more = (make_plan(solver, "", p, 2500, 1).peak_bytes for p in (plain, plain._replace(**other)))
+    assert more >= usual + (8 * 3000 * 2500 if solver == "dual" and not plain._replace(**other).center else 0)
+    assert more >= 8 * 3000 * 2500 * 3
+
+
+def test_few_rows_fill_few_blocks() -> None:
+    d = 1000
+    whole = 8 * d * block_rows(d)
+    assert blocks_bytes(d, None, threads=2, copies=3) == blocks_bytes(d, 1 << 20, threads=2, copies=3) == 10 * whole
+    assert blocks_bytes(d, block_rows(d), threads=2, copies=3) == 5 * whole
+
+
+def test_a_plan_has_a_margin_over_what_data_take() -> None:
+    """The program is the same for all; what is beyond it lies in pieces, and a fit that is admitted stays below."""
+    assert with_program(10, 1 << 30) - with_program(10, 0) >= 1.05 * (1 << 30) - 1
+
+
+@pytest.mark.parametrize("high", [0, 1 << 20])
+def test_holes_of_rows_that_are_held_are_filled_in_place(high: int) -> None:
+    """Some rows at a time, whether the rows are few or many; and the source is not changed."""
+    X = np.random.default_rng(0).normal(size=(400, 6))
+    X[X > 1.5] = np.nan
+    given = X.copy()
+    given.flags.writeable = False
+    rows = Rows(iter([given[:150], given[150:]]), small=high)
+    values, origin = np.arange(6.0), np.full(6, 0.25)
+    rows.several_passes()
+    rows.fill(values, origin)
+    filled, _ = rows.matrix()
+    np.testing.assert_array_equal(filled, np.where(np.isnan(X), values, X - origin))
 
 
 def test_what_is_free_is_given_back_where_the_library_can(monkeypatch: pytest.MonkeyPatch) -> None:

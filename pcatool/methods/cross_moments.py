@@ -18,6 +18,7 @@ from pcatool.methods.labels import (
 )
 from pcatool.model import Array
 from pcatool.solvers.base import Problem, rounding
+from pcatool.solvers.plan import with_program
 from pcatool.solvers.rows import nothing_to_fit
 
 __all__ = ["by_cross_moments", "cross_moments_of", "noise_of", "of_cross_moments"]
@@ -89,7 +90,7 @@ def _merged(task: Task, parts: Iterator[CrossMoments]) -> CrossMoments:
         merged = part if merged is None else merged.merge(part)
         refuse_above(
             task.supply.limit,
-            8 * COPIES * task.problem.d * merged.t,
+            with_program(task.problem.d, 8 * COPIES * task.problem.d * merged.t),
             f"{merged.t} classes of {listed(task.labels.names)} by {task.problem.d} columns",
             "a label with so many values may be a number: --label-kernel linear",
         )

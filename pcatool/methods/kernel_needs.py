@@ -13,7 +13,7 @@ from pcatool.memory import size_text
 from pcatool.methods.base import Supply
 from pcatool.model import Array
 from pcatool.options import FitOptions
-from pcatool.solvers.plan import blocks_bytes, in_flight, program_bytes
+from pcatool.solvers.plan import blocks_bytes, in_flight, with_program
 
 __all__ = ["Needs"]
 
@@ -72,11 +72,11 @@ class Needs(NamedTuple):
             m = min(m, n or m)
             # The scatter so far and its correction, those of some slabs, theirs, and phi.
             scatters = 3 + in_flight(threads) + threads
-            return program_bytes(d) + in_hand + 8 * m * (max(scatters, SOLUTION_COPIES) * m + ROW_COPIES * d)
+            return with_program(d, in_hand + 8 * m * (max(scatters, SOLUTION_COPIES) * m + ROW_COPIES * d))
         rows = n or 0
         if not dense and isinstance(self.wish, int) and self.solver(rows)[0] == LANCZOS:
             work = (GRAPH_COPIES if self.kernel.graph else 1) * rows + SPACE_COPIES * usual_space(rows, self.wish)
         else:  # a share may end there, too
             kept = min(self.wish, rows) if isinstance(self.wish, int) else rows
             work = (GRAPH_COPIES if self.kernel.graph else COPIES) * rows + DUAL_COPIES * kept
-        return program_bytes(d) + in_hand + 8 * rows * (work + ROW_COPIES * d)
+        return with_program(d, in_hand + 8 * rows * (work + ROW_COPIES * d))

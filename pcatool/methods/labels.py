@@ -167,10 +167,9 @@ def centred_factor(kernel: LabelKernel, Y: Array, run: Runner, check: Callable[[
     else:
         values, codes = distinct(Y)
         lacks = kernel.doubt(values, np.bincount(codes).astype(np.float64))
-        check(min(len(values), MOST_STEPS))
         G = low_rank(kernel, values)
+        check(len(values) if G is None else len(G))
         if G is None:
-            check(len(values))
             G = whole(kernel, values, run)
         L = G[:, codes].T
         lacks += factor_doubt(len(Y), len(G))

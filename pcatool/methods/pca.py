@@ -23,7 +23,7 @@ from pcatool.registry import RULES, SOLVERS
 from pcatool.rules.base import Choice, Evidence, decide, split_rule
 from pcatool.solvers.auto import DUAL_ROWS, SCATTER_COLUMNS, choose
 from pcatool.solvers.base import Problem, Solution
-from pcatool.solvers.plan import Plan, make_plan, program_bytes
+from pcatool.solvers.plan import Plan, make_plan, with_program
 from pcatool.solvers.rows import Rows
 
 __all__ = ["EM", "PCA", "Solved", "evidence"]
@@ -142,7 +142,8 @@ class PCA:
             return 0
         rule = problem.wish if isinstance(problem.wish, str) else ""
         need = RULES[split_rule(rule)[0]].needs_of(rows.n, problem.d) if rule else 0
-        peak = program_bytes(problem.d) + need + 8 * KEPT_SQUARES * min(rows.n, problem.d) * problem.d if need else 0
+        kept = 8 * KEPT_SQUARES * min(rows.n, problem.d) * problem.d
+        peak = with_program(problem.d, need + kept) if need else 0
         if self.options.solver == "auto" and plan.solver != STABLER and (rule or problem.d <= CHEAP):
             stabler = make_plan(STABLER, "", problem, rows.n, plan.threads, plan.reading)
             peak = max(peak, stabler.peak_bytes)

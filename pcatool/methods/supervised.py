@@ -30,7 +30,7 @@ from pcatool.linalg.signs import fix_signs
 from pcatool.methods.base import NOTHING_MORE, Fit, Labels, Supply, linear_model
 from pcatool.methods.cross_moments import by_cross_moments
 from pcatool.methods.dependence import COPIES, Dependence, Task, refuse_above
-from pcatool.methods.label_kernel import HELD_COPIES, HOLDS_NO_ROWS, by_label_kernel
+from pcatool.methods.label_kernel import FACTOR_COPIES, HELD_COPIES, HOLDS_NO_ROWS, by_label_kernel
 from pcatool.methods.labels import MOST_STEPS, LabelKernel
 from pcatool.methods.pca import PCA, Solved
 from pcatool.methods.remarks import check_rule, tell_constant, warn_past_rank, warn_unsure
@@ -39,7 +39,7 @@ from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.rules.base import Evidence, decide
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import SOME, Plan, blocks_bytes, program_bytes
+from pcatool.solvers.plan import SOME, Plan, blocks_bytes, with_program
 from pcatool.solvers.rows import Rows
 
 if TYPE_CHECKING:
@@ -101,7 +101,9 @@ class SupervisedPCA(PCA):
         d, width = task.problem.d, task.problem.d + task.labels.width
         rows = task.rows.so_far if n is None else n
         if self.options.kernel is not None:
-            need, name, reason = 8 * rows * (HELD_COPIES * width + SOME), "kernel", _kernel_reason(self.options)
+            # Classes are mostly few; the rank of an rbf label kernel is not known before it is taken apart.
+            factor = SOME if task.kernel.streams else FACTOR_COPIES * SOME + min(rows, MOST_STEPS)
+            need, name, reason = 8 * rows * (HELD_COPIES * width + factor), "kernel", _kernel_reason(self.options)
         elif task.kernel.streams:
             t = SOME if task.labels.classes else task.labels.width
             need, name, reason = 8 * COPIES * d * t, "cross-moment", f"one pass: label kernel {task.kernel.name}"
@@ -109,7 +111,7 @@ class SupervisedPCA(PCA):
             need = 8 * rows * (HELD_COPIES * width + min(rows, MOST_STEPS)) + 8 * COPIES * min(rows or d, d) * d
             name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: rows are held"
         threads, reading = task.supply.threads, task.supply.reading()
-        peak = program_bytes(width) + reading + blocks_bytes(width, n, threads, copies=3) + need
+        peak = with_program(width, reading + blocks_bytes(width, n, threads, copies=3) + need)
         grows = n is None and name != "cross-moment"
         return Plan(name, reason, n, d, "1", peak, threads, reading=reading, grows=grows)
 

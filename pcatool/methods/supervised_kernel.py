@@ -26,21 +26,18 @@ from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.signs import fix_signs
 from pcatool.linalg.spectrum import EPS, backward
 from pcatool.methods.dependence import Task, check_total, independent, refuse_above
-from pcatool.methods.label_kernel import HELD_COPIES, HOLDS_NO_ROWS, centred, check_targets, held
+from pcatool.methods.label_kernel import FACTOR_COPIES, HOLDS_NO_ROWS, centred, check_targets, held
 from pcatool.methods.labels import NOTHING, centred_factor
 from pcatool.model import Array
 from pcatool.options import FitOptions
 from pcatool.solvers.base import one_row
+from pcatool.solvers.plan import with_program
 from pcatool.stages import doing
 
 __all__ = ["Features", "in_features"]
 
 # Roundings of one value of a kernel, and of the sums it goes into.
 ROUNDINGS = 8
-
-# The factor L, twice while it is centred, its product with the kernel, L^T Kx L with its eigenvectors and LAPACK's
-# workspace, and Theta; measured, 6.5 where L is n x n.
-FACTOR_COPIES = 7
 
 
 class Features(NamedTuple):
@@ -69,8 +66,8 @@ def in_features(task: Task, options: FitOptions) -> Features:
         raise UsageError(
             f"--kernel {kernel.settings.name} has no supervised form", "use rbf, linear or another of rows"
         )
-    X, Y = held(task, lambda count: 8 * count * HELD_COPIES * (task.problem.d + task.labels.width))
-    n, limit = len(X), task.supply.limit
+    X, Y = held(task)
+    n, limit, width = len(X), task.supply.limit, task.problem.d + task.labels.width
     _check_k(task.problem.wish, n)
     prepared, shift = _preparation(task, kernel, X)
     check_targets(task, Y)
@@ -79,7 +76,10 @@ def in_features(task: Task, options: FitOptions) -> Features:
         Y,
         task.supply.run,
         lambda m: refuse_above(
-            limit, 8 * FACTOR_COPIES * n * m, f"a label kernel of rank {m} over {n} rows", HOLDS_NO_ROWS
+            limit,
+            with_program(width, 8 * n * (width + FACTOR_COPIES * m)),
+            f"a label kernel of rank {m} over {n} rows",
+            HOLDS_NO_ROWS,
         ),
     )
     doing("comparing rows")

@@ -13,7 +13,7 @@ from pcatool.linalg.statistic import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.model import Array
 from pcatool.solvers.base import Problem, Solution, assembled, check_solvable, scale_of
-from pcatool.solvers.rows import Rows, first_heavy, nothing_to_fit
+from pcatool.solvers.rows import AT_ONCE, Rows, first_heavy, nothing_to_fit
 
 __all__ = ["centred_matrix", "finish"]
 
@@ -31,7 +31,12 @@ def centred_matrix(rows: Rows) -> tuple[Centre, Array]:
         raise nothing_to_fit()
     centre, Y, rest = center_block(X, X[first_heavy(w)].copy(), w, out=X)
     with np.errstate(over="ignore", invalid="ignore"):
-        Y -= rest / centre.weight if w is None else np.outer(np.sqrt(w), rest / centre.weight)
+        if w is None:
+            Y -= rest / centre.weight
+        else:  # some rows at a time: the product is as large as the rows
+            root, step = np.sqrt(w), max(AT_ONCE // (8 * Y.shape[1]), 1)
+            for at in range(0, len(Y), step):
+                Y[at : at + step] -= np.outer(root[at : at + step], rest / centre.weight)
     return centre, Y
 
 

@@ -11,13 +11,20 @@ from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Estimate, Problem, Solver
 from pcatool.solvers.rows import SMALL_BYTES, WAITING_BYTES
 
-__all__ = ["SOME", "Plan", "blocks_bytes", "in_flight", "make_plan", "plan_of", "program_bytes"]
+__all__ = ["SOME", "Plan", "blocks_bytes", "in_flight", "make_plan", "plan_of", "with_program"]
 
 # The program, Arrow and numpy themselves, before any data; and a part of scipy, which some fits ask for.
 PROGRAM = 100 << 20
 
+# What a job takes beyond the program is told by arithmetic, but for a part that depends on how the system cuts memory
+# up. The plan is raised by that part, so that a fit which is admitted under --memory stays below it.
+MARGIN = 0.05
+
 # Of each column its name and its place, in several tables.
 COLUMN = 1 << 10
+
+# Solvers that hold all rows in memory.
+HOLDING = ("svd", "dual")
 
 # Components reckoned with where a rule will decide among them.
 SOME = 32
@@ -67,7 +74,7 @@ class Plan(NamedTuple):
         """Would another solver do, in form and in memory?"""
         if name == "randomized" and not isinstance(problem.wish, int):
             return False
-        if name in ("svd", "dual") and self.rows is None:
+        if name in HOLDING and self.rows is None:
             return False
         need = _estimate(name, problem, self.rows)
         return _peak(need, problem, self.rows, self.threads, self.reading) <= limit
@@ -86,18 +93,24 @@ def plan_of(
     return Plan(name, reason, rows, problem.d, need.passes, peak, threads, reading=reading)
 
 
-def program_bytes(d: int) -> int:
-    """Of the program and what it knows of d columns, before and after the rows are read."""
-    return PROGRAM + COLUMN * d
+def with_program(d: int, working: int) -> int:
+    """Bytes at the peak: the program, what it knows of d columns, and so many bytes of data, with a margin."""
+    return PROGRAM + COLUMN * d + working + int(MARGIN * working)
 
 
 def blocks_bytes(
     d: int, rows: int | None, threads: int, copies: int = 1, *, height: int = 0, most: int = 1 << 30
 ) -> int:
-    """Of the blocks that wait, at most so many, and of the copies that each thread works on."""
+    """Of the blocks that wait, at most so many, and of the copies that each thread works on.
+
+    Few rows fill few blocks.
+    """
     height = max(height, block_rows(d))
-    block = 8 * d * (height if rows is None else min(rows, height))
-    return block * (1 + min(in_flight(threads), most) + threads * copies)
+
+    def of(blocks: int) -> int:
+        return 8 * d * (blocks * height if rows is None else min(blocks * height, rows))
+
+    return of(1) + of(min(in_flight(threads), most)) + copies * of(threads)
 
 
 def in_flight(threads: int) -> int:
@@ -110,18 +123,27 @@ def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, read
     waiting = min(in_flight(threads), max(WAITING_BYTES // max(need.result, 1), 1))
     blocks = blocks_bytes(problem.d, rows, threads, need.copies, height=need.height, most=waiting)
     working = blocks + waiting * need.result + min(threads, waiting) * need.work + need.bytes
+    left = reading // 2  # of what is free once the rows are read, half is in pieces of another size
     if problem.n is None:
         working += reading
-    else:  # the rows are held by now, in a file while they are few; half of what was free is in pieces of another size
+    else:  # the rows are held by now, in a file while they are few
         numbers = 8 * problem.n * problem.d
         cutting = blocks_bytes(problem.d, rows, 1)
-        working = max(working + reading // 2, reading + cutting + (numbers if numbers > SMALL_BYTES else 0))
-    return program_bytes(problem.d) + max(working, need.solving)
+        working = max(working + left, reading + cutting + (numbers if numbers > SMALL_BYTES else 0))
+    return with_program(problem.d, max(working, need.solving + left))
 
 
 def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:
     solver: Solver = SOLVERS.load(name)()
-    return solver.estimate(problem.d, rows, _most_kept(problem, rows))
+    need = solver.estimate(problem.d, rows, _most_kept(problem, rows))
+    if name not in HOLDING:
+        return need
+    held = 8 * (rows or 0) * problem.d
+    if problem.rows_centred:  # as they came, about a cell of theirs, and once more while their means are taken
+        need = need._replace(solving=max(need.solving, 3 * held))
+    if not problem.center:  # one row more, which carries the mean, is joined to them or to their triangle in a copy
+        need = need._replace(solving=need.solving + min(held, 8 * problem.d**2))
+    return need
 
 
 def _most_kept(problem: Problem, rows: int | None) -> int:

@@ -27,6 +27,9 @@ HELD_BYTES = 1 << 20
 # Blocks that are copied before their memory is given back.
 AT_ONCE = 32 << 20
 
+# Copies of rows whose holes are filled: about an origin, and with the holes filled, beside masks.
+FILLING = 3
+
 # As read and centred: what a solver that holds all rows needs of them at least.
 COPIES = 2
 
@@ -65,6 +68,7 @@ class Rows:
         small = SMALL_BYTES if small is None else small
         self._weighted = weighted
         self._prepare = prepare
+        self._filled: Callable[[Array], Array] | None = None
         self._rest = iter(blocks)
         self._reread = reread
         self._run = run
@@ -114,14 +118,13 @@ class Rows:
 
     def fill(self, values: Array, origin: Array) -> None:
         """From now on hand out the rows less an origin (d,), with `values` (d,) in the holes of each column."""
-        before = self._prepare
 
-        def prepare(X: Array) -> Array:
-            X = (X if before is None else before(X)) - origin
+        def filled(X: Array) -> Array:
+            X = X - origin
             holes = np.isnan(X)
             return np.where(holes, values, X) if holes.any() else X
 
-        self._prepare = prepare
+        self._filled = filled
         first = self.origin - origin
         self._first = np.where(np.isnan(first), values, first)
 
@@ -154,8 +157,24 @@ class Rows:
             yield waiting
 
     def _split(self, block: Array) -> Block:
+        X, w = self._prepared(block)
+        return X if self._filled is None else self._filled(X), w
+
+    def _prepared(self, block: Array) -> Block:
         X, w = (block[:, :-1], block[:, -1]) if self._weighted else (block, None)
         return X if self._prepare is None else self._prepare(X), w
+
+    def _split_in_place(self, table: Array) -> Block:
+        """As `_split`, of a table that may be changed: holes of some rows at a time are filled, without a second table.
+
+        Filling is cell by cell, so that its parts give the same bits; a row's mean may depend on how rows are stored.
+        """
+        X, w = self._prepared(table)
+        if self._filled is not None:
+            step = max(AT_ONCE // (FILLING * 8 * X.shape[1]), 1)
+            for at in range(0, len(X), step):
+                X[at : at + step] = self._filled(X[at : at + step])
+        return X, w
 
     def _blocks(self) -> Iterator[Array]:
         if self.complete or (self._started and self._keep):
@@ -176,7 +195,7 @@ class Rows:
     def matrix(self) -> Block:
         """All rows as one matrix (n, d) of the caller's own, with their weights."""
         if self.small:
-            return self._split(self._joined_store()) if self.n else (np.zeros((0, 0)), None)
+            return self._split_in_place(self._joined_store()) if self.n else (np.zeros((0, 0)), None)
         blocks: list[Array] = []
         size = count = 0
         for block in self._store.drain() if self.complete else self._blocks():
@@ -197,7 +216,8 @@ class Rows:
                 del block
                 give_back()
                 copied = 0
-        return self._split(X)
+        give_back()
+        return self._split_in_place(X)
 
     def _joined_store(self) -> Array:
         """All rows that are held, with contiguous columns, a block at a time beside them."""
@@ -208,6 +228,8 @@ class Rows:
             X[at : at + len(block)] = block
             at += len(block)
         assert X is not None
+        del block
+        give_back()
         return X
 
 

@@ -7,6 +7,7 @@ Cost: 2 n d min(n, d). Memory: n d. SciPy: `scipy.linalg.svd(X - X.mean(0))`, la
 from __future__ import annotations
 
 from pcatool.linalg.spectral import of_factor, triangle
+from pcatool.memory import give_back
 from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
 from pcatool.solvers.factor import centred_matrix, finish
 from pcatool.solvers.rows import AT_ONCE, Rows
@@ -31,4 +32,7 @@ class SVD:
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         centre, Y = centred_matrix(rows)
-        return finish(centre, triangle(Y) if len(Y) > problem.d else Y, problem, of_factor)
+        if len(Y) > problem.d:
+            Y = triangle(Y)
+            give_back()
+        return finish(centre, Y, problem, of_factor)
