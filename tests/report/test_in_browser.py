@@ -38,7 +38,9 @@ HANDLE = "#scree-drawing .handle"
 @needs_chromium
 def test_the_page_in_a_browser(tmp_path: Path) -> None:
     model = pcatool.fit(DIGITS, exclude="digit", components=0.95)
-    pages = {name: tmp_path / f"{name}.html" for name in ("digits", "hostile", "kernel", "wide", "few", "cancer")}
+    pages = {
+        name: tmp_path / f"{name}.html" for name in ("digits", "hostile", "kernel", "wide", "few", "cancer", "large")
+    }
     digits = pd.read_csv(DIGITS)[:400]
     pcatool.save_model(model, tmp_path / "digits.npz")
     pcatool.report(tmp_path / "digits.npz", digits, color="digit", image=(8, 8), output=pages["digits"])
@@ -48,6 +50,7 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
     few = pd.DataFrame({"a": [1.0, 2.5, 4.0, 3.0, 7.5], "b": [2.0, 1.0, 5.5, 0.0, 9.0], "c": [1.0, 0.0, 2.0, 5.0, 4.0]})
     pcatool.report(pcatool.fit(few, components=3), few, output=pages["few"])
     pcatool.report(*many_like_columns(), output=pages["cancer"])
+    pcatool.report(pcatool.fit(300 * few, components=3), 300 * few, output=pages["large"])
     with browser(tmp_path / "profile") as page:
         page.window(1180, 900)
         page.media(prefers_reduced_motion="reduce")  # nothing has to be waited for
@@ -69,6 +72,7 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
         elements_have_names_and_order(page)
         it_fits_a_telephone(page, pages.values())
         every_axis_has_three_ticks_on_a_telephone(page, pages.values())
+        numbers_of_axes_are_not_cut(page, pages["large"])
         names_of_arrows_meet_nothing(page, pages["cancer"])
         the_threshold_can_be_touched(page, pages["digits"])
         it_goes_dark_and_to_paper(page, pages["digits"])
@@ -452,6 +456,26 @@ def every_axis_has_three_ticks_on_a_telephone(page: Browser, places: Any) -> Non
     page("Page.removeScriptToEvaluateOnNewDocument", identifier=added)
 
 
+def numbers_of_axes_are_not_cut(page: Browser, place: Path) -> None:
+    """Those of six digits, of eigenvalues and of scores."""
+    added = page("Page.addScriptToEvaluateOnNewDocument", source=WRITTEN)["identifier"]
+    for width in (390, 1180):
+        page.window(width, 844, touch=width < 600)
+        page.open(place)
+        page.click("input[name=scale][value=linear]")
+        left = page.js("[...document.querySelectorAll('#scree-drawing svg > text')].map(text => text.getBBox().x)")
+        longest = page.js("[...document.querySelectorAll('#scree-drawing svg > text')].map(text => text.textContent)")
+        assert min(left) >= 0 and max(map(len, longest)) >= 6, longest
+        up = [x - page.js(wide(text)) for text, x, y, side in page.js("written") if side == "right"]
+        assert min(up) > 20, "the name of the axis ends there"
+    page("Page.removeScriptToEvaluateOnNewDocument", identifier=added)
+
+
+def wide(text: str) -> str:
+    """Pixels of a number as the canvas draws it."""
+    return f"document.querySelector('#scores-canvas').getContext('2d').measureText({json.dumps(text)}).width"
+
+
 def names_of_arrows_meet_nothing(page: Browser, place: Path) -> None:
     """Neither each other nor arrows, rows and the edges of the drawing, on a telephone and on a desk."""
     for width, least in ((390, 5), (1180, 20)):
@@ -476,6 +500,10 @@ def names_of_arrows_meet_nothing(page: Browser, place: Path) -> None:
             assert not (one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
         canvas = "document.querySelector('#scores-canvas')"
         size = page.js(f"[{canvas}.clientWidth, {canvas}.clientHeight]")
+        middle = page.js(
+            "['x1', 'y1'].map(name => Number(document.querySelector('#scores-over line').getAttribute(name)))"
+        )
+        assert not any(box[which] < middle[which] < box[which + 2] for box in boxes for which in (0, 1)), "zero lines"
         assert all(box[0] > 60 and box[1] > 14 and box[2] < size[0] - 14 and box[3] < size[1] - 46 for box in boxes)
         image = imread(io.BytesIO(b64decode(pixels(page).partition(",")[2])))
         for left, top, right, bottom in boxes:  # only grid lines, which are light

@@ -6,6 +6,7 @@ if (facts.scores && find("scores-canvas")) {
   const place = find("scores-drawing");
   const CELLS = 10; // that are told of a row, or it would fill the window
   const off = new Set(); // categories that are not shown
+  const LETTERS = `12px ${color("text")}`;
   const options = [...names.map((name, j) => (shares.length ? `${name} (${percent(shares[j], 1)})` : name)), "row number"];
   const selects = [find("scores-x"), find("scores-y")];
   const numbers = colored && colored.numbers ? colored.numbers.filter((value) => value !== null) : [];
@@ -73,13 +74,20 @@ if (facts.scores && find("scores-canvas")) {
     const dots = window.devicePixelRatio || 1;
     [canvas.width, canvas.height] = [Math.round(width * dots), Math.round(height * dots)];
     canvas.style.height = `${height}px`;
-    Object.assign(area, { left: 60, top: 14, size: [width - 60 - 14, height - 14 - 46] });
-    fit();
+    const pen = canvas.getContext("2d");
+    pen.font = LETTERS;
+    // Until the numbers of the axis at the left have room beside its name: what they are depends on the room, too.
+    for (let left = 60; ; left = area.wanted) {
+      Object.assign(area, { left, top: 14, size: [width - left - 14, height - 14 - 46] });
+      fit();
+      const wide = marks(1, Math.floor(area.size[1] / 60)).map((one) => pen.measureText(number(one, 6)).width);
+      area.wanted = Math.ceil(Math.max(...wide)) + 30;
+      if (area.wanted <= left) break;
+    }
     at = rows.map((_, row) => {
       const [a, b] = [value(row, axis(0)), value(row, axis(1))];
       return a === null || b === null || off.has(code(row)) ? null : [x(a), y(b)];
     });
-    const pen = canvas.getContext("2d");
     pen.setTransform(dots, 0, 0, dots, 0, 0);
     pen.clearRect(0, 0, width, height);
     frame(pen);
@@ -102,7 +110,10 @@ if (facts.scores && find("scores-canvas")) {
     const ground = new Ground(area.left, area.top, ...area.size);
     const reach = area.radius * 1.4 + 2;
     for (const point of at) if (point) ground.fill(point[0] - reach, point[1] - reach, point[0] + reach, point[1] + reach);
-    pen.font = `12px ${color("text")}`;
+    const [right, bottom] = [area.left + area.size[0], area.top + area.size[1]];
+    if (x(0) > area.left && x(0) < right) ground.fill(x(0), area.top, x(0), bottom);
+    if (y(0) > area.top && y(0) < bottom) ground.fill(area.left, y(0), right, y(0));
+    pen.font = LETTERS;
     const drawn = area.arrows.map(({ name, end }) => ({ name, tip: [x(end[0]), y(end[1])] }));
     const named = drawArrows(svg, ground, [x(0), y(0)], drawn, (text) => pen.measureText(text).width);
     const count = facts.loadings.of > drawn.length ? `, the ${drawn.length} longest of ${facts.loadings.of}` : "";
@@ -112,7 +123,7 @@ if (facts.scores && find("scores-canvas")) {
 
   function frame(pen) {
     const [right, bottom] = [area.left + area.size[0], area.top + area.size[1]];
-    pen.font = `12px ${color("text")}`;
+    pen.font = LETTERS;
     pen.lineWidth = 1;
     const line = (x1, y1, x2, y2, token) => {
       pen.strokeStyle = color(token);

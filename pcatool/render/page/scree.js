@@ -51,11 +51,13 @@ if (find("scree-drawing")) {
     const focused = document.activeElement === handle;
     measure();
     const { part, marks } = scaled();
-    svg.replaceChildren();
-    for (const [value, at] of marks) {
-      svg.append(draw("line", { class: "grid", x1: area.left, x2: area.right, y1: y(at), y2: y(at) }));
-      svg.append(draw("text", { x: area.left - 8, y: y(at) + 4, "text-anchor": "end" }, number(value, 3)));
-    }
+    const numbers = marks.map(([value]) => draw("text", { "text-anchor": "end" }, number(value, 3)));
+    svg.replaceChildren(...numbers);
+    area.left = Math.max(area.left, 12 + Math.max(...numbers.map((text) => text.getComputedTextLength())));
+    marks.forEach(([, at], j) => {
+      svg.insertBefore(draw("line", { class: "grid", x1: area.left, x2: area.right, y1: y(at), y2: y(at) }), numbers[j]);
+      filled(numbers[j], { x: area.left - 8, y: y(at) + 4 }, []);
+    });
     for (const at of [0, 0.25, 0.5, 0.75, 1]) {
       svg.append(draw("text", { x: area.right + 18, y: y(at) + 4 }, `${100 * at} %`));
     }
