@@ -23,6 +23,7 @@ from pcatool.pipeline.plots.picture import draw, tell
 from pcatool.pipeline.plots.rows import cloud_of
 from pcatool.readers.tables import Inputs
 from pcatool.registry import PLOTS
+from pcatool.render.choices import in_brief
 from pcatool.render.plots import cloud as clouds
 from pcatool.render.plots.cloud import ALL, Cloud
 
@@ -302,6 +303,10 @@ def test_kernel_and_supervised_models_have_scores(tmp_path: Path) -> None:
         found = pcatool.plot("scores", ORDERS, **{**NUMBERS, "standardize": False, **settings})
         assert list(found) == names
     assert len(pcatool.plot("loadings", ORDERS, **NUMBERS, method="supervised", label="shipping")) == 5
+    supervised = pcatool.fit(ORDERS, **NUMBERS, method="supervised", label="shipping")
+    assert in_brief(supervised) == "standardised, per cent of the dependence on the label shipping"
+    kernel = pcatool.fit(ORDERS, **NUMBERS, method="kernel", gamma=0.5, components=1)
+    assert in_brief(kernel) == "standardised; kernel rbf (gamma 0.5)"
 
 
 def test_without_a_row_there_is_nothing_to_draw(orders: Model, frame: pd.DataFrame, tmp_path: Path) -> None:

@@ -41,16 +41,27 @@ def in_brief(model: Model) -> str:
     if not model.centered:
         said.append(f"not centred, per cent of the {whole(model.meta.get('method'), model.centered)}")
     elif not is_usual(model) and model.meta.get("method") == "supervised":
-        said.append(f"per cent of the {whole('supervised', model.centered)}")
+        said.append(f"per cent of the {whole('supervised', model.centered)} {', '.join(model.meta['labels'])}")
     if "weights" in model.meta:
         said.append(f"weights {model.meta['weights']!r}")
     if model.whitening != "none":
         said.append(f"{model.whitening.upper()} whitening")
-    return "; ".join([", ".join(said), *_of_method(model.meta)])
+    return "; ".join([", ".join(said), *_of_kernel(model.meta)])
 
 
 def _of_method(meta: Mapping[str, Any]) -> list[str]:
     """The kernel and the labels, with their numbers."""
+    said = _of_kernel(meta)
+    if "labels" in meta:
+        classes = f" of {counted(meta['classes'], 'class', 'es')}" if "classes" in meta else ""
+        said.append(f"label {', '.join(meta['labels'])} by {meta.get('label_kernel')} kernel{classes}")
+    if "hsic" in meta:
+        said.append(f"HSIC {meta['hsic']:.6g}")
+    return said
+
+
+def _of_kernel(meta: Mapping[str, Any]) -> list[str]:
+    """The kernel with its numbers, and how many rows it was approximated from."""
     said = []
     kernel = meta.get("kernel")
     if isinstance(kernel, Mapping):
@@ -58,11 +69,6 @@ def _of_method(meta: Mapping[str, Any]) -> list[str]:
         said.append(f"kernel {kernel.get('name')}" + (f" ({numbers})" if numbers else ""))
     if "landmarks" in meta:
         said.append(f"{meta['landmarks']} landmarks")
-    if "labels" in meta:
-        classes = f" of {counted(meta['classes'], 'class', 'es')}" if "classes" in meta else ""
-        said.append(f"label {', '.join(meta['labels'])} by {meta.get('label_kernel')} kernel{classes}")
-    if "hsic" in meta:
-        said.append(f"HSIC {meta['hsic']:.6g}")
     return said
 
 
