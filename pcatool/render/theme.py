@@ -144,9 +144,9 @@ def titled(
     width; so many points above them. Returns the number of small lines, at least `rows`, and what was drawn."""
     width, height = figure.get_size_inches()
     room = width - LEGROOM
-    lines = fold(printable(below), max(int(room * SMALL_LETTERS), 12)) if below else []
+    lines = folded(figure, below, room, SMALL_LETTERS, 9, "normal") if below else []
     lines += [""] * (rows - len(lines))
-    headings = fold(printable(title), max(int(room * LARGE_LETTERS), 12))
+    headings = folded(figure, title, room, LARGE_LETTERS, 13, "bold")
     up = 6.0 + under
     made = []
     for texts, size, color, weight in ((lines, 9, FRAME, "normal"), (headings, 13, DARK, "bold")):
@@ -164,6 +164,19 @@ def titled(
     if engine is not None:
         engine.set(rect=(0, 0, 1, 1 - min((up - under) / 72 / height, 0.5)))
     return len(lines), made
+
+
+def folded(figure: Figure, text: str, room: float, density: float, size: float, weight: str) -> list[str]:
+    """Lines no wider than so many inches, as they are drawn in letters of this size, of about so many to an inch."""
+    from matplotlib.text import Text
+
+    letters = max(int(room * density), 12)
+    while True:
+        lines = fold(printable(text), letters)
+        widest = Text(0, 0, "\n".join(lines), fontsize=size, fontweight=weight, figure=figure).get_window_extent().width
+        if widest <= room * figure.dpi or letters <= 12:
+            return lines
+        letters = max(min(letters - 1, int(letters * room * figure.dpi / widest)), 12)
 
 
 def label(axes: Axes, x: float, text: str, color: str, *, y: float | None = None, down: float = 0) -> None:
