@@ -282,6 +282,8 @@ def test_one_component_is_a_histogram(rows):
     made = cloud_of(rng.normal(size=(rows, 1)), np.arange(rows) % 2.0, words="ab", axes=1)
     svg = picture("scores", view_of(made, axes=(2,)))
     assert {"PC2 (50.0 %)", "rows", f"a  ({-(-rows // 2)})"} <= set(texts(svg))
+    axes = bars(view_of(made, axes=(2,)), made, PictureOptions()).axes[0]
+    assert axes.get_ylim()[1] > max(bar.get_y() + bar.get_height() for bar in axes.patches), "no bar touches the top"
 
 
 def test_rows_far_from_the_origin_are_not_at_the_edge():

@@ -125,6 +125,7 @@ def bars(view: View, cloud: Cloud, look: PictureOptions) -> Figure:
     if cloud.by_class:
         legend_of_groups(axes, cloud, ["s"] * len(cloud.groups()))
     clean(axes, "y")
+    axes.set_ylim(0, 1.06 * float(below.max(initial=1.0)))
     ends = axes.get_xlim()  # those of the bars: scores far from 0, as of rows that were not centred, would be a line
     axes.axvline(0, color=FRAME, linewidth=0.8)
     axes.set_xlim(ends)
