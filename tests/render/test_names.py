@@ -1,5 +1,6 @@
 """Names in biplots and pictures of loadings, measured by their boxes: none meets anything else."""
 
+import io
 import itertools
 import re
 
@@ -83,11 +84,13 @@ def check_biplot(figure, view, scores):
     frame = axes.get_window_extent()
     for box in boxes:
         assert frame.x0 < box.x0 and box.x1 < frame.x1 and frame.y0 < box.y0 and box.y1 < frame.y1
+    origin = axes.transData.transform((0, 0))
+    for box in boxes:
+        assert not box.x0 < origin[0] < box.x1 and not box.y0 < origin[1] < box.y1, "the lines of 0"
     for text in texts_outside(figure, [*names, *arrows]):
         other = text.get_window_extent()
         assert not any(overlap(box, other) for box in boxes), text.get_text()
     places = axes.transData.transform(scores)
-    origin = axes.transData.transform((0, 0))
     tips = np.array([axes.transData.transform(arrow.xy) for arrow in arrows]).reshape(-1, 2)
     shafts = np.hstack([np.broadcast_to(origin, tips.shape), tips])
     lines = [line.get_xydata() for line in axes.lines if len(line.get_xdata()) == 2 and line.get_zorder() > 4.4]
@@ -145,6 +148,24 @@ def test_names_of_any_table_meet_nothing(seed, monkeypatch):
     frame, kind, numeric, size, scaling = random_case(seed)
     view, scores = view_of(frame, kind, numeric=numeric, standardize=bool(seed % 2), scaling=scaling)
     check_biplot(drawn("biplot", view, PictureOptions(size=size)), view, scores)
+
+
+@pytest.mark.parametrize("dpi", [72, 220])
+def test_names_are_as_wide_as_they_were_measured(dpi):
+    """In a raster, where letters are rounded to its pixels, and in .svg and .pdf, where they are not."""
+    from matplotlib.backends.backend_svg import RendererSVG
+
+    frame, *_, scaling = random_case(10)
+    view, scores = view_of(frame, scaling=scaling)
+    look = PictureOptions(size=(7, 5), dpi=dpi)
+    figure = drawn("biplot", view, look)
+    assert figure.dpi == dpi
+    assert check_biplot(figure, view, scores) > 10
+    figure.set_dpi(72)
+    svg = RendererSVG(7 * 72, 5 * 72, io.StringIO(), image_dpi=dpi)
+    figure.draw(svg)
+    boxes = [text.get_window_extent(svg) for text in named_in(figure.axes[0], view)]
+    assert not any(overlap(a, b) for a, b in itertools.combinations(boxes, 2))
 
 
 @pytest.mark.parametrize("seed", range(10 * TIMES))

@@ -9,7 +9,19 @@ from pcatool.errors import RefusedError, UsageError
 from pcatool.options import PictureOptions
 from pcatool.render.figures import MOST_PIXELS, figure_file, new_figure, plain_matplotlib
 from pcatool.render.shares import percent
-from pcatool.render.theme import COLORS, DENSITY, KEPT, LEFT, MARK, MARKERS, NUMBERS, of_numbers, shortened, signed
+from pcatool.render.theme import (
+    COLORS,
+    DENSITY,
+    KEPT,
+    LEFT,
+    MARK,
+    MARKERS,
+    NUMBERS,
+    of_numbers,
+    shortened,
+    signed,
+    titled,
+)
 from pcatool.render.words import grouped
 
 # Machado, Oliveira and Fernandes (2009), table 1, of full severity; they work on linear RGB.
@@ -95,8 +107,22 @@ def test_a_picture_too_large_is_refused():
         plain_matplotlib(),
         pytest.raises(RefusedError, match=r"240000 x 240000 pixels is too large; .* --size or --dpi"),
     ):
-        figure_file(new_figure(look), "png", look)
+        new_figure(look)  # before texts are measured with all its pixels
+    with plain_matplotlib(), pytest.raises(RefusedError, match="pixels is too large"):
+        figure_file(new_figure(PictureOptions()), "png", look)
     assert MOST_PIXELS < 240000**2
+
+
+@pytest.mark.parametrize("dpi", [60, 72, 150, 300])
+@pytest.mark.parametrize("width", [4, 6.5])
+def test_titles_are_not_wider_than_their_picture(dpi, width):
+    wide = "WIDE NAMES OF MANY COLUMNS " * 5
+    for title, below in (("Eigenvalues and what they add up to", "i" * 40), (wide, wide)):
+        with plain_matplotlib():
+            figure = new_figure(PictureOptions((width, 3), dpi))
+            rows, drawn = titled(figure, figure.subplots(), title, below)
+            assert rows == len(drawn[0].get_text().splitlines())
+            assert all(text.get_window_extent().x1 < width * dpi for text in drawn)
 
 
 def test_size_and_fineness_make_the_pixels():

@@ -176,6 +176,7 @@ def settle(
     rows, reach = places_of_rows(view.cloud, scale)
     ground.add_marks(inside(rows), reach)
     origin, ends = inside(np.zeros((1, 2)))[0], inside(tips)
+    ground.add_axes(origin)
     return Named(names, place_names(ground, origin, ends, sizes), ends)
 
 

@@ -1,9 +1,10 @@
 """Names beside the ends of arrows, each on ground where nothing else lies.
 
 The axes are a lattice of about a point (1/72 inch). A name may lie wherever its box, as the renderer measures it, keeps
-clear of all marks, arrows, leaders and names that are there; of these places it takes the nearest to the end of its
-arrow, outward before inward, and one that is far from it gets a leader. Names are placed one after the other, the
-longest arrows first, so that the shortest go without where there is no room. Nothing is random.
+clear of all marks, arrows, leaders and names that are there, and of the lines through the origin; of these places it
+takes the nearest to the end of its arrow, outward before inward, and one that is far from it gets a leader. Names are
+placed one after the other, the longest arrows first, so that the shortest go without where there is no room. Nothing is
+random.
 """
 
 from __future__ import annotations
@@ -73,6 +74,14 @@ class Ground:
         at = np.floor(points / self.unit).astype(np.int64)
         at = at[((at >= 0) & (at < self.shape)).all(axis=1)]
         self._taken[at[:, 0], at[:, 1]] = True
+
+    def add_axes(self, origin: Array) -> None:
+        """The lines through the origin, on which no name lies; leaders may cross them, which are faint."""
+        i, j = (int(np.floor(at / self.unit)) for at in origin)
+        if 0 <= i < self.shape[0]:
+            self._taken[i, :] = True
+        if 0 <= j < self.shape[1]:
+            self._taken[:, j] = True
 
     def add_box(self, left: float, bottom: float, right: float, top: float) -> None:
         self.boxes = np.vstack([self.boxes, [left, bottom, right, top]])
@@ -190,15 +199,18 @@ def through_boxes(segments: Array, boxes: Array) -> NDArray[np.int64]:
 
 
 def sizes_of(figure: Figure, names: Sequence[str]) -> Array:
-    """(m, 2) how wide and high names are, in points, as the renderer draws them."""
+    """(m, 2) how wide and high names are, in points: the larger of a raster's, whose letters are rounded to pixels, and
+    of .svg and .pdf, where they are not."""
     from matplotlib.text import Text
+    from matplotlib.textpath import text_to_path
 
     found = []
     for name in names:
         text = Text(0, 0, name, fontsize=LETTERS, figure=figure)
-        box = text.get_window_extent()
-        found.append((box.width, box.height))
-    return np.array(found).reshape(-1, 2) * 72 / figure.dpi
+        box, points = text.get_window_extent(), 72 / figure.dpi
+        wide, high, _ = text_to_path.get_text_width_height_descent(name, text.get_fontproperties(), False)
+        found.append((max(box.width * points, wide), max(box.height * points, high)))
+    return np.array(found).reshape(-1, 2)
 
 
 def draw_names(axes: Axes, tips: Array, names: Sequence[str], places: Sequence[Place | None]) -> None:
