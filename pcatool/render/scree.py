@@ -33,6 +33,7 @@ SHARES = 10  # bars that have their share above them
 # In points: names of the marks, below the top; letters of shares, and what is free around them.
 KEPT_DOWN, DROP_DOWN, MARKED = 9.0, 25.0, 36.0
 LETTERS, GAP = 8.0, 3.0
+LINE = 1.35  # of a line of rules, in its letters
 LEAST = 0.4  # of the height, for the bars: shares give way before
 
 # Behind the name of a mark that lies past the last component shown.
@@ -97,6 +98,8 @@ def scree_figure(
     name_components(last, shown, log=scree.log_components)
     figure.draw_without_rendering()  # settles where the axes are, which the names must know
     name_marks(figure, above, table, values, kept, scree)
+    for axes in rest:
+        fit_rules(figure, axes, len(verdicts))
     return figure
 
 
@@ -216,6 +219,13 @@ def draw_rules(axes: Axes, verdicts: Sequence[Verdict], most: int) -> None:
     axes.set_yticks(range(len(verdicts)), [verdict.rule for verdict in verdicts], fontsize=9)
     axes.set_ylim(len(verdicts) - 0.4, -0.6)
     axes.set_ylabel("picked by" if agreed is None else f"picked by (most: {agreed.k})")
+
+
+def fit_rules(figure: Figure, axes: Axes, count: int) -> None:
+    """Smaller letters where the picture is too low for a line of each rule."""
+    line = axes.get_window_extent().height * 72 / figure.dpi / count
+    for text in (*axes.get_yticklabels(), *axes.texts):
+        text.set_fontsize(min(float(text.get_fontsize()), line / LINE))
 
 
 def name_components(axes: Axes, shown: int, *, log: bool) -> None:

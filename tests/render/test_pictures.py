@@ -257,6 +257,21 @@ def test_shares_and_marks_of_a_scree_meet_nothing(name, size):
             assert not (box.x0 < other.x1 and other.x0 < box.x1 and box.y0 < other.y1)
 
 
+@pytest.mark.parametrize("size", [None, "5x5", "7x4.5"])
+def test_names_of_rules_meet_nothing(size):
+    verdicts = [Verdict(f"marchenko-pastur-{j}", j + 1, "") for j in range(13)]
+    with plain_matplotlib():
+        look = PictureOptions(size)
+        figure = scree_figure(table_of(np.arange(40, 0, -1)), 12, "title", ScreeLook(), verdicts, look)
+        figure.draw_without_rendering()
+        axes = figure.axes[2]
+        for texts in (axes.get_yticklabels(), axes.texts):
+            boxes = [text.get_window_extent() for text in texts]
+            assert len(boxes) == 13
+            for a, b in itertools.combinations(boxes, 2):
+                assert not (a.x0 < b.x1 and b.x0 < a.x1 and a.y0 < b.y1 and b.y0 < a.y1)
+
+
 def test_what_lies_past_the_last_component_shown_is_named_with_an_arrow():
     said = [text.get_text() for text in figure_of(SPECTRA["hundreds"][0], kept=331).axes[0].texts]
     assert any(text.startswith("k = 331 kept: ") and text.endswith("\N{RIGHTWARDS ARROW}") for text in said)
