@@ -5,7 +5,6 @@ What it writes is all there at its end, though it is not taken down piece by pie
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import subprocess
@@ -197,11 +196,12 @@ def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     settings: list[tuple[int, int]] = []
     library = SimpleNamespace(mallopt=lambda what, value: settings.append((what, value)))
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
+    monkeypatch.setattr(memory, "_c_library", lambda: library)
     memory.keep_memory()
     assert settings == [(-3, 32 << 20), (-1, 256 << 20)]
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
+    monkeypatch.setattr(memory, "_c_library", object)
     memory.keep_memory()
+    memory.give_back()
 
 
 def raised(work: Callable[[], object]) -> BaseException:

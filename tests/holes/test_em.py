@@ -443,6 +443,7 @@ def test_makes_a_model(settings: dict[str, Any], holes: float, full: Array) -> N
         n_samples=solution.n,
         columns=problem.columns,
         variances=solution.variances,
+        meta={"standardize": problem.standardize},
     )
     assert model.k == 3
     assert solution.rank == 8
