@@ -17,6 +17,7 @@ from pcatool.readers.dialect import Dialect
 __all__ = [
     "AS_WRITTEN",
     "NULL",
+    "as_text",
     "bits",
     "column_of",
     "filled_rows",
@@ -38,6 +39,8 @@ __all__ = [
 # Arrow's fixed-width numbers by the number of their type, with the numpy types of the same bytes.
 FIXED = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
 NUMPY_TYPES = {getattr(pa, name)().id: np.dtype(name) for name in FIXED}
+
+STRING = pa.string()
 
 # Numbers that are stored as text are written as in CSV that nothing more is said of; so many cells tell.
 AS_WRITTEN = Dialect()
@@ -73,6 +76,14 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pat.is_string(kind) or pat.is_large_string(kind) or pat.is_string_view(kind))
 
 
+def as_text(array: pa.Array, kind: pa.DataType = STRING) -> pa.Array:
+    """The array as one of strings; Arrow casts string views from version 18 on only."""
+    try:
+        return array.cast(kind)
+    except pa.ArrowNotImplementedError:
+        return pa.array(array.to_pylist(), kind)
+
+
 def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column in a type that Arrow's functions take, with the same values.
 
@@ -88,7 +99,7 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(pa.bool_())
     if pat.is_dictionary(kind) and pat.is_string_view(kind.value_type):
         chunks = [
-            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.large_string()))
+            pa.DictionaryArray.from_arrays(chunk.indices, as_text(chunk.dictionary, pa.large_string()))
             for chunk in column.chunks
         ]
         return pa.chunked_array(chunks, pa.dictionary(kind.index_type, pa.large_string()))
@@ -124,7 +135,7 @@ def column_of(name: str, kind: pa.DataType, sample: pa.Array | None) -> Column:
 
 def _written(sample: pa.Array | None) -> str:
     """Which of the first cells of a text are numbers in digits: all, some or none."""
-    cells = () if sample is None else sample.slice(0, WRITTEN).cast(pa.string()).to_pylist()
+    cells = () if sample is None else as_text(sample.slice(0, WRITTEN)).to_pylist()
     numbers = [
         AS_WRITTEN.number(cell) is not None for cell in cells if not (cell is None or AS_WRITTEN.is_missing(cell))
     ]

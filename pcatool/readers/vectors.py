@@ -17,6 +17,7 @@ from pcatool.model import Array
 from pcatool.readers.arrow import (
     AS_WRITTEN,
     NULL,
+    as_text,
     filled_rows,
     has_value,
     list_lengths,
@@ -84,7 +85,7 @@ def fill(X: Array, chosen: list[int], features: Sequence[Feature], array: pa.Arr
 def _numbers_in(array: pa.Array, column: Column) -> Array:
     """Numbers stored as text (n,), read as the cells of CSV are; NaN where one is missing."""
     missing = valid_rows(array)
-    cells = array.cast(pa.string()).fill_null("")
+    cells = as_text(array).fill_null("")
     out = np.empty(len(cells))
     if fill_from_text(out, cells, AS_WRITTEN, boolean=False) is None:
         at, cell = next((i, c) for i, c in enumerate(cells.to_pylist()) if not _is_read(c))
