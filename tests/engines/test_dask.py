@@ -355,9 +355,12 @@ def interrupted(number: int, delay: float, command: list[str], folder: Path, env
         children = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
         process.send_signal(number)
         _, said = process.communicate(timeout=20)
-    # Until the program's first line the signal itself ends the process, SIGINT with a traceback.
-    assert said == b"" or (process.returncode == -signal.SIGINT and said.endswith(b"KeyboardInterrupt\n")), what
-    assert process.returncode in (CODES[signal.Signals(number)], -number, 0), what
+    # Until the program's first line the signal itself ends the process, SIGINT with a traceback; and with code 1 where
+    # Python has not come so far that it could run any program.
+    too_early = said.startswith(b"Fatal Python error: init_") and number == signal.SIGINT
+    of_python = said.endswith(b"KeyboardInterrupt\n") and (too_early or process.returncode == -signal.SIGINT)
+    assert said == b"" or of_python, what
+    assert process.returncode in (CODES[signal.Signals(number)], -number, too_early, 0), what
     assert (folder / "m.npz").exists() == (process.returncode == 0), what
     until(lambda: not any(alive(child) for child in children))
 
