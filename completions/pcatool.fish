@@ -16,7 +16,7 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'Write the model here, replacing the file in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--plan'\t'Only say which solver would be used and why, its passes over the data and its memory' \
+                '--plan'\t'Only say which solver would be used and why, its passes over the data and its memory; with --scores, that of scoring, too' \
                 '--scores=@any'\t'Write the scores of the same rows here, too, as transform would; a pipe is read once, through a temporary file' \
                 '*--keep='\t'With --scores: pass these input columns through, ahead of the scores; terms as in -c; repeatable' \
                 '--keep-all'\t'With --scores: pass every input column through' \

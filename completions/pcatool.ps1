@@ -38,7 +38,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
             Options = @(
                 @{ Word = '-o|--output=@any'; About = 'Write the model here, replacing the file in one step; - is standard output' },
                 @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
-                @{ Word = '--plan'; About = 'Only say which solver would be used and why, its passes over the data and its memory' },
+                @{ Word = '--plan'; About = 'Only say which solver would be used and why, its passes over the data and its memory; with --scores, that of scoring, too' },
                 @{ Word = '--scores=@any'; About = 'Write the scores of the same rows here, too, as transform would; a pipe is read once, through a temporary file' },
                 @{ Word = '*--keep='; About = 'With --scores: pass these input columns through, ahead of the scores; terms as in -c; repeatable' },
                 @{ Word = '--keep-all'; About = 'With --scores: pass every input column through' },

@@ -13,7 +13,7 @@ from pcatool.errors import UsageError, show
 
 __all__ = ["free_bytes", "give_back", "keep_memory", "parse_size", "size_text"]
 
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of the GNU C library
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # of the GNU C library
 
 UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
@@ -42,13 +42,17 @@ def size_text(count: float) -> str:
 
 
 def keep_memory() -> None:
-    """Blocks of a few MB come and go all the time: the C library shall not give each back and fetch it anew."""
+    """Blocks of a few MB come and go all the time: the C library shall not give each back and fetch it anew.
+
+    All threads share one heap. Of a heap of its own each would keep what it has freed, and nothing would give it back.
+    """
     try:
         mallopt = _c_library().mallopt
     except AttributeError:  # not the GNU library
         return
     mallopt(M_MMAP_THRESHOLD, 32 << 20)
     mallopt(M_TRIM_THRESHOLD, 256 << 20)
+    mallopt(M_ARENA_MAX, 1)
 
 
 def give_back() -> None:

@@ -75,9 +75,11 @@ def dumps(model: Model) -> bytes:
         for name, array in arrays.items():
             member = zipfile.ZipInfo(f"{name}.npy", FIXED_DATE)
             member.external_attr = 0o644 << 16
-            body = io.BytesIO()
-            npy.write_array(body, np.ascontiguousarray(array).reshape(array.shape), version=(1, 0), allow_pickle=False)
-            archive.writestr(member, body.getvalue())
+            member.file_size = array.nbytes
+            body = np.ascontiguousarray(array).reshape(array.shape)
+            with archive.open(member, "w") as file:
+                npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(body))
+                file.write(body.data)
     return packed.getvalue()
 
 

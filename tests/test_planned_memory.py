@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import shutil
@@ -37,6 +38,12 @@ FITS = (
     Job(Table("parquet", 300, 15_000), ("-k", "10", "--center-rows")),
     Job(Table("holed", 300, 15_000), ("-k", "10", "--missing", "mean")),
     Job(Table("csv", 100_000, 20), ("-k", "cross-validation")),
+    Job(Table("parquet", 20, 12_000, files=6), ("-k", "10", "--solver", "randomized")),
+    Job(Table("parquet", 20, 12_000, files=5), ("-k", "10")),
+    Job(Table("csv", 1000, 1000, files=3), ("-k", "10", "--solver", "svd")),
+    Job(Table("csv", 5000, 400, 2), ("-k", "400"), scores=True),
+    Job(Table("holes", 1500, 700), ("--missing", "em", "-k", "3")),
+    Job(Table("triples", 6000, 1000), ("--triples", "row,column,value", "--missing", "em", "-k", "3")),
     *jobs(SEED, COUNT, CELLS),
 )
 
@@ -70,16 +77,39 @@ def test_no_fit_takes_more_than_was_planned(job: Job, program: str, tmp_path: Pa
 
 def test_the_rows_of_a_text_are_counted_though_all_of_it_was_read(tmp_path: Path, program: str) -> None:
     """The plan is made when the rows that are held are known; of a file just larger than these nothing is left then."""
-    table = Table("csv", 22_000, 200, 2).make(tmp_path)
+    [table] = Table("csv", 22_000, 200, 2).make(tmp_path)
     command = [program, "fit", str(table), "--solver", "svd", "--plan"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     rows = int(done.stdout.split("rows: about ")[1].split(";")[0])
     assert abs(rows - 22_000) < 500
 
 
+def test_rows_of_several_files_are_counted_though_some_were_read(tmp_path: Path, program: str) -> None:
+    """The plan is made when the rows that are held are known: two of four files were read by then."""
+    tables = Table("csv", 10_000, 200, 2, files=4).make(tmp_path)
+    command = [program, "fit", *map(str, tables), "--solver", "svd", "--plan", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert abs(json.loads(done.stdout)["rows"] - 40_000) < 800
+
+
+def test_scores_that_would_take_too_much_are_refused_before_the_fit(tmp_path: Path, program: str) -> None:
+    [table] = Table("csv", 5000, 400, 2).make(tmp_path)
+    command = [program, "fit", str(table), "-k", "400", "--scores", str(tmp_path / "s.csv")]
+    words = ["--memory", "160MB", "--threads", "1", "-o", str(tmp_path / "m.npz")]
+    done = subprocess.run([*command, *words], capture_output=True, text=True)
+    assert done.returncode == 6
+    assert "scoring the rows needs about" in done.stderr
+    assert "leave out --scores" in done.stderr
+    assert not (tmp_path / "m.npz").exists()
+    plan = subprocess.run([*command, "--plan", "--json"], capture_output=True, text=True, check=True)
+    alone = subprocess.run([*command[:-2], "--plan", "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(plan.stdout)["peak_bytes"] > json.loads(alone.stdout)["peak_bytes"]
+    assert not (tmp_path / "s.csv").exists()
+
+
 def test_rows_of_a_pipe_are_refused_when_they_are_too_many(tmp_path: Path, program: str) -> None:
     """Nobody can count them beforehand; what has come is weighed as the fit that it would be."""
-    data = Table("csv", 40_000, 200, 2).make(tmp_path).read_bytes()
+    data = Table("csv", 40_000, 200, 2).make(tmp_path)[0].read_bytes()
     command = [program, "fit", "--solver", "svd", "--memory", "250MB", "--threads", "1", "-o", str(tmp_path / "m.npz")]
     done = subprocess.run(command, input=data, capture_output=True)
     assert done.returncode == 6
@@ -93,7 +123,7 @@ def test_rows_of_a_pipe_are_refused_when_they_are_too_many(tmp_path: Path, progr
 def test_of_a_pipe_the_plan_says_that_more_rows_may_take_more(
     words: str, said: str, tmp_path: Path, program: str
 ) -> None:
-    data = Table("csv", 26_000, 200, 2).make(tmp_path).read_bytes()
+    data = Table("csv", 26_000, 200, 2).make(tmp_path)[0].read_bytes()
     done = subprocess.run([program, "fit", "--plan", *words.split()], input=data, capture_output=True, check=True)
     assert b"rows: unknown" in done.stdout
     assert f"memory at the peak: {said} ".encode() in done.stdout

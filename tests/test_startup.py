@@ -198,7 +198,7 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     library = SimpleNamespace(mallopt=lambda what, value: settings.append((what, value)))
     monkeypatch.setattr(memory, "_c_library", lambda: library)
     memory.keep_memory()
-    assert settings == [(-3, 32 << 20), (-1, 256 << 20)]
+    assert settings == [(-3, 32 << 20), (-1, 256 << 20), (-8, 1)]
     monkeypatch.setattr(memory, "_c_library", object)
     memory.keep_memory()
     memory.give_back()

@@ -42,7 +42,8 @@ def run(
     plan: Annotated[
         bool,
         typer.Option(
-            "--plan", help="Only say which solver would be used and why, its passes over the data and its memory.",
+            "--plan", help="Only say which solver would be used and why, its passes over the data and its memory; with "
+            "--scores, that of scoring, too.",
             rich_help_panel="Output",
         ),
     ] = False,
@@ -77,9 +78,7 @@ def run(
     speaker = Speaker(general, rows_to=scoring.scores)
     job = fitting.Job(inputs or [], table, select, options, engine, speaker)
     if plan:
-        if scoring.scores is not None:
-            raise UsageError("--plan writes no scores", "leave out --scores")
-        return _plan(job, speaker)
+        return _plan(job._replace(scored=scoring.scores is not None), speaker)
     refuse_binary(output, "a model")
     if scoring.scores is not None:
         return _fit_and_score(job, str(output), scoring, no_clobber)

@@ -51,18 +51,22 @@ GAIN = 1e-10
 MOST_STEPS = 1000
 
 
-def estimate(d: int, k: int, cells: int | None = None, n: int = 0) -> Estimate:
-    """What a fit will need: of blocks whatever their number, or of n rows in compressed form, these included."""
+def estimate(d: int, k: int, cells: SparseRows | None = None) -> Estimate:
+    """What a fit will need: of blocks whatever their number, or of rows in compressed form, these included."""
     sums = 8 * d * (k + 1) * (k + 4) // 2
     if cells is None:
-        working = working_bytes(d, k)
+        working, slab = working_bytes(d, k), 0
     else:
-        # The cells as given and in EM's units, and a slab with what is gathered for it.
-        at_once = min(cells_at_a_time(d, k), cells)
-        working = 48 * cells + 32 * n + 24 * at_once * (k + 2) + 32 * min(at_once, n) * (k + 1) ** 2 + (16 << 20)
+        # The cells as given and in EM's units; of each thread a slab with what is gathered for it.
+        at_once = cells_at_a_time(d, k)
+        most_rows = max((last - first for first, last in cells.cut(at_once)), default=0)
+        working = 48 * len(cells.values) + 32 * cells.n + (16 << 20)
+        slab = 24 * min(at_once, len(cells.values)) * (k + 2) + 32 * most_rows * (k + 1) ** 2
     second, of_block = bytes_needed(d, min(k, d - 1))
     need = second + 4 * sums + 16 * (MEMORY + 4) * d * (k + 1) + 32 * d * start_width(d, k) + working
-    return Estimate("2 and as many as it takes, mostly 20 to 200", need, max(sums, of_block))
+    return Estimate(
+        "2 and as many as it takes, mostly 20 to 200", need, max(sums, of_block), work=slab, by_cells=cells is not None
+    )
 
 
 def fit_em(

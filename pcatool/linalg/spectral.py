@@ -28,10 +28,11 @@ from pcatool.linalg.spectrum import (
     rank_of,
     unit,
 )
+from pcatool.memory import give_back
 from pcatool.model import Array
 from pcatool.stages import doing
 
-__all__ = ["of_factor", "of_gram", "of_scatter", "triangle", "unit_spectrum"]
+__all__ = ["SLAB", "of_factor", "of_gram", "of_scatter", "triangle", "unit_spectrum"]
 
 # Where little is known of S, what its factor of so low a rank leaves out may be more than rounding: the largest
 # eigenvalue, which is known well whatever the scales, tells. A model whose sums have others is refused.
@@ -114,6 +115,7 @@ def of_factor(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | flo
             F = triangle(F)
         scaled = np.linalg.svd(F / scale, compute_uv=False)
         rank = rank_of(scaled, max(d, math.isqrt(rows)))
+        give_back()
         _, s, Vt = np.linalg.svd(F, full_matrices=False)
     noise = noise + scales
     values, error = s * s, _of_singular(s, noise @ (np.abs(Vt.T) * length[:, None]), noise * length, d, rank)

@@ -40,6 +40,9 @@ SHARP = 1e-10
 # Up to this many columns Jacobi costs a few hundredths of a second.
 FEW = 300
 
+# Numbers that are made orthonormal at a time.
+AT_ONCE = 1 << 20
+
 # Backward errors of LAPACK's drivers are a few eps * largest, growing slowly with the size; measured ones stay below a
 # third of (BACKWARD + sqrt(size)) * eps over the cases of the test suite.
 BACKWARD = 4
@@ -128,9 +131,20 @@ def first(vectors: Array) -> Callable[[int], Array]:
 
 
 def orthonormal(V: Array) -> Array:
-    """Columns made orthonormal, leading first, each on the side that it was."""
-    Q, R = np.linalg.qr(V)
-    return np.asarray(Q * np.where(np.diagonal(R) < 0, -1.0, 1.0))
+    """Make the columns of V (d, k) orthonormal, leading first, each on the side that it was. V is overwritten.
+
+    LAPACK and numpy need four more matrices of the size that they are given, so they are given some columns at a time.
+    """
+    d, k = V.shape
+    step = max(AT_ONCE // d, 1)
+    for at in range(0, k, step):
+        done, some = V[:, :at], V[:, at : at + step]
+        for _ in range(2 if at else 1):  # twice is enough (Kahan, Parlett)
+            if at:
+                some -= done @ (done.T @ some)
+            Q, R = np.linalg.qr(some)
+            np.multiply(Q, np.where(np.diagonal(R) < 0, -1.0, 1.0), out=some)
+    return V
 
 
 def completed(V: Array, k: int) -> Array:

@@ -23,7 +23,10 @@ class Labels(NamedTuple):
 
 
 class Supply(NamedTuple):
-    """What a fit may ask of where its rows come from, and of who works on them."""
+    """What a fit may ask of where its rows come from, and of who works on them.
+
+    `scoring` takes the number of components and the bytes of the model; it gives 0 where nothing is scored.
+    """
 
     limit: int | None = None  # bytes of memory
     reread: Callable[[], Iterable[Array]] | None = None  # all blocks once more
@@ -32,6 +35,7 @@ class Supply(NamedTuple):
     threads: int = 1  # at how many of them at a time
     labels: Labels | None = None
     reading: Callable[[], int] = lambda: 0  # bytes that the input takes while it is read, beside blocks
+    scoring: Callable[[int, int], int] = lambda k, model: 0  # bytes at the peak while the same rows are scored
     small: int | None = None  # bytes of rows that are held, to know their number before a solver is chosen
 
 

@@ -18,7 +18,7 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.sparse import SparseRows
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply
-from pcatool.methods.pca import EM, PCA, Solved, evidence
+from pcatool.methods.pca import EM, PCA, Solved, evidence, scored_bytes
 from pcatool.methods.remarks import check_rule
 from pcatool.methods.untold import tell_apart, tell_em, tell_made_up
 from pcatool.model import Array
@@ -80,7 +80,11 @@ class IncompletePCA(PCA):
             return rows, problem, plan.at_least(plan.peak_bytes + filled)
         of_holes = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads, plan.reading)
         remedy = "use fewer columns (-c, -x), or a smaller -k"
-        plan = plan._replace(passes=need.passes, peak_bytes=max(plan.peak_bytes, of_holes.peak_bytes), remedy=remedy)
+        # Where nothing is missing in the rows so far, it may be PCA after all.
+        holed = self.options.policy == EM and rows.has_holes()
+        peak = of_holes.peak_bytes if holed else max(plan.peak_bytes, of_holes.peak_bytes)
+        plan = plan._replace(passes=need.passes, peak_bytes=peak, remedy=remedy)
+        plan = plan.then_scoring(scored_bytes(problem, plan.rows or rows.so_far, supply))
         return rows, problem, plan
 
     # --- column means stand in ---

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from pcatool.memory import size_text
 from pcatool.methods.base import Supply
 from pcatool.model import Array
 from pcatool.options import FitOptions
-from pcatool.solvers.plan import blocks_bytes, in_flight, with_program
+from pcatool.solvers.plan import blocks_bytes, in_flight, most_kept, with_program
 
 __all__ = ["Needs"]
 
@@ -65,6 +66,12 @@ class Needs(NamedTuple):
 
     def peak(self, n: int | None, *, dense: bool = False) -> int:
         """Bytes at the most, the program's own included; `dense` when LAPACK takes the matrix apart as a whole."""
+        rows = min(n or 0, self.options.landmarks or sys.maxsize)
+        k = most_kept(self.wish, rows)
+        slabs = self.supply.threads * SLAB_COPIES * 8 * CELLS
+        return max(self._fitting(n, dense=dense), self.supply.scoring(k, 2 * 8 * rows * (self.d + k) + slabs))
+
+    def _fitting(self, n: int | None, *, dense: bool) -> int:
         m, d = self.options.landmarks, self.d
         threads = self.supply.threads
         in_hand = self.supply.reading() + blocks_bytes(d, n, threads, copies=2) + threads * SLAB_COPIES * 8 * CELLS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -23,10 +24,10 @@ from pcatool.registry import RULES, SOLVERS
 from pcatool.rules.base import Choice, Evidence, decide, split_rule
 from pcatool.solvers.auto import DUAL_ROWS, SCATTER_COLUMNS, choose
 from pcatool.solvers.base import Problem, Solution
-from pcatool.solvers.plan import Plan, make_plan, with_program
+from pcatool.solvers.plan import Plan, make_plan, most_kept, with_program
 from pcatool.solvers.rows import Rows
 
-__all__ = ["EM", "PCA", "Solved", "evidence"]
+__all__ = ["EM", "PCA", "Solved", "evidence", "scored_bytes"]
 
 # Variances further apart than this let the largest column speak for all.
 UNEQUAL = 1000.0
@@ -51,6 +52,9 @@ STABLER = "svd"
 # eigenvalue must have settled when it ends: more digits than the missing cells leave certain.
 EM = "em"
 SETTLED = 1e-3
+
+# Rows that are only expected may be so many times more.
+SURPLUS = 1.02
 
 # Which solver keeps more digits than another.
 BETTER = {"covariance": "--solver tsqr", "dual": "--solver svd", "randomized": "--solver covariance or tsqr"}
@@ -130,11 +134,13 @@ class PCA:
         name, reason = self.choose(problem)
         expected = supply.expected() if rows.n is None else rows.n
         known = rows.so_far if expected is None else expected
-        plan = make_plan(name, reason, problem, known, supply.threads, supply.reading())
+        counted = known if rows.n is not None else math.ceil(known * SURPLUS)
+        plan = make_plan(name, reason, problem, counted, supply.threads, supply.reading())._replace(rows=known)
         if expected is None:
             more = make_plan(name, reason, problem, 2 * known, supply.threads, supply.reading())
             plan = plan._replace(rows=None, grows=more.peak_bytes > plan.peak_bytes)
-        return rows, problem, plan.at_least(self._afterwards(rows, problem, plan))
+        plan = plan.at_least(self._afterwards(rows, problem, plan))
+        return rows, problem, plan.then_scoring(scored_bytes(problem, known, supply))
 
     def _afterwards(self, rows: Rows, problem: Problem, plan: Plan) -> int:
         """Bytes at the peak of what may follow while the rows are held: another solver, or a rule that needs them."""
@@ -267,6 +273,13 @@ class PCA:
             f"column variances differ by a factor of {factor} ({largest!r} against {smallest!r}); "
             "--standardize gives every column the same weight"
         )
+
+
+def scored_bytes(problem: Problem, rows: int, supply: Supply) -> int:
+    """Bytes at the peak while the rows are scored, with the model, which may hold the scatter, and a copy of it."""
+    k = most_kept(problem.wish, min(problem.d, rows))
+    scatter = problem.d**2 if problem.keeps else 0
+    return supply.scoring(k, 2 * 8 * (problem.d * k + scatter))
 
 
 def whitening_epsilon(options: FitOptions, solved: Solved) -> float:

@@ -39,7 +39,7 @@ from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.rules.base import Evidence, decide
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import SOME, Plan, blocks_bytes, with_program
+from pcatool.solvers.plan import SOME, Plan, blocks_bytes, most_kept, with_program
 from pcatool.solvers.rows import Rows
 
 if TYPE_CHECKING:
@@ -112,6 +112,9 @@ class SupervisedPCA(PCA):
             name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: rows are held"
         threads, reading = task.supply.threads, task.supply.reading()
         peak = with_program(width, reading + blocks_bytes(width, n, threads, copies=3) + need)
+        k = most_kept(task.problem.wish, min(d, SOME))
+        held = 8 * (rows * (d + k) if self.options.kernel is not None else d * k)
+        peak = max(peak, task.supply.scoring(k, 2 * held))
         grows = n is None and name != "cross-moment"
         return Plan(name, reason, n, d, "1", peak, threads, reading=reading, grows=grows)
 

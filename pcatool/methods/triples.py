@@ -25,6 +25,10 @@ from pcatool.solvers.sparse import choose_sparse, estimate_sparse, solve_sparse
 
 __all__ = ["TriplesPCA"]
 
+# Of each cell while lines are read and sorted: names as numbers, value and place, in the order of the lines, in that of
+# the rows, and as they are joined.
+READING_BYTES = 88
+
 
 class TriplesPCA(IncompletePCA):
     """Cells in, model out; where every cell is given it is PCA of the table, bit for bit."""
@@ -60,13 +64,15 @@ class TriplesPCA(IncompletePCA):
             if not isinstance(wish, int):
                 what = f"with most cells missing, components are fitted to a number, not to -k {wish}"
                 raise UsageError(what, "give one, such as -k 10")
-            need = estimate(problem.d, k, cells, table.n)
+            need = estimate(problem.d, k, table)
             name, reason = EM, "cells are missing"
         else:
             name, reason = choose_sparse(problem, table.n)
             need = estimate_sparse(problem, table.n, cells, k)
+        need = need._replace(bytes=max(need.bytes, READING_BYTES * cells))
         plan = plan_of(name, reason, need, problem, table.n, supply.threads, supply.reading())
-        return plan._replace(remedy="use a smaller -k, or leave out the lines of rare items")
+        read_again = supply.scoring(k, READING_BYTES * cells + 2 * 8 * problem.d * k)
+        return plan.then_scoring(read_again)._replace(remedy="use a smaller -k, or leave out the lines of rare items")
 
     def _of_whole(self, table: SparseRows, problem: Problem, plan: Plan) -> Fit:
         """Of the table with zeros or means where no cell is given."""

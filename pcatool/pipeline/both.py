@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pcatool import modelfile
 from pcatool.errors import DataError, FileError, PcatoolError, UsageError, show
+from pcatool.memory import give_back
 from pcatool.model import Model
 from pcatool.options import ApplyOptions, OutputOptions, ScoreOptions, TableOptions
 from pcatool.pipeline.apply import transform
@@ -46,7 +47,7 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
     apply = ApplyOptions(triples=o.triples, keep=asked.keep, keep_all=asked.keep_all)
     scores = OutputOptions(output=str(asked.scores), no_clobber=no_clobber)
     _check_ending(scores)
-    job = job._replace(data=with_copies(job.data, job.table))
+    job = job._replace(data=with_copies(job.data, job.table), scored=True)
     inputs = job.open()
     older = o.align_to if isinstance(o.align_to, str) else None
     check_target(scores.output, no_clobber=no_clobber, inputs=[*inputs.paths, *([older] if older else [])])
@@ -56,7 +57,8 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
     if not o.triples:
         inputs.columns.keep(asked.keep, asked.keep_all)  # what is not there is told before the work
     paths = inputs.paths
-    fitted = fit_opened(job, inputs, old)
+    fitted = fit_opened(job, inputs, old)._replace(evidence=None)  # which may hold the rows
+    give_back()
 
     def save() -> None:
         if output is not None:

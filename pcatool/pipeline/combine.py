@@ -91,7 +91,7 @@ def _rows_of(job: Job, like: Statistic) -> tuple[Statistic | None, Tally]:
 def _sums_here(job: Job, inputs: Inputs, tally: Tally, triangular: bool) -> Any:
     with Threads(job.engine.threads) as pool:
         _, columns, labels, blocks = read_blocks(job, inputs, tally, pool.map)
-        supply = supply_of(job, inputs, pool, labels)
+        supply = supply_of(job, inputs, pool, len(columns), labels)
         return sums_of(blocks, columns, job.options, supply, triangular=triangular)
 
 

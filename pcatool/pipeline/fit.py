@@ -124,7 +124,7 @@ def _fit_here(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
     with Threads(job.engine.threads) as pool:
         wanted, features, labels, blocks = read_blocks(job, inputs, tally, pool.map)
         method = method_of(wanted.named(job.options), job.notices)
-        return wanted, method.fit(blocks, features, supply=supply_of(job, inputs, pool, labels))
+        return wanted, method.fit(blocks, features, supply=supply_of(job, inputs, pool, len(features), labels))
 
 
 def _fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
@@ -140,7 +140,7 @@ def _fit_triples(job: Job, inputs: Inputs, tally: Tally) -> Fitted:
 
     with Threads(job.engine.threads) as pool:
         method, table, items = table_to_fit(job, inputs, tally, pool.map)
-        fitted = method.fit_cells(table, items, supply_of(job, inputs, pool))
+        fitted = method.fit_cells(table, items, supply_of(job, inputs, pool, table.d))
     return Fitted(fitted.model.with_meta(absent=job.options.absent or "missing"), tally, fitted.evidence)
 
 
@@ -188,10 +188,10 @@ def plan_fit(job: Job) -> Plan:
             from pcatool.pipeline.triples import table_to_fit
 
             by_cells, table, items = table_to_fit(job, inputs, Tally(), pool.map)
-            return by_cells.plan_cells(table, items, supply_of(job, inputs, pool))
+            return by_cells.plan_cells(table, items, supply_of(job, inputs, pool, table.d))
         wanted, features, labels, blocks = read_blocks(job, inputs, Tally(), pool.map)
         method = method_of(wanted.named(job.options), job.notices)
-        plan: Plan = method.plan(blocks, features, supply=supply_of(job, inputs, pool, labels))
+        plan: Plan = method.plan(blocks, features, supply=supply_of(job, inputs, pool, len(features), labels))
     return plan
 
 

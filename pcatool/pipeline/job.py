@@ -13,11 +13,12 @@ from pcatool.methods.base import Labels, Supply
 from pcatool.model import Array, Model
 from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
+from pcatool.readers.base import rows_at_once
 from pcatool.readers.rows import rows_to_fit
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 from pcatool.readers.wanted import Wanted
-from pcatool.solvers.plan import in_flight
+from pcatool.solvers.plan import in_flight, scoring_bytes
 
 __all__ = ["Job", "Read", "labels_of", "limit_of", "read_blocks", "read_wanted", "remedy_of", "supply_of", "wanted_of"]
 
@@ -35,6 +36,7 @@ class Job(NamedTuple):
     engine: EngineOptions
     notices: Notices
     like: Model | None = None  # whose columns are taken, instead of those selected
+    scored: bool = False  # the rows are read again and scored, once the model is there
 
     def open(self) -> Inputs:
         return Inputs(self.data, self.table, self.notices)
@@ -87,11 +89,17 @@ def labels_of(wanted: Wanted) -> Labels | None:
     return Labels(wanted.labels, False, len(wanted.labels), list) if wanted.labels else None
 
 
-def supply_of(job: Job, inputs: Inputs, pool: Threads, labels: Labels | None = None) -> Supply:
-    """How much memory there is, how to read the rows again, and who works on them."""
+def supply_of(job: Job, inputs: Inputs, pool: Threads, d: int, labels: Labels | None = None) -> Supply:
+    """How much memory there is for rows of d columns, how to read them again, and who works on them."""
 
     def reread() -> Iterator[Array]:
         return read_blocks(job, inputs.again(), Tally(), pool.map).blocks
+
+    def reading() -> int:
+        return inputs.reading_bytes(in_flight(pool.count))
+
+    def scoring(k: int, model: int) -> int:
+        return scoring_bytes(d, k, rows_at_once(d), pool.count, reading() + model) if job.scored else 0
 
     again = reread if inputs.can_reread() else None
     return Supply(
@@ -101,7 +109,8 @@ def supply_of(job: Job, inputs: Inputs, pool: Threads, labels: Labels | None = N
         pool.map,
         pool.count,
         labels,
-        reading=lambda: inputs.reading_bytes(in_flight(pool.count)),
+        reading=reading,
+        scoring=scoring,
     )
 
 

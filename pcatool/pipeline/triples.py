@@ -10,6 +10,7 @@ import numpy as np
 from pcatool.blocks import Runner, block_rows
 from pcatool.errors import DataError, UsageError, listed, show
 from pcatool.linalg.sparse import SparseRows
+from pcatool.memory import give_back
 from pcatool.methods.triples import TriplesPCA
 from pcatool.model import Model
 from pcatool.notices import Notices
@@ -36,6 +37,8 @@ def table_to_fit(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> tuple[T
         raise nothing_to_fit()
     _tell_odd_names(triples, job.notices)
     table, items = triples.sorted()
+    del triples
+    give_back()
     tally.table = Table.of(table)
     return TriplesPCA(o, job.notices), table, items
 

@@ -114,6 +114,11 @@ class Table(Protocol):
         """How much of it was handed out, from 0 to 1, as any thread may ask; None where its size is not known."""
         ...
 
+    @property
+    def contents_bytes(self) -> int:
+        """Memory that the table takes while it is open and nothing is read of it: its table of contents."""
+        ...
+
     def reading_bytes(self, parts: int) -> int:
         """Memory that reading takes at the most with so many parts at once, their numbers included; once `parts` was
         asked for, since it depends on the columns."""

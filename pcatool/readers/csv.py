@@ -138,6 +138,10 @@ class CsvTable:
     def share(self) -> float | None:
         return self._share()
 
+    @property
+    def contents_bytes(self) -> int:
+        return 0
+
     def reading_bytes(self, parts: int) -> int:
         return 0 if self._parser is None else self._parser.bytes_at_once(self._bytes_a_row, self._size, parts)
 

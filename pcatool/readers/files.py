@@ -21,6 +21,9 @@ from pcatool.stores.uri import is_remote
 
 __all__ = ["Files", "Later", "not_a_table"]
 
+# Files that are opened before their turn take no more than this together, if they are more than one.
+AHEAD_BYTES = 64 << 20
+
 # Inputs looked at beforehand for what the first leaves open.
 LOOK_AHEAD = 100
 
@@ -77,9 +80,13 @@ class Files:
         partitions = self.found.partitions
         return table if partitions is None else partitions.of(table, opened.input.path)
 
-    def later(self, run: Runner) -> Iterator[Later]:
+    def later(self, run: Runner, table: Table) -> Iterator[Later]:
         """Those after this one, the next of them opened already: of small wide files it takes as long as reading."""
-        return run(self._before_its_turn, range(self.at + 1, len(self)))
+        return run(self._before_its_turn, range(self.at + 1, len(self)), most=_opened_ahead(table))
+
+    def ahead_bytes(self, count: int, table: Table) -> int:
+        """Memory of those that are opened before their turn by as many as `count`, where all are like `table`."""
+        return min(count, _opened_ahead(table), len(self) - 1) * table.contents_bytes
 
     def _before_its_turn(self, at: int) -> Later:
         item, notices = self.found.inputs[at], Notices()
@@ -118,16 +125,15 @@ class Files:
             with suppress(PcatoolError), closing(Files(self.alone(at), self._options, Notices())) as other:
                 yield other.table(other.open())
 
-    def expected_rows(self, first: int | None) -> int | None:
-        """About how many rows all have: as many to the byte as the one that is open, where they are of its kind."""
-        if not self.waiting or first is None or self._opened is None:
-            return first
-        sizes = [item.size for item in self.found.inputs[self.at + 1 :]]
-        own = self._opened.input.size
+    def expected_rows(self, at: int, rows: int | None) -> int | None:
+        """About how many rows all have, where number `at` has `rows`: as many to the byte, if they are of its kind."""
+        if len(self) == 1 or rows is None:
+            return rows
+        sizes = [item.size for item in self.found.inputs]
         kinds = {item.format for item in self.found.inputs}
-        if not own or None in sizes or len(kinds) > 1:
+        if not sizes[at] or None in sizes or len(kinds) > 1:
             return None
-        return int(first * (1 + sum(size or 0 for size in sizes) / own))
+        return int(rows * (sum(size or 0 for size in sizes) / (sizes[at] or 1)))
 
     @property
     def taken(self) -> int:
@@ -164,6 +170,11 @@ class Files:
             if not self._opened.lent:
                 self._opened.close()
             self._opened = None
+
+
+def _opened_ahead(table: Table) -> int:
+    """How many files like this one are opened before their turn, at the most."""
+    return max(AHEAD_BYTES // max(table.contents_bytes, 1), 1)
 
 
 def not_a_table(name: str) -> DataError:

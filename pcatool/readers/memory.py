@@ -158,6 +158,10 @@ class Present:
     def share(self) -> float | None:
         return None  # nobody watches
 
+    @property
+    def contents_bytes(self) -> int:
+        return 0
+
     def reading_bytes(self, parts: int) -> int:
         return 0  # the rows themselves are there, and blocks are reckoned with elsewhere
 

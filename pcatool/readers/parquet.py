@@ -10,13 +10,13 @@ from typing import NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
-from pcatool.blocks import Runner, block_rows, in_turn
+from pcatool.blocks import AHEAD, Runner, block_rows, in_turn
 from pcatool.model import Array
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers.arrow_part import ArrowPart, Rows
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
-from pcatool.readers.parquet_file import ParquetData, most_bytes
+from pcatool.readers.parquet_file import ParquetData, most_bytes, reads_each
 from pcatool.readers.parquet_whole import WholePart
 from pcatool.readers.source import Opened
 from pcatool.readers.spellings import in_numbers
@@ -37,12 +37,24 @@ AT_ONCE = 8 << 20
 IN_HAND = 128 << 20
 # A portion in hand is Arrow's columns, the same in one piece, and the numbers.
 PORTION_COPIES = 3
-# The table of contents: of each column, and of what each row group has of it, in Arrow's form and as it was read.
-CONTENTS_COLUMN, CONTENTS_CHUNK = 3 << 9, 1 << 10
+# The table of contents: of each column, and of what each row group has of it, in Arrow's form and as it was read; of
+# each column again for every further reader of the file.
+CONTENTS_COLUMN, CONTENTS_CHUNK, CONTENTS_READER = 9 << 8, 1 << 10, 1 << 8
 
 # A file up to this size, packed and unpacked, is read in one piece by whoever makes numbers of it, so that of many such
 # files several are read at once.
 SMALL_FILE = 16 << 20
+
+
+class Reading(NamedTuple):
+    """Bytes that reading takes."""
+
+    once: int = 0
+    worked_on: int = 0  # for each part that a thread works on
+    each: int = 0  # for each part in hand, whether it waits, is worked on, or is done
+
+    def of(self, parts: int) -> int:
+        return self.once + max(parts - AHEAD, 1) * self.worked_on + parts * self.each
 
 
 class ParquetTable:
@@ -64,8 +76,8 @@ class ParquetTable:
             metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
         ]  # of each row group
         whole = opened.input.groups is None
-        self._contents = int(metadata.num_columns) * (CONTENTS_COLUMN + CONTENTS_CHUNK * metadata.num_row_groups)
-        self._memory: tuple[int, int] = (0, 0)  # bytes that reading takes: once, and for each part in hand
+        self.contents_bytes = int(metadata.num_columns) * (CONTENTS_COLUMN + CONTENTS_CHUNK * metadata.num_row_groups)
+        self._memory = Reading()
         self._rows = int(metadata.num_rows) if whole else sum(self.group_rows[group] for group in groups)
 
     def profile(self) -> tuple[Column, ...]:
@@ -94,7 +106,7 @@ class ParquetTable:
         if needed and self._opened.one_of_many and self._is_small(len(features)):
             self._opened.lend()
             self._given = self._data.metadata.num_rows
-            self._memory = self._of_whole(len(features))
+            self._memory = self._of_whole(len(features), len(self._data.leaves(needed)))
             rows = Rows(self.name, features, self.columns, 0)
             yield WholePart(self._given, rows, tuple(kept), self._data.each)
             return
@@ -132,29 +144,36 @@ class ParquetTable:
         return unpacked <= SMALL_FILE
 
     def reading_bytes(self, parts: int) -> int:
-        once, each = self._memory
-        total: int = self._contents + once + parts * each
+        total: int = self.contents_bytes + self._memory.of(parts)
         return total
 
-    def _of_rows(self, features: Sequence[Feature], needed: Sequence[int]) -> tuple[int, int]:
+    def _of_rows(self, features: Sequence[Feature], needed: Sequence[int]) -> Reading:
         """Bytes of every column that is open and of a batch that is made; of each part as Arrow has it, and as numbers.
 
         Arrow tells where each element of a list is.
         """
         cells = len(features) * min(rows_at_once(len(features)), max(self.group_rows, default=0))
         batch = cells * (16 if any(f.element is not None for f in features) else 8)
-        return self._open_bytes(needed) + batch, batch + 8 * cells
+        return Reading(once=self._open_bytes(needed) + batch, each=batch + 8 * cells)
 
-    def _of_turned(self, d: int) -> tuple[int, int]:
+    def _of_turned(self, d: int) -> Reading:
         """Bytes of all numbers, where they are few; of a portion of columns and a block of rows."""
         rows, numbers = max(self.group_rows, default=0), self._numbers_of_group(d)
         portion = PORTION_COPIES * 8 * rows * columns_at_once(rows, AT_ONCE)
-        held = min(len(self.group_rows), 2) * numbers if numbers <= FEW_NUMBERS else 0  # one is read while one is left
-        return held, portion + 8 * d * min(block_rows(d), rows)
+        at_once = 2 if self._opened.one_of_many else min(len(self.group_rows), 2)  # one is read while one is left
+        held = at_once * numbers if numbers <= FEW_NUMBERS else 0
+        reader = CONTENTS_READER * int(self._data.metadata.num_columns)
+        return Reading(once=held, each=portion + reader + 8 * d * min(block_rows(d), rows))
 
-    def _of_whole(self, d: int) -> tuple[int, int]:
-        """Nothing; bytes of a small file as it is, unpacked, and as numbers."""
-        return 0, (self._opened.size or 0) + most_bytes(self._data.metadata) + 16 * d * self._rows
+    def _of_whole(self, d: int, needed: int) -> Reading:
+        """Bytes of each small file: its table of contents and its numbers, and while they are made the file as it is.
+
+        Columns are unpacked one after the other, or together where they are few. The open file is one of the parts.
+        """
+        numbers = 8 * d * self._rows
+        few = 0 if reads_each(needed, self._data.metadata) else most_bytes(self._data.metadata)
+        file = (self._opened.size or 0) + few + numbers
+        return Reading(once=-self.contents_bytes, worked_on=file, each=self.contents_bytes + numbers)
 
     def _is_turned(self, columns: Sequence[int], d: int) -> bool:
         """Would reading by rows take too much, or more than the numbers themselves where they are few?"""

@@ -15,7 +15,7 @@ from pcatool.readers.base import Column
 from pcatool.readers.parquet_layout import layout_of
 from pcatool.readers.source import Opened
 
-__all__ = ["ParquetData", "most_bytes"]
+__all__ = ["ParquetData", "most_bytes", "reads_each"]
 
 # Rows looked at to learn the width of vectors and the first value of texts.
 SAMPLE_ROWS = 1024
@@ -107,7 +107,7 @@ class ParquetData:
         leaves = self.leaves(columns)
         metadata = self.metadata
         try:
-            if 2 * len(leaves) > metadata.num_columns:
+            if reads_each(len(leaves), metadata):
                 data = pa.BufferReader(pa.py_buffer(self._opened.seekable().read()))
                 file = ByNumber(data, metadata=metadata, pre_buffer=False, page_checksum_verification=True)
                 # Each takes the memory of the one before it, and is still at hand when it is copied.
@@ -128,6 +128,7 @@ class ParquetData:
             raise self._damaged(error) from None
         finally:
             self._opened.close()
+            self.let_go()
 
     def some(self, file: parquet.ParquetFile, group: int, columns: Sequence[int]) -> pa.Table:
         """Some columns of a row group, as one of the readers of this file has them."""
@@ -180,3 +181,8 @@ def _far_buffer(metadata: parquet.FileMetaData) -> int:
 def most_bytes(metadata: parquet.FileMetaData) -> int:
     """Of the largest row group, unpacked."""
     return max((metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)), default=0)
+
+
+def reads_each(count: int, metadata: parquet.FileMetaData) -> bool:
+    """Are so many columns of a small file read one after the other, from all of its bytes?"""
+    return 2 * count > int(metadata.num_columns)

@@ -138,6 +138,10 @@ class PartitionedTable:
     def share(self) -> float | None:
         return self._table.share()
 
+    @property
+    def contents_bytes(self) -> int:
+        return self._table.contents_bytes
+
     def reading_bytes(self, parts: int) -> int:
         return self._table.reading_bytes(parts)
 

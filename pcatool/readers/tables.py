@@ -56,6 +56,8 @@ class Inputs:
         self._columns: Columns | None = None
         self._current: Table | None = None
         self._settled = False
+        self._first_at = 0
+        self._reading_bytes = 0
         self._later: Iterator[Later] = iter(())
         self.told_rounding = ""
         self.by_file = by_file or options.skip_bad
@@ -107,6 +109,7 @@ class Inputs:
                 if opened.format == MODEL and len(self._files) == 1:
                     self.model = opened
                     return None
+                self._first_at = self._files.at
                 return self._files.table(opened)
             except PcatoolError as error:
                 self._go_on_without(error)
@@ -183,15 +186,21 @@ class Inputs:
 
     def expected_rows(self) -> int | None:
         """About how many rows all inputs have."""
-        return self._files.expected_rows(self.first.expected_rows())
+        return self._files.expected_rows(self._first_at, self.first.expected_rows())
 
     def reading_bytes(self, parts: int) -> int:
-        """Bytes that reading takes at the most, with so many parts at once; known once the first part was asked for."""
-        return (self._current or self.first).reading_bytes(parts)
+        """Bytes that reading takes at the most, with so many parts at once; known once the first part was asked for.
+
+        Never less than was told before: a plan is not refused by what came first.
+        """
+        table = self._current or self.first
+        now = table.reading_bytes(parts) + self._files.ahead_bytes(parts, table)
+        self._reading_bytes = max(self._reading_bytes, now)
+        return self._reading_bytes
 
     def pieces(self, wanted: Wanted, *, eager: bool, run: Runner) -> Iterator[Piece]:
         """All rows in order. Where bad files are left out, an input ends with its error, or with its end."""
-        self._later = self._files.later(run)
+        self._later = self._files.later(run, self.first)
         self._notices.at_reading(self)
         try:
             while True:

@@ -131,11 +131,12 @@ class Estimate(NamedTuple):
     work: int = 0  # bytes that a thread takes for a block, beside copies of it
     copies: int = 1  # of a block that a thread works on, beside it
     height: int = 0  # rows to which blocks are joined, where they have fewer
+    by_cells: bool = False  # the rows are held as cells in compressed form, never in blocks
 
 
 def kept_bytes(d: int, k: int) -> int:
-    """Of k directions that are kept, while QR makes them orthonormal; what is done with them later takes less."""
-    return 8 * 5 * d * k
+    """Of k directions that are kept: those of the solver, the model's, and S times these or the model's file."""
+    return 8 * 3 * d * k
 
 
 class Solver(Protocol):

@@ -13,6 +13,7 @@ import numpy as np
 from pcatool.linalg.moments import Moments, gather
 from pcatool.linalg.spectral import of_scatter
 from pcatool.linalg.statistic import Statistic
+from pcatool.memory import give_back
 from pcatool.model import Array
 from pcatool.solvers.base import (
     Estimate,
@@ -25,7 +26,7 @@ from pcatool.solvers.base import (
 )
 from pcatool.solvers.rows import Rows
 
-__all__ = ["Covariance", "moments_of"]
+__all__ = ["Covariance", "moments_of", "scatter_bytes"]
 
 
 def scatter_bytes(d: int) -> int:
@@ -43,7 +44,9 @@ class Covariance:
         return Estimate("1", 2 * one, one, solving=max(10 * one, 6 * one + kept_bytes(d, k)), work=one)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
-        return self.finish(moments_of(rows, problem.d), problem)
+        moments = moments_of(rows, problem.d)
+        give_back()
+        return self.finish(moments, problem)
 
     def finish(
         self, moments: Moments, problem: Problem, noise: Array | None = None, about_zero: Array | None = None

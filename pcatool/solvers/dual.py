@@ -8,7 +8,7 @@ Accuracy: as `covariance`, the matrix holds squares; `svd` keeps twice as far.
 
 from __future__ import annotations
 
-from pcatool.linalg.spectral import of_factor, of_gram
+from pcatool.linalg.spectral import SLAB, of_factor, of_gram
 from pcatool.linalg.spectrum import Spectrum, Wish
 from pcatool.model import Array
 from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
@@ -28,7 +28,7 @@ class Dual:
             return SVD().estimate(d, n, k)
         # The rows; the inner products, those of scaled columns and LAPACK's copies of both; or the model.
         held = 8 * rows * d
-        after = max(min(held, AT_ONCE), 8 * 8 * rows * rows, kept_bytes(d, min(k, rows)))
+        after = max(min(held, AT_ONCE), 8 * 8 * rows * rows + 8 * SLAB * rows, kept_bytes(d, min(k, rows)))
         return Estimate("1", held, solving=held + after)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:

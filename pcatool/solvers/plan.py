@@ -11,7 +11,17 @@ from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Estimate, Problem, Solver
 from pcatool.solvers.rows import SMALL_BYTES, WAITING_BYTES
 
-__all__ = ["SOME", "Plan", "blocks_bytes", "in_flight", "make_plan", "plan_of", "with_program"]
+__all__ = [
+    "SOME",
+    "Plan",
+    "blocks_bytes",
+    "in_flight",
+    "make_plan",
+    "most_kept",
+    "plan_of",
+    "scoring_bytes",
+    "with_program",
+]
 
 # The program, Arrow and numpy themselves, before any data; and a part of scipy, which some fits ask for.
 PROGRAM = 100 << 20
@@ -44,15 +54,26 @@ class Plan(NamedTuple):
     reading: int = 0  # bytes of the peak that reading the input takes
     grows: bool = False  # the peak is that of the rows that came so far, and nobody knows how many are to come
     parts: int = 0  # of the input, that are read elsewhere
+    scoring: bool = False  # the peak is that of scoring the rows
 
     def at_least(self, peak: int) -> Plan:
         """The same with a peak of so many bytes, if that is more."""
         return self._replace(peak_bytes=max(self.peak_bytes, peak))
 
+    def then_scoring(self, peak: int) -> Plan:
+        """Like `at_least`, for scoring that follows the fit."""
+        return self._replace(peak_bytes=peak, scoring=True) if peak > self.peak_bytes else self
+
     def check(self, limit: int, problem: Problem) -> None:
         """Refuse what cannot fit, naming what would."""
         if self.peak_bytes <= limit:
             return
+        if self.scoring:
+            raise RefusedError(
+                f"scoring the rows needs about {size_text(self.peak_bytes)}, the limit is {size_text(limit)} "
+                "(--memory, else half of what is free)",
+                "leave out --scores, and run transform with the model; or give a smaller -k, or --threads 1",
+            )
         size = f"{self.rows} x {self.columns}" if self.rows is not None else f"{self.columns} columns"
         message = (
             f"{f'solver {self.solver}' if self.remedy is None else 'the fit'} needs about {size_text(self.peak_bytes)} "
@@ -113,6 +134,24 @@ def blocks_bytes(
     return of(1) + of(min(in_flight(threads), most)) + copies * of(threads)
 
 
+def scoring_bytes(d: int, k: int, rows: int, threads: int, held: int) -> int:
+    """Bytes at the peak while parts of so many rows of d columns are scored and written, beside `held` bytes.
+
+    A part waits as numbers, or is done as text. While it is worked on there are the rows as read, padded, and about
+    their mean, the scores with two copies, and their text with room to grow.
+    """
+    number, text = 8, 24
+    each = rows * (number * d + text * k)
+    worked_on = rows * (3 * number * d + (3 * number + 2 * text) * k)
+    parts = in_flight(threads)
+    return with_program(d, held + parts * each + max(parts - AHEAD, 1) * worked_on)
+
+
+def most_kept(wish: int | float | str, most: int) -> int:
+    """Components to reckon with, where there are `most`: a share or a rule may take all of them."""
+    return min(wish, most) if isinstance(wish, int) else most
+
+
 def in_flight(threads: int) -> int:
     """Items that are worked on at once, wait or are done."""
     return threads + AHEAD if threads > 1 else 1
@@ -121,10 +160,14 @@ def in_flight(threads: int) -> int:
 def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int) -> int:
     """The program, and the larger of what reading the rows takes and what solving does."""
     waiting = min(in_flight(threads), max(WAITING_BYTES // max(need.result, 1), 1))
+    if rows is not None:
+        waiting = min(waiting, -(-rows // max(need.height, block_rows(problem.d), 1)) or 1)
     blocks = blocks_bytes(problem.d, rows, threads, need.copies, height=need.height, most=waiting)
+    if need.by_cells:
+        blocks = 0
     working = blocks + waiting * need.result + min(threads, waiting) * need.work + need.bytes
-    left = reading // 2  # of what is free once the rows are read, half is in pieces of another size
-    if problem.n is None:
+    left = reading // 4  # of what is free once the rows are read, a part is in pieces of another size
+    if problem.n is None or need.by_cells:
         working += reading
     else:  # the rows are held by now, in a file while they are few
         numbers = 8 * problem.n * problem.d
@@ -147,7 +190,4 @@ def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:
 
 
 def _most_kept(problem: Problem, rows: int | None) -> int:
-    """Components to reckon with: a share or a rule may take all that there are."""
-    if isinstance(problem.wish, int):
-        return problem.wish
-    return min(problem.d, SOME if rows is None else rows)
+    return most_kept(problem.wish, min(problem.d, SOME if rows is None else rows))

@@ -97,12 +97,14 @@ class Rows:
         """Rows that came before a solver is chosen."""
         return self._store.rows
 
+    def has_holes(self) -> bool:
+        """Whether a cell is missing in the rows that came so far."""
+        return any(bool(np.isnan(block).any()) for block in self._store)
+
     def _check(self, size: int, count: int) -> None:
         """Rows of a pipe cannot be counted beforehand, so they are weighed as they come."""
-        if self._limit is None:
-            return
         need = COPIES * size if self._weigh is None else self._weigh(count)
-        if need > self._limit:
+        if self._limit is not None and need > self._limit:
             raise RefusedError(
                 f"the first {count} rows in memory need {size_text(need)}, the limit is "
                 f"{size_text(self._limit)} (--memory, else half of what is free)",

@@ -16,6 +16,7 @@ from pcatool.linalg.blas import factorisation_threads, side_by_side, threads
 from pcatool.linalg.shifted import ShiftedRows
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectrum import Spectrum, backward, clipped, middle, orthonormal, positive, rank_of, unit
+from pcatool.memory import give_back
 from pcatool.model import Array
 from pcatool.solvers.auto import DUAL_ROWS, FEW, SCATTER_COLUMNS
 from pcatool.solvers.base import (
@@ -27,14 +28,14 @@ from pcatool.solvers.base import (
     check_solvable,
     scale_of,
 )
-from pcatool.solvers.covariance import Covariance
+from pcatool.solvers.covariance import Covariance, scatter_bytes
 from pcatool.solvers.randomized import by_products, krylov_bytes
 
 __all__ = ["choose_sparse", "estimate_sparse", "solve_sparse"]
 
-# Of each cell, as given and about its mean, and either scaled and turned, or sorted once more among the zeros that a
-# column more than half full is given.
-CELL_BYTES = 128
+# Bytes of each cell: as given, and about its mean; scaled; turned for the products that make a small matrix, or sorted
+# once more among the zeros that a column more than half full is given.
+GIVEN, SCALED, TURNED = 24, 32, 72
 
 
 def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
@@ -52,13 +53,16 @@ def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
 
 def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:
     """What a fit will need, the cells included."""
-    d = problem.d
-    of_way = {
-        "dual": 8 * (6 * n * n + 4 * d * k),
-        "covariance": 8 * 9 * d * d,
-        "randomized": krylov_bytes(d, k, n) + 16 * n * k,
-    }
-    return Estimate("1", CELL_BYTES * cells + of_way[choose_sparse(problem, n)[0]] + (32 << 20))
+    d, name = problem.d, choose_sparse(problem, n)[0]
+    beside = 32 << 20  # SciPy's sparse matrices, and slabs
+    if name == "randomized":
+        need = beside + (GIVEN + SCALED) * cells + krylov_bytes(d, k, n) + 16 * n * k
+        return Estimate("1", need, by_cells=True)
+    need = beside + (GIVEN + TURNED) * cells
+    if name == "dual":
+        return Estimate("1", need + 8 * (6 * n * n + 4 * d * k), by_cells=True)
+    after = beside + GIVEN * cells + Covariance().estimate(d, n, k).solving
+    return Estimate("1", need + 2 * scatter_bytes(d), solving=after, by_cells=True)
 
 
 def solve_sparse(cells: SparseRows, problem: Problem, absent: str) -> Solution:
@@ -69,7 +73,9 @@ def solve_sparse(cells: SparseRows, problem: Problem, absent: str) -> Solution:
             check_columns(np.bincount(cells.columns, minlength=cells.d), problem.columns)
         name, _ = choose_sparse(problem, cells.n)
         if name == "covariance":
-            return Covariance().finish(table.moments(), problem)
+            moments = table.moments()
+            give_back()
+            return Covariance().finish(moments, problem)
         if name == "dual":
             return _dual(table, problem)
         return _krylov(table, problem)

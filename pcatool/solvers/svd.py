@@ -23,11 +23,9 @@ class SVD:
         rows = n or 0
         held = 8 * rows * d
         if rows > d:  # LAPACK's two copies of the rows; then their triangle as of `tsqr`
-            after = max(2 * held, TSQR().estimate(d, n, k).solving)
+            return Estimate("1", held, solving=max(3 * held, TSQR().estimate(d, n, k).solving))
         else:  # the rows scaled or LAPACK's copy, and singular vectors twice; or these and the model
-            # Pieces below 32 MB that the first of two decompositions leaves free do not suit the second.
-            left = min(3 * held, 2 * AT_ONCE)
-            after = max(4 * held + left + 8 * 8 * rows * rows, held + kept_bytes(d, min(k, rows)))
+            after = max(4 * held + 8 * 6 * rows * rows, held + kept_bytes(d, min(k, rows)))
         return Estimate("1", held, solving=held + max(after, min(held, AT_ONCE)))
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:

@@ -15,6 +15,7 @@ from functools import reduce
 
 from pcatool.linalg.spectral import of_factor
 from pcatool.linalg.triangle import Triangle
+from pcatool.memory import give_back
 from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
 from pcatool.solvers.factor import finish
 from pcatool.solvers.rows import Rows
@@ -29,11 +30,13 @@ class TSQR:
         # Two triangles, one on the other, with LAPACK's copies; a block joined, centred, and LAPACK's two copies of it.
         # Then the triangle, scaled, its singular vectors and LAPACK's workspace.
         square = 8 * d * d
-        solving = 6 * square + max(7 * square, kept_bytes(d, k))
-        return Estimate("1", 8 * square, result_bytes(d), solving=solving, copies=4, height=2 * d)
+        merging = 0 if n is not None and n <= 2 * d else 8 * square
+        solving = 2 * square + max(8 * square, kept_bytes(d, k))
+        return Estimate("1", merging, square, solving=solving, work=2 * square, copies=4, height=2 * d)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         running = triangle_of(rows, problem.d)
+        give_back()
         return finish(running.centre, running.R, problem, of_factor)
 
 

@@ -38,18 +38,21 @@ class Table(NamedTuple):
     columns: int
     digits: int = 6
     group: int = 0  # rows of a row group; 0 for one
+    files: int = 1  # each with so many rows
 
     @property
-    def file(self) -> str:
+    def names(self) -> list[str]:
         ending = "csv" if self.kind in TEXT else "parquet"
-        return f"{self.kind}-{self.rows}x{self.columns}-{self.digits}-{self.group}.{ending}"
+        name = f"{self.kind}-{self.rows}x{self.columns}-{self.digits}-{self.group}"
+        return [f"{name}-{seed}.{ending}" for seed in range(self.files)]
 
-    def make(self, folder: Path) -> Path:
-        path = folder / self.file
-        if not path.exists():
-            words = [self.kind, self.rows, self.columns, path, 0, self.digits, self.group]
-            subprocess.run([sys.executable, HERE / "memory_data.py", *map(str, words)], check=True)
-        return path
+    def make(self, folder: Path) -> list[Path]:
+        paths = [folder / name for name in self.names]
+        for seed, path in enumerate(paths):
+            if not path.exists():
+                words = [self.kind, self.rows, self.columns, path, seed, self.digits, self.group]
+                subprocess.run([sys.executable, HERE / "memory_data.py", *map(str, words)], check=True)
+        return paths
 
 
 class Job(NamedTuple):
@@ -60,7 +63,8 @@ class Job(NamedTuple):
     def __str__(self) -> str:
         t = self.table
         group = f"/{t.group}" if t.group else ""
-        return f"{t.kind} {t.rows:,} x {t.columns:,}{group} {' '.join(self.words)}{' --scores' * self.scores}"
+        files = f" in {t.files} files" if t.files > 1 else ""
+        return f"{t.kind} {t.rows:,} x {t.columns:,}{group}{files} {' '.join(self.words)}{' --scores' * self.scores}"
 
 
 class Found(NamedTuple):
@@ -82,17 +86,16 @@ class Found(NamedTuple):
 
 def run(job: Job, folder: Path, program: str) -> Found:
     """The plan, then the fit under a limit of just that."""
-    data = str(job.table.make(folder))
-    command = [program, "fit", data, "-qq", *job.words]
+    command = [program, "fit", *map(str, job.table.make(folder)), "-qq", *job.words]
+    command += ["--scores", str(folder / "scores.csv")] if job.scores else []
     environment = dict(os.environ)
     out, err = folder / "out", folder / "err"
     asked = measure([*command, "--plan", "--json"], environment, out, err)
     if asked.code:
         return Found(0, 0, "", f"--plan: {asked.error}")
     plan = json.loads(out.read_text())
-    scores = ["--scores", str(folder / "scores.csv")] if job.scores else []
     limit = ["--memory", str(plan["peak_bytes"])]
-    done = measure([*command, *scores, *limit, "-o", str(folder / "model.npz")], environment, out, err)
+    done = measure([*command, *limit, "-o", str(folder / "model.npz")], environment, out, err)
     trouble = done.error if done.code else ""
     return Found(plan["peak_bytes"] / 1e6, done.peak, str(plan["solver"]), trouble)
 
@@ -113,7 +116,7 @@ def jobs(seed: int, count: int, most_cells: float) -> Iterator[Job]:
         kernels,
         em,
         text,
-        wide_columns,
+        several,
         triples,
         labels,
     )
@@ -152,7 +155,7 @@ def digits(draw: random.Random) -> int:
 
 def text(draw: random.Random, cells: float) -> Job:
     n, d = shape(draw, cells, 5, 1000)
-    return Job(Table("csv", n, d, digits(draw)), general(draw, n, d), draw.random() < 0.25)
+    return Job(Table("csv", n, d, digits(draw)), general(draw, n, d), draw.random() < 0.35)
 
 
 def wide_text(draw: random.Random, cells: float) -> Job:
@@ -168,6 +171,15 @@ def columns(draw: random.Random, cells: float) -> Job:
 
 def drops(draw: random.Random, n: int, d: int) -> tuple[str, ...]:
     return (*general(draw, n, d), "--missing", "mean")
+
+
+def several(draw: random.Random, cells: float) -> Job:
+    n, d = shape(draw, cells, 100, 40_000)
+    kind, files = draw.choice(["parquet", "parquet", "vectors", "csv"]), draw.randint(3, 9)
+    group = draw.choice([0, 0, max(n // (2 * files), 10)])
+    return Job(
+        Table(kind, max(n // files, 10), min(d, 3000) if kind == "vectors" else d, 6, group, files), general(draw, n, d)
+    )
 
 
 def wide_columns(draw: random.Random, cells: float) -> Job:
@@ -235,6 +247,10 @@ KNOWN = (
     Job(Table("parquet", 200, 60_000), ("-k", "10")),
     Job(Table("csv", 5000, 1500), ("-k", "10", "--solver", "randomized")),
     Job(Table("csv", 200_000, 20), ("-k", "cross-validation")),
+    Job(Table("parquet", 60, 20_000, files=6), ("-k", "10")),
+    Job(Table("parquet", 60, 20_000, files=6), ("-k", "10", "--solver", "randomized")),
+    Job(Table("csv", 2000, 1000, files=4), ("-k", "10", "--solver", "svd")),
+    Job(Table("csv", 20_000, 600, 2), ("-k", "600"), scores=True),
 )
 
 
@@ -257,7 +273,8 @@ def main(words: Sequence[str] | None = None) -> int:
         mark = "" if found.good else f"  <-- {found.trouble or 'off'}"
         print(f"{found.planned:8.0f} {found.peak:8.0f} {found.ratio:6.2f}  {job} [{found.solver}]{mark}", flush=True)
         if not asked.keep:
-            (asked.work / job.table.file).unlink()
+            for name in job.table.names:
+                (asked.work / name).unlink()
     print(f"{bad} bad")
     return 1 if bad else 0
 

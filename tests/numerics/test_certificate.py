@@ -11,7 +11,9 @@ import pytest
 from numerics import tolerances as within
 from numerics.cases import Array, Run, every_fit, fit, fitted
 from numerics.oracle import relative_errors
+from pcatool.linalg import certificate, signs, spectrum
 from pcatool.linalg.certificate import certify
+from pcatool.linalg.signs import fix_signs
 from pcatool.registry import SOLVERS
 
 NUMBERS = ("eigen_residual", "orthonormality", "trace_closure")
@@ -128,3 +130,35 @@ def test_speaks_of_what_is_kept(solver: str, k: int) -> None:
     assert len(certificate["relative_error"]) == len(certificate["vouched"]) == k
     assert all(certificate["vouched"])
     assert max(certificate[name] or 0.0 for name in NUMBERS if name in certificate) <= within.RESIDUAL
+
+
+@pytest.mark.parametrize("columns", [1, 3, 7])
+@pytest.mark.parametrize("shortest", [1.0, 1e-6, 1e-12])
+def test_directions_made_orthonormal_some_at_a_time_are_those_made_so_at_once(
+    columns: int, shortest: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nearly orthogonal ones of very different lengths, as inner products of rows give them."""
+    rng = np.random.default_rng(3)
+    d, k = 40, 12
+    Q = np.linalg.qr(rng.normal(size=(d, k)))[0]
+    V = Q * np.geomspace(1, shortest, k) + 1e-15 * rng.normal(size=(d, k))
+    whole = spectrum.orthonormal(V.copy())
+    monkeypatch.setattr(spectrum, "AT_ONCE", columns * d)
+    parts = spectrum.orthonormal(V.copy())
+    assert np.abs(parts.T @ parts - np.eye(k)).max() <= within.ORTHONORMAL
+    assert np.all(np.einsum("ij,ij->j", parts, V) > 0)
+    turned = np.abs(parts - whole).max(axis=0)
+    assert np.all(turned <= 1e-13 / np.geomspace(1, shortest, k))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5])
+def test_signs_and_residuals_of_some_columns_at_a_time(
+    columns: int, solved: tuple[Array, Array, Array], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(4)
+    B = rng.normal(size=(5, 5))
+    whole, turned = certified(solved, B=B), fix_signs(B)
+    monkeypatch.setattr(certificate, "AT_ONCE", 5 * columns)
+    monkeypatch.setattr(signs, "AT_ONCE", 5 * columns)
+    np.testing.assert_array_equal(fix_signs(B), turned)
+    assert certified(solved, B=B)["eigen_residual"] == whole["eigen_residual"]
