@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["factorisation_threads", "side_by_side", "threads"]
+__all__ = ["factorisation_threads", "factorised", "side_by_side", "threads"]
 
 First = TypeVar("First")
 Second = TypeVar("Second")
@@ -111,6 +111,16 @@ def _wish(owner: int, count: int | None) -> None:
         else:
             del _wishes[owner]
         _set()
+
+
+def factorised(d: int, first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
+    """Both of two factorisations of d columns: at the same time where each takes one thread, else in turn.
+
+    Twice two threads of OpenBLAS on two cores would wait for each other, and large matrices lie beside each other.
+    """
+    count = factorisation_threads(d)
+    with threads(count):
+        return side_by_side(first, second) if count == 1 else (first(), second())
 
 
 def side_by_side(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:

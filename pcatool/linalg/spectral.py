@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from pcatool.linalg.blas import factorisation_threads, side_by_side, threads
+from pcatool.linalg.blas import factorisation_threads, factorised, threads
 from pcatool.linalg.jacobi import of_graded_factor, of_graded_scatter
 from pcatool.linalg.perturbation import displacement
 from pcatool.linalg.spectrum import (
@@ -55,8 +55,7 @@ def of_scatter(S: Array, noise: Array, wish: Wish, scales: Array | float = 0.0) 
     """
     doing("solving")
     d, scale = len(S), _unit_scale(S)
-    with threads(factorisation_threads(d)):
-        rank, (values, vectors) = side_by_side(lambda: _unit_rank(S, middle(noise)), lambda: np.linalg.eigh(S))
+    rank, (values, vectors) = factorised(d, lambda: _unit_rank(S, middle(noise)), lambda: np.linalg.eigh(S))
     values, vectors = values[::-1], vectors[:, ::-1]
     weight = np.abs(vectors)
     weight *= np.sqrt(np.maximum(np.diagonal(S), 0.0))[:, None]
@@ -143,10 +142,9 @@ def of_gram(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float
     r, d = F.shape
     length = np.sqrt(np.einsum("ij,ij->j", F, F))
     scale = unit(length)
-    with threads(factorisation_threads(r)):
-        scaled, (values, U) = side_by_side(
-            lambda: np.linalg.eigvalsh(_gram(F, 1.0 / scale)), lambda: np.linalg.eigh(_gram(F, None))
-        )
+    scaled, (values, U) = factorised(
+        r, lambda: np.linalg.eigvalsh(_gram(F, 1.0 / scale)), lambda: np.linalg.eigh(_gram(F, None))
+    )
     scaled, values, U = scaled[::-1], values[::-1], U[:, ::-1]
     rank = rank_of(scaled, d, middle(noise))
     noise = noise + scales

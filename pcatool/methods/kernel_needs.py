@@ -21,9 +21,9 @@ __all__ = ["Needs"]
 # Matrices of n x n at the peak: the kernel, LAPACK's copy, workspace and vectors; for a graph, distances before that.
 COPIES, GRAPH_COPIES = 5, 6
 DUAL_COPIES = 3  # of the n x k vectors that are kept: with their signs, in the certificate, in the model
-SPACE_COPIES = 2  # what Lanczos spans, while it grows
+SPACE_COPIES = 1  # what Lanczos spans, of which three times the usual is reckoned with
 SOLUTION_COPIES = 8  # of m x m: the kernel of the landmarks, or the scatter of phi, with LAPACK's copies and phi itself
-SLAB_COPIES = 4  # of the kernel values that a thread works on
+SLAB_COPIES, LANDMARK_COPIES = 3, 5  # of the kernel values that a thread works on, and of those of landmarks
 ROW_COPIES = 3  # as read, as prepared, and on the way
 
 
@@ -68,13 +68,17 @@ class Needs(NamedTuple):
         """Bytes at the most, the program's own included; `dense` when LAPACK takes the matrix apart as a whole."""
         rows = min(n or 0, self.options.landmarks or sys.maxsize)
         k = most_kept(self.wish, rows)
-        slabs = self.supply.threads * SLAB_COPIES * 8 * CELLS
-        return max(self._fitting(n, dense=dense), self.supply.scoring(k, 2 * 8 * rows * (self.d + k) + slabs))
+        return max(self._fitting(n, dense=dense), self.supply.scoring(k, 2 * 8 * rows * (self.d + k) + self._slabs))
+
+    @property
+    def _slabs(self) -> int:
+        copies = SLAB_COPIES if self.options.landmarks is None else LANDMARK_COPIES
+        return self.supply.threads * copies * 8 * CELLS
 
     def _fitting(self, n: int | None, *, dense: bool) -> int:
         m, d = self.options.landmarks, self.d
         threads = self.supply.threads
-        in_hand = self.supply.reading() + blocks_bytes(d, n, threads, copies=2) + threads * SLAB_COPIES * 8 * CELLS
+        in_hand = self.supply.reading() + blocks_bytes(d, n, threads, copies=2) + self._slabs
         if m is not None:
             m = min(m, n or m)
             # The scatter so far and its correction, those of some slabs, theirs, and phi.

@@ -24,7 +24,7 @@ from pcatool.registry import RULES, SOLVERS
 from pcatool.rules.base import Choice, Evidence, decide, split_rule
 from pcatool.solvers.auto import DUAL_ROWS, SCATTER_COLUMNS, choose
 from pcatool.solvers.base import Problem, Solution
-from pcatool.solvers.plan import Plan, make_plan, most_kept, with_program
+from pcatool.solvers.plan import SOME, Plan, make_plan, most_kept, with_program
 from pcatool.solvers.rows import Rows
 
 __all__ = ["EM", "PCA", "Solved", "evidence", "scored_bytes"]
@@ -277,7 +277,9 @@ class PCA:
 
 def scored_bytes(problem: Problem, rows: int, supply: Supply) -> int:
     """Bytes at the peak while the rows are scored, with the model, which may hold the scatter, and a copy of it."""
-    k = most_kept(problem.wish, min(problem.d, rows))
+    most = min(problem.d, rows)
+    half = isinstance(problem.wish, float)  # a share seldom takes more
+    k = most_kept(problem.wish, max(min(SOME, most), most // 2) if half else most)
     scatter = problem.d**2 if problem.keeps else 0
     return supply.scoring(k, 2 * 8 * (problem.d * k + scatter))
 

@@ -21,8 +21,8 @@ from pcatool.stores.uri import is_remote
 
 __all__ = ["Files", "Later", "not_a_table"]
 
-# Files that are opened before their turn take no more than this together, if they are more than one.
-AHEAD_BYTES = 64 << 20
+# Files that are opened before their turn take no more than this together.
+AHEAD_BYTES = 48 << 20
 
 # Inputs looked at beforehand for what the first leaves open.
 LOOK_AHEAD = 100
@@ -82,7 +82,8 @@ class Files:
 
     def later(self, run: Runner, table: Table) -> Iterator[Later]:
         """Those after this one, the next of them opened already: of small wide files it takes as long as reading."""
-        return run(self._before_its_turn, range(self.at + 1, len(self)), most=_opened_ahead(table))
+        following, most = range(self.at + 1, len(self)), _opened_ahead(table)
+        return run(self._before_its_turn, following, most=most) if most else (Later() for _ in following)
 
     def ahead_bytes(self, count: int, table: Table) -> int:
         """Memory of those that are opened before their turn by as many as `count`, where all are like `table`."""
@@ -127,7 +128,7 @@ class Files:
 
     def expected_rows(self, at: int, rows: int | None) -> int | None:
         """About how many rows all have, where number `at` has `rows`: as many to the byte, if they are of its kind."""
-        if len(self) == 1 or rows is None:
+        if len(self) < 2 or rows is None:
             return rows
         sizes = [item.size for item in self.found.inputs]
         kinds = {item.format for item in self.found.inputs}
@@ -174,7 +175,7 @@ class Files:
 
 def _opened_ahead(table: Table) -> int:
     """How many files like this one are opened before their turn, at the most."""
-    return max(AHEAD_BYTES // max(table.contents_bytes, 1), 1)
+    return AHEAD_BYTES // max(table.contents_bytes, 1)
 
 
 def not_a_table(name: str) -> DataError:

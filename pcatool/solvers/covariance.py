@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pcatool.linalg.blas import factorisation_threads
 from pcatool.linalg.moments import Moments, gather
 from pcatool.linalg.spectral import of_scatter
 from pcatool.linalg.statistic import Statistic
@@ -38,10 +39,11 @@ class Covariance:
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         # While rows are read, the sums so far and their correction, and of each block the same. Then the scatter, S,
-        # its scaled copy with two of LAPACK to tell the rank, and LAPACK's four for the eigenvectors; or the scatter,
-        # S, the eigenvectors, and the model with its file, which may hold the scatter, too.
+        # and LAPACK's four for the eigenvectors, beside S scaled with two of LAPACK to tell the rank, or after these;
+        # or the scatter, S, the eigenvectors, and the model with its file, which may hold the scatter, too.
         one = scatter_bytes(d)
-        return Estimate("1", 2 * one, one, solving=max(10 * one, 6 * one + kept_bytes(d, k)), work=one)
+        decomposing = 10 * one if factorisation_threads(d) == 1 else 8 * one
+        return Estimate("1", 2 * one, one, solving=max(decomposing, 6 * one + kept_bytes(d, k)), work=one)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         moments = moments_of(rows, problem.d)

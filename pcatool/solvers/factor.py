@@ -15,13 +15,18 @@ from pcatool.model import Array
 from pcatool.solvers.base import Problem, Solution, assembled, check_solvable, scale_of
 from pcatool.solvers.rows import AT_ONCE, Rows, first_heavy, nothing_to_fit
 
-__all__ = ["centred_matrix", "finish"]
+__all__ = ["centred_matrix", "decomposing_bytes", "finish"]
 
 
 class Decompose(Protocol):
     """Takes a factor apart, as `linalg.spectral.of_factor` does."""
 
     def __call__(self, F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float = ...) -> Spectrum: ...
+
+
+def decomposing_bytes(rows: int, d: int) -> int:
+    """For a factor of no more rows than columns, beside it: it scaled, LAPACK's copies and work, singular vectors."""
+    return 8 * (7 * rows * d // 2 + 6 * rows * rows)
 
 
 def centred_matrix(rows: Rows) -> tuple[Centre, Array]:

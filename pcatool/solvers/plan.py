@@ -131,18 +131,18 @@ def blocks_bytes(
     def of(blocks: int) -> int:
         return 8 * d * (blocks * height if rows is None else min(blocks * height, rows))
 
-    return of(1) + of(min(in_flight(threads), most)) + copies * of(threads)
+    return of(1) + of(min(in_flight(threads), most)) + copies * of(min(threads, most))
 
 
 def scoring_bytes(d: int, k: int, rows: int, threads: int, held: int) -> int:
     """Bytes at the peak while parts of so many rows of d columns are scored and written, beside `held` bytes.
 
-    A part waits as numbers, or is done as text. While it is worked on there are the rows as read, padded, and about
-    their mean, the scores with two copies, and their text with room to grow.
+    Those of reading the rows are held. A part that is done is text. While it is worked on there are its rows, padded
+    and about their mean, the scores with two copies, and their text with room to grow.
     """
     number, text = 8, 24
-    each = rows * (number * d + text * k)
-    worked_on = rows * (3 * number * d + (3 * number + 2 * text) * k)
+    each = rows * text * k
+    worked_on = rows * (2 * number * d + (3 * number + 2 * text) * k)
     parts = in_flight(threads)
     return with_program(d, held + parts * each + max(parts - AHEAD, 1) * worked_on)
 

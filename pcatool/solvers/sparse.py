@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcatool.linalg.blas import factorisation_threads, side_by_side, threads
+from pcatool.linalg.blas import factorisation_threads, factorised, threads
 from pcatool.linalg.shifted import ShiftedRows
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectrum import Spectrum, backward, clipped, middle, orthonormal, positive, rank_of, unit
@@ -112,8 +112,7 @@ def _of_inner_products(F: ShiftedRows, lengths: Array, noise: Array, scales: Arr
     `scales` as of `of_scatter`.
     """
     R, K = F.scaled(1.0 / unit(lengths)).inner(), F.inner()
-    with threads(factorisation_threads(F.n)):
-        scaled, (values, U) = side_by_side(lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(K))
+    scaled, (values, U) = factorised(F.n, lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(K))
     values, U = values[::-1], U[:, ::-1]
     rank = positive(values, rank_of(scaled[::-1], len(lengths), middle(noise)))
 

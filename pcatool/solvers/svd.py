@@ -9,7 +9,7 @@ from __future__ import annotations
 from pcatool.linalg.spectral import of_factor, triangle
 from pcatool.memory import give_back
 from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
-from pcatool.solvers.factor import centred_matrix, finish
+from pcatool.solvers.factor import centred_matrix, decomposing_bytes, finish
 from pcatool.solvers.rows import AT_ONCE, Rows
 from pcatool.solvers.tsqr import TSQR
 
@@ -24,8 +24,7 @@ class SVD:
         held = 8 * rows * d
         if rows > d:  # LAPACK's two copies of the rows; then their triangle as of `tsqr`
             return Estimate("1", held, solving=max(3 * held, TSQR().estimate(d, n, k).solving))
-        else:  # the rows scaled or LAPACK's copy, and singular vectors twice; or these and the model
-            after = max(4 * held + 8 * 6 * rows * rows, held + kept_bytes(d, min(k, rows)))
+        after = max(decomposing_bytes(rows, d), held + kept_bytes(d, min(k, rows)))  # beside the singular vectors
         return Estimate("1", held, solving=held + max(after, min(held, AT_ONCE)))
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:

@@ -17,7 +17,7 @@ from pcatool.linalg.spectral import of_factor
 from pcatool.linalg.triangle import Triangle
 from pcatool.memory import give_back
 from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
-from pcatool.solvers.factor import finish
+from pcatool.solvers.factor import decomposing_bytes, finish
 from pcatool.solvers.rows import Rows
 
 __all__ = ["TSQR", "triangle_of"]
@@ -28,11 +28,14 @@ class TSQR:
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         # Two triangles, one on the other, with LAPACK's copies; a block joined, centred, and LAPACK's two copies of it.
-        # Then the triangle, scaled, its singular vectors and LAPACK's workspace.
-        square = 8 * d * d
-        merging = 0 if n is not None and n <= 2 * d else 8 * square
-        solving = 2 * square + max(8 * square, kept_bytes(d, k))
-        return Estimate("1", merging, square, solving=solving, work=2 * square, copies=4, height=2 * d)
+        # Then the triangle, and what takes it apart.
+        square, height = 8 * d * d, 2 * d
+        rows = d if n is None else min(n, d)
+        factor = 8 * rows * d
+        alone = n is not None and n <= height
+        merging, copies = (0, 3) if alone else (8 * square, 4)
+        solving = factor + max(decomposing_bytes(rows, d), factor + kept_bytes(d, k))
+        return Estimate("1", merging, factor, solving=solving, work=factor, copies=copies, height=height)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         running = triangle_of(rows, problem.d)
