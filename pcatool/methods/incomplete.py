@@ -25,8 +25,8 @@ from pcatool.model import Array
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance
-from pcatool.solvers.plan import Plan, plan_of
-from pcatool.solvers.rows import Rows
+from pcatool.solvers.plan import HOLDING, Plan, plan_of
+from pcatool.solvers.rows import AT_ONCE, Rows
 
 __all__ = ["IncompletePCA"]
 
@@ -77,6 +77,8 @@ class IncompletePCA(PCA):
             need = Estimate(plan.passes, 8 * 12 * problem.d**2, pair_bytes(problem.d))
         else:  # the mask of each block, the means in its holes, and the block about the origin
             filled = plan.threads * FILLED_COPIES * 8 * min(plan.rows or 1 << 30, block_rows(problem.d)) * problem.d
+            if plan.solver in HOLDING:  # which fill some of the rows at a time
+                filled = min(filled, AT_ONCE)
             return rows, problem, plan.at_least(plan.peak_bytes + filled)
         of_holes = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads, plan.reading)
         remedy = "use fewer columns (-c, -x), or a smaller -k"

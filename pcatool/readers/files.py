@@ -22,7 +22,7 @@ from pcatool.stores.uri import is_remote
 __all__ = ["Files", "Later", "not_a_table"]
 
 # Files that are opened before their turn take no more than this together.
-AHEAD_BYTES = 48 << 20
+AHEAD_BYTES = 32 << 20
 
 # Inputs looked at beforehand for what the first leaves open.
 LOOK_AHEAD = 100

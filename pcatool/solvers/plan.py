@@ -12,6 +12,7 @@ from pcatool.solvers.base import Estimate, Problem, Solver
 from pcatool.solvers.rows import SMALL_BYTES, WAITING_BYTES
 
 __all__ = [
+    "HOLDING",
     "SOME",
     "Plan",
     "blocks_bytes",
