@@ -28,9 +28,9 @@ if TYPE_CHECKING:
         RefusedError,
         UsageError,
     )
-    from pcatool.model import Model
-    from pcatool.modelfile import load_model, save_model
-    from pcatool.scikit.taken import from_sklearn
+    from pcatool.model.from_sklearn import from_sklearn
+    from pcatool.model.model import Model
+    from pcatool.model.npz import load_model, save_model
 
 __version__ = "0.1.0"
 
@@ -38,7 +38,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "DataError": "pcatool.errors",
     "FileError": "pcatool.errors",
-    "Model": "pcatool.model",
+    "Model": "pcatool.model.model",
     "ModelError": "pcatool.errors",
     "PcatoolError": "pcatool.errors",
     "PcatoolNote": "pcatool.errors",
@@ -50,16 +50,16 @@ _HOMES = {
     "diff": "pcatool.api.reports",
     "explain_variance": "pcatool.api.reports",
     "fit": "pcatool.api.fits",
-    "from_sklearn": "pcatool.scikit.taken",
+    "from_sklearn": "pcatool.model.from_sklearn",
     "inspect": "pcatool.api.reports",
-    "load_model": "pcatool.modelfile",
+    "load_model": "pcatool.model.npz",
     "merge": "pcatool.api.again",
     "plan": "pcatool.api.fits",
     "plot": "pcatool.api.pictures",
     "reconstruct": "pcatool.api.rows",
     "refit": "pcatool.api.again",
     "report": "pcatool.api.pictures",
-    "save_model": "pcatool.modelfile",
+    "save_model": "pcatool.model.npz",
     "scree": "pcatool.api.reports",
     "subtract": "pcatool.api.again",
     "transform": "pcatool.api.rows",

@@ -11,7 +11,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
-    from pcatool.model import Model
+    from pcatool.model.model import Model
 
 __all__ = [
     "AlignSettings",

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import pcatool
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.options.components import VALUES, ComponentsOptions, parse_values
 from pcatool.pipeline.loadings import PANELS, component_table, components_picture, drawn, table_caption
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import pcatool
-from pcatool.model import Model
+from pcatool.model.model import Model
 
 NAMES = [name for name in pcatool.__all__ if not name.startswith("_")]
 

@@ -19,8 +19,8 @@ import pcatool
 from holes.made import Array, made, punched
 from often import often
 from pcatool.errors import DataError, ModelError, PcatoolError, RefusedError
-from pcatool.model import Model
-from pcatool.modelfile import dumps, loads
+from pcatool.model.model import Model
+from pcatool.model.npz import dumps, loads
 
 RATINGS = Path(__file__).parents[1] / "sample_data" / "ratings.csv"
 

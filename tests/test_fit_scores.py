@@ -135,13 +135,13 @@ def test_scores_that_cannot_be_made_leave_the_old_model(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "1,0\n-1,0\n0,1\n0,-1\n" * 3)
     (tmp_path / "m.npz").write_text("old")
     before = left(tmp_path)
-    finite = pcatool.model.Model.project
+    finite = pcatool.model.model.Model.project
 
     def overflows(self: pcatool.Model, X: np.ndarray) -> np.ndarray:
         return finite(self, X) * 1e308 * 1e308
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pcatool.model.Model, "project", overflows)
+        patch.setattr(pcatool.model.model.Model, "project", overflows)
         done = called("fit", tmp_path / "t.csv", "-o", tmp_path / "m.npz", "--scores", tmp_path / "s.csv")
     assert (done.code, "the result overflows a double" in done.said) == (6, True)
     assert left(tmp_path) == before

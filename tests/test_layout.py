@@ -21,19 +21,42 @@ PACKAGE = ROOT / "pcatool"
 # Top to bottom. A module imports only from its own layer and from those below. A package stands for all inside it.
 LAYERS = (
     ("pcatool.__main__",),
-    ("pcatool", "pcatool.cli", "pcatool.api", "pcatool.returned", "pcatool.typing"),
+    (
+        "pcatool",
+        "pcatool.cli",
+        "pcatool.api",
+        "pcatool.returned",
+        "pcatool.typing",
+    ),
     ("pcatool.pipeline",),
-    ("pcatool.engines", "pcatool.readers", "pcatool.writers", "pcatool.render", "pcatool.modelfile"),
-    ("pcatool.methods", "pcatool.rules"),
-    ("pcatool.holes", "pcatool.solvers"),
-    ("pcatool.kernels", "pcatool.linalg", "pcatool.model", "pcatool.modelcheck", "pcatool.blocks", "pcatool.scikit"),
+    (
+        "pcatool.engines",
+        "pcatool.readers",
+        "pcatool.writers",
+        "pcatool.render",
+        "pcatool.model.npz",
+    ),
+    (
+        "pcatool.methods",
+        "pcatool.rules",
+    ),
+    (
+        "pcatool.holes",
+        "pcatool.solvers",
+    ),
+    (
+        "pcatool.kernels",
+        "pcatool.linalg",
+        "pcatool.model",
+        "pcatool.scikit",
+        "pcatool.arrays",
+    ),
     (
         "pcatool.errors",
         "pcatool.memory",
         "pcatool.notices",
         "pcatool.options",
         "pcatool.registry",
-        "pcatool.settings",
         "pcatool.variance",
         "pcatool.spool",
         "pcatool.stages",
@@ -48,11 +71,27 @@ RESERVED = {
     "dask": ("pcatool.engines.dask",),
     "distributed": ("pcatool.engines.dask",),
     "matplotlib": ("pcatool.render",),
-    "pandas": ("pcatool.api", "pcatool.readers.memory", "pcatool.returned"),
-    "pyarrow": ("pcatool.engines.spark", "pcatool.readers", "pcatool.returned", "pcatool.stores", "pcatool.writers"),
+    "pandas": (
+        "pcatool.api",
+        "pcatool.readers.memory",
+        "pcatool.returned",
+    ),
+    "pyarrow": (
+        "pcatool.engines.spark",
+        "pcatool.readers",
+        "pcatool.returned",
+        "pcatool.stores",
+        "pcatool.writers",
+    ),
     "pyspark": ("pcatool.engines.spark",),
-    "rich": ("pcatool.cli", "pcatool.render"),
-    "sklearn": ("pcatool.scikit.library",),
+    "rich": (
+        "pcatool.cli",
+        "pcatool.render",
+    ),
+    "sklearn": (
+        "pcatool.scikit.library",
+        "pcatool.model.to_sklearn",
+    ),
     "typer": ("pcatool.cli",),
 }
 

@@ -26,8 +26,8 @@ import pcatool
 from holes.made import angle, filled, made, punched
 from often import TIMES
 from pcatool.errors import DataError, ModelError, PcatoolError, PcatoolWarning, UsageError
-from pcatool.model import Array, Model
-from pcatool.modelfile import dumps, loads
+from pcatool.model.model import Array, Model
+from pcatool.model.npz import dumps, loads
 from pcatool.registry import SOLVERS
 
 # Two ways to one number, through sums and factorisations of a few hundred rows: some hundred roundings.
@@ -142,7 +142,7 @@ def test_mean_in_one_pass_where_few_rows_are_held(
     frame["w"] = np.random.default_rng(2).integers(1, 3, len(X))
     chosen = {"exclude": ["w"]} if weights is None else {"weights": weights}
     held = pcatool.fit(frame, components=3, missing="mean", **chosen, **settings)
-    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", 64)
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", 64)
     monkeypatch.setattr("pcatool.solvers.rows.SMALL_BYTES", 1 << 14)
     same_numbers(pcatool.fit(frame, components=3, missing="mean", **chosen, **settings), held)
 
@@ -174,7 +174,7 @@ def test_without_holes_nothing_changes(missing: str, settings: dict[str, Any], w
 
 
 def test_mean_of_many_rows_without_holes_changes_nothing(whole: Array, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", 64)
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", 64)
     monkeypatch.setattr("pcatool.solvers.rows.SMALL_BYTES", 1 << 14)
     same_arrays(pcatool.fit(whole, components=3, missing="mean"), pcatool.fit(whole, components=3))
 
@@ -539,7 +539,7 @@ def test_models_by_every_route_of_many_blocks(
     missing: str, weights: str | None, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Few of them are held, so that means are taken in one pass, and EM reads a file again and again."""
-    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", 512)
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", 512)
     monkeypatch.setattr("pcatool.solvers.rows.SMALL_BYTES", 1 << 16)
     frame = pd.read_csv(place / "x.csv").assign(f0=lambda t: t["f0"].notna() + 1)
     frame.to_csv(place / "w.csv", index=False)

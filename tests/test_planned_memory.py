@@ -21,7 +21,7 @@ from pyarrow import parquet
 import pcatool
 from benchmarks.memory import LEAST, Found, Job, Table, jobs
 from pcatool import memory
-from pcatool.blocks import block_rows
+from pcatool.arrays import block_rows
 from pcatool.errors import RefusedError
 from pcatool.linalg.spectrum import Wish
 from pcatool.solvers.base import Problem

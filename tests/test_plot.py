@@ -14,7 +14,7 @@ import pytest
 
 import pcatool
 from pcatool.api.given import Warnings
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PictureOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.plots import rows

@@ -21,7 +21,7 @@ import pytest
 from pyarrow import parquet
 
 import pcatool
-from pcatool.blocks import in_turn
+from pcatool.arrays import in_turn
 from pcatool.cli import line as cli_line
 from pcatool.cli import outcome, progress
 from pcatool.cli.bar import Look, State, bar_line, clock

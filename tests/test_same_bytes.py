@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pcatool
-from pcatool.modelfile import dumps
+from pcatool.model.npz import dumps
 
 PROGRAM = str(Path(sys.executable).with_name("pcatool"))
 SHAPES = {20: 20_000, 784: 1_500}  # columns: rows, for more than one block of each
@@ -117,8 +117,8 @@ FITS: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small blocks, of which few are held: there is work for many threads, read and summed at the same time."""
-    monkeypatch.setattr("pcatool.blocks.CELLS", 1 << 17)
-    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", 1 << 10)
+    monkeypatch.setattr("pcatool.arrays.CELLS", 1 << 17)
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", 1 << 10)
     monkeypatch.setattr("pcatool.solvers.rows.SMALL_BYTES", 1 << 18)
 
 

@@ -22,8 +22,8 @@ from sklearn.decomposition import PCA
 import pcatool
 from holes.made import made, punched
 from pcatool.errors import DataError, UsageError
-from pcatool.model import Array, Model
-from pcatool.modelfile import dumps
+from pcatool.model.model import Array, Model
+from pcatool.model.npz import dumps
 
 COLUMNS = ("user", "item", "rating")
 TRIPLES: dict[str, Any] = {"triples": COLUMNS}

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from pcatool.api.given import Warnings, data_of, is_path, named_model
 from pcatool.errors import UsageError
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.options import (
     AlignOptions,
     EngineOptions,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pcatool.errors import UsageError
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.options import (
     ScoreOptions,
 )

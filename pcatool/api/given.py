@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pcatool.errors import PcatoolNote, PcatoolWarning, UsageError
-from pcatool.model import Model
-from pcatool.modelfile import load_model
+from pcatool.model.model import Model
+from pcatool.model.npz import load_model
 from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
 from pcatool.options.keywords import records

@@ -8,7 +8,7 @@ from typing import Any, Unpack, overload
 
 from pcatool.api.given import Warnings, data_of, is_model, job_of, model_of, named_model
 from pcatool.errors import UsageError
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.options import (
     ApplyOptions,
     EngineOptions,

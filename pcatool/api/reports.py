@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from pcatool.errors import UsageError
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.options.keywords import texts
 from pcatool.pipeline import report as reporting
 from pcatool.typing import (

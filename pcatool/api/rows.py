@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import UsageError, show
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.notices import Notices
 from pcatool.options import (
     ApplyOptions,

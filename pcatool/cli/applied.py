@@ -9,7 +9,7 @@ from pcatool.cli.speaker import Speaker
 from pcatool.options import EngineOptions, OutputOptions, TableOptions
 
 if TYPE_CHECKING:
-    from pcatool.model import Model
+    from pcatool.model.model import Model
     from pcatool.notices import Notices
     from pcatool.pipeline.results import Results
 

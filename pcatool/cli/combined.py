@@ -43,7 +43,7 @@ def produce(
     if output is None:
         raise UsageError(f"{name} needs -o MODEL, the file to write the model to", "- writes to standard output")
     refuse_binary(output, "a model")
-    from pcatool.modelfile import save_model
+    from pcatool.model.npz import save_model
     from pcatool.render.summary import combined_facts, combined_lines
     from pcatool.writers.sink import check_target
 

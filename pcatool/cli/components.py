@@ -26,7 +26,7 @@ from pcatool.options import (
 from pcatool.stores.uri import plain_name, shown
 
 if TYPE_CHECKING:
-    from pcatool.model import Model
+    from pcatool.model.model import Model
 
 NAME = "components"
 USAGE = "MODEL|DATA... [--image HxW] [-o FILE] [OPTIONS]"

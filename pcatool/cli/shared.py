@@ -17,7 +17,7 @@ from pcatool.options import DATA, MODEL, MODEL_OR_DATA
 from pcatool.stores.uri import is_remote
 
 if TYPE_CHECKING:
-    from pcatool.model import Model
+    from pcatool.model.model import Model
     from pcatool.pipeline.fit import Fitted
 
 __all__ = [
@@ -86,7 +86,7 @@ def refuse_binary(output: str | None, what: str) -> None:
 
 def model_of(path: str, inputs: Sequence[str] | None) -> Model:
     """The model to apply; given the wrong way round, the arguments are told apart."""
-    from pcatool.modelfile import load_model
+    from pcatool.model.npz import load_model
 
     if path == STDIN and (not inputs or STDIN in inputs):
         raise UsageError("standard input cannot be both the model and the data", "name a file for one of them")
@@ -101,7 +101,8 @@ def model_of(path: str, inputs: Sequence[str] | None) -> Model:
 def is_zip(path: str) -> bool:
     with suppress(FileError, OSError, ValueError):
         if is_remote(path) or Path(path).is_file():  # a pipe must not be read, nor waited for
-            from pcatool.readers.source import ZIP, Input, read_beginning
+            from pcatool.readers.paths import Input
+            from pcatool.readers.source import ZIP, read_beginning
 
             return read_beginning(Input(path), len(ZIP)) == ZIP
     return False

@@ -13,7 +13,7 @@ from contextvars import copy_context
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from pcatool.blocks import AHEAD
+from pcatool.arrays import AHEAD
 from pcatool.linalg.blas import threads
 
 if TYPE_CHECKING:

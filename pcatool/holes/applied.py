@@ -11,7 +11,7 @@ import numpy as np
 
 from pcatool.holes.projection import coverage, project_with_holes
 from pcatool.linalg.centring import row_means
-from pcatool.model import Array, Model
+from pcatool.model.model import Array, Model
 
 __all__ = ["OfHoles"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pcatool.holes.links import Groups, joined, links, links_of_cells
 from pcatool.holes.patterns import Mask
 from pcatool.linalg.sparse import SparseRows
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.solvers.base import Problem, check_columns
 from pcatool.solvers.rows import Rows, nothing_to_fit
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.holes.step import Parameters, Slope
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["MEMORY", "Climbed", "Point", "climb"]
 

@@ -22,7 +22,7 @@ import numpy as np
 from pcatool.holes.patterns import same_holes
 from pcatool.holes.step import Parameters, Slope
 from pcatool.linalg.spectrum import EPS, backward
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["Likelihood", "affordable", "bytes_needed", "curvature", "distance", "parameters"]
 

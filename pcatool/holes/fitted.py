@@ -15,7 +15,7 @@ from pcatool.holes.step import LEAST_NOISE, LOG_2_PI, Parameters
 from pcatool.holes.units import Units, fewer, rounding_of, variances_of
 from pcatool.linalg.signs import fix_signs
 from pcatool.linalg.spectrum import backward
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.solvers.base import Problem, Solution
 
 __all__ = ["Fitted", "as_solution", "closed_form", "in_units_of_fit"]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pcatool.linalg.moments import Centre, Moments, two_sum, usual_errors
 from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.statistic import STEP, relative
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.solvers.base import check_columns, rounding
 
 __all__ = ["HoledSums", "Pairs", "gather_pairs", "of_block", "pair_bytes"]

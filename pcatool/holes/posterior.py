@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.holes.patterns import Index
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["Posterior", "pairs", "square"]
 

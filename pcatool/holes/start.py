@@ -13,7 +13,7 @@ import numpy as np
 from pcatool.holes.census import Census
 from pcatool.holes.step import Parameters
 from pcatool.linalg.blas import factorisation_threads, threads
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["start", "start_width"]
 

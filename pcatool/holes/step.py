@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.holes.posterior import square
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["LEAST_NOISE", "LOG_2_PI", "Parameters", "Slope", "Sums"]
 

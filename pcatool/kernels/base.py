@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from pcatool.blocks import Runner
-from pcatool.model import Array
+from pcatool.arrays import Runner
+from pcatool.model.model import Array
 from pcatool.registry import KERNELS
 from pcatool.stages import doing
 

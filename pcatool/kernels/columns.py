@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.blocks import block_rows
+from pcatool.arrays import block_rows
 from pcatool.linalg.centring import center_rows
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectrum import EPS
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["ColumnMoments", "Preparation", "cut"]
 

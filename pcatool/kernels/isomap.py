@@ -12,11 +12,11 @@ from threading import Lock
 
 import numpy as np
 
-from pcatool.blocks import Runner, in_turn
+from pcatool.arrays import Runner, in_turn
 from pcatool.kernels.base import Kernel, Prepared, Settings, slabs
 from pcatool.kernels.distances import EPS
 from pcatool.kernels.neighbours import Graph, Nearest, among, length_rounding, nearest
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["Isomap"]
 

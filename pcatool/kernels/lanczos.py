@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.kernels.distances import EPS
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.stages import doing
 
 __all__ = ["Pairs", "leading"]

@@ -13,8 +13,8 @@ import numpy as np
 from pcatool.errors import ModelError, UsageError, show
 from pcatool.kernels.base import Dual, Kernel, Settings, load, slabs
 from pcatool.linalg.blas import threads
-from pcatool.model import Array, Model
-from pcatool.modelcheck import check_orthonormal
+from pcatool.model.model import Array, Model
+from pcatool.model.validate import check_orthonormal
 from pcatool.registry import KERNELS
 
 __all__ = ["KernelModel"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcatool.blocks import Runner
+from pcatool.arrays import Runner
 from pcatool.errors import DataError
 from pcatool.kernels.base import Kernel, Prepared
 from pcatool.kernels.distances import EPS
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["Precomputed"]
 

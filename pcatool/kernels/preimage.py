@@ -36,7 +36,7 @@ from pcatool.kernels.distances import EPS, squared_distances
 from pcatool.kernels.model import KernelModel
 from pcatool.linalg.blas import threads
 from pcatool.linalg.spectrum import middle
-from pcatool.model import Array, Model
+from pcatool.model.model import Array, Model
 
 __all__ = ["PreimageModel", "ScoreMap", "with_preimage"]
 

@@ -13,7 +13,7 @@ from pcatool.linalg.moments import Moments
 
 if TYPE_CHECKING:
     from pcatool.linalg.statistic import Sums
-    from pcatool.model import Array
+    from pcatool.model.model import Array
 
 __all__ = ["AGREES", "KINDS", "check_shapes", "check_sums"]
 

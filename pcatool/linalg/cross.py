@@ -33,7 +33,7 @@ from pcatool.linalg.spectrum import (
     rank_of,
     unit,
 )
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["CrossMoments", "Uncertain", "of_cross", "of_quadratic"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.spectrum import BACKWARD, EPS, Spectrum, backward, clipped, completed
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["jacobi_wide", "of_graded_factor", "of_graded_scatter"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.linalg.spectrum import EPS
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["Centre", "Moments", "center_block", "gather", "usual_errors"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pcatool.linalg.moments import Centre, Moments
 from pcatool.linalg.sparse import SparseRows
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

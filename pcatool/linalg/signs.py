@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["fix_signs"]
 

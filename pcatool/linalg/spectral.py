@@ -29,7 +29,7 @@ from pcatool.linalg.spectrum import (
     unit,
 )
 from pcatool.memory import give_back
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.stages import doing
 
 __all__ = ["SLAB", "of_factor", "of_gram", "of_scatter", "triangle", "unit_spectrum"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pcatool.linalg.moments import Centre, Moments, center_block
 from pcatool.linalg.spectral import triangle
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["Triangle"]
 

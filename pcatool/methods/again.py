@@ -17,7 +17,7 @@ from pcatool.linalg.triangle import Triangle
 from pcatool.methods.base import Fit, Labels
 from pcatool.methods.kept import rule_with_rows
 from pcatool.methods.pca import PCA, SMOOTHING, Solved, evidence
-from pcatool.model import Array, Model
+from pcatool.model.model import Array, Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.rules.base import decide

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import DataError, UsageError, listed
-from pcatool.model import Array, Model
-from pcatool.modelcheck import NEAR_EQUAL
+from pcatool.model.model import Array, Model
+from pcatool.model.validate import NEAR_EQUAL
 from pcatool.notices import Notices
 
 __all__ = ["aligned_to", "check_older", "cosines", "matched"]

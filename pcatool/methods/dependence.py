@@ -17,7 +17,7 @@ from pcatool.methods.base import Labels, Supply
 from pcatool.methods.labels import (
     LabelKernel,
 )
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.solvers.base import SMALLEST, Problem, Solution, assembled, check_solvable, one_row, scale_of
 from pcatool.solvers.rows import Rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.options import MOST_KEPT
 from pcatool.registry import RULES
 from pcatool.rules.base import split_rule

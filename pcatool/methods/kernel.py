@@ -29,7 +29,7 @@ from pcatool.methods.kernel_exact import exact
 from pcatool.methods.kernel_landmarks import by_landmarks
 from pcatool.methods.kernel_needs import Needs
 from pcatool.methods.kernel_task import NYSTROEM, Data, KernelTask
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.options import FitOptions
 from pcatool.solvers.plan import Plan

@@ -11,7 +11,7 @@ from pcatool.linalg.certificate import certify
 from pcatool.linalg.signs import fix_signs
 from pcatool.methods.base import Fit
 from pcatool.methods.kernel_task import Data, KernelTask, Solved
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["exact"]
 

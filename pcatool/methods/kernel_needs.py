@@ -12,7 +12,7 @@ from pcatool.kernels.spectrum import LANCZOS, choose, usual_space
 from pcatool.linalg.spectrum import Wish
 from pcatool.memory import size_text
 from pcatool.methods.base import Supply
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.options import FitOptions
 from pcatool.solvers.plan import blocks_bytes, in_flight, most_kept, with_program
 

@@ -17,7 +17,7 @@ from pcatool.linalg.signs import fix_signs
 from pcatool.memory import give_back
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply, linear_model
 from pcatool.methods.remarks import tell_constant, warn_past_rank, warn_unsure
-from pcatool.model import FORMAT_VERSION, Array, Model
+from pcatool.model.model import FORMAT_VERSION, Array, Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.registry import RULES, SOLVERS

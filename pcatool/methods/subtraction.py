@@ -14,7 +14,7 @@ from pcatool.linalg.spectral import unit_spectrum
 from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.statistic import Statistic
 from pcatool.methods.again import about_zero
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.notices import Notices
 
 __all__ = ["check_digits", "check_scales", "less"]

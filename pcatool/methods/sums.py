@@ -14,7 +14,7 @@ from pcatool.methods.again import fit_again
 from pcatool.methods.base import Fit, Labels, Supply
 from pcatool.methods.kept import rule_with_rows
 from pcatool.methods.pca import PCA
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.solvers.covariance import moments_of

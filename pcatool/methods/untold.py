@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from pcatool.errors import listed
-from pcatool.holes.em import Fitted
+from pcatool.holes.fitted import Fitted
 from pcatool.holes.links import Groups, groups_of
 from pcatool.methods.remarks import listed_components
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.solvers.base import Problem
 

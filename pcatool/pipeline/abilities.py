@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pcatool.errors import UsageError
 from pcatool.methods.kept import reason_against, rule_with_rows
-from pcatool.model import Model
+from pcatool.model.model import Model
 
 __all__ = ["Abilities", "abilities"]
 

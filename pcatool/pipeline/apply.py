@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pcatool.errors import UsageError, show
 from pcatool.holes.applied import OfHoles
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, EngineOptions, TableOptions
 from pcatool.pipeline.incomplete import policy_for_rows, policy_for_scores

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pcatool import modelfile
 from pcatool.errors import DataError, FileError, PcatoolError, UsageError, show
 from pcatool.memory import give_back
-from pcatool.model import Model
+from pcatool.model import npz
+from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, OutputOptions, ScoreOptions, TableOptions
 from pcatool.pipeline.apply import transform
 from pcatool.pipeline.fit import Fitted, fit_opened, older_model
@@ -62,7 +62,7 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
 
     def save() -> None:
         if output is not None:
-            modelfile.save_model(fitted.model, output, no_clobber=no_clobber, inputs=paths)
+            npz.save_model(fitted.model, output, no_clobber=no_clobber, inputs=paths)
 
     table = replace(job.table, skip_bad=False)  # what was bad was left out by now
     results = transform(fitted.model, inputs.good, table, apply, job.engine, job.notices.silent())
@@ -100,7 +100,7 @@ def _put_last(place: Sink, scores: OutputOptions) -> Iterator[Sink]:
 
 def _hand_over(model: Model, place: Sink) -> None:
     doing("writing")
-    place.write(modelfile.dumps(model))
+    place.write(npz.dumps(model))
 
 
 def _take_back(scores: str, error: BaseException) -> None:

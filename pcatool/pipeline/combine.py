@@ -15,7 +15,7 @@ from pcatool.methods.again import fit_again, options_of
 from pcatool.methods.alignment import aligned_to
 from pcatool.methods.subtraction import check_digits, less
 from pcatool.methods.sums import sums_of
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.notices import Notices, Taken
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, UpdateOptions
 from pcatool.pipeline.fit import older_model

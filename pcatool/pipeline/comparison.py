@@ -10,9 +10,9 @@ import numpy as np
 from pcatool.errors import DataError, UsageError, listed
 from pcatool.linalg.angles import principal_angles
 from pcatool.methods.alignment import cosines, matched
-from pcatool.model import Array, Model
-from pcatool.modelcheck import NEAR_EQUAL
-from pcatool.modelfile import dumps, load_model
+from pcatool.model.model import Array, Model
+from pcatool.model.npz import dumps, load_model
+from pcatool.model.validate import NEAR_EQUAL
 from pcatool.pipeline.inspection import fitted_with
 from pcatool.readers.paths import STDIN
 from pcatool.render.choices import whole

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import NamedTuple
 
-from pcatool.blocks import in_turn
+from pcatool.arrays import in_turn
 from pcatool.errors import DataError, PcatoolError
 from pcatool.methods.base import Fit, Supply
 from pcatool.methods.pca import PCA

@@ -6,19 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pcatool import modelfile
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, FileError, UsageError, show
 from pcatool.methods.alignment import aligned_to, check_older
 from pcatool.methods.base import Fit
-from pcatool.model import Model
+from pcatool.model import npz
+from pcatool.model.model import Model
 from pcatool.notices import Notices, Taken
 from pcatool.options import FitOptions, parse_truncation
 from pcatool.options.flags import given_flags
 from pcatool.pipeline.job import Job, read_blocks, supply_of
+from pcatool.readers.bytestream import read_whole
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
 from pcatool.readers.rows import WITH_HOLES
-from pcatool.readers.source import read_whole
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 from pcatool.readers.wanted import Wanted
@@ -158,7 +158,7 @@ def _read_older(path: str, data: Any) -> Model:
     if path == STDIN and isinstance(data, list) and (not data or STDIN in data):
         raise UsageError("standard input cannot be both the older model and the data", "name a file for one of them")
     try:
-        return modelfile.load_model(path)
+        return npz.load_model(path)
     except FileError as error:
         there = "no such object" not in error.message if is_remote(path) else Path(path).exists()
         if path == STDIN or there:
@@ -201,7 +201,7 @@ def fit_and_save(job: Job, output: str, *, no_clobber: bool) -> Fitted:
     inputs = job.open()
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
     fitted = fit_opened(job, inputs, old)
-    modelfile.save_model(fitted.model, output, no_clobber=no_clobber, inputs=inputs.paths)
+    npz.save_model(fitted.model, output, no_clobber=no_clobber, inputs=inputs.paths)
     return fitted
 
 
@@ -214,7 +214,7 @@ def open_subject(job: Job) -> Inputs:
     """The inputs; what is called a model and begins like none is refused as one, not as a table."""
     match job.data:
         case [str(path)] if plain_name(path).endswith(MODEL_SUFFIX) and (is_remote(path) or Path(path).is_file()):
-            modelfile.check_beginning(path)
+            npz.check_beginning(path)
     return job.open()
 
 
@@ -226,7 +226,7 @@ def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
     far = [job.engine] if job.engine.far else []
     first, others = narrowing(job.options)
     refuse_settings(inputs.model.name, job.table, job.select, others, *far)
-    return Fitted.of_model(modelfile.loads(read_whole(inputs.model.stream), inputs.model.name), first)
+    return Fitted.of_model(npz.loads(read_whole(inputs.model.stream), inputs.model.name), first)
 
 
 def narrowing(options: FitOptions) -> tuple[int | None, FitOptions]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pcatool.errors import UsageError
-from pcatool.model import Model
+from pcatool.model.model import Model
 
 __all__ = ["policy_for_rows", "policy_for_scores"]
 

@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from pcatool.model import Model
-from pcatool.modelfile import contents, dumps, read_model
+from pcatool.model.model import Model
+from pcatool.model.npz import contents, dumps, read_model
 from pcatool.pipeline.abilities import abilities
 from pcatool.pipeline.incomplete import policy_for_rows
 from pcatool.registry import KERNELS, METHODS

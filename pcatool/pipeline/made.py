@@ -11,7 +11,7 @@ import numpy as np
 
 from pcatool.errors import UsageError
 from pcatool.methods.again import options_of
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.options import MOST_KEPT, FitOptions, parse_components
 from pcatool.pipeline.terms import column_words
 from pcatool.scikit import SCIKIT_LEARN

@@ -11,8 +11,8 @@ from pcatool.errors import MissingColumns, ModelError, UsageError, listed, show
 from pcatool.linalg.statistic import Statistic
 from pcatool.methods.again import options_of
 from pcatool.methods.kept import reason_against
-from pcatool.model import Model
-from pcatool.modelfile import load_model
+from pcatool.model.model import Model
+from pcatool.model.npz import load_model
 from pcatool.notices import Notices
 from pcatool.options.flags import given_flags
 from pcatool.readers.paths import STDIN, Input, resolve, resolve_models

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.errors import RefusedError
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.options import PictureOptions
 from pcatool.pipeline.fit import Fitted, model_or_fit_of, open_subject
 from pcatool.pipeline.job import Job

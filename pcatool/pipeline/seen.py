@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pcatool.errors import DataError, UsageError, show
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.readers.tables import Inputs
 from pcatool.readers.wanted import Wanted
 

@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from pcatool.blocks import Runner, block_rows
+from pcatool.arrays import Runner, block_rows
 from pcatool.errors import DataError, UsageError, listed, show
 from pcatool.linalg.sparse import SparseRows
 from pcatool.memory import give_back
 from pcatool.methods.triples import TriplesPCA
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.notices import Notices
 from pcatool.options import NULLS, ApplyOptions
 from pcatool.pipeline.job import Job

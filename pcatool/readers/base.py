@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pcatool.blocks import Runner, block_rows, in_turn
-from pcatool.model import Array
+from pcatool.arrays import Runner, block_rows, in_turn
+from pcatool.model.model import Array
 from pcatool.readers.rounding import Rounded
 
 __all__ = ["MEND", "Batch", "Column", "Feature", "Part", "Table", "all_finite", "rows_at_once"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from pcatool.blocks import Runner, block_rows, in_turn
+from pcatool.arrays import Runner, block_rows, in_turn
 from pcatool.errors import DataError, show
 from pcatool.notices import Notices
 from pcatool.options import TableOptions

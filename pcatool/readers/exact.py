@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pcatool.blocks import empty_block
+from pcatool.arrays import empty_block
 from pcatool.errors import BadCell, DataError
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.readers.base import MEND, Feature
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect

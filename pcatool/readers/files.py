@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
-from pcatool.blocks import Runner
+from pcatool.arrays import Runner
 from pcatool.errors import DataError, PcatoolError
 from pcatool.notices import Notices
 from pcatool.options import TableOptions

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
-from pcatool.blocks import AHEAD, Runner, block_rows, in_turn
-from pcatool.model import Array
+from pcatool.arrays import AHEAD, Runner, block_rows, in_turn
+from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers.arrow_part import ArrowPart, Rows

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from pcatool.blocks import empty_block
+from pcatool.arrays import empty_block
 from pcatool.readers.arrow import is_exact
 from pcatool.readers.arrow_part import Rows
 from pcatool.readers.base import Batch

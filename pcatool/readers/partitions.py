@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pcatool.blocks import Runner, empty_block, in_turn
+from pcatool.arrays import Runner, empty_block, in_turn
 from pcatool.readers.arrow import NULL, text_array
 from pcatool.readers.arrow_csv import TEXT
 from pcatool.readers.base import Batch, Column, Feature, Part, Table

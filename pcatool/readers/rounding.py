@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import show
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["Rounded", "first_rounded", "has_large", "large"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pcatool.blocks import Runner
+from pcatool.arrays import Runner
 from pcatool.errors import FileError, PcatoolError, UsageError
 from pcatool.notices import Notices
 from pcatool.options import TableOptions

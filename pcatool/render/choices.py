@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.render.words import counted
 
 __all__ = ["how_fitted", "in_brief", "is_usual", "whole"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pcatool.errors import printable
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.options import PictureOptions
 from pcatool.render.figures import check_form, figure_file, plain_matplotlib
 from pcatool.render.shares import percent

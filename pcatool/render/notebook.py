@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from pcatool.errors import printable
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.registry import METHODS
 from pcatool.render.choices import how_fitted, whole
 from pcatool.render.words import counted

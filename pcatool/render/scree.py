@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcatool.linalg.drop import largest_drop
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.options import PictureOptions
 from pcatool.render.chart import drop_text, kept_text
 from pcatool.render.figures import check_form, figure_file, new_figure, plain_matplotlib

@@ -10,7 +10,7 @@ import numpy as np
 from pcatool.linalg.signs import fix_signs
 from pcatool.memory import size_text
 from pcatool.methods.kept import reason_against
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.render.choices import how_fitted, whole
 from pcatool.render.words import counted
 

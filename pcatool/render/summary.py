@@ -7,7 +7,7 @@ from typing import Any
 
 from pcatool.errors import listed
 from pcatool.memory import size_text
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.notices import Taken
 from pcatool.readers.tally import Tally
 from pcatool.render.choices import how_fitted, whole

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pcatool.errors import printable
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.render.tables import display_width, fold
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import DataError, RefusedError, show
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.registry import RULES
 from pcatool.stages import doing
 from pcatool.variance import VarianceTable

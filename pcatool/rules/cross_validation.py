@@ -19,7 +19,7 @@ import numpy as np
 from pcatool.errors import RefusedError
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.spectrum import EPS
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.rules.base import Choice, Evidence
 
 __all__ = ["bytes_of_rows", "cross_validation", "errors_left_out"]

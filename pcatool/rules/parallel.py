@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.linalg.blas import factorisation_threads, threads
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.rules.base import Choice, Evidence, above, first
 
 __all__ = ["noise_shares", "parallel", "parallel_95"]

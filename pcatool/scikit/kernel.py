@@ -8,7 +8,7 @@ import numpy as np
 
 from pcatool.errors import UsageError
 from pcatool.kernels.model import KernelModel
-from pcatool.scikit.given import OUR_OWN, joined, scaler
+from pcatool.model.to_sklearn import OUR_OWN, joined, scaler
 from pcatool.scikit.library import scikit_learn
 
 __all__ = ["kernel_estimator"]

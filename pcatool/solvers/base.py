@@ -13,7 +13,7 @@ from pcatool.errors import DataError, RefusedError, listed, show
 from pcatool.linalg.moments import LEAST, Centre
 from pcatool.linalg.spectrum import EPS, Spectrum
 from pcatool.linalg.statistic import Statistic
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.solvers.rows import Rows
 
 __all__ = [

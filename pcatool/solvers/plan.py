@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pcatool.blocks import AHEAD, block_rows
+from pcatool.arrays import AHEAD, block_rows
 from pcatool.errors import RefusedError
 from pcatool.memory import size_text
 from pcatool.registry import SOLVERS

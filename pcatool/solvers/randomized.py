@@ -19,7 +19,7 @@ import numpy as np
 
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectrum import EPS
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.solvers.base import (
     Estimate,
     Problem,

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from pcatool.blocks import Runner, empty_block, in_turn
+from pcatool.arrays import Runner, empty_block, in_turn
 from pcatool.errors import DataError, RefusedError
 from pcatool.memory import give_back, size_text
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.solvers.store import Store
 
 __all__ = ["AT_ONCE", "SMALL_BYTES", "WAITING_BYTES", "Block", "NoRows", "Rows", "first_heavy", "nothing_to_fit"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pcatool.blocks import empty_block
+from pcatool.arrays import empty_block
 from pcatool.errors import FileError
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.spool import Spool
 
 __all__ = ["Store"]

@@ -412,7 +412,7 @@ DAMAGE: dict[str, tuple[str, dict[int, str], str]] = {
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of 64 rows, so that little makes many."""
-    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", 64)
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", 64)
 
 
 def table(damage: dict[int, str]) -> str:

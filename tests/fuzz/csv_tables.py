@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from pcatool.blocks import block_rows
+from pcatool.arrays import block_rows
 from pcatool.errors import DataError, show
 from readers.by_letter import Joined, Rows, states
 from readers.reading import MISSING, number, read, same_bits
@@ -165,7 +165,7 @@ def small_pieces(rng: random.Random) -> Iterator[None]:
     with (
         patch("pcatool.readers.cutter.READ", rng.choice([1, 3, 50, 1000])),
         patch("pcatool.readers.chunks.rows_at_once", lambda d: height),
-        patch("pcatool.blocks.MOST_ROWS", rng.choice([1, 8])),
+        patch("pcatool.arrays.MOST_ROWS", rng.choice([1, 8])),
     ):
         yield
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.modelfile import loads
+from pcatool.model.npz import loads
 
 PROGRAM = Path(sys.executable).parent / "pcatool"
 LITTER = re.compile(r"\.out\.(npz|csv)\.[0-9a-f]{16}\.pcatool-tmp")

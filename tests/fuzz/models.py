@@ -21,7 +21,7 @@ from numpy.lib import format as npy
 
 from fuzz.calls import called, kept_to, reproducible, within, workplace
 from pcatool.errors import ModelError
-from pcatool.modelfile import dumps, loads
+from pcatool.model.npz import dumps, loads
 from pcatool.pipeline.made import fit_command
 from pcatool.scikit import SCIKIT_LEARN
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.blocks import recut
-from pcatool.holes.em import Fitted, fit_em
+from pcatool.arrays import recut
+from pcatool.holes.em import fit_em
+from pcatool.holes.fitted import Fitted
 from pcatool.holes.projection import project_with_holes
 from pcatool.linalg.sparse import SparseRows
 from pcatool.solvers.base import Problem

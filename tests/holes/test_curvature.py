@@ -15,7 +15,8 @@ from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
 from pcatool.holes import curvature as of_likelihood
 from pcatool.holes.curvature import curvature
-from pcatool.holes.em import Fitted, fit_em
+from pcatool.holes.em import fit_em
+from pcatool.holes.fitted import Fitted
 from pcatool.holes.step import Parameters
 
 # Second differences of a likelihood of a few hundred, over steps of 1e-3: rounding 1e-13 / 1e-6, and the next term.

@@ -10,14 +10,15 @@ import pytest
 
 from holes.dense import density, em_step, maximum
 from holes.made import Array, angle, filled, fit, made, problem_of, punched, rows_of
-from pcatool.blocks import recut
+from pcatool.arrays import recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, PcatoolError, RefusedError
 from pcatool.holes import climb, em, start
 from pcatool.holes.census import take_census
-from pcatool.holes.em import Fitted, as_solution, closed_form, estimate, fit_em
+from pcatool.holes.em import estimate, fit_em
+from pcatool.holes.fitted import Fitted, as_solution, closed_form
 from pcatool.linalg.certificate import certify
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.solvers import rows as solver_rows
 from pcatool.solvers.rows import Rows
 from pcatool.solvers.svd import SVD

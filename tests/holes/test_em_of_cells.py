@@ -14,7 +14,8 @@ from pcatool.errors import DataError
 from pcatool.holes import cells as of_cells
 from pcatool.holes import start
 from pcatool.holes.census import take_census
-from pcatool.holes.em import Fitted, estimate, fit_em
+from pcatool.holes.em import estimate, fit_em
+from pcatool.holes.fitted import Fitted
 from pcatool.linalg.sparse import SparseRows
 
 # Two orders of the same sums, after a few dozen steps; about zero one component is 1e3 times the noise.

@@ -16,7 +16,7 @@ import pytest
 
 from holes.dense import density, em_step
 from holes.made import Array, angle, filled, fit
-from pcatool.holes.em import Fitted
+from pcatool.holes.fitted import Fitted
 from pcatool.holes.projection import fill, project_with_holes
 
 HERE = Path(__file__).parent / "reference"

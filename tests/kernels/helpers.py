@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.blocks import recut
+from pcatool.arrays import recut
 from pcatool.kernels.base import Kernel, load, resolve
 from pcatool.kernels.model import KernelModel
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply

@@ -17,7 +17,7 @@ from kernels import oracle
 from kernels.helpers import Array, fit, roll, whole_fit
 from methods.supervision import fit as supervised_fit
 from pcatool.errors import DataError, RefusedError
-from pcatool.model import Model
+from pcatool.model.model import Model
 
 KERNELS = (
     "rbf",

@@ -7,12 +7,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kernels.helpers import Array, cloud, far, fit, kernel_of, names, whole_fit
-from pcatool.blocks import in_turn, recut
+from pcatool.arrays import in_turn, recut
 from pcatool.kernels.model import KernelModel
 from pcatool.kernels.nystroem import Draw
 from pcatool.methods.base import Supply
 from pcatool.methods.kernel import KernelPCA
-from pcatool.modelfile import dumps
+from pcatool.model.npz import dumps
 from pcatool.notices import Notices
 from pcatool.options import FitOptions
 
@@ -94,7 +94,7 @@ def test_a_seed_shapes_the_model_and_is_in_it() -> None:
 def test_rows_that_are_not_held_are_read_again(reread: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     X = cloud(3000, 3)
     monkeypatch.setattr("pcatool.solvers.rows.SMALL_BYTES", 1000)
-    monkeypatch.setattr("pcatool.blocks.CELLS", 1 << 8)
+    monkeypatch.setattr("pcatool.arrays.CELLS", 1 << 8)
     held = dumps(fit(X, components=2, landmarks=40))
     again = Supply(reread=(lambda: recut([X], 3)) if reread else None)
     options = FitOptions(method="kernel", components=2, landmarks=40)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from kernels.helpers import GRAPHS, cloud, fit, kernel_of
-from pcatool.blocks import in_turn
+from pcatool.arrays import in_turn
 from pcatool.errors import DataError, ModelError, UsageError
 from pcatool.kernels.model import KernelModel
-from pcatool.modelfile import dumps, loads
+from pcatool.model.npz import dumps, loads
 
 X = cloud(30, 3)
 GOOD = fit(X, components=2)

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from kernels.helpers import POINTWISE, Array, cloud, kernel_of
-from pcatool.blocks import in_turn
+from pcatool.arrays import in_turn
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
 from pcatool.kernels.base import Settings

@@ -10,10 +10,10 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits
 
 from kernels.helpers import Array, cloud, fit, kernel_of, roll
-from pcatool.blocks import in_turn
+from pcatool.arrays import in_turn
 from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.model import KernelModel
-from pcatool.model import Model
+from pcatool.model.model import Model
 
 
 def lost(model: Model, X: Array, true: Array | None = None) -> float:

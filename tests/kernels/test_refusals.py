@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernels.helpers import GRAPHS, Array, cloud, fit, names, whole_fit
-from pcatool.blocks import recut
+from pcatool.arrays import recut
 from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.methods.base import Supply
 from pcatool.methods.kernel import KernelPCA

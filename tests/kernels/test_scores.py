@@ -13,13 +13,13 @@ from sklearn.decomposition import KernelPCA as Peer
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from kernels.helpers import POINTWISE, SAME, Array, centred, cloud, far, fit, kernel_of, leading, names, whole_fit
-from pcatool.blocks import by_block, in_turn, recut
+from pcatool.arrays import by_block, in_turn, recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
 from pcatool.methods.base import Supply
 from pcatool.methods.pca import PCA
-from pcatool.model import Model
-from pcatool.modelfile import dumps, loads
+from pcatool.model.model import Model
+from pcatool.model.npz import dumps, loads
 from pcatool.notices import Notices
 from pcatool.options import FitOptions
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.blocks import recut
+from pcatool.arrays import recut
 from pcatool.methods.base import Fit, Labels, Supply
 from pcatool.methods.supervised import SupervisedPCA
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions
 

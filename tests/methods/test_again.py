@@ -18,8 +18,8 @@ from pcatool.errors import DataError, MissingColumns, ModelError, PcatoolWarning
 from pcatool.linalg.statistic import Statistic
 from pcatool.methods.again import fit_again, options_of
 from pcatool.methods.kept import reason_against
-from pcatool.model import Model
-from pcatool.modelfile import dumps, loads
+from pcatool.model.model import Model
+from pcatool.model.npz import dumps, loads
 from pcatool.notices import Notices
 
 pytestmark = pytest.mark.filterwarnings("ignore::pcatool.PcatoolWarning")

@@ -13,8 +13,8 @@ import pytest
 import pcatool
 from pcatool.errors import DataError, ModelError, UsageError
 from pcatool.methods.alignment import aligned_to
-from pcatool.model import FORMAT_VERSION, Model
-from pcatool.modelfile import dumps, loads
+from pcatool.model.model import FORMAT_VERSION, Model
+from pcatool.model.npz import dumps, loads
 from pcatool.notices import Notices
 from pcatool.pipeline.fit import Fitted
 from pcatool.pipeline.report import judge, smallest_k

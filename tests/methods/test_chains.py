@@ -20,8 +20,8 @@ import pcatool
 from numerics.weighted import WEIGHTS, false_claims, framed, spectrum
 from often import often
 from pcatool.errors import PcatoolError
-from pcatool.model import Model
-from pcatool.modelfile import dumps, loads
+from pcatool.model.model import Model
+from pcatool.model.npz import dumps, loads
 
 pytestmark = pytest.mark.filterwarnings("ignore::pcatool.PcatoolWarning")
 

@@ -7,7 +7,7 @@ import pytest
 
 from methods import supervision as by_hand
 from methods.supervision import case, dense, fit, spectrum
-from pcatool.blocks import in_turn
+from pcatool.arrays import in_turn
 from pcatool.methods import labels as module
 from pcatool.methods.labels import NOTHING, LabelKernel, centred_factor, distinct, low_rank, product_with, whole
 from pcatool.options import FitOptions

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from methods import supervision as by_hand
 from methods.supervision import angle, case, classes_of, dense, fit, spectrum
-from pcatool.blocks import recut
+from pcatool.arrays import recut
 from pcatool.engines.threads import Threads
 from pcatool.methods.pca import PCA
-from pcatool.modelfile import dumps
+from pcatool.model.npz import dumps
 from pcatool.notices import Notices
 from pcatool.options import FitOptions
 

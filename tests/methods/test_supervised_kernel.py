@@ -16,7 +16,7 @@ from methods import supervision as by_hand
 from methods.supervision import Case, case, fit
 from pcatool.engines.threads import Threads
 from pcatool.kernels.model import KernelModel
-from pcatool.modelfile import dumps, loads
+from pcatool.model.npz import dumps, loads
 
 Array = NDArray[np.float64]
 

@@ -18,9 +18,9 @@ import pytest
 from numpy.typing import NDArray
 
 from numerics.oracle import Exact
-from pcatool.blocks import recut
+from pcatool.arrays import recut
 from pcatool.methods.pca import PCA
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions
 from pcatool.registry import SOLVERS

@@ -10,9 +10,9 @@ from scipy.stats import ortho_group
 
 from numerics import tolerances as within
 from numerics.cases import Array, Run, every_fit, fit, fitted, names_of
-from pcatool.blocks import recut
+from pcatool.arrays import recut
 from pcatool.methods.pca import PCA
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions
 from pcatool.registry import SOLVERS

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numerics.cases import Array, fit, names_of
-from pcatool.blocks import FEWEST_ROWS, MOST_ROWS, block_rows, by_block, recut
+from pcatool.arrays import FEWEST_ROWS, MOST_ROWS, block_rows, by_block, recut
 from pcatool.methods.pca import PCA
-from pcatool.modelfile import dumps
+from pcatool.model.npz import dumps
 from pcatool.notices import Notices
 from pcatool.options import FitOptions
 from pcatool.registry import SOLVERS

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from numerics.cases import fit, names_of
-from pcatool.blocks import recut
+from pcatool.arrays import recut
 from pcatool.registry import SOLVERS
 from pcatool.solvers.auto import choose
 from pcatool.solvers.base import Problem

@@ -16,7 +16,7 @@ import pytest
 import pcatool
 from pcatool.linalg import blas
 from pcatool.linalg.blas import side_by_side
-from pcatool.modelfile import dumps
+from pcatool.model.npz import dumps
 from pcatool.registry import SOLVERS
 
 # Rows, columns and spread of the column scales: below and above the size from which a factorisation takes two threads,
@@ -26,9 +26,9 @@ SHAPES = [(3000, 20, 0), (1500, 300, 0), (600, 300, 4), (60, 400, 0), (60, 300, 
 PROGRAM = """
 import hashlib, sys
 import numpy as np
-from pcatool.blocks import by_block, recut
+from pcatool.arrays import by_block, recut
 from pcatool.methods.pca import PCA
-from pcatool.modelfile import dumps
+from pcatool.model.npz import dumps
 from pcatool.notices import Notices
 from pcatool.options import FitOptions
 

@@ -13,8 +13,8 @@ import pytest
 from numerics import tolerances as within
 from numerics.cases import fit
 from pcatool.errors import DataError, ModelError
-from pcatool.model import Model
-from pcatool.modelfile import dumps
+from pcatool.model.model import Model
+from pcatool.model.npz import dumps
 
 ARRAYS = ("mean", "std", "basis", "eigenvalues")
 

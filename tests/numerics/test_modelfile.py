@@ -24,8 +24,8 @@ from fuzz.models import VALUES, Parts, places
 from numerics.cases import CASES, by_name, fit, rows_of
 from often import often
 from pcatool.errors import FileError, ModelError
-from pcatool.model import FORMAT_VERSION, Model
-from pcatool.modelfile import dumps, load_model, loads, save_model
+from pcatool.model.model import FORMAT_VERSION, Model
+from pcatool.model.npz import dumps, load_model, loads, save_model
 from pcatool.pipeline.made import fit_command
 
 SUMS = ("means", "rounding", "scatter")
@@ -615,6 +615,6 @@ def test_want_of_memory_is_not_a_damaged_model(monkeypatch: pytest.MonkeyPatch) 
 
     for name in ("frombuffer", "zipfile.ZipFile", "json.loads"):
         with monkeypatch.context() as patched:
-            patched.setattr(f"pcatool.modelfile.{'np.' * (name == 'frombuffer')}{name}", short)
+            patched.setattr(f"pcatool.model.npz.{'np.' * (name == 'frombuffer')}{name}", short)
             with pytest.raises(MemoryError):
                 loads(GOOD)

@@ -32,7 +32,7 @@ FITS = """
 import hashlib, json, sys, warnings
 import numpy as np
 import pcatool
-from pcatool.modelfile import dumps
+from pcatool.model.npz import dumps
 
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(5)

@@ -13,8 +13,8 @@ from scipy.stats import ortho_group
 
 from numerics import tolerances as within
 from numerics.cases import Array, fit
-from pcatool.model import Model
-from pcatool.modelfile import dumps
+from pcatool.model.model import Model
+from pcatool.model.npz import dumps
 from pcatool.registry import SOLVERS
 
 SEEDED = [name for name in SOLVERS if SOLVERS[name].seeded]

@@ -13,7 +13,7 @@ from numerics import tolerances as within
 from numerics.cases import Array, fit
 from numerics.oracle import Exact, relative_errors
 from often import often
-from pcatool.blocks import block_rows
+from pcatool.arrays import block_rows
 from pcatool.errors import RefusedError
 from pcatool.linalg.spectral import of_scatter
 from pcatool.linalg.spectrum import EPS

@@ -12,7 +12,7 @@ from numerics.cases import CASES, Case, Run, every_fit, every_refusal, fit, fitt
 from numerics.oracle import relative_errors
 from pcatool.errors import PcatoolError
 from pcatool.linalg.signs import EQUAL
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Problem
 from pcatool.solvers.rows import Rows

@@ -14,10 +14,10 @@ import pytest
 
 import pcatool
 from numerics.cases import Array, fit, names_of
-from pcatool.blocks import Runner, empty_block, in_turn, recut
+from pcatool.arrays import Runner, empty_block, in_turn, recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import FileError
-from pcatool.modelfile import dumps
+from pcatool.model.npz import dumps
 from pcatool.registry import SOLVERS
 from pcatool.solvers import rows as solver_rows
 from pcatool.solvers import store as solver_store
@@ -146,7 +146,7 @@ def test_draining_closes_the_file() -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 64 rows; of those 100 KB are held, 8 KB of them in memory."""
-    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", 64)
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", 64)
     monkeypatch.setattr(solver_rows, "SMALL_BYTES", 100_000)
     monkeypatch.setattr(solver_rows, "HELD_BYTES", 8_000)
 

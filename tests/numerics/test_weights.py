@@ -21,8 +21,8 @@ from often import often
 from pcatool.errors import DataError, PcatoolError, RefusedError
 from pcatool.linalg.perturbation import displacement
 from pcatool.methods.pca import check_rank
-from pcatool.model import Model
-from pcatool.modelfile import dumps, loads
+from pcatool.model.model import Model
+from pcatool.model.npz import dumps, loads
 from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Problem
 from pcatool.solvers.covariance import Covariance

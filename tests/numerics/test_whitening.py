@@ -12,7 +12,7 @@ from scipy.stats import ortho_group
 import pcatool
 from numerics.cases import Array
 from pcatool.errors import ModelError, RefusedError, UsageError
-from pcatool.modelfile import dumps, loads
+from pcatool.model.npz import dumps, loads
 
 # Whitened covariance against I, where the smallest kept eigenvalue is 1e-7 of the largest.
 WHITE = 1e-8

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from numerics.oracle import Real
 from pcatool.linalg.certificate import VOUCHED
-from pcatool.model import Model
+from pcatool.model.model import Model
 
 __all__ = ["CELLS", "WEIGHTS", "false_claims", "framed", "spectrum"]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pcatool.errors import DataError
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.readers.rows import checked_batches

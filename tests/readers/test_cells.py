@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from often import often
 from pcatool.errors import BadCell, DataError
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.readers import cutter
 from pcatool.readers.arrow_csv import ArrowCsv
 from pcatool.readers.base import Feature
@@ -194,7 +194,7 @@ EIGHT = 8  # rows of a chunk
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many chunks of few rows, read in many small pieces."""
-    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", EIGHT)
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", EIGHT)
     monkeypatch.setattr("pcatool.readers.chunks.rows_at_once", lambda d: EIGHT)
     monkeypatch.setattr(cutter, "READ", 100)
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from pcatool.errors import DataError, UsageError
-from pcatool.model import Array
+from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.readers.rows import checked_batches

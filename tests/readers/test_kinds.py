@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcatool.blocks import block_rows
+from pcatool.arrays import block_rows
 from pcatool.errors import BadCell, DataError
 from pcatool.notices import Notices
 from pcatool.options import TableOptions

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import pcatool
 from pcatool.errors import DataError, FileError, PcatoolWarning, UsageError
-from pcatool.modelfile import dumps
+from pcatool.model.npz import dumps
 from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, EngineOptions, FitOptions, SelectOptions, TableOptions
 from pcatool.pipeline import apply as applying

@@ -21,8 +21,8 @@ from pcatool.errors import DataError, FileError, UsageError
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers.bytestream import FileBytes, Peekable, read_whole
-from pcatool.readers.paths import resolve
-from pcatool.readers.source import Input, read_file
+from pcatool.readers.paths import Input, resolve
+from pcatool.readers.source import read_file
 from pcatool.readers.tables import Inputs
 from readers.reading import Pieces, read, write
 

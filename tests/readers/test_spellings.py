@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pcatool.blocks import in_turn
-from pcatool.model import Array
+from pcatool.arrays import in_turn
+from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.options import NULLS, SelectOptions, TableOptions
 from pcatool.readers import parquet as parquet_reader
@@ -143,7 +143,7 @@ def test_many_columns(tmp_path: Path) -> None:
 
 
 def test_many_chunks_of_anything_as_python_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", 8)
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", 8)
     monkeypatch.setattr("pcatool.readers.chunks.rows_at_once", lambda d: 8)
     rng = np.random.default_rng(5)
     choices = ["1", "-2.5", "7e3", "", "NA", " na ", '"."', '"NaN"', '""', "null\t", '"3"']
@@ -237,7 +237,7 @@ def test_counting_does_not_bring_in_pandas(tmp_path: Path) -> None:
     ]
     program = (
         "import sys\nfrom pcatool.readers.tables import Inputs\nfrom pcatool.options import *\n"
-        "from pcatool.blocks import in_turn\nfrom pcatool.notices import Notices\n"
+        "from pcatool.arrays import in_turn\nfrom pcatool.notices import Notices\n"
         "for path in sys.argv[1:]:\n"
         "    inputs = Inputs([path], TableOptions(), Notices())\n"
         "    wanted = inputs.columns.choose(SelectOptions())\n"

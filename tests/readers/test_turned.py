@@ -18,10 +18,10 @@ import pytest
 from pyarrow import parquet
 
 import pcatool
-from pcatool.blocks import block_rows
+from pcatool.arrays import block_rows
 from pcatool.engines.threads import Threads
 from pcatool.errors import PcatoolError
-from pcatool.modelfile import dumps
+from pcatool.model.npz import dumps
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers import parquet as reader
@@ -44,7 +44,7 @@ Both = Callable[[Callable[[], Any]], Any]
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> Both:
     """What a function gives or raises by rows, which is the same when all is turned, by few columns at a time."""
-    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", HEIGHT)
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", HEIGHT)
     monkeypatch.setattr(reader, "AT_ONCE", 4000)
     turned: list[str] = []
     by_columns = reader.ParquetTable._turned
@@ -420,7 +420,7 @@ def test_only_what_is_too_large_by_rows_is_turned(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("most", [0, 1 << 60])
 def test_the_end_is_known_with_the_last_rows(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", HEIGHT)
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", HEIGHT)
     monkeypatch.setattr(reader, "MOST_OPEN", most)
     table = opened(save(tmp_path / "t.parquet", plain(4), (1, 100, ROWS - 101)))
     ended = []
@@ -453,7 +453,7 @@ def test_one_reader_for_each_thread_at_work(both: Both, tmp_path: Path, monkeypa
 @pytest.mark.parametrize(("rows", "d"), [(1, 1), (63, 3), (64, 3), (65, 3), (130, 40), (0, 2)])
 @pytest.mark.parametrize("threads", [1, 4])
 def test_columns_in_rows_out(rows: int, d: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pcatool.blocks.MOST_ROWS", HEIGHT)
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", HEIGHT)
     X = np.random.default_rng(d).normal(size=(rows, d))
     turned = Turned(rows, d)
     assert turned.height == block_rows(d) == HEIGHT

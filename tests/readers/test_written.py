@@ -10,7 +10,7 @@ import pytest
 
 import pcatool
 from pcatool.errors import PcatoolError
-from pcatool.modelfile import dumps
+from pcatool.model.npz import dumps
 from pcatool.registry import READERS, WRITERS
 
 BOTH = [name for name in READERS if name in WRITERS]

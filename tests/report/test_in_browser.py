@@ -20,7 +20,7 @@ import pytest
 from matplotlib.image import imread
 
 import pcatool
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.pipeline.loadings import MATRICES
 from pcatool.render.plots.names import through_boxes
 from report.chromium import PROGRAM, Browser, browser

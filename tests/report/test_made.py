@@ -10,8 +10,8 @@ import pytest
 
 import pcatool
 from pcatool.cli.app import run
-from pcatool.model import Model
-from pcatool.modelfile import dumps
+from pcatool.model.model import Model
+from pcatool.model.npz import dumps
 from pcatool.pipeline.made import DATA, fit_command, spelled
 from pcatool.scikit import SCIKIT_LEARN
 

@@ -19,7 +19,7 @@ import pytest
 
 import pcatool
 from pcatool.api.given import Warnings
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.options.page import PageOptions
 from pcatool.pipeline.job import Job

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import pcatool
 from pcatool.errors import FileError, PcatoolWarning, UsageError
-from pcatool.modelfile import dumps
+from pcatool.model.npz import dumps
 from pcatool.stores import upload
 from stores.server import Store
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pcatool.errors import DataError, UsageError, show
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.notices import Notices
 from pcatool.options import NULLS, ApplyOptions, EngineOptions, PageOptions, TableOptions
 from pcatool.options.flags import given_flags

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pcatool.errors import PcatoolError, printable
 from pcatool.methods.kept import reason_against
-from pcatool.model import Array, Model
+from pcatool.model.model import Array, Model
 from pcatool.options.components import VALUES
 from pcatool.pipeline.loadings import (
     PANELS,

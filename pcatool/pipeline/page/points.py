@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.pipeline.loadings import refuse_past
 from pcatool.pipeline.page.parts import rounded, text
 from pcatool.pipeline.sample import Counted, Sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from pcatool.errors import DataError, UsageError, show
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.options import FitOptions, PictureOptions, PlotOptions
 from pcatool.pipeline.loadings import check_columns, check_method, refuse_past
 from pcatool.registry import PLOTS

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pcatool.errors import DataError, listed
-from pcatool.model import Model
+from pcatool.model.model import Model
 from pcatool.notices import Notices
 from pcatool.options import OutputOptions
 from pcatool.pipeline.job import Job

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from pcatool import modelfile
 from pcatool.errors import ModelError, UsageError
-from pcatool.model import Model
+from pcatool.model import npz
+from pcatool.model.model import Model
 from pcatool.options import FitOptions
 from pcatool.pipeline.both import with_copies
 from pcatool.pipeline.fit import (
@@ -79,7 +79,7 @@ def is_model(path: str) -> bool:
 
 def _load(path: str) -> Model:
     try:
-        return modelfile.load_model(path)
+        return npz.load_model(path)
     except ModelError as error:
         if path == STDIN:
             error.add_remedy("if it holds rows, name it last")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pcatool.engines.threads import Threads
-from pcatool.model import Array, Model
+from pcatool.model.model import Array, Model
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.plots.asked import Asked
 from pcatool.pipeline.plots.rows import color_of, names_of, projected

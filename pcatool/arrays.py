@@ -1,4 +1,4 @@
-"""Rows re-cut into blocks whose height depends on the number of columns alone.
+"""Blocks of rows: the `Array` type, and rows re-cut to blocks of one fixed height.
 
 However the rows arrived, the same row stands at the same place of the same block, so every sum and every product is
 taken in the same order and gives the same bits. A block is (h, d) with contiguous columns.
@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from pcatool.model import Array
+from pcatool.model.model import Array
 
 __all__ = ["AHEAD", "Runner", "block_rows", "by_block", "in_turn", "recut"]
 

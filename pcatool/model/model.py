@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from pcatool.errors import DataError, ModelError, UsageError, show
 from pcatool.linalg.blas import threads
 from pcatool.linalg.centring import center_rows, row_means
-from pcatool.modelcheck import OPTIONAL, check_model, check_orthonormal
+from pcatool.model.settings import frozen
+from pcatool.model.validate import OPTIONAL, check_model, check_orthonormal
 from pcatool.registry import VIEWS
-from pcatool.settings import frozen
 from pcatool.variance import VarianceTable
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class Model:
         >>> pca.n_features_in_, pca.n_samples_, pca.n_components_
         (2, 5, 1)
         """
-        from pcatool.scikit.given import estimator
+        from pcatool.model.to_sklearn import estimator
 
         return estimator(self)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pcatool.errors import UsageError
-from pcatool.model import Array, Model
+from pcatool.model.model import Array, Model
 from pcatool.scikit.library import scikit_learn
 
 __all__ = ["estimator"]

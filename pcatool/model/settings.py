@@ -1,4 +1,4 @@
-"""The settings that a model carries: checked, so that every later use of them is sound, and not changed thereafter."""
+"""Settings that a model carries: their types, their limits, and frozen copies of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model must satisfy, whether it was fitted here or read from a file of whatever origin."""
+"""Checks of a model, fitted or read from a file: shapes, order, orthonormality, settings, sums."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from pcatool.errors import ModelError
 from pcatool.linalg.certificate import orthonormality
-from pcatool.settings import Sizes, check_settings
+from pcatool.model.settings import Sizes, check_settings
 
 if TYPE_CHECKING:
     from pcatool.linalg.statistic import Statistic
-    from pcatool.model import Array, Model
+    from pcatool.model.model import Array, Model
 
 __all__ = ["NEAR_EQUAL", "OPTIONAL", "check_model", "check_orthonormal"]
 

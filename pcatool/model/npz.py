@@ -1,4 +1,4 @@
-"""Models as `.npz`: plain arrays and a JSON text, readable by `numpy.load` alone, the same model the same bytes."""
+"""Read and write models as `.npz` files: plain arrays and a JSON text that `numpy.load` can open."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from pcatool.errors import ModelError, check_memory, show
 from pcatool.linalg.consistency import KINDS as SUMS
 from pcatool.linalg.statistic import Statistic
 from pcatool.memory import free_bytes
-from pcatool.model import FORMAT_VERSION, Model
-from pcatool.modelcheck import OPTIONAL
-from pcatool.readers.source import ZIP, Input, read_beginning, read_file
-from pcatool.settings import check_json
+from pcatool.model.model import FORMAT_VERSION, Model
+from pcatool.model.settings import check_json
+from pcatool.model.validate import OPTIONAL
+from pcatool.readers.paths import Input
+from pcatool.readers.source import ZIP, read_beginning, read_file
 from pcatool.stages import doing
 from pcatool.writers.sink import write_whole
 

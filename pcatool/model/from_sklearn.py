@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pcatool.errors import ModelError, UsageError, show
-from pcatool.model import FORMAT_VERSION, Array, Model
+from pcatool.model.model import FORMAT_VERSION, Array, Model
 from pcatool.scikit import SCIKIT_LEARN
 from pcatool.scikit.library import scikit_learn
 
