@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pcatool.model.model import Array
+__all__ = ["AHEAD", "Array", "Runner", "block_rows", "by_block", "in_turn", "recut"]
 
-__all__ = ["AHEAD", "Runner", "block_rows", "by_block", "in_turn", "recut"]
+Array = NDArray[np.float64]
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.pipeline.results import Flow
 from pcatool.readers.memory import is_pandas
 

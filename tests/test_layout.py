@@ -48,16 +48,14 @@ LAYERS = (
         "pcatool.kernels",
         "pcatool.linalg",
         "pcatool.model",
-        "pcatool.scikit",
-        "pcatool.arrays",
     ),
     (
+        "pcatool.arrays",
         "pcatool.errors",
         "pcatool.memory",
         "pcatool.notices",
         "pcatool.options",
         "pcatool.registry",
-        "pcatool.variance",
         "pcatool.spool",
         "pcatool.stages",
         "pcatool.stores",
@@ -88,10 +86,7 @@ RESERVED = {
         "pcatool.cli",
         "pcatool.render",
     ),
-    "sklearn": (
-        "pcatool.scikit.library",
-        "pcatool.model.to_sklearn",
-    ),
+    "sklearn": ("pcatool.model.to_sklearn",),
     "typer": ("pcatool.cli",),
 }
 

@@ -25,8 +25,9 @@ from sklearn.preprocessing import StandardScaler
 import pcatool
 from holes.made import angle, filled, made, punched
 from often import TIMES
+from pcatool.arrays import Array
 from pcatool.errors import DataError, ModelError, PcatoolError, PcatoolWarning, UsageError
-from pcatool.model.model import Array, Model
+from pcatool.model.model import Model
 from pcatool.model.npz import dumps, loads
 from pcatool.registry import SOLVERS
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import pcatool
 from pcatool.cli.app import run
-from pcatool.scikit import library
+from pcatool.model import to_sklearn as library
 
 N, D = 60, 6
 RNG = np.random.default_rng(7)

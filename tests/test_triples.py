@@ -21,8 +21,9 @@ from sklearn.decomposition import PCA
 
 import pcatool
 from holes.made import made, punched
+from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError
-from pcatool.model.model import Array, Model
+from pcatool.model.model import Model
 from pcatool.model.npz import dumps
 
 COLUMNS = ("user", "item", "rating")

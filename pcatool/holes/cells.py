@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pcatool.arrays import Runner
+from pcatool.arrays import Array, Runner
 from pcatool.holes.curvature import curvature
 from pcatool.holes.posterior import Posterior, pairs
 from pcatool.holes.step import LOG_2_PI, Parameters, Sums
 from pcatool.holes.units import Units
 from pcatool.linalg.sparse import SparseRows
-from pcatool.model.model import Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

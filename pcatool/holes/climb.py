@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.holes.step import Parameters, Slope
-from pcatool.model.model import Array
 
 __all__ = ["MEMORY", "Climbed", "Point", "climb"]
 

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.holes.patterns import same_holes
 from pcatool.holes.step import Parameters, Slope
 from pcatool.linalg.spectrum import EPS, backward
-from pcatool.model.model import Array
 
 __all__ = ["Likelihood", "affordable", "bytes_needed", "curvature", "distance", "parameters"]
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.holes.curvature import curvature, parameters
 from pcatool.holes.patterns import Index, same_holes
 from pcatool.holes.posterior import Posterior, pairs
 from pcatool.holes.step import LOG_2_PI, Parameters, Sums
 from pcatool.holes.units import Units
-from pcatool.model.model import Array
 from pcatool.solvers.rows import Rows
 
 __all__ = ["Blocks", "working_bytes"]

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from pcatool.arrays import Runner, block_rows, in_turn
+from pcatool.arrays import Array, Runner, block_rows, in_turn
 from pcatool.errors import DataError, RefusedError
 from pcatool.holes.cells import Cells, cells_at_a_time
 from pcatool.holes.census import Census, take_census
@@ -34,7 +34,6 @@ from pcatool.holes.units import units_of
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments, gather
 from pcatool.linalg.sparse import SparseRows
-from pcatool.model.model import Array
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance, scatter_bytes
 from pcatool.solvers.rows import Rows

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.holes.census import Census
 from pcatool.holes.climb import Climbed
 from pcatool.holes.step import LEAST_NOISE, LOG_2_PI, Parameters
 from pcatool.holes.units import Units, fewer, rounding_of, variances_of
 from pcatool.linalg.signs import fix_signs
 from pcatool.linalg.spectrum import backward
-from pcatool.model.model import Array
 from pcatool.solvers.base import Problem, Solution
 
 __all__ = ["Fitted", "as_solution", "closed_form", "in_units_of_fit"]

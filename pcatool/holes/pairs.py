@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.linalg.moments import Centre, Moments, two_sum, usual_errors
 from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.statistic import STEP, relative
-from pcatool.model.model import Array
 from pcatool.solvers.base import check_columns, rounding
 
 __all__ = ["HoledSums", "Pairs", "gather_pairs", "of_block", "pair_bytes"]

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.holes.patterns import Index
-from pcatool.model.model import Array
 
 __all__ = ["Posterior", "pairs", "square"]
 

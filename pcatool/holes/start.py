@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.holes.census import Census
 from pcatool.holes.step import Parameters
 from pcatool.linalg.blas import factorisation_threads, threads
-from pcatool.model.model import Array
 
 __all__ = ["start", "start_width"]
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.holes.posterior import square
-from pcatool.model.model import Array
 
 __all__ = ["LEAST_NOISE", "LOG_2_PI", "Parameters", "Slope", "Sums"]
 

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from pcatool.arrays import Runner
-from pcatool.model.model import Array
+from pcatool.arrays import Array, Runner
 from pcatool.registry import KERNELS
 from pcatool.stages import doing
 

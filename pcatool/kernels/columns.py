@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.arrays import block_rows
+from pcatool.arrays import Array, block_rows
 from pcatool.linalg.centring import center_rows
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectrum import EPS
-from pcatool.model.model import Array
 
 __all__ = ["ColumnMoments", "Preparation", "cut"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 
 __all__ = ["EPS", "ROUNDINGS", "exact_pairs", "of_products", "squared_distances", "squares"]
 

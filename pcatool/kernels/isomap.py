@@ -12,11 +12,10 @@ from threading import Lock
 
 import numpy as np
 
-from pcatool.arrays import Runner, in_turn
+from pcatool.arrays import Array, Runner, in_turn
 from pcatool.kernels.base import Kernel, Prepared, Settings, slabs
 from pcatool.kernels.distances import EPS
 from pcatool.kernels.neighbours import Graph, Nearest, among, length_rounding, nearest
-from pcatool.model.model import Array
 
 __all__ = ["Isomap"]
 

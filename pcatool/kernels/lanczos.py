@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.kernels.distances import EPS
-from pcatool.model.model import Array
 from pcatool.stages import doing
 
 __all__ = ["Pairs", "leading"]

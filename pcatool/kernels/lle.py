@@ -12,14 +12,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Runner
+from pcatool.arrays import Array, Runner
 from pcatool.kernels.base import Dual, Kernel, Prepared, Settings, slabs
 from pcatool.kernels.distances import EPS
 from pcatool.kernels.lanczos import leading
 from pcatool.kernels.neighbours import Graph, Nearest, among, nearest
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.spectrum import backward
-from pcatool.model.model import Array
 
 __all__ = ["LLE"]
 

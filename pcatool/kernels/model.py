@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.errors import ModelError, UsageError, show
 from pcatool.kernels.base import Dual, Kernel, Settings, load, slabs
 from pcatool.linalg.blas import threads
-from pcatool.model.model import Array, Model
+from pcatool.model.model import Model
 from pcatool.model.validate import check_orthonormal
 from pcatool.registry import KERNELS
 
@@ -143,7 +144,7 @@ class KernelModel(Model):
 
         For the kernels linear, rbf, polynomial, sigmoid and cosine of all rows, centred. There is no inverse_transform.
         """
-        from pcatool.scikit.kernel import kernel_estimator
+        from pcatool.model.to_sklearn import kernel_estimator
 
         return kernel_estimator(self)
 

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Runner, in_turn
+from pcatool.arrays import Array, Runner, in_turn
 from pcatool.errors import DataError, RefusedError
 from pcatool.kernels.base import Prepared, slabs
 from pcatool.kernels.distances import EPS, ROUNDINGS, exact_pairs, squared_distances, squares
-from pcatool.model.model import Array
 
 __all__ = ["Graph", "Nearest", "among", "check_count", "length_rounding", "nearest"]
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Runner
+from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError
 from pcatool.kernels.base import CELLS, FEWEST_ROWS, Kernel, Prepared, slabs
 from pcatool.kernels.distances import EPS
@@ -24,7 +24,6 @@ from pcatool.kernels.spectrum import ROUNDINGS, center, centring, check_finite
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectrum import Spectrum, backward
-from pcatool.model.model import Array
 
 __all__ = ["Draw", "Landmarks", "Part", "gathered", "result_bytes"]
 

@@ -9,11 +9,10 @@ from abc import abstractmethod
 
 import numpy as np
 
-from pcatool.arrays import Runner
+from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError
 from pcatool.kernels.base import Kernel, Prepared, Settings, symmetric
 from pcatool.kernels.distances import EPS, ROUNDINGS, of_products, squared_distances, squares
-from pcatool.model.model import Array
 
 __all__ = ["MDS", "RBF", "Cosine", "Laplacian", "Linear", "Pointwise", "Polynomial", "Sigmoid"]
 

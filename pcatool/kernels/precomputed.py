@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcatool.arrays import Runner
+from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError
 from pcatool.kernels.base import Kernel, Prepared
 from pcatool.kernels.distances import EPS
-from pcatool.model.model import Array
 
 __all__ = ["Precomputed"]
 

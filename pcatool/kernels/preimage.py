@@ -30,13 +30,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.base import slabs
 from pcatool.kernels.distances import EPS, squared_distances
 from pcatool.kernels.model import KernelModel
 from pcatool.linalg.blas import threads
 from pcatool.linalg.spectrum import middle
-from pcatool.model.model import Array, Model
+from pcatool.model.model import Model
 
 __all__ = ["PreimageModel", "ScoreMap", "with_preimage"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.arrays import Runner
+from pcatool.arrays import Array, Runner
 from pcatool.errors import RefusedError
 from pcatool.kernels.base import slabs
 from pcatool.kernels.distances import EPS
@@ -15,7 +15,6 @@ from pcatool.kernels.lanczos import leading
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.certificate import VOUCHED
 from pcatool.linalg.spectrum import Wish, backward, clipped
-from pcatool.model.model import Array
 from pcatool.stages import doing
 
 __all__ = [

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from pcatool.arrays import Array
 
 __all__ = ["center_rows", "row_means"]
-
-Array = NDArray[np.float64]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # shows in the result

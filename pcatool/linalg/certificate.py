@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pcatool.linalg.blas import side_by_side
 
 if TYPE_CHECKING:
-    from pcatool.model.model import Array
+    from pcatool.arrays import Array
 
 __all__ = ["certify", "orthonormality", "vouched"]
 

@@ -12,8 +12,8 @@ from pcatool.errors import ModelError
 from pcatool.linalg.moments import Moments
 
 if TYPE_CHECKING:
+    from pcatool.arrays import Array
     from pcatool.linalg.statistic import Sums
-    from pcatool.model.model import Array
 
 __all__ = ["AGREES", "KINDS", "check_shapes", "check_sums"]
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.jacobi import jacobi_wide
 from pcatool.linalg.moments import Centre, center_block
@@ -33,7 +34,6 @@ from pcatool.linalg.spectrum import (
     rank_of,
     unit,
 )
-from pcatool.model.model import Array
 
 __all__ = ["CrossMoments", "Uncertain", "of_cross", "of_quadratic"]
 

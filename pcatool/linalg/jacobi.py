@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.spectrum import BACKWARD, EPS, Spectrum, backward, clipped, completed
-from pcatool.model.model import Array
 
 __all__ = ["jacobi_wide", "of_graded_factor", "of_graded_scatter"]
 

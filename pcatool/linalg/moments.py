@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.linalg.spectrum import EPS
-from pcatool.model.model import Array
 
 __all__ = ["Centre", "Moments", "center_block", "gather", "usual_errors"]
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.linalg.moments import Centre, Moments
 from pcatool.linalg.sparse import SparseRows
-from pcatool.model.model import Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

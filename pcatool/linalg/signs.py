@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 
 __all__ = ["fix_signs"]
 

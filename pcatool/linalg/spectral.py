@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.linalg.blas import factorisation_threads, factorised, threads
 from pcatool.linalg.jacobi import of_graded_factor, of_graded_scatter
 from pcatool.linalg.perturbation import displacement
@@ -29,7 +30,6 @@ from pcatool.linalg.spectrum import (
     unit,
 )
 from pcatool.memory import give_back
-from pcatool.model.model import Array
 from pcatool.stages import doing
 
 __all__ = ["SLAB", "of_factor", "of_gram", "of_scatter", "triangle", "unit_spectrum"]

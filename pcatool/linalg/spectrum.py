@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 
 Wish = int | float | str  # how many components: a number, a share of the variance, or a rule
 

@@ -28,14 +28,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import block_rows
+from pcatool.arrays import Array, block_rows
 from pcatool.errors import ModelError
 from pcatool.linalg.consistency import check_shapes, check_sums
 from pcatool.linalg.cross import CrossMoments
 from pcatool.linalg.moments import Centre, Moments, usual_errors
 from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.triangle import Triangle
-from pcatool.model.model import Array
 
 __all__ = ["STEP", "Statistic", "of_products", "relative"]
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.linalg.moments import Centre, Moments, center_block
 from pcatool.linalg.spectral import triangle
-from pcatool.model.model import Array
 
 __all__ = ["Triangle"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.errors import ModelError, RefusedError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.consistency import AGREES
@@ -17,7 +18,7 @@ from pcatool.linalg.triangle import Triangle
 from pcatool.methods.base import Fit, Labels
 from pcatool.methods.kept import rule_with_rows
 from pcatool.methods.pca import PCA, SMOOTHING, Solved, evidence
-from pcatool.model.model import Array, Model
+from pcatool.model.model import Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.rules.base import decide

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError, listed
-from pcatool.model.model import Array, Model
+from pcatool.model.model import Model
 from pcatool.model.validate import NEAR_EQUAL
 from pcatool.notices import Notices
 

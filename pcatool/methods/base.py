@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from pcatool.arrays import Runner, in_turn
-from pcatool.model.model import Array, Model
+from pcatool.arrays import Array, Runner, in_turn
+from pcatool.model.model import Model
 from pcatool.rules.base import Evidence
 from pcatool.solvers.base import Solution
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pcatool.arrays import block_rows
+from pcatool.arrays import Array, block_rows
 from pcatool.errors import listed
 from pcatool.linalg.cross import CrossMoments, Uncertain
 from pcatool.linalg.statistic import Statistic
@@ -16,7 +16,6 @@ from pcatool.methods.labels import (
     check_numbers,
     constant_label,
 )
-from pcatool.model.model import Array
 from pcatool.solvers.base import Problem, rounding
 from pcatool.solvers.plan import with_program
 from pcatool.solvers.rows import nothing_to_fit

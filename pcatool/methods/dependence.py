@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, listed
 from pcatool.linalg.centring import center_rows
 from pcatool.linalg.cross import Uncertain, of_cross
@@ -17,7 +18,6 @@ from pcatool.methods.base import Labels, Supply
 from pcatool.methods.labels import (
     LabelKernel,
 )
-from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.solvers.base import SMALLEST, Problem, Solution, assembled, check_solvable, one_row, scale_of
 from pcatool.solvers.rows import Rows

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pcatool.arrays import Runner, block_rows, in_turn
+from pcatool.arrays import Array, Runner, block_rows, in_turn
 from pcatool.holes.census import Census, take_census
 from pcatool.holes.em import check_census, estimate, fit_em, most_components
 from pcatool.holes.fitted import Fitted, as_solution
@@ -22,7 +22,6 @@ from pcatool.methods.base import NOTHING_MORE, Fit, Supply
 from pcatool.methods.pca import EM, PCA, Solved, evidence, scored_bytes
 from pcatool.methods.remarks import check_rule
 from pcatool.methods.untold import tell_apart, tell_em, tell_made_up
-from pcatool.model.model import Array
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.options import MOST_KEPT
 from pcatool.registry import RULES
 from pcatool.rules.base import split_rule
-from pcatool.scikit import SCIKIT_LEARN
 
 __all__ = ["reason_against", "rule_with_rows"]
 

@@ -21,6 +21,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.errors import UsageError
 from pcatool.kernels.base import load, resolve
 from pcatool.linalg.blas import threads
@@ -29,7 +30,6 @@ from pcatool.methods.kernel_exact import exact
 from pcatool.methods.kernel_landmarks import by_landmarks
 from pcatool.methods.kernel_needs import Needs
 from pcatool.methods.kernel_task import NYSTROEM, Data, KernelTask
-from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.options import FitOptions
 from pcatool.solvers.plan import Plan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.kernels.base import Prepared
 from pcatool.kernels.columns import cut
 from pcatool.kernels.spectrum import center, check_finite, product, solve
@@ -11,7 +12,6 @@ from pcatool.linalg.certificate import certify
 from pcatool.linalg.signs import fix_signs
 from pcatool.methods.base import Fit
 from pcatool.methods.kernel_task import Data, KernelTask, Solved
-from pcatool.model.model import Array
 
 __all__ = ["exact"]
 

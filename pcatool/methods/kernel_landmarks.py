@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcatool.arrays import block_rows
+from pcatool.arrays import Array, block_rows
 from pcatool.kernels.base import Prepared
 from pcatool.kernels.columns import ColumnMoments, Preparation
 from pcatool.kernels.nystroem import Draw, Landmarks, Part, gathered, result_bytes
@@ -14,7 +14,6 @@ from pcatool.linalg.signs import fix_signs
 from pcatool.methods.base import Fit
 from pcatool.methods.kernel_exact import exact
 from pcatool.methods.kernel_task import NYSTROEM, Data, KernelTask, Solved
-from pcatool.model.model import Array
 from pcatool.solvers.rows import Rows
 from pcatool.stages import doing
 

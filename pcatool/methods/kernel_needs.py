@@ -6,13 +6,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from pcatool.arrays import Array
 from pcatool.errors import RefusedError
 from pcatool.kernels.base import CELLS, Kernel
 from pcatool.kernels.spectrum import LANCZOS, choose, usual_space
 from pcatool.linalg.spectrum import Wish
 from pcatool.memory import size_text
 from pcatool.methods.base import Supply
-from pcatool.model.model import Array
 from pcatool.options import FitOptions
 from pcatool.solvers.plan import blocks_bytes, in_flight, most_kept, with_program
 

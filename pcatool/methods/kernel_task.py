@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, show
 from pcatool.kernels.base import Kernel
 from pcatool.kernels.columns import ColumnMoments, Preparation
@@ -16,7 +17,7 @@ from pcatool.linalg.spectrum import Wish
 from pcatool.methods.base import Supply
 from pcatool.methods.kernel_needs import Needs
 from pcatool.methods.remarks import check_rule, tell_constant, warn_past_rank, warn_unsure
-from pcatool.model.model import FORMAT_VERSION, Array
+from pcatool.model.model import FORMAT_VERSION
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.rules.base import Choice, Evidence, decide

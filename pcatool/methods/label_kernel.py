@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcatool.arrays import block_rows
+from pcatool.arrays import Array, block_rows
 from pcatool.errors import listed
 from pcatool.linalg.centring import center_rows
 from pcatool.linalg.cross import Uncertain, class_sums, of_quadratic
@@ -20,7 +20,6 @@ from pcatool.methods.labels import (
     product_with,
     whole,
 )
-from pcatool.model.model import Array
 from pcatool.solvers.plan import with_program
 from pcatool.solvers.rows import nothing_to_fit
 

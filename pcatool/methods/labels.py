@@ -14,13 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Runner
+from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError, RefusedError, listed, show
 from pcatool.kernels.base import slabs, symmetric
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.spectrum import EPS, middle
 from pcatool.methods.base import Labels
-from pcatool.model.model import Array
 from pcatool.options import FitOptions
 
 __all__ = [

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.errors import RefusedError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.centring import center_rows
@@ -17,7 +18,7 @@ from pcatool.linalg.signs import fix_signs
 from pcatool.memory import give_back
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply, linear_model
 from pcatool.methods.remarks import tell_constant, warn_past_rank, warn_unsure
-from pcatool.model.model import FORMAT_VERSION, Array, Model
+from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.registry import RULES, SOLVERS

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.statistic import Statistic
@@ -14,7 +15,6 @@ from pcatool.methods.again import fit_again
 from pcatool.methods.base import Fit, Labels, Supply
 from pcatool.methods.kept import rule_with_rows
 from pcatool.methods.pca import PCA
-from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.solvers.covariance import moments_of

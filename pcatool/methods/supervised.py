@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, vouched
@@ -34,7 +35,7 @@ from pcatool.methods.label_kernel import FACTOR_COPIES, HELD_COPIES, HOLDS_NO_RO
 from pcatool.methods.labels import MOST_STEPS, LabelKernel
 from pcatool.methods.pca import PCA, Solved
 from pcatool.methods.remarks import check_rule, tell_constant, warn_past_rank, warn_unsure
-from pcatool.model.model import FORMAT_VERSION, Array, Model
+from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
 from pcatool.rules.base import Evidence, decide

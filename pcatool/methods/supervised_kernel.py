@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.arrays import Runner
+from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.base import Kernel, Prepared, load, resolve, slabs
 from pcatool.kernels.columns import Preparation
@@ -28,7 +28,6 @@ from pcatool.linalg.spectrum import EPS, backward
 from pcatool.methods.dependence import Task, check_total, independent, refuse_above
 from pcatool.methods.label_kernel import FACTOR_COPIES, HOLDS_NO_ROWS, centred, check_targets, held
 from pcatool.methods.labels import NOTHING, centred_factor
-from pcatool.model.model import Array
 from pcatool.options import FitOptions
 from pcatool.solvers.base import one_row
 from pcatool.solvers.plan import with_program

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pcatool.arrays import block_rows
+from pcatool.arrays import Array, block_rows
 from pcatool.errors import UsageError
 from pcatool.holes.census import take_census
 from pcatool.holes.em import check_census, estimate
@@ -17,7 +17,6 @@ from pcatool.methods.base import Fit, Supply
 from pcatool.methods.incomplete import IncompletePCA
 from pcatool.methods.pca import EM, Solved, evidence
 from pcatool.methods.untold import tell_apart
-from pcatool.model.model import Array
 from pcatool.rules.base import decide
 from pcatool.solvers.base import Problem
 from pcatool.solvers.plan import Plan, plan_of

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.errors import listed
 from pcatool.holes.fitted import Fitted
 from pcatool.holes.links import Groups, groups_of
 from pcatool.methods.remarks import listed_components
-from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.solvers.base import Problem
 

@@ -1,4 +1,4 @@
-"""A fitted estimator of scikit-learn as a model: what it keeps is taken over, what it does not keep stays unknown."""
+"""Turn a fitted estimator of scikit-learn into a model."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.errors import ModelError, UsageError, show
-from pcatool.model.model import FORMAT_VERSION, Array, Model
-from pcatool.scikit import SCIKIT_LEARN
-from pcatool.scikit.library import scikit_learn
+from pcatool.model.model import FORMAT_VERSION, Model
+from pcatool.model.to_sklearn import scikit_learn
 
 __all__ = ["from_sklearn"]
+
+# The solver of a model that was taken from there.
+SCIKIT_LEARN = "scikit-learn"
+
 
 TAKEN = "a fitted PCA or IncrementalPCA, or a Pipeline of a StandardScaler and one of them"
 

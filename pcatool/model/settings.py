@@ -220,7 +220,7 @@ class Record(dict[str, Any]):
         return {key: deepcopy(value) for key, value in self.items()}
 
 
-class Listed(list[Any]):
+class FrozenList(list[Any]):
     """A JSON array that stays as it is. Its copies and pickles are plain lists."""
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _no_change
@@ -235,12 +235,12 @@ class Listed(list[Any]):
 
 def frozen(value: Any) -> Any:
     """A copy of a JSON value that nobody can change, at any depth."""
-    if isinstance(value, (Record, Listed)):
+    if isinstance(value, (Record, FrozenList)):
         return value
     if isinstance(value, Mapping):
         return Record({key: frozen(inner) for key, inner in value.items()})
     if isinstance(value, (list, tuple)):
-        return Listed(map(frozen, value))
+        return FrozenList(map(frozen, value))
     return value
 
 

@@ -1,16 +1,48 @@
-"""A linear model as a fitted estimator: a PCA; a TruncatedSVD where nothing was centred; in a Pipeline with scalers."""
+"""Turn a model into a fitted estimator of scikit-learn."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.errors import UsageError
-from pcatool.model.model import Array, Model
-from pcatool.scikit.library import scikit_learn
+from pcatool.arrays import Array
+from pcatool.errors import UsageError, check_memory, printable
+from pcatool.kernels.model import KernelModel
+from pcatool.model.model import Model
 
-__all__ = ["estimator"]
+__all__ = ["estimator", "kernel_estimator", "scikit_learn"]
+
+
+class Library(NamedTuple):
+    """The kinds of estimators that models become, or are taken from."""
+
+    PCA: Any
+    IncrementalPCA: Any
+    TruncatedSVD: Any
+    KernelPCA: Any
+    KernelCenterer: Any
+    StandardScaler: Any
+    Pipeline: Any
+
+
+@lru_cache(maxsize=1)
+def scikit_learn() -> Library:
+    """scikit-learn, where it is installed; without it a sentence that says so."""
+    try:
+        from sklearn.decomposition import PCA, IncrementalPCA, KernelPCA, TruncatedSVD
+        from sklearn.pipeline import Pipeline
+        from sklearn.preprocessing import KernelCenterer, StandardScaler
+    except ModuleNotFoundError as error:
+        package = "scikit-learn" if str(error.name).partition(".")[0] == "sklearn" else error.name
+        remedy = "install it: pip install scikit-learn"
+        raise UsageError(f"to_sklearn and from_sklearn need the package {package}", remedy) from None
+    except ImportError as error:
+        check_memory(error)
+        raise UsageError(f"scikit-learn does not load: {printable(str(error))}", "install it anew") from error
+    return Library(PCA, IncrementalPCA, TruncatedSVD, KernelPCA, KernelCenterer, StandardScaler, Pipeline)
+
 
 OUR_OWN = "pcatool.transform(model, data) applies it"
 
@@ -121,3 +153,41 @@ def _means(model: Model) -> Array | None:
     if model.statistic is not None:
         return np.array(model.statistic.centre.mean)
     return None if model.column_means is None else np.array(model.column_means)
+
+
+# The kernels of both, by their names there.
+SHARED = {"linear": "linear", "rbf": "rbf", "polynomial": "poly", "sigmoid": "sigmoid", "cosine": "cosine"}
+
+
+def kernel_estimator(model: KernelModel) -> Any:
+    """The model as a fitted KernelPCA, behind a StandardScaler that centres and scales as it does."""
+    _check_kernel(model)
+    settings, n = model.settings, model.n_samples
+    given = {name: getattr(settings, name) for name in model.kernel.uses}
+    made = scikit_learn().KernelPCA(n_components=model.k, kernel=SHARED[settings.name], **given)
+    made.X_fit_ = np.array(model.prepared)
+    made.gamma_ = 1.0 / model.d if settings.gamma is None else settings.gamma
+    made.eigenvalues_ = model.eigenvalues[: model.k] * (n - model.ddof)
+    made.eigenvectors_ = np.array(model.dual_vectors)
+    made.n_features_in_ = model.d
+    made._centerer = scikit_learn().KernelCenterer()
+    made._centerer.K_fit_rows_ = np.array(model.kernel_means)
+    made._centerer.K_fit_all_ = float(np.mean(model.kernel_means))
+    made._centerer.n_features_in_ = n
+    moved = model.standardized or bool(model.mean.any())
+    return joined(model, [*([("scale", scaler(model))] if moved else []), ("pca", made)])
+
+
+def _check_kernel(model: KernelModel) -> None:
+    name = model.settings.name
+    reasons = {
+        "scikit-learn has no supervised kernel PCA": model.supervised,
+        "scikit-learn has no step that subtracts from each row its own mean": model.rows_centered,
+        "a KernelPCA is of all rows of its fit, this model is of landmarks": model.landmarks,
+        "a KernelPCA holds the kernel's table of its fit, which a model does not keep": not model.kernel.of_rows,
+        f"KernelPCA has no kernel {name}": name not in SHARED,
+        "a KernelPCA centres its kernel always, this model does not": not model.centered,
+    }
+    for reason, true in reasons.items():
+        if true:
+            raise UsageError(reason, OUR_OWN)

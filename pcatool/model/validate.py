@@ -11,8 +11,9 @@ from pcatool.linalg.certificate import orthonormality
 from pcatool.model.settings import Sizes, check_settings
 
 if TYPE_CHECKING:
+    from pcatool.arrays import Array
     from pcatool.linalg.statistic import Statistic
-    from pcatool.model.model import Array, Model
+    from pcatool.model.model import Model
 
 __all__ = ["NEAR_EQUAL", "OPTIONAL", "check_model", "check_orthonormal"]
 

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError, listed
 from pcatool.linalg.angles import principal_angles
 from pcatool.methods.alignment import cosines, matched
-from pcatool.model.model import Array, Model
+from pcatool.model.model import Model
 from pcatool.model.npz import dumps, load_model
 from pcatool.model.validate import NEAR_EQUAL
 from pcatool.pipeline.inspection import fitted_with

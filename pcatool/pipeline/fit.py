@@ -11,7 +11,7 @@ from pcatool.errors import DataError, FileError, UsageError, show
 from pcatool.methods.alignment import aligned_to, check_older
 from pcatool.methods.base import Fit
 from pcatool.model import npz
-from pcatool.model.model import Model
+from pcatool.model.model import Model, VarianceTable
 from pcatool.notices import Notices, Taken
 from pcatool.options import FitOptions, parse_truncation
 from pcatool.options.flags import given_flags
@@ -27,7 +27,6 @@ from pcatool.rules.base import Evidence
 from pcatool.solvers.plan import Plan
 from pcatool.solvers.rows import NoRows
 from pcatool.stores.uri import is_remote, plain_name
-from pcatool.variance import VarianceTable
 from pcatool.writers.sink import check_target
 
 __all__ = [

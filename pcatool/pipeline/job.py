@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from pcatool.arrays import Runner, recut
+from pcatool.arrays import Array, Runner, recut
 from pcatool.engines.threads import Threads
 from pcatool.memory import free_bytes, parse_size
 from pcatool.methods.base import Labels, Supply
-from pcatool.model.model import Array, Model
+from pcatool.model.model import Model
 from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
 from pcatool.readers.base import rows_at_once

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.errors import DataError, ModelError, UsageError
-from pcatool.model.model import Array, Model
+from pcatool.model.model import Model
 from pcatool.options import FitOptions, PictureOptions
 from pcatool.options.components import VALUES
 from pcatool.pipeline.fit import model_or_fit_of, open_subject

@@ -11,10 +11,10 @@ import numpy as np
 
 from pcatool.errors import UsageError
 from pcatool.methods.again import options_of
+from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.options import MOST_KEPT, FitOptions, parse_components
 from pcatool.pipeline.terms import column_words
-from pcatool.scikit import SCIKIT_LEARN
 
 __all__ = ["DATA", "TRIPLES", "Made", "fit_command", "spelled"]
 

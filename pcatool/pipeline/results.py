@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from pcatool.arrays import Runner
+from pcatool.arrays import Array, Runner
 from pcatool.engines.threads import Threads
-from pcatool.model.model import Array, Model
+from pcatool.model.model import Model
 from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, EngineOptions, OutputOptions
 from pcatool.pipeline.scoring import Placed, Scored, Scorer, Work

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.pipeline.results import Results
 from pcatool.readers.classes import texts_of
 from pcatool.writers.shown import cells_at

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import by_block
+from pcatool.arrays import Array, by_block
 from pcatool.errors import RefusedError
 from pcatool.holes.applied import OfHoles
 from pcatool.holes.projection import fill
-from pcatool.model.model import Array, Model
+from pcatool.model.model import Model
 from pcatool.readers.base import all_finite
 from pcatool.readers.rows import Checked
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.types as pat
 from numpy.typing import NDArray
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.readers.base import Column
 from pcatool.readers.dialect import Dialect
 

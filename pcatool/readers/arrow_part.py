@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.readers.arrow import is_exact, texts_at
 from pcatool.readers.base import Batch, Column, Feature, all_finite
 from pcatool.readers.dialect import Dialect

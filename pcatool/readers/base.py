@@ -7,8 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pcatool.arrays import Runner, block_rows, in_turn
-from pcatool.model.model import Array
+from pcatool.arrays import Array, Runner, block_rows, in_turn
 from pcatool.readers.rounding import Rounded
 
 __all__ = ["MEND", "Batch", "Column", "Feature", "Part", "Table", "all_finite", "rows_at_once"]

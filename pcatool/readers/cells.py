@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.readers.arrow import bits, numbers_of, text_array, truths
 from pcatool.readers.dialect import PADDING, Dialect
 

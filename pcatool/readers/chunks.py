@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pcatool.arrays import AHEAD, block_rows, empty_block
-from pcatool.model.model import Array
+from pcatool.arrays import AHEAD, Array, block_rows, empty_block
 from pcatool.readers.arrow import numbers_of, text_array
 from pcatool.readers.arrow_csv import TEXT, ArrowCsv
 from pcatool.readers.base import Batch, Feature, all_finite, rows_at_once

@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pcatool.arrays import empty_block
+from pcatool.arrays import Array, empty_block
 from pcatool.errors import DataError, show
-from pcatool.model.model import Array
 from pcatool.options import NULLS
 from pcatool.readers.base import Batch, all_finite
 from pcatool.readers.words import words_of

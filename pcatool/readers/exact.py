@@ -14,9 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pcatool.arrays import empty_block
+from pcatool.arrays import Array, empty_block
 from pcatool.errors import BadCell, DataError
-from pcatool.model.model import Array
 from pcatool.readers.base import MEND, Feature
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect

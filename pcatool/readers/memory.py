@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pcatool.arrays import Runner, block_rows, in_turn
+from pcatool.arrays import Array, Runner, block_rows, in_turn
 from pcatool.errors import BadCell, DataError, UsageError, check_memory, show
-from pcatool.model.model import Array
 from pcatool.readers.arrow import column_of, has_value, plain_column
 from pcatool.readers.arrow_part import ArrowPart
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite

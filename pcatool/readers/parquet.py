@@ -10,8 +10,7 @@ from typing import NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
-from pcatool.arrays import AHEAD, Runner, block_rows, in_turn
-from pcatool.model.model import Array
+from pcatool.arrays import AHEAD, Array, Runner, block_rows, in_turn
 from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.readers.arrow_part import ArrowPart, Rows

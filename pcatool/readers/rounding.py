@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.errors import show
-from pcatool.model.model import Array
 
 __all__ = ["Rounded", "first_rounded", "has_large", "large"]
 

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Runner, in_turn
+from pcatool.arrays import Array, Runner, in_turn
 from pcatool.errors import BadCell, DataError, PcatoolError, show
-from pcatool.model.model import Array
 from pcatool.readers.base import MEND, Batch, Part, Table
 from pcatool.readers.classes import Classes
 from pcatool.readers.kept import as_first

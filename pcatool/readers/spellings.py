@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.readers.arrow import is_null, text_array
 from pcatool.readers.arrow_csv import TEXT, ArrowCsv
 from pcatool.readers.cutter import Chunk

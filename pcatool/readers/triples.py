@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pcatool.arrays import Runner, in_turn
+from pcatool.arrays import Array, Runner, in_turn
 from pcatool.errors import DataError, show
 from pcatool.linalg.sparse import SparseRows, first_double
-from pcatool.model.model import Array
 from pcatool.readers.rows import Checked, checked_batches
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally

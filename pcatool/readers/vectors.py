@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.types as pat
 from numpy.typing import NDArray
 
-from pcatool.arrays import empty_block
+from pcatool.arrays import Array, empty_block
 from pcatool.errors import DataError, show
-from pcatool.model.model import Array
 from pcatool.readers.arrow import (
     AS_WRITTEN,
     NULL,

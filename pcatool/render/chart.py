@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.linalg.drop import largest_drop
+from pcatool.model.model import VarianceTable
 from pcatool.render.shares import percent
 from pcatool.render.tables import BOLD, DIM, fold, format_numbers, paint
-from pcatool.variance import VarianceTable
 
 __all__ = ["drop_text", "kept_text", "scree_chart"]
 

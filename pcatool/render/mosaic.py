@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.errors import printable
-from pcatool.model.model import Array
 from pcatool.options import PictureOptions
 from pcatool.render.figures import check_form, figure_file, plain_matplotlib
 from pcatool.render.shares import percent

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.linalg.drop import largest_drop
-from pcatool.model.model import Array
+from pcatool.model.model import VarianceTable
 from pcatool.options import PictureOptions
 from pcatool.render.chart import drop_text, kept_text
 from pcatool.render.figures import check_form, figure_file, new_figure, plain_matplotlib
@@ -17,7 +18,6 @@ from pcatool.render.shares import percent
 from pcatool.render.theme import DARK, FRAME, KEPT, LEFT, MARK, clean, in_units, label, titled
 from pcatool.render.words import counted
 from pcatool.rules.compare import Verdict, agreement
-from pcatool.variance import VarianceTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

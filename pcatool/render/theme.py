@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pcatool.arrays import Array
 from pcatool.errors import printable
-from pcatool.model.model import Array
 from pcatool.render.tables import display_width, fold
 
 if TYPE_CHECKING:

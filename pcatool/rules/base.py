@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, show
-from pcatool.model.model import Array
+from pcatool.model.model import VarianceTable
 from pcatool.registry import RULES
 from pcatool.stages import doing
-from pcatool.variance import VarianceTable
 
 __all__ = ["SPECTRAL_RULES", "Choice", "Evidence", "Rule", "above", "decide", "first", "split_rule"]
 

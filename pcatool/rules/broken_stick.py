@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.rules.base import Choice, Evidence, above, first
 
 __all__ = ["broken_stick", "pieces"]

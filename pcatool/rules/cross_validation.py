@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.errors import RefusedError
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.spectrum import EPS
-from pcatool.model.model import Array
 from pcatool.rules.base import Choice, Evidence
 
 __all__ = ["bytes_of_rows", "cross_validation", "errors_left_out"]

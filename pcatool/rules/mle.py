@@ -19,7 +19,7 @@ from math import lgamma, log, pi
 
 import numpy as np
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.rules.base import Choice, Evidence
 
 __all__ = ["log_evidence", "mle"]

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.linalg.blas import factorisation_threads, threads
-from pcatool.model.model import Array
 from pcatool.rules.base import Choice, Evidence, above, first
 
 __all__ = ["noise_shares", "parallel", "parallel_95"]

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, listed, show
 from pcatool.linalg.moments import LEAST, Centre
 from pcatool.linalg.spectrum import EPS, Spectrum
 from pcatool.linalg.statistic import Statistic
-from pcatool.model.model import Array
 from pcatool.solvers.rows import Rows
 
 __all__ = [

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.linalg.blas import factorisation_threads
 from pcatool.linalg.moments import Moments, gather
 from pcatool.linalg.spectral import of_scatter
 from pcatool.linalg.statistic import Statistic
 from pcatool.memory import give_back
-from pcatool.model.model import Array
 from pcatool.solvers.base import (
     Estimate,
     Problem,

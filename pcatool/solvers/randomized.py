@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectrum import EPS
-from pcatool.model.model import Array
 from pcatool.solvers.base import (
     Estimate,
     Problem,

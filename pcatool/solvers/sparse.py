@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.linalg.blas import factorisation_threads, factorised, threads
 from pcatool.linalg.shifted import ShiftedRows
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectrum import Spectrum, backward, clipped, middle, orthonormal, positive, rank_of, unit
 from pcatool.memory import give_back
-from pcatool.model.model import Array
 from pcatool.solvers.auto import DUAL_ROWS, FEW, SCATTER_COLUMNS
 from pcatool.solvers.base import (
     Estimate,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pcatool.arrays import empty_block
+from pcatool.arrays import Array, empty_block
 from pcatool.errors import FileError
-from pcatool.model.model import Array
 from pcatool.spool import Spool
 
 __all__ = ["Store"]

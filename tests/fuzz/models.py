@@ -21,9 +21,9 @@ from numpy.lib import format as npy
 
 from fuzz.calls import called, kept_to, reproducible, within, workplace
 from pcatool.errors import ModelError
+from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.npz import dumps, loads
 from pcatool.pipeline.made import fit_command
-from pcatool.scikit import SCIKIT_LEARN
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 MODELS = sorted((DATA / "format_2").glob("*.npz"))

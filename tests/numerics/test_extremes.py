@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import pcatool
+from pcatool.arrays import Array
 from pcatool.errors import DataError, PcatoolError, PcatoolWarning, RefusedError
-from pcatool.model.model import Array
 from pcatool.registry import KERNELS, SOLVERS
 
 X: Array = np.random.default_rng(7).standard_normal((12, 4)) * [1, 2, 3, 4]

@@ -9,9 +9,9 @@ import pytest
 
 from numerics import tolerances as within
 from numerics.cases import Array, Run, every_fit, fit, fitted
+from pcatool.model.model import VarianceTable
 from pcatool.options import FitOptions, parse_components
 from pcatool.rules.base import Evidence, decide
-from pcatool.variance import VarianceTable
 
 
 def spectra() -> Iterator[tuple[str, Array, float]]:

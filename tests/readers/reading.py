@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from pcatool.arrays import Array
 from pcatool.errors import DataError
-from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.readers.rows import checked_batches

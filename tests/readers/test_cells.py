@@ -17,8 +17,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from often import often
+from pcatool.arrays import Array
 from pcatool.errors import BadCell, DataError
-from pcatool.model.model import Array
 from pcatool.readers import cutter
 from pcatool.readers.arrow_csv import ArrowCsv
 from pcatool.readers.base import Feature

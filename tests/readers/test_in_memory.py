@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError
-from pcatool.model.model import Array
 from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.readers.rows import checked_batches

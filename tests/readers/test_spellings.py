@@ -15,8 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pcatool.arrays import in_turn
-from pcatool.model.model import Array
+from pcatool.arrays import Array, in_turn
 from pcatool.notices import Notices
 from pcatool.options import NULLS, SelectOptions, TableOptions
 from pcatool.readers import parquet as parquet_reader

@@ -7,9 +7,9 @@ import pytest
 from rich.cells import cell_len
 
 from pcatool.linalg.drop import largest_drop
+from pcatool.model.model import VarianceTable
 from pcatool.render.chart import scree_chart
 from pcatool.render.shares import percent
-from pcatool.variance import VarianceTable
 
 IRIS = [4.228, 0.243, 0.078, 0.024]
 

@@ -15,13 +15,13 @@ import pytest
 
 import pcatool
 from pcatool.errors import UsageError
+from pcatool.model.model import VarianceTable
 from pcatool.options import PictureOptions
 from pcatool.render.figures import PICTURES, picture_form, plain_matplotlib
 from pcatool.render.scree import FIRST, ScreeLook, scree_figure, scree_picture
 from pcatool.render.shares import percent
 from pcatool.render.theme import in_units
 from pcatool.rules.compare import Verdict
-from pcatool.variance import VarianceTable
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
 
@@ -128,7 +128,7 @@ def test_the_settings_of_the_caller_change_nothing_and_stay(monkeypatch):
 def test_a_job_without_display_and_home_draws_in_silence(tmp_path):
     (tmp_path / "file").touch()
     code = (
-        "import sys, numpy as np; from pcatool.variance import VarianceTable;"
+        "import sys, numpy as np; from pcatool.model.model import VarianceTable;"
         "from pcatool.render.scree import scree_picture;"
         "picture = scree_picture(VarianceTable.of(np.array([2.0, 1.0]), 3.0), kept=1, form='png', title='x');"
         "assert 'matplotlib.pyplot' not in sys.modules; sys.stdout.buffer.write(picture)"
@@ -154,7 +154,7 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
 
 def test_a_matplotlib_that_does_not_load_is_no_traceback():
     code = (
-        "import numpy as np; from pcatool.errors import UsageError; from pcatool.variance import VarianceTable;"
+        "import numpy as np; from pcatool.errors import UsageError; from pcatool.model.model import VarianceTable;"
         "from pcatool.render.scree import scree_picture\n"
         "try: scree_picture(VarianceTable.of(np.array([2.0, 1.0]), 3.0), kept=1, form='png', title='x')\n"
         "except UsageError as error: print(error)"

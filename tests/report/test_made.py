@@ -10,10 +10,10 @@ import pytest
 
 import pcatool
 from pcatool.cli.app import run
+from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps
 from pcatool.pipeline.made import DATA, fit_command, spelled
-from pcatool.scikit import SCIKIT_LEARN
 
 DATA_FOLDER = Path(__file__).resolve().parents[1] / "data" / "format_2"
 

@@ -19,6 +19,7 @@ import pytest
 
 import pcatool
 from pcatool.api.given import Warnings
+from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.options.page import PageOptions
@@ -29,7 +30,6 @@ from pcatool.pipeline.plots.rows import cloud_of
 from pcatool.pipeline.sample import hashes
 from pcatool.readers.tables import Inputs
 from pcatool.render.page.document import colors
-from pcatool.scikit import SCIKIT_LEARN
 
 ROOT = Path(__file__).resolve().parents[2]
 HOUSES, DIGITS, ORDERS = (ROOT / "sample_data" / f"{name}.csv" for name in ("houses", "digits", "orders"))

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.arrays import Array
 from pcatool.errors import PcatoolError, printable
 from pcatool.methods.kept import reason_against
-from pcatool.model.model import Array, Model
+from pcatool.model.from_sklearn import SCIKIT_LEARN
+from pcatool.model.model import Model
 from pcatool.options.components import VALUES
 from pcatool.pipeline.loadings import (
     PANELS,
@@ -26,7 +28,6 @@ from pcatool.pipeline.loadings import (
 from pcatool.pipeline.made import DATA, TRIPLES, fit_command, spelled
 from pcatool.render.page.images import image_facts
 from pcatool.render.theme import told_apart
-from pcatool.scikit import SCIKIT_LEARN
 
 __all__ = ["commands", "images", "loadings", "rounded", "scree", "text"]
 

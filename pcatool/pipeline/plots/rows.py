@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.arrays import Runner, recut
+from pcatool.arrays import Array, Runner, recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, UsageError, show
-from pcatool.model.model import Array, Model
+from pcatool.model.model import Model
 from pcatool.options import ApplyOptions
 from pcatool.pipeline.apply import transform_opened
 from pcatool.pipeline.incomplete import policy_for_rows

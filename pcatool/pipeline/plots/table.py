@@ -6,8 +6,9 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from pcatool.arrays import Array
 from pcatool.engines.threads import Threads
-from pcatool.model.model import Array, Model
+from pcatool.model.model import Model
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.plots.asked import Asked
 from pcatool.pipeline.plots.rows import color_of, names_of, projected

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.render.mosaic import in_the_middle, number
 from pcatool.render.shares import percent
 from pcatool.render.theme import DIVERGING

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.options import PictureOptions
 from pcatool.render.plots.cloud import Cloud
 from pcatool.render.shares import percent

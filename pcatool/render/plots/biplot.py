@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.options import PictureOptions
 from pcatool.render.plots.base import View
 from pcatool.render.plots.density import places_of_rows

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.render.plots.grid import Grid
 
 __all__ = ["CLASSES", "Cloud", "Group", "Hue", "classes_with_colors"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.render.plots.cloud import ALL, KNOWN, LESS, SUMS, Cloud
 from pcatool.render.plots.marks import ENDS, Scale, color_bar, color_of, hues, legend_of_groups, mark_style
 from pcatool.render.theme import DARK, DENSITY, REST, of_numbers

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.model.model import Array
+from pcatool.arrays import Array
 from pcatool.render.theme import DARK, FRAME
 
 if TYPE_CHECKING:
