@@ -52,10 +52,10 @@ LAYERS = (
     (
         "pcatool.arrays",
         "pcatool.errors",
-        "pcatool.memory",
-        "pcatool.notices",
         "pcatool.options",
+        "pcatool.progress",
         "pcatool.registry",
+        "pcatool.resources",
         "pcatool.spool",
         "pcatool.stages",
         "pcatool.stores",

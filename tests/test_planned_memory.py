@@ -20,7 +20,7 @@ from pyarrow import parquet
 
 import pcatool
 from benchmarks.memory import LEAST, Found, Job, Table, jobs
-from pcatool import memory
+from pcatool import resources as memory
 from pcatool.arrays import block_rows
 from pcatool.errors import RefusedError
 from pcatool.linalg.spectrum import Wish
@@ -203,8 +203,8 @@ def test_what_is_free_is_given_back_where_the_library_can(monkeypatch: pytest.Mo
 
 
 def test_a_wide_file_is_let_go_of_once_it_was_read(tmp_path: Path) -> None:
-    from pcatool.notices import Notices
     from pcatool.options import TableOptions
+    from pcatool.progress import Notices
     from pcatool.readers.base import Feature
     from pcatool.readers.tables import Inputs
 

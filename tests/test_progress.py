@@ -26,9 +26,9 @@ from pcatool.cli import line as cli_line
 from pcatool.cli import outcome, progress
 from pcatool.cli.bar import Look, State, bar_line, clock
 from pcatool.cli.line import cells, fitted
-from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.pipeline.models import models_of
+from pcatool.progress import Notices
 from pcatool.readers.tables import Inputs
 from pcatool.stages import listen
 from screen import Screen, Window

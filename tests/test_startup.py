@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from pcatool import memory
+from pcatool import resources as memory
 from pcatool.cli import app, process
 from pcatool.cli.process import Stopped, stop_in
 from pcatool.errors import UsageError

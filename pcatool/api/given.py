@@ -12,10 +12,10 @@ from typing import Any
 from pcatool.errors import PcatoolNote, PcatoolWarning, UsageError
 from pcatool.model.model import Model
 from pcatool.model.npz import load_model
-from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
 from pcatool.options.keywords import records
 from pcatool.pipeline import fit as fitting
+from pcatool.progress import Notices
 
 __all__ = [
     "Warnings",

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from pcatool.errors import UsageError, show
 from pcatool.model.model import Model
-from pcatool.notices import Notices
 from pcatool.options import (
     ApplyOptions,
     EngineOptions,
@@ -23,6 +22,7 @@ from pcatool.pipeline import apply as applying
 from pcatool.pipeline import folder
 from pcatool.pipeline.earlier import Make
 from pcatool.pipeline.results import Results, write
+from pcatool.progress import Notices
 from pcatool.returned import in_kind
 from pcatool.typing import (
     ApplySettings,

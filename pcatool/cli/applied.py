@@ -10,8 +10,8 @@ from pcatool.options import EngineOptions, OutputOptions, TableOptions
 
 if TYPE_CHECKING:
     from pcatool.model.model import Model
-    from pcatool.notices import Notices
     from pcatool.pipeline.results import Results
+    from pcatool.progress import Notices
 
 __all__ = ["deliver"]
 

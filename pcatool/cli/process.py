@@ -61,7 +61,7 @@ def tune() -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     # A thread that comes out of Arrow wants the interpreter for less time than it would wait for it.
     sys.setswitchinterval(SWITCH)
-    from pcatool.memory import keep_memory
+    from pcatool.resources import keep_memory
 
     keep_memory()
 

@@ -13,7 +13,7 @@ from time import monotonic, sleep
 
 from pcatool.cli.bar import Look, State, bar_line
 from pcatool.cli.line import LINE, window
-from pcatool.notices import Gauge
+from pcatool.progress import Gauge
 
 __all__ = ["Progress"]
 

@@ -13,8 +13,8 @@ from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputO
 from pcatool.options.flags import require
 
 if TYPE_CHECKING:
-    from pcatool.notices import Notices
     from pcatool.pipeline.results import Results
+    from pcatool.progress import Notices
 
 NAME = "reconstruct"
 USAGE = "MODEL [INPUT...] [-o OUT] [OPTIONS]"

@@ -11,8 +11,8 @@ from pcatool.cli.bar import clock
 from pcatool.cli.line import LINE
 from pcatool.cli.outcome import is_screen, print_result, say, tell
 from pcatool.cli.progress import Progress
-from pcatool.notices import Gauge, Notices
 from pcatool.options import GeneralOptions
+from pcatool.progress import Gauge, Notices
 from pcatool.stages import listen
 
 __all__ = ["Speaker"]

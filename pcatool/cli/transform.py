@@ -10,8 +10,8 @@ from pcatool.cli.speaker import Speaker
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions
 
 if TYPE_CHECKING:
-    from pcatool.notices import Notices
     from pcatool.pipeline.results import Results
+    from pcatool.progress import Notices
 
 NAME = "transform"
 USAGE = "MODEL [INPUT...] [-o OUT] [OPTIONS]"

@@ -29,7 +29,7 @@ from pcatool.linalg.spectrum import (
     rank_of,
     unit,
 )
-from pcatool.memory import give_back
+from pcatool.resources import give_back
 from pcatool.stages import doing
 
 __all__ = ["SLAB", "of_factor", "of_gram", "of_scatter", "triangle", "unit_spectrum"]

@@ -19,8 +19,8 @@ from pcatool.methods.base import Fit, Labels
 from pcatool.methods.kept import rule_with_rows
 from pcatool.methods.pca import PCA, SMOOTHING, Solved, evidence
 from pcatool.model.model import Model
-from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
+from pcatool.progress import Notices
 from pcatool.rules.base import decide
 from pcatool.solvers.base import Problem, Solution
 from pcatool.solvers.covariance import Covariance

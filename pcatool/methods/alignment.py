@@ -17,7 +17,7 @@ from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError, listed
 from pcatool.model.model import Model
 from pcatool.model.validate import NEAR_EQUAL
-from pcatool.notices import Notices
+from pcatool.progress import Notices
 
 __all__ = ["aligned_to", "check_older", "cosines", "matched"]
 

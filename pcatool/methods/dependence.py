@@ -13,12 +13,12 @@ from pcatool.linalg.centring import center_rows
 from pcatool.linalg.cross import Uncertain, of_cross
 from pcatool.linalg.moments import Centre
 from pcatool.linalg.spectrum import Spectrum
-from pcatool.memory import size_text
 from pcatool.methods.base import Labels, Supply
 from pcatool.methods.labels import (
     LabelKernel,
 )
-from pcatool.notices import Notices
+from pcatool.progress import Notices
+from pcatool.resources import size_text
 from pcatool.solvers.base import SMALLEST, Problem, Solution, assembled, check_solvable, one_row, scale_of
 from pcatool.solvers.rows import Rows
 

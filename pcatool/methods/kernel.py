@@ -30,8 +30,8 @@ from pcatool.methods.kernel_exact import exact
 from pcatool.methods.kernel_landmarks import by_landmarks
 from pcatool.methods.kernel_needs import Needs
 from pcatool.methods.kernel_task import NYSTROEM, Data, KernelTask
-from pcatool.notices import Notices
 from pcatool.options import FitOptions
+from pcatool.progress import Notices
 from pcatool.solvers.plan import Plan
 from pcatool.solvers.rows import Rows
 

@@ -11,9 +11,9 @@ from pcatool.errors import RefusedError
 from pcatool.kernels.base import CELLS, Kernel
 from pcatool.kernels.spectrum import LANCZOS, choose, usual_space
 from pcatool.linalg.spectrum import Wish
-from pcatool.memory import size_text
 from pcatool.methods.base import Supply
 from pcatool.options import FitOptions
+from pcatool.resources import size_text
 from pcatool.solvers.plan import blocks_bytes, in_flight, most_kept, with_program
 
 __all__ = ["Needs"]

@@ -18,8 +18,8 @@ from pcatool.methods.base import Supply
 from pcatool.methods.kernel_needs import Needs
 from pcatool.methods.remarks import check_rule, tell_constant, warn_past_rank, warn_unsure
 from pcatool.model.model import FORMAT_VERSION
-from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
+from pcatool.progress import Notices
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import SMALLEST, one_row, squares_overflow
 from pcatool.solvers.rows import nothing_to_fit

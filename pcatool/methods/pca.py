@@ -15,13 +15,13 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.centring import center_rows
 from pcatool.linalg.certificate import certify, vouched
 from pcatool.linalg.signs import fix_signs
-from pcatool.memory import give_back
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply, linear_model
 from pcatool.methods.remarks import tell_constant, warn_past_rank, warn_unsure
 from pcatool.model.model import FORMAT_VERSION, Model
-from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
+from pcatool.progress import Notices
 from pcatool.registry import RULES, SOLVERS
+from pcatool.resources import give_back
 from pcatool.rules.base import Choice, Evidence, decide, split_rule
 from pcatool.solvers.auto import DUAL_ROWS, SCATTER_COLUMNS, choose
 from pcatool.solvers.base import Problem, Solution

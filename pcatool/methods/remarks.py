@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pcatool.errors import UsageError, listed, show
 from pcatool.linalg.spectrum import Wish
-from pcatool.notices import Notices
+from pcatool.progress import Notices
 from pcatool.rules.base import SPECTRAL_RULES, split_rule
 
 __all__ = ["check_rule", "listed_components", "span", "tell_constant", "warn_past_rank", "warn_unsure"]

@@ -15,7 +15,7 @@ from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.statistic import Statistic
 from pcatool.methods.again import about_zero
 from pcatool.model.model import Model
-from pcatool.notices import Notices
+from pcatool.progress import Notices
 
 __all__ = ["check_digits", "check_scales", "less"]
 

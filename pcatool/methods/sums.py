@@ -15,8 +15,8 @@ from pcatool.methods.again import fit_again
 from pcatool.methods.base import Fit, Labels, Supply
 from pcatool.methods.kept import rule_with_rows
 from pcatool.methods.pca import PCA
-from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
+from pcatool.progress import Notices
 from pcatool.solvers.covariance import moments_of
 from pcatool.solvers.plan import Plan, make_plan
 from pcatool.solvers.rows import Rows

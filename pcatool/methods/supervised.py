@@ -36,8 +36,8 @@ from pcatool.methods.labels import MOST_STEPS, LabelKernel
 from pcatool.methods.pca import PCA, Solved
 from pcatool.methods.remarks import check_rule, tell_constant, warn_past_rank, warn_unsure
 from pcatool.model.model import FORMAT_VERSION, Model
-from pcatool.notices import Notices
 from pcatool.options import FitOptions, parse_components
+from pcatool.progress import Notices
 from pcatool.rules.base import Evidence, decide
 from pcatool.solvers.base import Problem
 from pcatool.solvers.plan import SOME, Plan, blocks_bytes, most_kept, with_program

@@ -11,7 +11,7 @@ from pcatool.errors import listed
 from pcatool.holes.fitted import Fitted
 from pcatool.holes.links import Groups, groups_of
 from pcatool.methods.remarks import listed_components
-from pcatool.notices import Notices
+from pcatool.progress import Notices
 from pcatool.solvers.base import Problem
 
 __all__ = ["tell_apart", "tell_em", "tell_made_up"]

@@ -16,12 +16,12 @@ from numpy.lib import format as npy
 from pcatool.errors import ModelError, check_memory, show
 from pcatool.linalg.consistency import KINDS as SUMS
 from pcatool.linalg.statistic import Statistic
-from pcatool.memory import free_bytes
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.model.settings import check_json
 from pcatool.model.validate import OPTIONAL
 from pcatool.readers.paths import Input
 from pcatool.readers.source import ZIP, read_beginning, read_file
+from pcatool.resources import free_bytes
 from pcatool.stages import doing
 from pcatool.writers.sink import write_whole
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcatool.errors import UsageError, nearest, show
-from pcatool.memory import parse_size
 from pcatool.options.flags import names_of, option, require
 from pcatool.options.kernels import KernelOptions, numbered
 from pcatool.options.labels import LabelOptions
 from pcatool.options.triples import TriplesOptions
 from pcatool.options.wanted import MODEL, word_of
 from pcatool.registry import METHODS, RULES, SOLVERS
+from pcatool.resources import parse_size
 
 __all__ = ["MISSING", "MOST_KEPT", "WEIGHTS_KINDS", "WHITENINGS", "FitOptions", "parse_components"]
 

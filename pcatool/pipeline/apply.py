@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from pcatool.errors import UsageError, show
 from pcatool.holes.applied import OfHoles
 from pcatool.model.model import Model
-from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, EngineOptions, TableOptions
 from pcatool.pipeline.incomplete import policy_for_rows, policy_for_scores
 from pcatool.pipeline.results import Plan, Results, results_of
 from pcatool.pipeline.scoring import Scorer, Work
 from pcatool.pipeline.seen import model_columns, score_columns, sees
+from pcatool.progress import Notices
 from pcatool.readers.tables import Inputs
 from pcatool.readers.wanted import Wanted
 from pcatool.stages import doing

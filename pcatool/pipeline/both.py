@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pcatool.errors import DataError, FileError, PcatoolError, UsageError, show
-from pcatool.memory import give_back
 from pcatool.model import npz
 from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, OutputOptions, ScoreOptions, TableOptions
@@ -20,6 +19,7 @@ from pcatool.pipeline.results import Results, write
 from pcatool.readers.copies import Copy
 from pcatool.readers.found import Found
 from pcatool.registry import WRITERS
+from pcatool.resources import give_back
 from pcatool.stages import doing
 from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name

@@ -16,11 +16,11 @@ from pcatool.methods.alignment import aligned_to
 from pcatool.methods.subtraction import check_digits, less
 from pcatool.methods.sums import sums_of
 from pcatool.model.model import Model
-from pcatool.notices import Notices, Taken
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, UpdateOptions
 from pcatool.pipeline.fit import older_model
 from pcatool.pipeline.job import Job, read_blocks, supply_of
 from pcatool.pipeline.models import Named, Watch, in_order_of, statistic_of
+from pcatool.progress import Notices, Taken
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from pcatool.errors import FileError, PcatoolError, UsageError, show
-from pcatool.notices import Notices
 from pcatool.options import TableOptions
 from pcatool.pipeline.naming import lies_in, real
 from pcatool.pipeline.results import Results
+from pcatool.progress import Notices
 from pcatool.readers.found import Found
 from pcatool.readers.paths import Input
 from pcatool.readers.skipping import is_bad_file

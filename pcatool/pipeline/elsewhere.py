@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeVar
 
 from pcatool.engines.base import Cluster, Done
 from pcatool.errors import PcatoolError, UsageError
-from pcatool.notices import Notices
 from pcatool.options import EngineOptions, TableOptions
+from pcatool.progress import Notices
 from pcatool.readers.columns import Told
 from pcatool.readers.found import Found
 from pcatool.readers.further import Further

@@ -12,10 +12,10 @@ from pcatool.errors import DataError, PcatoolError
 from pcatool.methods.base import Fit, Supply
 from pcatool.methods.pca import PCA
 from pcatool.methods.sums import Sums, check_adds_up, fit_sums, plan_sums, sums_of
-from pcatool.notices import Notices
 from pcatool.options import FitOptions
 from pcatool.pipeline.elsewhere import Met, Reading, cluster_of, counting, remedied
 from pcatool.pipeline.job import Job, labels_of, limit_of, read_wanted, remedy_of, wanted_of
+from pcatool.progress import Notices
 from pcatool.readers.portions import Portion, portions_of, together
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally

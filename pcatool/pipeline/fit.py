@@ -12,10 +12,10 @@ from pcatool.methods.alignment import aligned_to, check_older
 from pcatool.methods.base import Fit
 from pcatool.model import npz
 from pcatool.model.model import Model, VarianceTable
-from pcatool.notices import Notices, Taken
 from pcatool.options import FitOptions, parse_truncation
 from pcatool.options.flags import given_flags
 from pcatool.pipeline.job import Job, read_blocks, supply_of
+from pcatool.progress import Notices, Taken
 from pcatool.readers.bytestream import read_whole
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
 from pcatool.readers.rows import WITH_HOLES

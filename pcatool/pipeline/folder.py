@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pcatool.errors import PcatoolError, UsageError, show
-from pcatool.notices import Notices, Within
 from pcatool.options import OutputOptions, TableOptions
 from pcatool.pipeline.earlier import Make, marks_of, sorted_out, tell, were_found_in
 from pcatool.pipeline.naming import is_folder, name_below, renamed, within
 from pcatool.pipeline.places import is_there, make_folders, make_old, state_of, written_at, written_by
 from pcatool.pipeline.results import ErrorSum, Results, write
+from pcatool.progress import Notices, Within
 from pcatool.readers.found import Found
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.skipping import Skip, is_bad_file, none_left, reasons

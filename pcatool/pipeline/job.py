@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 from pcatool.arrays import Array, Runner, recut
 from pcatool.engines.threads import Threads
-from pcatool.memory import free_bytes, parse_size
 from pcatool.methods.base import Labels, Supply
 from pcatool.model.model import Model
-from pcatool.notices import Notices
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
+from pcatool.progress import Notices
 from pcatool.readers.base import rows_at_once
 from pcatool.readers.rows import rows_to_fit
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 from pcatool.readers.wanted import Wanted
+from pcatool.resources import free_bytes, parse_size
 from pcatool.solvers.plan import in_flight, scoring_bytes
 
 __all__ = ["Job", "Read", "labels_of", "limit_of", "read_blocks", "read_wanted", "remedy_of", "supply_of", "wanted_of"]

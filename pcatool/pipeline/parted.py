@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pcatool.errors import FileError, PcatoolError, UsageError, show
-from pcatool.notices import Notices
 from pcatool.options import EngineOptions, OutputOptions, TableOptions
 from pcatool.pipeline.earlier import Make, columns_of, marks_of, tell, were_found_in
 from pcatool.pipeline.elsewhere import Met, Reading, cluster_of, counting, remedied
@@ -19,6 +18,7 @@ from pcatool.pipeline.folder import Task, refuse_inputs
 from pcatool.pipeline.naming import is_folder, lies_in
 from pcatool.pipeline.parts import SEEN_BY_ALL, PartsFolder
 from pcatool.pipeline.results import ErrorSum, Plan, Results, results_of, write
+from pcatool.progress import Notices
 from pcatool.readers.found import Found
 from pcatool.readers.paths import Input
 from pcatool.readers.portions import Portion, portions_of, together

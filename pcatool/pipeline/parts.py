@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pcatool.errors import FileError, PcatoolError, listed, show
-from pcatool.notices import Notices
 from pcatool.pipeline.naming import within
 from pcatool.pipeline.places import is_there, make_folders, remove
+from pcatool.progress import Notices
 from pcatool.readers.paths import tables_in
 from pcatool.registry import WRITERS
 from pcatool.stores.uri import is_remote, shown

@@ -10,10 +10,10 @@ from pcatool.errors import DataError, UsageError
 from pcatool.methods.again import options_of
 from pcatool.methods.subtraction import check_scales
 from pcatool.model.model import Model
-from pcatool.notices import Notices
 from pcatool.options import RefitOptions
 from pcatool.pipeline.combine import older_of, refitted
 from pcatool.pipeline.models import Named, statistic_of
+from pcatool.progress import Notices
 from pcatool.readers.base import Column
 from pcatool.readers.terms import Names, element_of, find_columns
 

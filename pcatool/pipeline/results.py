@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from pcatool.arrays import Array, Runner
 from pcatool.engines.threads import Threads
 from pcatool.model.model import Model
-from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, EngineOptions, OutputOptions
 from pcatool.pipeline.scoring import Placed, Scored, Scorer, Work
+from pcatool.progress import Notices
 from pcatool.readers.rows import Checked, checked_batches, refuse_incomplete
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally

@@ -10,17 +10,17 @@ import numpy as np
 from pcatool.arrays import Runner, block_rows
 from pcatool.errors import DataError, UsageError, listed, show
 from pcatool.linalg.sparse import SparseRows
-from pcatool.memory import give_back
 from pcatool.methods.triples import TriplesPCA
 from pcatool.model.model import Model
-from pcatool.notices import Notices
 from pcatool.options import NULLS, ApplyOptions
 from pcatool.pipeline.job import Job
+from pcatool.progress import Notices
 from pcatool.readers.base import Batch
 from pcatool.readers.rows import Checked
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Holes, Table, Tally
 from pcatool.readers.triples import Triples, read_triples
+from pcatool.resources import give_back
 from pcatool.solvers.rows import nothing_to_fit
 
 __all__ = ["rows_of_triples", "table_to_fit"]

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pcatool.errors import DataError, UsageError, show
-from pcatool.notices import Notices
 from pcatool.options import SelectOptions
+from pcatool.progress import Notices
 from pcatool.readers.base import Column, Feature, Table
 from pcatool.readers.classes import Classes
 from pcatool.readers.first import First, own

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from pcatool.arrays import Runner, block_rows, in_turn
 from pcatool.errors import DataError, show
-from pcatool.notices import Notices
 from pcatool.options import TableOptions
+from pcatool.progress import Notices
 from pcatool.readers import kinds
 from pcatool.readers.arrow_csv import TEXT
 from pcatool.readers.base import Column, Feature, Part

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from pcatool.arrays import Runner
 from pcatool.errors import DataError, PcatoolError
-from pcatool.notices import Notices
 from pcatool.options import TableOptions
+from pcatool.progress import Notices
 from pcatool.readers.base import Table
 from pcatool.readers.found import Found
 from pcatool.readers.paths import MODEL_SUFFIX, Input

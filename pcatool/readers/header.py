@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from pcatool.errors import DataError, show
-from pcatool.notices import Notices
 from pcatool.options import BLANKS
+from pcatool.progress import Notices
 from pcatool.readers.cutter import Chunk
 from pcatool.readers.dialect import Dialect
 from pcatool.readers.exact import rows_of

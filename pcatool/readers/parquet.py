@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from pcatool.arrays import AHEAD, Array, Runner, block_rows, in_turn
-from pcatool.notices import Notices
 from pcatool.options import TableOptions
+from pcatool.progress import Notices
 from pcatool.readers.arrow_part import ArrowPart, Rows
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
 from pcatool.readers.parquet_file import ParquetData, most_bytes, reads_each

@@ -8,8 +8,8 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from pcatool.errors import PcatoolError, UsageError
-from pcatool.notices import Notices
 from pcatool.options import TableOptions
+from pcatool.progress import Notices
 from pcatool.readers.found import Found
 from pcatool.readers.paths import Input
 from pcatool.readers.source import Opened

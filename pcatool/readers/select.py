@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from pcatool.errors import DataError, UsageError, listed, show
-from pcatool.notices import Notices
 from pcatool.options import SelectOptions
+from pcatool.progress import Notices
 from pcatool.readers.base import Column, Feature
 from pcatool.readers.terms import find_columns, find_elements
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError, is_short
-from pcatool.notices import Notices
+from pcatool.progress import Notices
 from pcatool.readers.paths import Input
 
 __all__ = ["Skip", "Skipping", "is_bad_file", "none_left", "reasons"]

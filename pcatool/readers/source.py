@@ -7,7 +7,7 @@ import stat
 from functools import partial
 
 from pcatool.errors import DataError, FileError, show
-from pcatool.notices import Notices
+from pcatool.progress import Notices
 from pcatool.readers.bytestream import ByteStream, File, FileBytes, Lines, Peekable, Seekable, read_whole, spooled
 from pcatool.readers.compression import MAGICS, compression_of, decompressed
 from pcatool.readers.encodings import MARKS, as_utf8

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from pcatool.arrays import Runner
 from pcatool.errors import FileError, PcatoolError, UsageError
-from pcatool.notices import Notices
 from pcatool.options import TableOptions
+from pcatool.progress import Notices
 from pcatool.readers.base import Part, Table
 from pcatool.readers.columns import Columns, Told
 from pcatool.readers.files import Files, Later, not_a_table

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from pcatool.linalg.signs import fix_signs
-from pcatool.memory import size_text
 from pcatool.methods.kept import reason_against
 from pcatool.model.model import Model
 from pcatool.render.choices import how_fitted, whole
 from pcatool.render.words import counted
+from pcatool.resources import size_text
 
 __all__ = [
     "aligned_lines",

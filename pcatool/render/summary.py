@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pcatool.errors import listed
-from pcatool.memory import size_text
 from pcatool.model.model import Model
-from pcatool.notices import Taken
+from pcatool.progress import Taken
 from pcatool.readers.tally import Tally
 from pcatool.render.choices import how_fitted, whole
 from pcatool.render.missing import missing_facts, missing_lines, triples_text
 from pcatool.render.solution import kept_lines, model_facts, sums_facts, sums_line
 from pcatool.render.words import counted
+from pcatool.resources import size_text
 from pcatool.solvers.plan import Plan
 from pcatool.stores.uri import shown
 

@@ -15,7 +15,7 @@ from pcatool.linalg.blas import factorisation_threads
 from pcatool.linalg.moments import Moments, gather
 from pcatool.linalg.spectral import of_scatter
 from pcatool.linalg.statistic import Statistic
-from pcatool.memory import give_back
+from pcatool.resources import give_back
 from pcatool.solvers.base import (
     Estimate,
     Problem,

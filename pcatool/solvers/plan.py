@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from pcatool.arrays import AHEAD, block_rows
 from pcatool.errors import RefusedError
-from pcatool.memory import size_text
 from pcatool.registry import SOLVERS
+from pcatool.resources import size_text
 from pcatool.solvers.base import Estimate, Problem, Solver
 from pcatool.solvers.rows import SMALL_BYTES, WAITING_BYTES
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pcatool.arrays import Array, Runner, empty_block, in_turn
 from pcatool.errors import DataError, RefusedError
-from pcatool.memory import give_back, size_text
+from pcatool.resources import give_back, size_text
 from pcatool.solvers.store import Store
 
 __all__ = ["AT_ONCE", "SMALL_BYTES", "WAITING_BYTES", "Block", "NoRows", "Rows", "first_heavy", "nothing_to_fit"]

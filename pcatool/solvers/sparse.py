@@ -17,7 +17,7 @@ from pcatool.linalg.blas import factorisation_threads, factorised, threads
 from pcatool.linalg.shifted import ShiftedRows
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectrum import Spectrum, backward, clipped, middle, orthonormal, positive, rank_of, unit
-from pcatool.memory import give_back
+from pcatool.resources import give_back
 from pcatool.solvers.auto import DUAL_ROWS, FEW, SCATTER_COLUMNS
 from pcatool.solvers.base import (
     Estimate,

@@ -15,7 +15,7 @@ from functools import reduce
 
 from pcatool.linalg.spectral import of_factor
 from pcatool.linalg.triangle import Triangle
-from pcatool.memory import give_back
+from pcatool.resources import give_back
 from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
 from pcatool.solvers.factor import decomposing_bytes, finish
 from pcatool.solvers.rows import Rows

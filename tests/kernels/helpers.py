@@ -13,8 +13,8 @@ from pcatool.kernels.base import Kernel, load, resolve
 from pcatool.kernels.model import KernelModel
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply
 from pcatool.methods.kernel import KernelPCA
-from pcatool.notices import Notices
 from pcatool.options import FitOptions
+from pcatool.progress import Notices
 
 Array = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from pcatool.kernels.nystroem import Draw
 from pcatool.methods.base import Supply
 from pcatool.methods.kernel import KernelPCA
 from pcatool.model.npz import dumps
-from pcatool.notices import Notices
 from pcatool.options import FitOptions
+from pcatool.progress import Notices
 
 
 def test_as_many_landmarks_as_rows_are_the_exact_fit() -> None:

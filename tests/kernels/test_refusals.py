@@ -13,8 +13,8 @@ from pcatool.arrays import recut
 from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.methods.base import Supply
 from pcatool.methods.kernel import KernelPCA
-from pcatool.notices import Notices
 from pcatool.options import FitOptions
+from pcatool.progress import Notices
 
 X = cloud(40, 3)
 

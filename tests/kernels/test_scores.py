@@ -20,8 +20,8 @@ from pcatool.methods.base import Supply
 from pcatool.methods.pca import PCA
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps, loads
-from pcatool.notices import Notices
 from pcatool.options import FitOptions
+from pcatool.progress import Notices
 
 K = 4
 

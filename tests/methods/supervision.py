@@ -11,8 +11,8 @@ from pcatool.arrays import recut
 from pcatool.methods.base import Fit, Labels, Supply
 from pcatool.methods.supervised import SupervisedPCA
 from pcatool.model.model import Model
-from pcatool.notices import Notices
 from pcatool.options import FitOptions
+from pcatool.progress import Notices
 
 Array = NDArray[np.float64]
 

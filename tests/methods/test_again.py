@@ -20,7 +20,7 @@ from pcatool.methods.again import fit_again, options_of
 from pcatool.methods.kept import reason_against
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps, loads
-from pcatool.notices import Notices
+from pcatool.progress import Notices
 
 pytestmark = pytest.mark.filterwarnings("ignore::pcatool.PcatoolWarning")
 

@@ -15,9 +15,9 @@ from pcatool.errors import DataError, ModelError, UsageError
 from pcatool.methods.alignment import aligned_to
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.model.npz import dumps, loads
-from pcatool.notices import Notices
 from pcatool.pipeline.fit import Fitted
 from pcatool.pipeline.report import judge, smallest_k
+from pcatool.progress import Notices
 from pcatool.readers.tally import Tally
 
 EYE = np.eye(5)

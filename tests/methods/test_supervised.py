@@ -16,8 +16,8 @@ from pcatool.arrays import recut
 from pcatool.engines.threads import Threads
 from pcatool.methods.pca import PCA
 from pcatool.model.npz import dumps
-from pcatool.notices import Notices
 from pcatool.options import FitOptions
+from pcatool.progress import Notices
 
 # Against long doubles, of the largest eigenvalue, and of a direction whose neighbours are far enough. The promise is
 # 1e-8; measured errors are a thousand times smaller but at the offset, where the data themselves are rounded.

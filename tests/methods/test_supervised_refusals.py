@@ -13,8 +13,8 @@ from pcatool.errors import DataError, PcatoolError, RefusedError, UsageError
 from pcatool.methods.base import Supply
 from pcatool.methods.label_kernel import HELD_COPIES
 from pcatool.methods.supervised import SupervisedPCA
-from pcatool.notices import Notices
 from pcatool.options import FitOptions
+from pcatool.progress import Notices
 
 ROWS = case(40, 5)
 X, Y, TARGETS = ROWS.X, ROWS.y, ROWS.targets

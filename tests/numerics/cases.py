@@ -21,8 +21,8 @@ from numerics.oracle import Exact
 from pcatool.arrays import recut
 from pcatool.methods.pca import PCA
 from pcatool.model.model import Model
-from pcatool.notices import Notices
 from pcatool.options import FitOptions
+from pcatool.progress import Notices
 from pcatool.registry import SOLVERS
 
 __all__ = [

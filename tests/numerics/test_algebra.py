@@ -13,8 +13,8 @@ from numerics.cases import Array, Run, every_fit, fit, fitted, names_of
 from pcatool.arrays import recut
 from pcatool.methods.pca import PCA
 from pcatool.model.model import Model
-from pcatool.notices import Notices
 from pcatool.options import FitOptions
+from pcatool.progress import Notices
 from pcatool.registry import SOLVERS
 
 every_solver = pytest.mark.parametrize("solver", list(SOLVERS))

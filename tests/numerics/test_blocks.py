@@ -13,8 +13,8 @@ from numerics.cases import Array, fit, names_of
 from pcatool.arrays import FEWEST_ROWS, MOST_ROWS, block_rows, by_block, recut
 from pcatool.methods.pca import PCA
 from pcatool.model.npz import dumps
-from pcatool.notices import Notices
 from pcatool.options import FitOptions
+from pcatool.progress import Notices
 from pcatool.registry import SOLVERS
 
 seeded = settings(max_examples=25, deadline=None, derandomize=True, database=None)

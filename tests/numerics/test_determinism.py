@@ -29,7 +29,7 @@ import numpy as np
 from pcatool.arrays import by_block, recut
 from pcatool.methods.pca import PCA
 from pcatool.model.npz import dumps
-from pcatool.notices import Notices
+from pcatool.progress import Notices
 from pcatool.options import FitOptions
 
 for n, d, spread in {shapes}:

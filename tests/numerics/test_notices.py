@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from numerics.cases import Array, fit
-from pcatool.notices import Notices
+from pcatool.progress import Notices
 from pcatool.registry import SOLVERS
 
 every_solver = pytest.mark.parametrize("solver", list(SOLVERS))

@@ -16,8 +16,8 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import DataError
-from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
+from pcatool.progress import Notices
 from pcatool.readers.rows import checked_batches
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally

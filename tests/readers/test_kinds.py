@@ -12,8 +12,8 @@ import pytest
 
 from pcatool.arrays import block_rows
 from pcatool.errors import BadCell, DataError
-from pcatool.notices import Notices
 from pcatool.options import TableOptions
+from pcatool.progress import Notices
 from pcatool.readers import cutter, kinds
 from pcatool.readers.base import Column
 from pcatool.readers.cutter import Chunk

@@ -10,8 +10,8 @@ import pytest
 from pyarrow import parquet
 
 import pcatool
-from pcatool.notices import Notices
 from pcatool.options import TableOptions
+from pcatool.progress import Notices
 from pcatool.readers.tables import Inputs
 
 TABLE = pa.table({"a": [1.0, -999.0, 3.0, 4.0], "b": [3, 1, -999, 2]})

@@ -14,8 +14,8 @@ from pyarrow import parquet
 
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
-from pcatool.notices import Notices
 from pcatool.options import SelectOptions, TableOptions
+from pcatool.progress import Notices
 from pcatool.readers.parquet_file import ParquetData
 from pcatool.readers.rows import Checked, checked_batches
 from pcatool.readers.tables import Inputs

@@ -13,8 +13,8 @@ from queue import Queue
 
 import pytest
 
-from pcatool.notices import Notices
 from pcatool.options import TableOptions
+from pcatool.progress import Notices
 from pcatool.readers.rows import checked_batches
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pcatool.errors import DataError, MissingColumns, PcatoolError, UsageError
-from pcatool.notices import Notices
 from pcatool.options import SelectOptions
+from pcatool.progress import Notices
 from pcatool.readers.base import Column
 from pcatool.readers.match import match_columns, match_features
 from pcatool.readers.select import choose_features

@@ -15,10 +15,10 @@ from pyarrow import parquet
 import pcatool
 from pcatool.errors import DataError, FileError, PcatoolWarning, UsageError
 from pcatool.model.npz import dumps
-from pcatool.notices import Notices
 from pcatool.options import ApplyOptions, EngineOptions, FitOptions, SelectOptions, TableOptions
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import fit as fitting
+from pcatool.progress import Notices
 from pcatool.readers import whole
 from readers.reading import read, write
 

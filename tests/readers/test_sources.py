@@ -18,8 +18,8 @@ import pytest
 from pyarrow import feather, parquet
 
 from pcatool.errors import DataError, FileError, UsageError
-from pcatool.notices import Notices
 from pcatool.options import TableOptions
+from pcatool.progress import Notices
 from pcatool.readers.bytestream import FileBytes, Peekable, read_whole
 from pcatool.readers.paths import Input, resolve
 from pcatool.readers.source import read_file

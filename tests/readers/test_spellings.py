@@ -16,8 +16,8 @@ import pytest
 from pyarrow import parquet
 
 from pcatool.arrays import Array, in_turn
-from pcatool.notices import Notices
 from pcatool.options import NULLS, SelectOptions, TableOptions
+from pcatool.progress import Notices
 from pcatool.readers import parquet as parquet_reader
 from pcatool.readers import spellings
 from pcatool.readers.tables import Inputs
@@ -236,7 +236,7 @@ def test_counting_does_not_bring_in_pandas(tmp_path: Path) -> None:
     ]
     program = (
         "import sys\nfrom pcatool.readers.tables import Inputs\nfrom pcatool.options import *\n"
-        "from pcatool.arrays import in_turn\nfrom pcatool.notices import Notices\n"
+        "from pcatool.arrays import in_turn\nfrom pcatool.progress import Notices\n"
         "for path in sys.argv[1:]:\n"
         "    inputs = Inputs([path], TableOptions(), Notices())\n"
         "    wanted = inputs.columns.choose(SelectOptions())\n"

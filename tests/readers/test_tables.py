@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from often import often
 from pcatool.errors import DataError
-from pcatool.notices import Notices
 from pcatool.options import TableOptions
+from pcatool.progress import Notices
 from pcatool.readers.base import Feature
 from pcatool.readers.csv import CsvTable
 from readers.by_letter import Joined, states

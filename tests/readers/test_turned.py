@@ -22,8 +22,8 @@ from pcatool.arrays import block_rows
 from pcatool.engines.threads import Threads
 from pcatool.errors import PcatoolError
 from pcatool.model.npz import dumps
-from pcatool.notices import Notices
 from pcatool.options import TableOptions
+from pcatool.progress import Notices
 from pcatool.readers import parquet as reader
 from pcatool.readers.parquet_file import ParquetData
 from pcatool.readers.rows import checked_batches

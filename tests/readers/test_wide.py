@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pcatool.notices import Notices
 from pcatool.options import TableOptions
+from pcatool.progress import Notices
 from pcatool.readers import chunks, kinds, wide
 from pcatool.readers.base import Feature
 from pcatool.readers.chunks import ChunkParser

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from pcatool.engines.base import FAN
 from pcatool.errors import FileError
 from pcatool.linalg.blas import threads
-from pcatool.memory import keep_memory
+from pcatool.resources import keep_memory
 
 __all__ = ["Tree", "plant", "version"]
 

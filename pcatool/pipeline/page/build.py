@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from pcatool.errors import DataError, UsageError, show
 from pcatool.model.model import Model
-from pcatool.notices import Notices
 from pcatool.options import NULLS, ApplyOptions, EngineOptions, PageOptions, TableOptions
 from pcatool.options.flags import given_flags
 from pcatool.pipeline import apply as applying
@@ -16,6 +15,7 @@ from pcatool.pipeline.loadings import check_image, shown
 from pcatool.pipeline.page import parts
 from pcatool.pipeline.page.points import POINTS, check_axes, columns_shown, points
 from pcatool.pipeline.sample import Counted, sample_of
+from pcatool.progress import Notices
 from pcatool.readers.paths import STDIN
 from pcatool.render.page.document import page_html
 from pcatool.stores.uri import shown as shown_name

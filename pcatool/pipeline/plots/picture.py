@@ -8,7 +8,6 @@ import numpy as np
 
 from pcatool.errors import DataError, listed
 from pcatool.model.model import Model
-from pcatool.notices import Notices
 from pcatool.options import OutputOptions
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.loadings import whose_share
@@ -17,6 +16,7 @@ from pcatool.pipeline.plots.rows import cloud_of
 from pcatool.pipeline.plots.subject import Subject, subject_of
 from pcatool.pipeline.plots.table import flow_of
 from pcatool.pipeline.results import Flow, write
+from pcatool.progress import Notices
 from pcatool.readers.tables import Inputs
 from pcatool.render.choices import how_fitted, in_brief
 from pcatool.render.figures import drawn_as_boxes, figure_file, picture_form, plain_matplotlib
