@@ -1,11 +1,18 @@
-"""Where a run says what it noticed. The library collects; whoever started the run decides what is shown."""
+"""Notes, warnings, counts of rows and the present stage of a run.
+
+The library collects; whoever started the run decides what is shown.
+
+What a run is doing, in a word or two: said where it is done, heard by whoever shows it on a terminal.
+It goes around the arguments of all that computes: nothing there depends on who listens, and most often nobody does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import NamedTuple, Protocol
 
-__all__ = ["Gauge", "Notices", "Taken", "Within"]
+__all__ = ["Gauge", "Notices", "Taken", "Within", "doing", "listen"]
 
 
 class Taken(NamedTuple):
@@ -136,3 +143,20 @@ class Within(Silent):
 
     def at_end(self) -> None:
         """As above."""
+
+
+Listener = Callable[[str], None]
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+def doing(what: str) -> None:
+    """From here on it is this: `solving`, `pass 2`, `EM step 12`."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(what)
+
+
+def listen(listener: Listener | None) -> None:
+    """Hear of every stage from now on, in this context."""
+    _listener.set(listener)

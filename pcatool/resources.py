@@ -1,17 +1,19 @@
-"""How much memory there is: asked only to refuse a job before the work, never to choose how it is done."""
+"""Memory that is free or asked for, and the temporary file for what does not fit into it."""
 
 from __future__ import annotations
 
+import os
 import re
 import resource
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import FileError, UsageError, show
 
-__all__ = ["free_bytes", "give_back", "keep_memory", "parse_size", "size_text"]
+__all__ = ["Spool", "cannot_spool", "free_bytes", "give_back", "keep_memory", "parse_size", "size_text"]
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # of the GNU C library
 
@@ -99,3 +101,49 @@ def _text(path: str) -> str:
         return Path(path).read_text(encoding="ascii")
     except OSError:
         return ""
+
+
+class Spool:
+    """Bytes by their place. Threads may write and read different places at the same time."""
+
+    def __init__(self) -> None:
+        from tempfile import TemporaryFile
+
+        try:
+            self._file = TemporaryFile(buffering=0)
+        except OSError as error:
+            raise cannot_spool(error) from None
+
+    def put(self, pieces: Sequence[memoryview], place: int) -> None:
+        """The pieces, no more than 1024 (IOV_MAX), one after the other."""
+        try:
+            done = os.pwritev(self._file.fileno(), pieces, place)
+            # A disk that is full takes a part, and says so at the next.
+            rest = memoryview(b"".join(pieces))[done:] if done < sum(piece.nbytes for piece in pieces) else None
+            while rest:
+                place += done
+                done = os.pwrite(self._file.fileno(), rest, place)
+                rest = rest[done:]
+        except OSError as error:
+            raise cannot_spool(error) from None
+
+    def get(self, into: memoryview, place: int) -> None:
+        """Fill `into` with what was put there."""
+        while into:
+            count = os.preadv(self._file.fileno(), [into], place)
+            assert count > 0, "only what was put is asked for"
+            into, place = into[count:], place + count
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
+
+
+def cannot_spool(error: OSError, what: str = "rows") -> FileError:
+    from tempfile import gettempdir
+
+    try:
+        folder = gettempdir()
+    except OSError:  # there is none that can be written to
+        folder = os.environ.get("TMPDIR", "/tmp")
+    return FileError.from_os(folder, f"spool {what} to", error)

@@ -56,8 +56,6 @@ LAYERS = (
         "pcatool.progress",
         "pcatool.registry",
         "pcatool.resources",
-        "pcatool.spool",
-        "pcatool.stages",
         "pcatool.stores",
     ),
 )

@@ -28,9 +28,8 @@ from pcatool.cli.bar import Look, State, bar_line, clock
 from pcatool.cli.line import cells, fitted
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.pipeline.models import models_of
-from pcatool.progress import Notices
+from pcatool.progress import Notices, listen
 from pcatool.readers.tables import Inputs
-from pcatool.stages import listen
 from screen import Screen, Window
 
 # A pcatool that does not wait for a second.

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from pcatool.errors import FileError
-from pcatool.spool import Spool
+from pcatool.resources import Spool
 from programs import kernels
 
 
@@ -146,7 +146,7 @@ LIMITED = """
 import resource
 import numpy as np
 from pcatool.errors import FileError
-from pcatool.spool import Spool
+from pcatool.resources import Spool
 spool = Spool()
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 data = np.arange(1000.0)

@@ -12,8 +12,7 @@ from pcatool.cli.line import LINE
 from pcatool.cli.outcome import is_screen, print_result, say, tell
 from pcatool.cli.progress import Progress
 from pcatool.options import GeneralOptions
-from pcatool.progress import Gauge, Notices
-from pcatool.stages import listen
+from pcatool.progress import Gauge, Notices, listen
 
 __all__ = ["Speaker"]
 

@@ -34,10 +34,10 @@ from pcatool.holes.units import units_of
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments, gather
 from pcatool.linalg.sparse import SparseRows
+from pcatool.progress import doing
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance, scatter_bytes
 from pcatool.solvers.rows import Rows
-from pcatool.stages import doing
 
 __all__ = ["Fitted", "as_solution", "check_census", "closed_form", "estimate", "fit_em", "most_components"]
 

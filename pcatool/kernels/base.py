@@ -9,8 +9,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from pcatool.arrays import Array, Runner
+from pcatool.progress import doing
 from pcatool.registry import KERNELS
-from pcatool.stages import doing
 
 __all__ = ["Dual", "Kernel", "Prepared", "Settings", "Wishes", "load", "resolve", "slabs", "symmetric"]
 

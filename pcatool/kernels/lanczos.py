@@ -16,7 +16,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.kernels.distances import EPS
-from pcatool.stages import doing
+from pcatool.progress import doing
 
 __all__ = ["Pairs", "leading"]
 

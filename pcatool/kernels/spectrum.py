@@ -15,7 +15,7 @@ from pcatool.kernels.lanczos import leading
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.certificate import VOUCHED
 from pcatool.linalg.spectrum import Wish, backward, clipped
-from pcatool.stages import doing
+from pcatool.progress import doing
 
 __all__ = [
     "LANCZOS",

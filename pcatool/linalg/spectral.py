@@ -29,8 +29,8 @@ from pcatool.linalg.spectrum import (
     rank_of,
     unit,
 )
+from pcatool.progress import doing
 from pcatool.resources import give_back
-from pcatool.stages import doing
 
 __all__ = ["SLAB", "of_factor", "of_gram", "of_scatter", "triangle", "unit_spectrum"]
 

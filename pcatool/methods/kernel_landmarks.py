@@ -14,8 +14,8 @@ from pcatool.linalg.signs import fix_signs
 from pcatool.methods.base import Fit
 from pcatool.methods.kernel_exact import exact
 from pcatool.methods.kernel_task import NYSTROEM, Data, KernelTask, Solved
+from pcatool.progress import doing
 from pcatool.solvers.rows import Rows
-from pcatool.stages import doing
 
 __all__ = ["by_landmarks"]
 

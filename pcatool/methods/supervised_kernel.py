@@ -29,9 +29,9 @@ from pcatool.methods.dependence import Task, check_total, independent, refuse_ab
 from pcatool.methods.label_kernel import FACTOR_COPIES, HOLDS_NO_ROWS, centred, check_targets, held
 from pcatool.methods.labels import NOTHING, centred_factor
 from pcatool.options import FitOptions
+from pcatool.progress import doing
 from pcatool.solvers.base import one_row
 from pcatool.solvers.plan import with_program
-from pcatool.stages import doing
 
 __all__ = ["Features", "in_features"]
 

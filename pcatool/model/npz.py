@@ -19,10 +19,10 @@ from pcatool.linalg.statistic import Statistic
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.model.settings import check_json
 from pcatool.model.validate import OPTIONAL
+from pcatool.progress import doing
 from pcatool.readers.paths import Input
 from pcatool.readers.source import ZIP, read_beginning, read_file
 from pcatool.resources import free_bytes
-from pcatool.stages import doing
 from pcatool.writers.sink import write_whole
 
 __all__ = ["Stored", "check_beginning", "contents", "dumps", "load_model", "loads", "read_model", "save_model"]

@@ -14,10 +14,9 @@ from pcatool.pipeline.incomplete import policy_for_rows, policy_for_scores
 from pcatool.pipeline.results import Plan, Results, results_of
 from pcatool.pipeline.scoring import Scorer, Work
 from pcatool.pipeline.seen import model_columns, score_columns, sees
-from pcatool.progress import Notices
+from pcatool.progress import Notices, doing
 from pcatool.readers.tables import Inputs
 from pcatool.readers.wanted import Wanted
-from pcatool.stages import doing
 
 __all__ = ["Back", "reconstruct", "transform", "transform_opened"]
 

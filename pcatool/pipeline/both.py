@@ -16,11 +16,11 @@ from pcatool.pipeline.fit import Fitted, fit_opened, older_model
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.places import remove
 from pcatool.pipeline.results import Results, write
+from pcatool.progress import doing
 from pcatool.readers.copies import Copy
 from pcatool.readers.found import Found
 from pcatool.registry import WRITERS
 from pcatool.resources import give_back
-from pcatool.stages import doing
 from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name
 from pcatool.writers.sink import Sink, check_target, open_sink

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from pcatool.engines.base import Cluster, Done
 from pcatool.errors import PcatoolError, UsageError
 from pcatool.options import EngineOptions, TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Notices, doing
 from pcatool.readers.columns import Told
 from pcatool.readers.found import Found
 from pcatool.readers.further import Further
@@ -20,7 +20,6 @@ from pcatool.readers.skipping import Skip, is_bad_file
 from pcatool.readers.tables import Inputs
 from pcatool.readers.tally import Tally
 from pcatool.registry import ENGINES
-from pcatool.stages import doing
 
 __all__ = ["Met", "Reading", "cluster_of", "counting", "remedied"]
 

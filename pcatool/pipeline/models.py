@@ -14,10 +14,9 @@ from pcatool.methods.kept import reason_against
 from pcatool.model.model import Model
 from pcatool.model.npz import load_model
 from pcatool.options.flags import given_flags
-from pcatool.progress import Notices
+from pcatool.progress import Notices, doing
 from pcatool.readers.paths import STDIN, Input, resolve, resolve_models
 from pcatool.readers.source import MODEL, Opened
-from pcatool.stages import doing
 
 __all__ = ["Named", "Watch", "are_models", "in_order_of", "model_paths", "models_of", "refuse_reading", "statistic_of"]
 

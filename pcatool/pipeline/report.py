@@ -12,13 +12,13 @@ from pcatool.model.model import Model
 from pcatool.options import PictureOptions
 from pcatool.pipeline.fit import Fitted, model_or_fit_of, open_subject
 from pcatool.pipeline.job import Job
+from pcatool.progress import doing
 from pcatool.render.choices import how_fitted, whole
 from pcatool.render.figures import check_room, picture_form
 from pcatool.render.scree import ScreeLook, scree_picture
 from pcatool.render.words import counted, grouped
 from pcatool.rules.base import Evidence
 from pcatool.rules.compare import Verdict, compare
-from pcatool.stages import doing
 from pcatool.writers.sink import check_target, write_whole
 
 __all__ = ["Scree", "draw_scree", "fit_and_draw", "judge", "smallest_k"]

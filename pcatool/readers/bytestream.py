@@ -10,7 +10,7 @@ from io import SEEK_CUR, SEEK_END, SEEK_SET, RawIOBase
 from typing import Any, Protocol
 
 from pcatool.errors import FileError
-from pcatool.spool import cannot_spool
+from pcatool.resources import cannot_spool
 
 __all__ = ["ByteStream", "File", "FileBytes", "Lines", "Peekable", "Readable", "Seekable", "read_whole", "spooled"]
 

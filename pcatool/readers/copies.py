@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from pcatool.readers.bytestream import FileBytes
-from pcatool.spool import cannot_spool
+from pcatool.resources import cannot_spool
 
 __all__ = ["Copy"]
 

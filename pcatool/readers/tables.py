@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pcatool.arrays import Runner
 from pcatool.errors import FileError, PcatoolError, UsageError
 from pcatool.options import TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Notices, doing
 from pcatool.readers.base import Part, Table
 from pcatool.readers.columns import Columns, Told
 from pcatool.readers.files import Files, Later, not_a_table
@@ -19,7 +19,6 @@ from pcatool.readers.match import match_columns
 from pcatool.readers.skipping import Skipping, is_bad_file
 from pcatool.readers.source import MODEL, Opened
 from pcatool.readers.wanted import Wanted
-from pcatool.stages import doing
 
 __all__ = ["Inputs", "Piece"]
 

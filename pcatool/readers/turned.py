@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.arrays import Array, block_rows, empty_block
-from pcatool.spool import Spool
+from pcatool.resources import Spool
 
 __all__ = ["HeldTurned", "Turned", "columns_at_once"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, show
 from pcatool.model.model import VarianceTable
+from pcatool.progress import doing
 from pcatool.registry import RULES
-from pcatool.stages import doing
 
 __all__ = ["SPECTRAL_RULES", "Choice", "Evidence", "Rule", "above", "decide", "first", "split_rule"]
 

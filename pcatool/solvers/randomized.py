@@ -20,6 +20,7 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectrum import EPS
+from pcatool.progress import doing
 from pcatool.solvers.base import (
     Estimate,
     Problem,
@@ -29,7 +30,6 @@ from pcatool.solvers.base import (
 )
 from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.rows import Rows
-from pcatool.stages import doing
 
 __all__ = ["Randomized", "by_products", "krylov_bytes"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pcatool.arrays import Array, empty_block
 from pcatool.errors import FileError
-from pcatool.spool import Spool
+from pcatool.resources import Spool
 
 __all__ = ["Store"]
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from pcatool.errors import BlamelessError, FileError, LostError, check_memory, show
-from pcatool.spool import cannot_spool
+from pcatool.resources import cannot_spool
 from pcatool.stores.objects import changed
 from pcatool.stores.uri import shown
 

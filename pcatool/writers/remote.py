@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from pcatool.errors import FileError, UsageError, show
-from pcatool.spool import cannot_spool
+from pcatool.resources import cannot_spool
 from pcatool.stores.uri import HTTP, is_remote, parse, shown
 from pcatool.writers.compression import Compressor
 from pcatool.writers.sink import Sink

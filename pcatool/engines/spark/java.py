@@ -15,7 +15,7 @@ from time import sleep
 from typing import Any
 
 from pcatool.errors import LostError
-from pcatool.spool import cannot_spool
+from pcatool.resources import cannot_spool
 
 __all__ = ["Java", "is_tuned"]
 
