@@ -158,7 +158,7 @@ class ParquetData:
         """What is read; of a store such that signals are heard, which Arrow does not while it waits."""
         if not self._opened.remote:
             return read()
-        from pcatool.stores.waiting import patiently
+        from pcatool.stores.calls import patiently
 
         return patiently(read)
 

@@ -1,1 +1,4 @@
-"""Objects in stores and on web servers: `s3://`, `gs://`, `abfs://`, `http://`. What is local never comes here."""
+"""Objects in stores and on web servers: `s3://`, `gs://`, `abfs://`, `http://`. Local files never come here.
+
+Begin with `uri` (names) and `objects` (open, read, upload).
+"""

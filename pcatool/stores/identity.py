@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcatool.stores import azure, gs, s3
+from pcatool.stores import azure, gs, providers
 from pcatool.stores.uri import Uri, parse
 
 __all__ = ["OneName"]
@@ -30,7 +30,7 @@ class OneName:
 
 
 def _s3(uri: Uri) -> tuple[str, str]:
-    host = s3.settings_of(uri).endpoint
+    host = providers.settings_of(uri).endpoint
     return "" if host.lower().endswith(AMAZON) else host, uri.authority
 
 

@@ -8,10 +8,10 @@ from glob import has_magic
 from typing import Any, NamedTuple
 
 from pcatool.errors import FileError, show
+from pcatool.stores.calls import patiently
 from pcatool.stores.place import Place, place_of
 from pcatool.stores.trouble import ERRORS
 from pcatool.stores.uri import HTTP, parse, shown, with_options
-from pcatool.stores.waiting import patiently
 
 __all__ = ["Found", "expand", "names_in", "size_of", "written"]
 
@@ -181,7 +181,7 @@ def size_of(path: str) -> int | None:
 
 def _asked(path: str) -> int:
     if parse(path).kind == HTTP:
-        from pcatool.stores.web import size_of_page
+        from pcatool.stores.http_client import size_of_page
 
         return size_of_page(path)
     about = place_of(path).info()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from pcatool.errors import BlamelessError, FileError, LostError, show
+from pcatool.stores.calls import patiently
 from pcatool.stores.place import place_of
 from pcatool.stores.trouble import ERRORS
-from pcatool.stores.waiting import patiently
 
 __all__ = ["Ranges", "StoreObject", "changed", "state_of"]
 

@@ -12,6 +12,6 @@ def open_object(path: str) -> Ranges | int:
     """The object that a path names; or the descriptor of a copy, where its parts cannot be asked for."""
     if parse(path).kind != HTTP:
         return StoreObject(path)
-    from pcatool.stores.web import open_page
+    from pcatool.stores.http_client import open_page
 
     return open_page(path)

@@ -7,10 +7,10 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from pcatool.errors import FileError, LostError, show
-from pcatool.stores import azure, gs, s3
+from pcatool.stores import azure, gs, providers
+from pcatool.stores.calls import patiently
 from pcatool.stores.trouble import ERRORS, in_words
 from pcatool.stores.uri import HTTP, Uri, parse, shown
-from pcatool.stores.waiting import patiently
 
 __all__ = ["Place", "place_of"]
 
@@ -63,14 +63,14 @@ def place_of(path: str) -> Place:
 
 
 def _s3(uri: Uri) -> tuple[Any, str]:
-    settings = s3.settings_of(uri)
+    settings = providers.settings_of(uri)
     if settings.region and not settings.endpoint and "region" not in uri.options:
         settings = settings._replace(region=_region_of(settings, uri.authority) or settings.region)
     return _made_s3(settings), uri.authority
 
 
 @cache
-def _region_of(settings: s3.Settings, bucket: str) -> str:
+def _region_of(settings: providers.Settings, bucket: str) -> str:
     """Where the bucket is, if that is not where the environment leads: S3 says so of a bucket, not of an object."""
     try:
         _made_s3(settings).get_file_info(bucket)
@@ -82,5 +82,5 @@ def _region_of(settings: s3.Settings, bucket: str) -> str:
     return ""
 
 
-_made_s3 = lru_cache(maxsize=None)(s3.make)
+_made_s3 = lru_cache(maxsize=None)(providers.make)
 FILE_SYSTEMS = {"s3": _s3, "gs": gs.find, "abfs": azure.find}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from pcatool.stores.calls import patiently
 from pcatool.stores.place import place_of
 from pcatool.stores.trouble import ERRORS
-from pcatool.stores.waiting import patiently
 
 __all__ = ["remove"]
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from ctypes import py_object, pythonapi
 from typing import Any
 
+from pcatool.stores.calls import patiently
 from pcatool.stores.place import Place
 from pcatool.stores.trouble import ERRORS
-from pcatool.stores.waiting import patiently
 
 __all__ = ["upload"]
 

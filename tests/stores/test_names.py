@@ -13,7 +13,8 @@ import pytest
 
 from pcatool.errors import UsageError
 from pcatool.readers.paths import Input
-from pcatool.stores import azure, gs, place, s3
+from pcatool.stores import azure, gs, place
+from pcatool.stores import providers as s3
 from pcatool.stores.identity import OneName
 from pcatool.stores.listing import _regex
 from pcatool.stores.uri import is_remote, parse, plain_name, shown, with_options

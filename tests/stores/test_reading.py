@@ -14,7 +14,7 @@ from pyarrow import fs, parquet
 
 from pcatool.cli import app
 from pcatool.cli.outcome import guarded
-from pcatool.stores import s3
+from pcatool.stores import providers as s3
 from stores.server import Cable, Store, refusing
 
 ROWS = 4000

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pcatool.stores.waiting import patiently
+from pcatool.stores.calls import patiently
 from stores.server import ENVIRONMENT, Cable, Store
 
 AZURE = "blob_storage_authority=SERVER&dfs_storage_authority=SERVER"

@@ -7,7 +7,7 @@ import socket
 import time
 
 from pcatool.errors import LostError, UsageError, show
-from pcatool.stores.waiting import patiently
+from pcatool.stores.calls import patiently
 
 __all__ = ["check_address", "check_listening", "unreachable"]
 

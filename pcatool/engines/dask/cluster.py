@@ -23,7 +23,7 @@ from pcatool.engines.dask.run import Run
 from pcatool.engines.dask.silence import silence
 from pcatool.engines.dask.tasks import plant
 from pcatool.errors import FileError, check_memory
-from pcatool.stores.waiting import to_its_end
+from pcatool.stores.calls import to_its_end
 
 __all__ = ["Dask"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pcatool.engines.threads import usable_cores
 from pcatool.errors import LostError
-from pcatool.stores.waiting import to_its_end
+from pcatool.stores.calls import to_its_end
 
 __all__ = ["Local"]
 

@@ -1,4 +1,4 @@
-"""Pages of web servers, by fsspec: in parts where the server gives parts, else fetched whole into a temporary file."""
+"""Read from web servers by fsspec: in parts where the server gives parts, else into a temporary file."""
 
 from __future__ import annotations
 
