@@ -141,6 +141,6 @@ def _refuse_one_place(output: str, scores: str) -> None:
 def _object(target: Target) -> str:
     if not target.remote:
         return ""
-    from pcatool.stores.identity import OneName
+    from pcatool.stores.providers import OneName
 
     return OneName()(target.remote)

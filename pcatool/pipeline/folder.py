@@ -200,7 +200,7 @@ class _Keys:
 
     def _of_object(self, name: str) -> str:
         if self._one_name is None:
-            from pcatool.stores.identity import OneName
+            from pcatool.stores.providers import OneName
 
             self._one_name = OneName()
         return self._one_name(name)

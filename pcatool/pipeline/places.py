@@ -77,7 +77,7 @@ def make_old(name: str) -> bool:
 def remove(name: str) -> None:
     """Of a file that somebody else has removed meanwhile there is nothing to say."""
     if is_remote(name):
-        from pcatool.stores.removing import remove
+        from pcatool.stores.objects import remove
 
         remove(name)
         return

@@ -155,8 +155,7 @@ def _file(source: Input) -> File:
         return source.copy.open(partial(_descriptor, source), source.name)
     if not is_remote(source.path):
         return FileBytes(_descriptor(source), source.name)
-    from pcatool.stores.opening import open_object
-    from pcatool.stores.reading import RemoteBytes
+    from pcatool.stores.objects import RemoteBytes, open_object
 
     found = open_object(source.path)
     return FileBytes(found, source.name) if isinstance(found, int) else RemoteBytes(found, source.name)

@@ -13,7 +13,7 @@ from pcatool.resources import cannot_spool
 from pcatool.stores.objects import changed
 from pcatool.stores.uri import shown
 
-__all__ = ["Page", "open_page", "size_of_page"]
+__all__ = ["WebPage", "open_page", "size_of_page"]
 
 Answer = TypeVar("Answer")
 
@@ -44,7 +44,7 @@ class About(NamedTuple):
     in_parts: bool
 
 
-class Page:
+class WebPage:
     """A page whose server gives parts of it."""
 
     def __init__(self, path: str, about: About) -> None:
@@ -75,16 +75,16 @@ class Page:
         """There is no connection of its own."""
 
 
-def open_page(path: str) -> Page | int:
+def open_page(path: str) -> WebPage | int:
     """The page, or the descriptor of a nameless temporary file that it was fetched into.
 
     Asked for is the first byte: an address that is signed for reading allows no other question.
     """
 
-    async def ask(session: Any) -> Page | int:
+    async def ask(session: Any) -> WebPage | int:
         async with _get(session, path, "bytes=0-0") as answer:
             about = _about(answer)
-            return Page(path, about) if about.in_parts else await _fetched(answer)
+            return WebPage(path, about) if about.in_parts else await _fetched(answer)
 
     return _asked(path, ask)
 

@@ -1,4 +1,4 @@
-"""Folders and patterns in stores, by the rules for local ones; a folder is listed at once, with all sizes."""
+"""List folders and expand patterns in stores, by the rules for local ones."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from glob import has_magic
 from typing import Any, NamedTuple
 
 from pcatool.errors import FileError, show
-from pcatool.stores.calls import patiently
-from pcatool.stores.place import Place, place_of
-from pcatool.stores.trouble import ERRORS
+from pcatool.stores.calls import ERRORS, patiently
+from pcatool.stores.objects import ObjectPlace, place_of
 from pcatool.stores.uri import HTTP, parse, shown, with_options
 
-__all__ = ["Found", "expand", "names_in", "size_of", "written"]
+__all__ = ["FoundObjects", "expand", "names_in", "size_of", "written"]
 
 # A sign of a pattern: a letter for itself, or a class in brackets, which may begin with one that closes.
 SIGN = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)
@@ -21,31 +20,31 @@ SIGN = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)
 SIZES: dict[str, int] = {}
 
 
-class Found(NamedTuple):
+class FoundObjects(NamedTuple):
     """Objects in order, and the folder below which they were found; nothing when named itself."""
 
     paths: list[str]
     root: str = ""
 
 
-def expand(path: str, is_table: Callable[[str], bool]) -> Found:
+def expand(path: str, is_table: Callable[[str], bool]) -> FoundObjects:
     """The objects that a path means. In folders those are meant whose names `is_table` takes, and no hidden ones."""
     uri = parse(path)
     if uri.kind == HTTP:
-        return Found([path])
+        return FoundObjects([path])
     place = place_of(path)
     if has_magic(uri.key):
         found = _matching(place, is_table)
         if not found.paths and not _is(place.info(), "File"):
             raise place.no_bucket() or FileError(f"no object matches {show(place.name)}", "check the pattern")
-        return found if found.paths else Found([path])
+        return found if found.paths else FoundObjects([path])
     about = place.info()
     if _is(about, "File") and not uri.key.endswith("/"):
         SIZES[path] = int(about.size)
-        return Found([path])
+        return FoundObjects([path])
     if not _is(about, "Directory"):
         if is_table(uri.key):
-            return Found([path])  # opening it says why: it may be one of many, to be left out
+            return FoundObjects([path])  # opening it says why: it may be one of many, to be left out
         what = f"cannot read {show(place.name)}: there is no such object or folder"
         raise place.no_bucket() or FileError(what, "check its name")
     return _in_folder(place, is_table)
@@ -55,7 +54,7 @@ def _is(about: Any, kind: str) -> bool:
     return bool(about.type.name == kind)
 
 
-def _in_folder(place: Place, is_table: Callable[[str], bool]) -> Found:
+def _in_folder(place: ObjectPlace, is_table: Callable[[str], bool]) -> FoundObjects:
     folder = place.path.rstrip("/") + "/"
     inner = {about.path: about for about in _objects(place, folder, deep=True)}
     taken = [path for path in inner if _is_data(path.removeprefix(folder), is_table)]
@@ -63,7 +62,7 @@ def _in_folder(place: Place, is_table: Callable[[str], bool]) -> Found:
         raise FileError(
             f"no data files in folder {show(place.name)}", "files in a folder are recognised by their ending"
         )
-    return Found(_noted(place, [inner[path] for path in taken]), _root(place, folder))
+    return FoundObjects(_noted(place, [inner[path] for path in taken]), _root(place, folder))
 
 
 def _is_data(name: str, is_table: Callable[[str], bool]) -> bool:
@@ -79,7 +78,7 @@ def names_in(path: str, is_table: Callable[[str], bool]) -> list[str]:
     return sorted(name for name in names if _is_data(name, is_table))
 
 
-def _matching(place: Place, is_table: Callable[[str], bool]) -> Found:
+def _matching(place: ObjectPlace, is_table: Callable[[str], bool]) -> FoundObjects:
     """The objects that match; where only folders do, as those of partitions, the files in them."""
     parts = place.path.split("/")
     plain = next(i for i, part in enumerate(parts) if has_magic(part))
@@ -93,7 +92,7 @@ def _matching(place: Place, is_table: Callable[[str], bool]) -> Found:
         below = re.compile(f"(?:{whole.pattern.rstrip('/')})/(?P<inner>.*)", re.DOTALL)
         inner = ((about, below.fullmatch(about.path)) for about in objects)
         matching = [about for about, found in inner if found and _is_data(found["inner"], is_table)]
-    return Found(_noted(place, matching), _root(place, folder))
+    return FoundObjects(_noted(place, matching), _root(place, folder))
 
 
 def _regex(parts: list[str]) -> re.Pattern[str]:
@@ -123,7 +122,7 @@ def _sign(found: re.Match[str]) -> str:
             return re.escape(letter)
 
 
-def _objects(place: Place, folder: str, *, deep: bool) -> Iterable[Any]:
+def _objects(place: ObjectPlace, folder: str, *, deep: bool) -> Iterable[Any]:
     from pyarrow.fs import FileSelector
 
     try:
@@ -134,19 +133,19 @@ def _objects(place: Place, folder: str, *, deep: bool) -> Iterable[Any]:
     return (about for about in listed if _is(about, "File"))
 
 
-def _noted(place: Place, objects: Iterable[Any]) -> list[str]:
+def _noted(place: ObjectPlace, objects: Iterable[Any]) -> list[str]:
     """The names of objects, sorted; they lead where the folder's does."""
     sizes = {_named(place, about.path): int(about.size) for about in objects}
     SIZES.update(sizes)
     return sorted(sizes)
 
 
-def _named(place: Place, path: str) -> str:
+def _named(place: ObjectPlace, path: str) -> str:
     """The name of what lies elsewhere in the same bucket: with the user and the options of the first."""
     return with_options(_bare(place, path), place.uri.query)
 
 
-def _bare(place: Place, path: str) -> str:
+def _bare(place: ObjectPlace, path: str) -> str:
     uri = place.uri
     whole = f"{uri.stem}{path.partition('/')[2]}"
     if uri.user:
@@ -157,7 +156,7 @@ def _bare(place: Place, path: str) -> str:
     return whole
 
 
-def _root(place: Place, folder: str) -> str:
+def _root(place: ObjectPlace, folder: str) -> str:
     return _bare(place, folder).rstrip("/")
 
 

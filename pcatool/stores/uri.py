@@ -1,4 +1,4 @@
-"""The names of objects: which paths are such, what they are made of, and how they are shown without their secrets."""
+"""Names of remote objects: parse them, compare them, show them without their secrets."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ __all__ = ["RemoteSink", "look_at_object"]
 
 def look_at_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
     """Every reason not to write an object that can be known early, and cheaply."""
-    from pcatool.stores.identity import OneName
-    from pcatool.stores.place import place_of
+    from pcatool.stores.objects import place_of
+    from pcatool.stores.providers import OneName
 
     uri, label = parse(output), shown(output)
     if uri.kind == HTTP:
@@ -68,8 +68,7 @@ class RemoteSink(Sink):
             raise cannot_spool(error, "the output") from None
 
     def _finish(self) -> None:
-        from pcatool.stores.place import place_of
-        from pcatool.stores.upload import upload
+        from pcatool.stores.objects import place_of, upload
 
         place = place_of(self._output)
 

@@ -15,7 +15,7 @@ from pyarrow import parquet
 import pcatool
 from pcatool.errors import FileError, PcatoolWarning, UsageError
 from pcatool.model.npz import dumps
-from pcatool.stores import upload
+from pcatool.stores import objects as upload
 from stores.server import Store
 
 

@@ -13,10 +13,12 @@ import pytest
 
 from pcatool.errors import UsageError
 from pcatool.readers.paths import Input
-from pcatool.stores import azure, gs, place
+from pcatool.stores import objects as place
+from pcatool.stores import providers as azure
+from pcatool.stores import providers as gs
 from pcatool.stores import providers as s3
-from pcatool.stores.identity import OneName
 from pcatool.stores.listing import _regex
+from pcatool.stores.providers import OneName
 from pcatool.stores.uri import is_remote, parse, plain_name, shown, with_options
 
 SHOWN = {
@@ -104,7 +106,7 @@ def test_parts_of_a_name() -> None:
         ("s3://", "names no bucket"), ("https:///x", "names no server"), ("abfs://box/x", "names no account"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=said):
-            azure.find(parse(path))
+            azure.find_azure(parse(path))
 
 
 UNKNOWN = {
@@ -211,19 +213,19 @@ def test_a_bucket_says_where_it_is() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
         here = f"127.0.0.1:{server.server_address[1]}"
-        settings = s3.Settings(here, "http", "us-east-1", "a", "b", False, "", ())
+        settings = s3.S3Settings(here, "http", "us-east-1", "a", "b", False, "", ())
         assert place._region_of(settings, "bucket") == "eu-west-1"
         server.shutdown()
 
 
 def test_the_other_stores_are_built_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:9")
-    files, bucket = gs.find(parse("gcs://bucket/k"))
+    files, bucket = gs.find_gs(parse("gcs://bucket/k"))
     assert (files.type_name, bucket) == ("gcs", "bucket")
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "c2VjcmV0")
     for path in ("abfs://box/k", "abfss://box@account.dfs.core.windows.net/k", "abfs://box/k?account_name=other"):
-        files, container = azure.find(parse(path))
+        files, container = azure.find_azure(parse(path))
         assert (files.type_name, container) == ("abfs", "box")
     assert importlib.import_module("pyarrow.fs").AzureFileSystem
 

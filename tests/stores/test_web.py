@@ -156,7 +156,7 @@ WRONG: dict[str, tuple[int, str]] = {
 def test_pages_that_cannot_be_read(
     path: str, site: tuple[str, type[Site]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pcatool.stores.reading.PIECE", 1 << 16)
+    monkeypatch.setattr("pcatool.stores.objects.PIECE", 1 << 16)
     code = guarded(lambda: app.run(["fit", f"http://{site[0]}/{path}?key=secret", "-o", "/dev/null"]), debug=False)
     said = capsys.readouterr().err
     expected = WRONG[path]
