@@ -15,7 +15,7 @@ from pcatool.cli.app import program
 from pcatool.cli.outcome import guarded
 from pcatool.cli.usage import _options
 from pcatool.errors import UsageError, edit_distance, nearest
-from pcatool.options.others import OPTIONS, SENTENCES
+from pcatool.options.fields import OPTIONS, SENTENCES
 from pcatool.registry import RULES, SOLVERS
 
 FIT = [option for option in _options(program().commands["fit"]) if option.startswith("--")]

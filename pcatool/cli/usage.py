@@ -11,7 +11,7 @@ from typer.exceptions import TyperException
 
 from pcatool.cli.slips import COMMANDS, refuse_apart, refuse_pasted, refuse_short_equals, refuse_truth
 from pcatool.errors import UsageError, nearest, show
-from pcatool.options.others import OPTIONS, SENTENCES, option_word
+from pcatool.options.fields import OPTIONS, SENTENCES, option_word
 from pcatool.registry import PLOTS
 
 __all__ = ["no_command", "refuse_slips", "refuse_swallowed", "sentence"]

@@ -1,7 +1,6 @@
-"""Frozen option records: what a run was asked to do, each field with its flags and help beside it.
+"""Frozen option records: what a run was asked to do, each field with its flags and help.
 
-The command line builds its parser from these fields; the Python API takes them as keywords. A record checks what can be
-checked without data when it is made, so nothing past this point meets a value it cannot use.
+Begin with `fitting`. `fields` declares what a field is; the parser, help, completion and keywords derive from it.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from pcatool.options.fitting import MISSING, MOST_KEPT, WEIGHTS_KINDS, WHITENING
 from pcatool.options.flags import Flag
 from pcatool.options.labels import LABEL_KERNELS
 from pcatool.options.page import PageOptions
-from pcatool.options.pictures import PictureOptions, PlotOptions
+from pcatool.options.reading import BLANKS, NULLS, SelectOptions, TableOptions
 from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions, ThreadOptions
 from pcatool.options.scoring import ScoreOptions
-from pcatool.options.tables import BLANKS, NULLS, SelectOptions, TableOptions
+from pcatool.options.showing import PictureOptions, PlotOptions
 from pcatool.options.triples import ABSENT
 from pcatool.options.wanted import ANY_FILE, DATA, MODEL, MODEL_OR_DATA, NOTHING, Wanted, some_of, word_of
 

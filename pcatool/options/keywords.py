@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pcatool.errors import UsageError, nearest, show
-from pcatool.options.others import OPTIONS, option_word
+from pcatool.options.fields import OPTIONS, option_word
 
 __all__ = ["records", "texts"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pcatool.errors import UsageError
 from pcatool.options.components import parse_first, parse_image
 from pcatool.options.flags import option
-from pcatool.options.pictures import parse_axes
+from pcatool.options.showing import parse_axes
 
 __all__ = ["PageOptions"]
 
