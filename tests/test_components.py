@@ -12,7 +12,7 @@ import pytest
 
 import pcatool
 from pcatool.model.model import Model
-from pcatool.options.components import VALUES, ComponentsOptions, parse_values
+from pcatool.options.showing import VALUES, ComponentsOptions, parse_values
 from pcatool.pipeline.loadings import PANELS, component_table, components_picture, drawn, table_caption
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -156,7 +156,7 @@ def components(
     import pandas as pd
 
     from pcatool.options import PictureOptions
-    from pcatool.options.components import parse_first, parse_image, parse_values
+    from pcatool.options.showing import parse_first, parse_image, parse_values
     from pcatool.pipeline import loadings
     from pcatool.render.figures import picture_form
 

@@ -21,7 +21,7 @@ from pcatool.options import (
     TableOptions,
     word_of,
 )
-from pcatool.options.flags import require
+from pcatool.options.fields import require
 from pcatool.registry import PLOTS
 from pcatool.stores.uri import shown
 

@@ -10,7 +10,7 @@ from pcatool.cli.applied import deliver
 from pcatool.cli.shared import Inputs, ModelPath, lacks_input, model_of, refuse_binary
 from pcatool.cli.speaker import Speaker
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions, word_of
-from pcatool.options.flags import require
+from pcatool.options.fields import require
 
 if TYPE_CHECKING:
     from pcatool.pipeline.results import Results

@@ -13,7 +13,7 @@ import typer
 from pcatool.cli.command import Command
 from pcatool.cli.page import WORDS
 from pcatool.errors import UsageError, show
-from pcatool.options import Flag, Wanted
+from pcatool.options import Flag, ValueKind
 
 __all__ = ["command"]
 
@@ -53,7 +53,7 @@ def _parameter(owner: str, field: Field[Any]) -> inspect.Parameter:
     option = typer.Option(
         *flag.names, help=help, metavar=metavar, rich_help_panel=flag.group.capitalize(), show_default=shown
     )
-    wanted = flag.wanted if flag.choices is None else Wanted(words=flag.choices)
+    wanted = flag.wanted if flag.choices is None else ValueKind(words=flag.choices)
     return inspect.Parameter(
         f"{owner}__{field.name}",
         inspect.Parameter.KEYWORD_ONLY,

@@ -22,7 +22,7 @@ from pcatool.options import (
     some_of,
     word_of,
 )
-from pcatool.options.flags import require
+from pcatool.options.fields import require
 from pcatool.registry import RULES
 from pcatool.stores.uri import shown
 

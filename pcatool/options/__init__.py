@@ -5,20 +5,29 @@ Begin with `fitting`. `fields` declares what a field is; the parser, help, compl
 
 from __future__ import annotations
 
-from pcatool.options.applying import APPLY_MISSING, ApplyOptions, OutputOptions, parse_truncation
-from pcatool.options.combining import AlignOptions, RefitOptions, UpdateOptions
-from pcatool.options.comparing import DiffOptions
-from pcatool.options.components import ComponentsOptions
-from pcatool.options.fitting import MISSING, MOST_KEPT, WEIGHTS_KINDS, WHITENINGS, FitOptions, parse_components
-from pcatool.options.flags import Flag
-from pcatool.options.labels import LABEL_KERNELS
-from pcatool.options.page import PageOptions
-from pcatool.options.reading import BLANKS, NULLS, SelectOptions, TableOptions
+from pcatool.options.applying import (
+    APPLY_MISSING,
+    AlignOptions,
+    ApplyOptions,
+    OutputOptions,
+    RefitOptions,
+    ScoreOptions,
+    UpdateOptions,
+    parse_truncation,
+)
+from pcatool.options.fields import ANY_FILE, DATA, MODEL, MODEL_OR_DATA, NOTHING, Flag, ValueKind, some_of, word_of
+from pcatool.options.fitting import (
+    LABEL_KERNELS,
+    MISSING,
+    MOST_KEPT,
+    WEIGHTS_KINDS,
+    WHITENINGS,
+    FitOptions,
+    parse_components,
+)
+from pcatool.options.reading import ABSENT, BLANKS, NULLS, SelectOptions, TableOptions
 from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions, ThreadOptions
-from pcatool.options.scoring import ScoreOptions
-from pcatool.options.showing import PictureOptions, PlotOptions
-from pcatool.options.triples import ABSENT
-from pcatool.options.wanted import ANY_FILE, DATA, MODEL, MODEL_OR_DATA, NOTHING, Wanted, some_of, word_of
+from pcatool.options.showing import ComponentsOptions, DiffOptions, PageOptions, PictureOptions, PlotOptions
 
 __all__ = [
     "ABSENT",
@@ -54,7 +63,7 @@ __all__ = [
     "TableOptions",
     "ThreadOptions",
     "UpdateOptions",
-    "Wanted",
+    "ValueKind",
     "parse_components",
     "parse_truncation",
     "some_of",

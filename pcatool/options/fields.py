@@ -1,11 +1,97 @@
-"""Words of other tools for options: what they are called here, or what there is instead.
+"""Declare fields of option records: flags, help, choices, what completes their values; and the words of other tools.
 
+Words of other tools for options: what they are called here, or what there is instead.
 They are those of scikit-learn, pandas, R, csvkit and Miller, without dashes and with hyphens between words.
 """
 
 from __future__ import annotations
 
-__all__ = ["OPTIONS", "SENTENCES", "option_word"]
+from collections.abc import Callable
+from dataclasses import field, fields
+from typing import Any, NamedTuple
+
+from pcatool.errors import UsageError, nearest, show
+from pcatool.registry import Registry
+
+__all__ = [
+    "ANY_FILE",
+    "DATA",
+    "MODEL",
+    "MODEL_OR_DATA",
+    "NOTHING",
+    "OPTIONS",
+    "SENTENCES",
+    "Flag",
+    "ValueKind",
+    "given_flags",
+    "names_of",
+    "option",
+    "option_word",
+    "require",
+    "some_of",
+    "word_of",
+]
+
+
+class ValueKind(NamedTuple):
+    """Files of some kinds, words that are known, or nothing that could be told beforehand."""
+
+    files: tuple[str, ...] = ()  # kinds of files: model, data, any
+    words: Callable[[], tuple[str, ...]] = tuple  # other values may be right, too: a number of components, and a rule
+    listed: bool = False  # several of the words, with commas between
+
+
+NOTHING = ValueKind()
+MODEL = ValueKind(("model",))
+DATA = ValueKind(("data",))
+MODEL_OR_DATA = ValueKind(("model", "data"))
+ANY_FILE = ValueKind(("any",))
+
+
+def word_of(*words: str) -> ValueKind:
+    return ValueKind(words=lambda: words)
+
+
+def some_of(*words: str) -> ValueKind:
+    return ValueKind(words=lambda: words, listed=True)
+
+
+class Flag(NamedTuple):
+    """How a field is spelled and explained on the command line."""
+
+    names: tuple[str, ...]
+    help: str
+    group: str
+    metavar: str | None = None
+    choices: Callable[[], tuple[str, ...]] | None = None
+    shown_default: str | None = None
+    wanted: ValueKind = NOTHING  # of the value, where it is none of the choices
+
+
+def option(default: Any, *names: str, group: str, help: str, **more: Any) -> Any:
+    return field(default=default, metadata={"flag": Flag(names, help, group, **more)})
+
+
+def given_flags(*records: Any, leaving_out: str = "") -> list[str]:
+    """The flags of all that is not as it is unasked, but for one field."""
+    return [
+        each.metadata["flag"].names[0]
+        for record in records
+        for each in fields(record)
+        if each.name != leaving_out and getattr(record, each.name) != each.default
+    ]
+
+
+def names_of(registry: Registry, *first: str) -> Callable[[], tuple[str, ...]]:
+    return lambda: (*first, *registry)
+
+
+def require(choice: str, allowed: Callable[[], tuple[str, ...]], flag: str) -> None:
+    if choice not in allowed():
+        near = nearest(choice, allowed())
+        hint = f"did you mean {near}?" if near else ""
+        raise UsageError(f"{flag} {show(choice)} is none of {', '.join(allowed())}", hint)
+
 
 _NAMES = {
     "--components": "n-components num-components n-comp ncomp ncomponents n-dims dims dim dimensions n-factors "

@@ -1,4 +1,4 @@
-"""How a run is carried out, what it says, and how it reports."""
+"""Options of a run: threads, engine, verbosity, format of its report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from pcatool.errors import UsageError, show
-from pcatool.options.flags import names_of, option, require
+from pcatool.options.fields import names_of, option, require
 from pcatool.registry import ENGINES
 
 __all__ = ["EngineOptions", "GeneralOptions", "ReportOptions", "ThreadOptions"]

@@ -1,4 +1,4 @@
-"""How pictures look, and what they show."""
+"""Options of what is shown: components, pictures, the report page, the difference of two models."""
 
 from __future__ import annotations
 
@@ -7,9 +7,105 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pcatool.errors import UsageError, show
-from pcatool.options.flags import option, require
+from pcatool.options.fields import option, require, some_of
 
-__all__ = ["PictureOptions", "PlotOptions", "parse_axes"]
+__all__ = [
+    "VALUES",
+    "ComponentsOptions",
+    "DiffOptions",
+    "PageOptions",
+    "PictureOptions",
+    "PlotOptions",
+    "parse_first",
+    "parse_image",
+    "parse_values",
+]
+
+# What there is to know of a column and a component, and the word for one such number.
+VALUES = {"loadings": "loading", "correlations": "correlation", "contributions": "contribution", "cos2": "cos2"}
+
+FORMS = ("table", "csv", "json", "markdown")
+
+
+def parse_values(text: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of values, once each, in the order they were asked for."""
+    names = tuple(dict.fromkeys(text.split(",") if isinstance(text, str) else text))
+    for name in names:
+        require(name, lambda: tuple(VALUES), "--values")
+    if not names:
+        raise UsageError("--values names nothing", f"give some of {', '.join(VALUES)}")
+    return names
+
+
+def parse_first(text: str | int | None) -> int | None:
+    """How many components to show: a whole number from 1, or nothing."""
+    if text is None:
+        return None
+    word = str(text)
+    if not re.fullmatch(r"[0-9]{1,9}", word, re.ASCII) or int(word) < 1:
+        raise UsageError(f"--first {show(word)} is not a number of components", "give a whole number from 1")
+    return int(word)
+
+
+def parse_image(text: str | tuple[int, int] | None) -> tuple[int, int] | None:
+    """Height and width of an image in pixels, as in 28x28."""
+    if text is None:
+        return None
+    word = text if isinstance(text, str) else "x".join(map(str, text))
+    found = re.fullmatch(r"([0-9]{1,9})[xX×]([0-9]{1,9})", word, re.ASCII)
+    size = (int(found[1]), int(found[2])) if found else (0, 0)
+    if min(size) < 1:
+        raise UsageError(f"--image {show(word)} is not a size", "give height x width in pixels, such as 28x28")
+    return size
+
+
+@dataclass(frozen=True)
+class ComponentsOptions:
+    """Numbers, or a picture."""
+
+    values: tuple[str, ...] = option(
+        "loadings",
+        "--values",
+        group="output",
+        metavar="NAMES",
+        help="What to show of each column: loadings; correlations with the scores; contributions, in per cent of the "
+        "component; cos2, the share of the column's variance. Several, with commas between, stand side by side.",
+        wanted=some_of(*VALUES),
+    )
+    first: int | None = option(
+        None,
+        "--first",
+        group="output",
+        metavar="K",
+        help="Show only the first K components, of a model too.",
+        shown_default="all that are kept; 36 in a picture",
+    )
+    image: tuple[int, int] | None = option(
+        None,
+        "--image",
+        group="output",
+        metavar="HxW",
+        help="Draw the mean and the components as images instead, the columns as pixels, line by line; with -o.",
+    )
+    format: str | None = option(
+        None,
+        "--format",
+        group="output",
+        help="Form of the numbers.",
+        choices=lambda: FORMS,
+        shown_default="by the name of -o, else table on a terminal, csv elsewhere",
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", parse_values(self.values))
+        object.__setattr__(self, "first", parse_first(self.first))
+        object.__setattr__(self, "image", parse_image(self.image))
+        if self.format is not None:
+            require(self.format, lambda: FORMS, "--format")
+        if self.image is not None and (self.format is not None or self.values != ("loadings",)):
+            flag = "--values" if self.format is None else "--format"
+            raise UsageError(f"--image draws the loadings, {flag} prints numbers", "use one of the two")
+
 
 # Smaller ones have no room for the words in them; larger ones are for walls.
 LEAST_INCHES, MOST_INCHES = 2.0, 100.0
@@ -138,3 +234,73 @@ class PlotOptions:
             require(self.scaling, lambda: SCALINGS, "--scaling")
         if self.source is not None:
             require(self.source, lambda: SOURCES, "--from")
+
+
+def parse_both(text: str | int | Sequence[int] | None) -> tuple[int, int] | None:
+    """Two components by their numbers, as in 1,2."""
+    axes = parse_axes(text)
+    if axes is None:
+        return None
+    if len(axes) != 2:
+        raise UsageError(f"--axes {','.join(map(str, axes))}: the scores are drawn by two components", "name both")
+    return axes[0], axes[1]
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """What a report shows."""
+
+    color: str | None = option(
+        None,
+        "--color",
+        group="output",
+        metavar="COL",
+        help="Colour the scores by this input column: numbers in shades, other values as categories.",
+    )
+    axes: tuple[int, int] | None = option(
+        None,
+        "--axes",
+        group="output",
+        metavar="X,Y",
+        help="The components whose scores are drawn first, such as 1,3; others can be chosen on the page.",
+        shown_default="1,2",
+    )
+    image: tuple[int, int] | None = option(
+        None,
+        "--image",
+        group="output",
+        metavar="HxW",
+        help="Show the mean and the components as images, too, the columns as pixels, line by line.",
+    )
+    first: int | None = option(
+        None,
+        "--first",
+        group="output",
+        metavar="K",
+        help="Show loadings, scores and images of the first K components only.",
+        shown_default="as many as a page can hold",
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axes", parse_both(self.axes))
+        object.__setattr__(self, "image", parse_image(self.image))
+        object.__setattr__(self, "first", parse_first(self.first))
+
+
+DIFF_FORMS = ("text", "csv", "json", "markdown")
+
+
+@dataclass(frozen=True)
+class DiffOptions:
+    """Words and tables to read, or one row for each thing compared."""
+
+    format: str = option(
+        "text",
+        "--format",
+        group="output",
+        help="Text to read, or one row for each thing compared: what, name, a, b, change.",
+        choices=lambda: DIFF_FORMS,
+    )
+
+    def __post_init__(self) -> None:
+        require(self.format, lambda: DIFF_FORMS, "--format")

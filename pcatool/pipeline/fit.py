@@ -13,7 +13,7 @@ from pcatool.methods.base import Fit
 from pcatool.model import npz
 from pcatool.model.model import Model, VarianceTable
 from pcatool.options import FitOptions, parse_truncation
-from pcatool.options.flags import given_flags
+from pcatool.options.fields import given_flags
 from pcatool.pipeline.job import Job, read_blocks, supply_of
 from pcatool.progress import Notices, Taken
 from pcatool.readers.bytestream import read_whole

@@ -12,7 +12,7 @@ from pcatool.arrays import Array
 from pcatool.errors import DataError, ModelError, UsageError
 from pcatool.model.model import Model
 from pcatool.options import FitOptions, PictureOptions
-from pcatool.options.components import VALUES
+from pcatool.options.showing import VALUES
 from pcatool.pipeline.fit import model_or_fit_of, open_subject
 from pcatool.pipeline.job import Job
 from pcatool.progress import doing

@@ -13,7 +13,7 @@ from pcatool.methods.again import options_of
 from pcatool.methods.kept import reason_against
 from pcatool.model.model import Model
 from pcatool.model.npz import load_model
-from pcatool.options.flags import given_flags
+from pcatool.options.fields import given_flags
 from pcatool.progress import Notices, doing
 from pcatool.readers.paths import STDIN, Input, resolve, resolve_models
 from pcatool.readers.source import MODEL, Opened

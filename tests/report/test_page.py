@@ -22,7 +22,7 @@ from pcatool.api.given import Warnings
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PlotOptions, SelectOptions, TableOptions
-from pcatool.options.page import PageOptions
+from pcatool.options.showing import PageOptions
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.page.points import POINTS
 from pcatool.pipeline.plots.asked import Asked

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, get_args
 
 from pcatool.cli.app import program
 from pcatool.cli.command import explained, panel
-from pcatool.options import NOTHING, Wanted
+from pcatool.options import NOTHING, ValueKind
 
 __all__ = ["Argument", "Option", "Subcommand", "Table", "Value", "table"]
 
@@ -83,7 +83,7 @@ def _subcommand(command: Any, context: Any) -> Subcommand:
 def _wanted(command: Any, name: str) -> Value:
     """As the annotation of the parameter says; the last word on it counts."""
     parameter = signature(command.callback).parameters.get(name)
-    said = [NOTHING, *(note for note in get_args(parameter and parameter.annotation) if isinstance(note, Wanted))]
+    said = [NOTHING, *(note for note in get_args(parameter and parameter.annotation) if isinstance(note, ValueKind))]
     return Value(said[-1].words(), said[-1].files, said[-1].listed)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pcatool.errors import DataError, UsageError, show
 from pcatool.model.model import Model
 from pcatool.options import NULLS, ApplyOptions, EngineOptions, PageOptions, TableOptions
-from pcatool.options.flags import given_flags
+from pcatool.options.fields import given_flags
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline.inspection import inspect
 from pcatool.pipeline.loadings import check_image, shown

@@ -14,7 +14,7 @@ from pcatool.errors import PcatoolError, printable
 from pcatool.methods.kept import reason_against
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
-from pcatool.options.components import VALUES
+from pcatool.options.showing import VALUES
 from pcatool.pipeline.loadings import (
     PANELS,
     SAID,
