@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.linalg.moments import Centre, Moments, two_sum, usual_errors
+from pcatool.linalg.row_sums import STEP, relative
 from pcatool.linalg.spectrum import EPS
-from pcatool.linalg.statistic import STEP, relative
 from pcatool.solvers.base import check_columns, rounding
 
 __all__ = ["HoledSums", "Pairs", "gather_pairs", "of_block", "pair_bytes"]

@@ -1,1 +1,5 @@
-"""The numerical pieces every solver shares: moments, eigenvectors, signs, rank, certificate."""
+"""Numerical pieces that every solver shares.
+
+Begin with `moments` (sums over rows) and `eigen` (from sums to eigenvectors); `spectrum` has the rules for rank
+and rounding.
+"""

@@ -13,7 +13,7 @@ from pcatool.linalg.moments import Moments
 
 if TYPE_CHECKING:
     from pcatool.arrays import Array
-    from pcatool.linalg.statistic import Sums
+    from pcatool.linalg.row_sums import Sums
 
 __all__ = ["AGREES", "KINDS", "check_shapes", "check_sums"]
 

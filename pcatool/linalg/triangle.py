@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
+from pcatool.linalg.eigen import triangle
 from pcatool.linalg.moments import Centre, Moments, center_block
-from pcatool.linalg.spectral import triangle
 
 __all__ = ["Triangle"]
 

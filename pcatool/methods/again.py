@@ -10,10 +10,10 @@ from pcatool.arrays import Array
 from pcatool.errors import ModelError, RefusedError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.consistency import AGREES
+from pcatool.linalg.eigen import of_factor
 from pcatool.linalg.moments import Moments
-from pcatool.linalg.spectral import of_factor
+from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.spectrum import EPS
-from pcatool.linalg.statistic import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.base import Fit, Labels
 from pcatool.methods.kept import rule_with_rows
@@ -132,7 +132,7 @@ def about_zero(statistic: Statistic) -> Array:
 def _with_labels(
     statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str
 ) -> Fit:
-    from pcatool.linalg.cross import CrossMoments
+    from pcatool.linalg.cross_moments import CrossMoments
     from pcatool.methods.cross_moments import of_cross_moments
     from pcatool.methods.labels import LabelKernel
     from pcatool.methods.supervised import SupervisedPCA

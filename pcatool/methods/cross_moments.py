@@ -8,8 +8,8 @@ import numpy as np
 
 from pcatool.arrays import Array, block_rows
 from pcatool.errors import listed
-from pcatool.linalg.cross import CrossMoments, Uncertain
-from pcatool.linalg.statistic import Statistic
+from pcatool.linalg.cross_moments import CrossMoments, Uncertain
+from pcatool.linalg.row_sums import Statistic
 from pcatool.methods.base import Labels
 from pcatool.methods.dependence import COPIES, Columns, Dependence, Task, from_product, refuse_above
 from pcatool.methods.labels import (

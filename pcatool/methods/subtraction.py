@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pcatool.errors import DataError, RefusedError, listed, show
-from pcatool.linalg.cross import CrossMoments
+from pcatool.linalg.cross_moments import CrossMoments
+from pcatool.linalg.eigen import unit_spectrum
 from pcatool.linalg.moments import Moments
-from pcatool.linalg.spectral import unit_spectrum
+from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.spectrum import EPS
-from pcatool.linalg.statistic import Statistic
 from pcatool.methods.again import about_zero
 from pcatool.model.model import Model
 from pcatool.progress import Notices

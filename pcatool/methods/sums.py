@@ -10,7 +10,7 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
-from pcatool.linalg.statistic import Statistic
+from pcatool.linalg.row_sums import Statistic
 from pcatool.methods.again import fit_again
 from pcatool.methods.base import Fit, Labels, Supply
 from pcatool.methods.kept import rule_with_rows

@@ -26,7 +26,7 @@ from pcatool.registry import VIEWS
 __all__ = ["FORMAT_VERSION", "Model", "VarianceTable"]
 
 if TYPE_CHECKING:
-    from pcatool.linalg.statistic import Statistic
+    from pcatool.linalg.row_sums import Statistic
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 
 from pcatool.errors import ModelError, check_memory, show
 from pcatool.linalg.consistency import KINDS as SUMS
-from pcatool.linalg.statistic import Statistic
+from pcatool.linalg.row_sums import Statistic
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.model.settings import check_json
 from pcatool.model.validate import OPTIONAL

@@ -12,7 +12,7 @@ from pcatool.model.settings import Sizes, check_settings
 
 if TYPE_CHECKING:
     from pcatool.arrays import Array
-    from pcatool.linalg.statistic import Statistic
+    from pcatool.linalg.row_sums import Statistic
     from pcatool.model.model import Model
 
 __all__ = ["NEAR_EQUAL", "OPTIONAL", "check_model", "check_orthonormal"]

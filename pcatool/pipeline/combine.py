@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pcatool.engines.threads import Threads
 from pcatool.errors import UsageError
-from pcatool.linalg.statistic import Statistic
+from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.again import fit_again, options_of
 from pcatool.methods.alignment import aligned_to

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pcatool.errors import MissingColumns, ModelError, UsageError, listed, show
-from pcatool.linalg.statistic import Statistic
+from pcatool.linalg.row_sums import Statistic
 from pcatool.methods.again import options_of
 from pcatool.methods.kept import reason_against
 from pcatool.model.model import Model

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, listed, show
 from pcatool.linalg.moments import LEAST, Centre
+from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.spectrum import EPS, Spectrum
-from pcatool.linalg.statistic import Statistic
 from pcatool.solvers.rows import Rows
 
 __all__ = [

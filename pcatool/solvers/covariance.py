@@ -12,9 +12,9 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.linalg.blas import factorisation_threads
+from pcatool.linalg.eigen import of_scatter
 from pcatool.linalg.moments import Moments, gather
-from pcatool.linalg.spectral import of_scatter
-from pcatool.linalg.statistic import Statistic
+from pcatool.linalg.row_sums import Statistic
 from pcatool.resources import give_back
 from pcatool.solvers.base import (
     Estimate,

@@ -9,7 +9,7 @@ Accuracy: as `covariance`, the matrix holds squares; `svd` keeps twice as far.
 from __future__ import annotations
 
 from pcatool.arrays import Array
-from pcatool.linalg.spectral import SLAB, of_factor, of_gram
+from pcatool.linalg.eigen import SLAB, of_factor, of_gram
 from pcatool.linalg.spectrum import Spectrum, Wish
 from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
 from pcatool.solvers.factor import centred_matrix, finish

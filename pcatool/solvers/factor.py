@@ -7,10 +7,10 @@ from typing import Protocol
 import numpy as np
 
 from pcatool.arrays import Array
+from pcatool.linalg.eigen import triangle
 from pcatool.linalg.moments import Centre, center_block
-from pcatool.linalg.spectral import triangle
+from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.spectrum import Spectrum, Wish
-from pcatool.linalg.statistic import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.solvers.base import Problem, Solution, assembled, check_solvable, scale_of
 from pcatool.solvers.rows import AT_ONCE, Rows, first_heavy, nothing_to_fit

@@ -6,7 +6,7 @@ Cost: 2 n d min(n, d). Memory: n d. SciPy: `scipy.linalg.svd(X - X.mean(0))`, la
 
 from __future__ import annotations
 
-from pcatool.linalg.spectral import of_factor, triangle
+from pcatool.linalg.eigen import of_factor, triangle
 from pcatool.resources import give_back
 from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
 from pcatool.solvers.factor import centred_matrix, decomposing_bytes, finish

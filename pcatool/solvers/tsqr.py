@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from pcatool.linalg.spectral import of_factor
+from pcatool.linalg.eigen import of_factor
 from pcatool.linalg.triangle import Triangle
 from pcatool.resources import give_back
 from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes

@@ -15,7 +15,7 @@ import pytest
 import pcatool
 from often import often
 from pcatool.errors import DataError, MissingColumns, ModelError, PcatoolWarning, RefusedError, UsageError
-from pcatool.linalg.statistic import Statistic
+from pcatool.linalg.row_sums import Statistic
 from pcatool.methods.again import fit_again, options_of
 from pcatool.methods.kept import reason_against
 from pcatool.model.model import Model

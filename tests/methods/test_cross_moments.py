@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from methods.supervision import classes_of
-from pcatool.linalg.cross import FEW_CLASSES, CrossMoments, Uncertain, of_cross, of_quadratic
+from pcatool.linalg.cross_moments import FEW_CLASSES, CrossMoments, Uncertain, of_cross, of_quadratic
 from pcatool.linalg.spectrum import completed
 
 Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ from numerics.oracle import Exact, relative_errors
 from often import often
 from pcatool.arrays import block_rows
 from pcatool.errors import RefusedError
-from pcatool.linalg.spectral import of_scatter
+from pcatool.linalg.eigen import of_scatter
 from pcatool.linalg.spectrum import EPS
 from pcatool.registry import SOLVERS
 

@@ -18,7 +18,7 @@ if __name__ == "__main__":
 from numerics.cases import fit
 from numerics.oracle import Exact, relative_errors
 from pcatool.linalg.certificate import VOUCHED
-from pcatool.linalg.spectral import of_scatter
+from pcatool.linalg.eigen import of_scatter
 from pcatool.linalg.spectrum import EPS
 
 Array = NDArray[np.float64]

@@ -18,7 +18,7 @@ EACH_EIGENVALUE = 1e-12
 # few hundred here.
 EACH_GRADED = 1e-11
 
-# The same where scales differ by less than a factor of 1e3: Jacobi is asked only past ten digits (linalg/spectral.py).
+# The same where scales differ by less than a factor of 1e3: Jacobi is asked only past ten digits (linalg/eigen.py).
 EACH_SHARP = 1e-10
 
 # |mean - exact| / largest |x| of the column: the mean is held as a pair of doubles, so only its last rounding shows.

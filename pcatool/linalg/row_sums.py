@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, block_rows
 from pcatool.errors import ModelError
 from pcatool.linalg.consistency import check_shapes, check_sums
-from pcatool.linalg.cross import CrossMoments
+from pcatool.linalg.cross_moments import CrossMoments
 from pcatool.linalg.moments import Centre, Moments, usual_errors
 from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.triangle import Triangle

@@ -1,4 +1,4 @@
-"""Cross-moments X^T H Y of features and labels, one block at a time, and the spectrum of M M^T from such an M.
+"""Cross-moments X^T H Y of features and labels, one block at a time, and the spectrum of M M^T.
 
 As in moments.py each block is centred on its own mean and merged by the formula of Chan, Golub and LeVeque, which holds
 for products of two tables as for squares of one: an offset of the columns costs no digits.
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.eigen import triangle
 from pcatool.linalg.jacobi import jacobi_wide
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.perturbation import displacement
-from pcatool.linalg.spectral import triangle
 from pcatool.linalg.spectrum import (
     BACKWARD,
     EPS,
