@@ -15,7 +15,7 @@ from scipy.linalg import subspace_angles
 import pcatool
 from fuzz.models import MODELS
 from methods.test_alignment import EYE, made
-from pcatool.linalg.angles import principal_angles
+from pcatool.linalg.certificate import principal_angles
 from pcatool.render.comparison import comparison_table, comparison_text
 
 RNG = np.random.default_rng(0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.holes.projection import coverage, project_with_holes
-from pcatool.linalg.centring import row_means
+from pcatool.linalg.moments import row_means
 from pcatool.model.model import Model
 
 __all__ = ["OfHoles"]

@@ -14,7 +14,7 @@ from pcatool.holes.census import Census
 from pcatool.holes.climb import Climbed
 from pcatool.holes.step import LEAST_NOISE, LOG_2_PI, Parameters
 from pcatool.holes.units import Units, fewer, rounding_of, variances_of
-from pcatool.linalg.signs import fix_signs
+from pcatool.linalg.certificate import fix_signs
 from pcatool.linalg.spectrum import backward
 from pcatool.solvers.base import Problem, Solution
 

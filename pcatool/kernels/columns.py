@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array, block_rows
-from pcatool.linalg.centring import center_rows
-from pcatool.linalg.moments import Centre, center_block
+from pcatool.linalg.moments import Centre, center_block, center_rows
 from pcatool.linalg.spectrum import EPS
 
 __all__ = ["ColumnMoments", "Preparation", "cut"]

@@ -1,4 +1,4 @@
-"""How many threads the BLAS under numpy and scipy uses, so that the same data give the same bits on every run.
+"""Control the threads of the BLAS under numpy and scipy, so that equal data give equal bits.
 
 A factorisation gives other bits with one thread than with two; the number must therefore follow from the problem alone.
 Done by hand over ctypes because `threadpoolctl` costs more to import than a small fit takes.

@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.linalg.blas import factorisation_threads, threads
-from pcatool.linalg.eigen import triangle
-from pcatool.linalg.jacobi import jacobi_wide
+from pcatool.linalg.eigen import jacobi_wide, triangle
 from pcatool.linalg.moments import Centre, center_block
-from pcatool.linalg.perturbation import displacement
 from pcatool.linalg.spectrum import (
     BACKWARD,
     EPS,
@@ -27,6 +25,7 @@ from pcatool.linalg.spectrum import (
     backward,
     clipped,
     completed,
+    displacement,
     is_graded,
     is_sharp,
     middle,

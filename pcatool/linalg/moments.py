@@ -1,5 +1,6 @@
-"""Count, mean and scatter of rows, one block at a time, to nearly the last digit whatever the offset.
+"""Count, mean and scatter of rows, one block at a time, accurate at any offset; and centring of single rows.
 
+Count, mean and scatter of rows, one block at a time, to nearly the last digit whatever the offset.
 Three steps keep the digits that the textbook form X^T X - n mu mu^T loses:
 the first row is subtracted from every row; each block is centred on its own mean before it is multiplied, and the
 rounding of that mean is taken back out; blocks are merged by the formula of Chan, Golub and LeVeque (1983, The American
@@ -19,7 +20,47 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.linalg.spectrum import EPS
 
-__all__ = ["Centre", "Moments", "center_block", "gather", "usual_errors"]
+__all__ = ["Centre", "Moments", "center_block", "center_rows", "gather", "row_means", "usual_errors"]
+
+
+@np.errstate(over="ignore", invalid="ignore")  # shows in the result
+def center_rows(X: Array) -> Array:
+    """X (n, d) with its own mean subtracted from each row, to the last digit however bright the row is.
+
+    A cell of it goes first: what is left is small, and equal cells leave nothing at all. Holes stay holes, and the mean
+    is that of the other cells.
+    """
+    Y = X - _first_cells(X)[:, None]
+    Y -= _means(Y)[:, None]
+    return Y
+
+
+@np.errstate(over="ignore", invalid="ignore")  # shows in the result
+def row_means(X: Array) -> Array:
+    """(n,) each row's own mean."""
+    first = _first_cells(X)
+    means: Array = first + _means(X - first[:, None])
+    return means
+
+
+def _first_cells(X: Array) -> Array:
+    """(n,) of each row a cell that is there; NaN for none."""
+    first = X[:, 0].copy()
+    holes = np.flatnonzero(np.isnan(first))
+    first[holes] = X[holes, (~np.isnan(X[holes])).argmax(axis=1)]
+    return first
+
+
+def _means(Y: Array) -> Array:
+    """Column after column, so that a row's mean does not depend on how many rows come with it."""
+    sums: Array = np.add.reduce(np.asfortranarray(Y), axis=1)
+    holes = np.flatnonzero(np.isnan(sums))
+    if len(holes) == 0:
+        return np.asarray(sums / Y.shape[1])
+    there = np.full(len(Y), Y.shape[1])
+    there[holes] = (~np.isnan(Y[holes])).sum(axis=1)
+    sums[holes] = np.add.reduce(np.where(np.isnan(Y[holes].T), 0.0, Y[holes].T), axis=0)
+    return np.asarray(sums / np.where(there > 0, there, np.nan))
 
 
 # Rows that are looked at before all are.

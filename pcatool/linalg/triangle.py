@@ -1,4 +1,4 @@
-"""Centre and triangular factor of rows, a block at a time: what `tsqr` adds up, with twice the digits of a scatter."""
+"""Centre and triangular factor of rows, one block at a time: the accumulator of `tsqr`."""
 
 from __future__ import annotations
 

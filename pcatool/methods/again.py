@@ -9,10 +9,9 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.errors import ModelError, RefusedError
 from pcatool.linalg.blas import threads
-from pcatool.linalg.consistency import AGREES
 from pcatool.linalg.eigen import of_factor
 from pcatool.linalg.moments import Moments
-from pcatool.linalg.row_sums import Statistic
+from pcatool.linalg.row_sums import AGREES, Statistic
 from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.base import Fit, Labels

@@ -9,9 +9,8 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, listed
-from pcatool.linalg.centring import center_rows
 from pcatool.linalg.cross_moments import Uncertain, of_cross
-from pcatool.linalg.moments import Centre
+from pcatool.linalg.moments import Centre, center_rows
 from pcatool.linalg.spectrum import Spectrum
 from pcatool.methods.base import Labels, Supply
 from pcatool.methods.labels import (

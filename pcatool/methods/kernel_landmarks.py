@@ -9,8 +9,7 @@ from pcatool.kernels.base import Prepared
 from pcatool.kernels.columns import ColumnMoments, Preparation
 from pcatool.kernels.nystroem import Draw, Landmarks, Part, gathered, result_bytes
 from pcatool.kernels.spectrum import check_finite
-from pcatool.linalg.certificate import certify
-from pcatool.linalg.signs import fix_signs
+from pcatool.linalg.certificate import certify, fix_signs
 from pcatool.methods.base import Fit
 from pcatool.methods.kernel_exact import exact
 from pcatool.methods.kernel_task import NYSTROEM, Data, KernelTask, Solved

@@ -12,7 +12,7 @@ from pcatool.errors import DataError, RefusedError, show
 from pcatool.kernels.base import Kernel
 from pcatool.kernels.columns import ColumnMoments, Preparation
 from pcatool.kernels.model import KernelModel
-from pcatool.linalg.centring import center_rows
+from pcatool.linalg.moments import center_rows
 from pcatool.linalg.spectrum import Wish
 from pcatool.methods.base import Supply
 from pcatool.methods.kernel_needs import Needs

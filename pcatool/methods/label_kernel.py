@@ -6,9 +6,8 @@ import numpy as np
 
 from pcatool.arrays import Array, block_rows
 from pcatool.errors import listed
-from pcatool.linalg.centring import center_rows
 from pcatool.linalg.cross_moments import Uncertain, class_sums, of_quadratic
-from pcatool.linalg.moments import center_block
+from pcatool.linalg.moments import center_block, center_rows
 from pcatool.linalg.spectrum import EPS
 from pcatool.methods.dependence import Columns, Dependence, Task, check_total, found, from_product, refuse_above
 from pcatool.methods.labels import (

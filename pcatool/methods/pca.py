@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.errors import RefusedError
 from pcatool.linalg.blas import threads
-from pcatool.linalg.centring import center_rows
-from pcatool.linalg.certificate import certify, vouched
-from pcatool.linalg.signs import fix_signs
+from pcatool.linalg.certificate import certify, fix_signs, vouched
+from pcatool.linalg.moments import center_rows
 from pcatool.methods.base import NOTHING_MORE, Fit, Supply, linear_model
 from pcatool.methods.remarks import tell_constant, warn_past_rank, warn_unsure
 from pcatool.model.model import FORMAT_VERSION, Model

@@ -26,8 +26,7 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
-from pcatool.linalg.certificate import certify, vouched
-from pcatool.linalg.signs import fix_signs
+from pcatool.linalg.certificate import certify, fix_signs, vouched
 from pcatool.methods.base import NOTHING_MORE, Fit, Labels, Supply, linear_model
 from pcatool.methods.cross_moments import by_cross_moments
 from pcatool.methods.dependence import COPIES, Dependence, Task, refuse_above

@@ -23,7 +23,7 @@ from pcatool.kernels.base import Kernel, Prepared, load, resolve, slabs
 from pcatool.kernels.columns import Preparation
 from pcatool.kernels.spectrum import total_above
 from pcatool.linalg.blas import factorisation_threads, threads
-from pcatool.linalg.signs import fix_signs
+from pcatool.linalg.certificate import fix_signs
 from pcatool.linalg.spectrum import EPS, backward
 from pcatool.methods.dependence import Task, check_total, independent, refuse_above
 from pcatool.methods.label_kernel import FACTOR_COPIES, HOLDS_NO_ROWS, centred, check_targets, held

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.errors import DataError, ModelError, UsageError, show
 from pcatool.linalg.blas import threads
-from pcatool.linalg.centring import center_rows, row_means
+from pcatool.linalg.moments import center_rows, row_means
 from pcatool.model.settings import frozen
 from pcatool.model.validate import OPTIONAL, check_model, check_orthonormal
 from pcatool.registry import VIEWS

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from pcatool.errors import ModelError, check_memory, show
-from pcatool.linalg.consistency import KINDS as SUMS
+from pcatool.linalg.row_sums import KINDS as SUMS
 from pcatool.linalg.row_sums import Statistic
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.model.settings import check_json

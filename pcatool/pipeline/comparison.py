@@ -9,7 +9,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError, listed
-from pcatool.linalg.angles import principal_angles
+from pcatool.linalg.certificate import principal_angles
 from pcatool.methods.alignment import cosines, matched
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps, load_model

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.linalg.drop import largest_drop
+from pcatool.linalg.spectrum import largest_drop
 from pcatool.model.model import VarianceTable
 from pcatool.render.shares import percent
 from pcatool.render.tables import BOLD, DIM, fold, format_numbers, paint

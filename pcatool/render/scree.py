@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.linalg.drop import largest_drop
+from pcatool.linalg.spectrum import largest_drop
 from pcatool.model.model import VarianceTable
 from pcatool.options import PictureOptions
 from pcatool.render.chart import drop_text, kept_text

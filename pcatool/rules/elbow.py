@@ -8,7 +8,7 @@ Reference: Cattell 1966, "The scree test for the number of factors", Multivariat
 
 from __future__ import annotations
 
-from pcatool.linalg.drop import largest_drop
+from pcatool.linalg.spectrum import largest_drop
 from pcatool.rules.base import Choice, Evidence
 
 __all__ = ["elbow"]

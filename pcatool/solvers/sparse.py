@@ -3,7 +3,7 @@
 When to prefer it: counts and other tables of mostly zeros, or a table to be filled by its means, too large to be held
 whole. It gives what `covariance`, `dual` or `randomized` would give of the whole table: the d x d scatter, the n x n
 inner products, or a block Krylov space, whichever is small, from products of sparse matrices. Centring is a shift of
-every row by one vector, never carried out (`linalg.shifted`).
+every row by one vector, never carried out (`linalg.sparse`).
 Cost: sum of c^2 over rows of c cells, and 9 d^3; sum of c^2 over columns and 9 n^3; or 4 k a cell and pass.
 Memory: up to CELL_BYTES a cell, and d^2, n^2 or d k. SciPy: `scipy.sparse.linalg.svds`, of an operator that centres.
 """
@@ -14,8 +14,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.linalg.blas import factorisation_threads, factorised, threads
-from pcatool.linalg.shifted import ShiftedRows
-from pcatool.linalg.sparse import SparseRows
+from pcatool.linalg.sparse import ShiftedRows, SparseRows
 from pcatool.linalg.spectrum import Spectrum, backward, clipped, middle, orthonormal, positive, rank_of, unit
 from pcatool.resources import give_back
 from pcatool.solvers.auto import DUAL_ROWS, FEW, SCATTER_COLUMNS

@@ -10,7 +10,7 @@ import pytest
 
 from holes.made import Array, cells_of, problem_of, rows_of
 from pcatool.errors import DataError
-from pcatool.linalg import shifted
+from pcatool.linalg import sparse as shifted
 from pcatool.linalg.certificate import certify
 from pcatool.solvers import sparse
 from pcatool.solvers.base import Problem, Solution

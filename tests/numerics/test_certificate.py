@@ -11,9 +11,9 @@ import pytest
 from numerics import tolerances as within
 from numerics.cases import Array, Run, every_fit, fit, fitted
 from numerics.oracle import relative_errors
-from pcatool.linalg import certificate, signs, spectrum
-from pcatool.linalg.certificate import certify
-from pcatool.linalg.signs import fix_signs
+from pcatool.linalg import certificate, spectrum
+from pcatool.linalg import certificate as signs
+from pcatool.linalg.certificate import certify, fix_signs
 from pcatool.registry import SOLVERS
 
 NUMBERS = ("eigen_residual", "orthonormality", "trace_closure")
@@ -159,6 +159,6 @@ def test_signs_and_residuals_of_some_columns_at_a_time(
     B = rng.normal(size=(5, 5))
     whole, turned = certified(solved, B=B), fix_signs(B)
     monkeypatch.setattr(certificate, "AT_ONCE", 5 * columns)
-    monkeypatch.setattr(signs, "AT_ONCE", 5 * columns)
+    monkeypatch.setattr(signs, "SIGNS_AT_ONCE", 5 * columns)
     np.testing.assert_array_equal(fix_signs(B), turned)
     assert certified(solved, B=B)["eigen_residual"] == whole["eigen_residual"]

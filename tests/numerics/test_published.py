@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA as Other
 
 from numerics import tolerances as within
 from numerics.cases import Array, Run, fit, fitted, over
-from pcatool.linalg.signs import fix_signs
+from pcatool.linalg.certificate import fix_signs
 from pcatool.registry import SOLVERS
 
 every_solver = pytest.mark.parametrize("solver", list(SOLVERS))

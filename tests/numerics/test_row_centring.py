@@ -11,7 +11,7 @@ import pytest
 import pcatool
 from numerics.cases import Array
 from numerics.oracle import real
-from pcatool.linalg.centring import center_rows, row_means
+from pcatool.linalg.moments import center_rows, row_means
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numerics.cases import fit
-from pcatool.linalg.signs import EQUAL, fix_signs
+from pcatool.linalg.certificate import EQUAL, fix_signs
 from pcatool.registry import SOLVERS
 
 

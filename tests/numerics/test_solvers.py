@@ -11,7 +11,7 @@ from numerics import tolerances as within
 from numerics.cases import CASES, Case, Run, every_fit, every_refusal, fit, fitted, names_of, over, rows_of
 from numerics.oracle import relative_errors
 from pcatool.errors import PcatoolError
-from pcatool.linalg.signs import EQUAL
+from pcatool.linalg.certificate import EQUAL
 from pcatool.model.model import Model
 from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Problem

@@ -19,7 +19,7 @@ import pcatool
 from numerics.weighted import CELLS, WEIGHTS, false_claims, framed, spectrum
 from often import often
 from pcatool.errors import DataError, PcatoolError, RefusedError
-from pcatool.linalg.perturbation import displacement
+from pcatool.linalg.spectrum import displacement
 from pcatool.methods.pca import check_rank
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps, loads

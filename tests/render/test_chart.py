@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from pcatool.linalg.drop import largest_drop
+from pcatool.linalg.spectrum import largest_drop
 from pcatool.model.model import VarianceTable
 from pcatool.render.chart import scree_chart
 from pcatool.render.shares import percent
