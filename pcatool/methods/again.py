@@ -21,9 +21,8 @@ from pcatool.model.model import Model
 from pcatool.options import FitOptions, parse_components
 from pcatool.progress import Notices
 from pcatool.rules.base import decide
-from pcatool.solvers.base import Problem, Solution
+from pcatool.solvers.base import Problem, Solution, finish
 from pcatool.solvers.covariance import Covariance
-from pcatool.solvers.factor import finish
 
 __all__ = ["about_zero", "fit_again", "options_of"]
 

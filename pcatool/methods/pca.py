@@ -22,9 +22,8 @@ from pcatool.progress import Notices
 from pcatool.registry import RULES, SOLVERS
 from pcatool.resources import give_back
 from pcatool.rules.base import Choice, Evidence, decide, split_rule
-from pcatool.solvers.auto import DUAL_ROWS, SCATTER_COLUMNS, choose
 from pcatool.solvers.base import Problem, Solution
-from pcatool.solvers.plan import SOME, Plan, make_plan, most_kept, with_program
+from pcatool.solvers.plan import DUAL_ROWS, SCATTER_COLUMNS, SOME, Plan, choose, make_plan, most_kept, with_program
 from pcatool.solvers.rows import Rows
 
 __all__ = ["EM", "PCA", "Solved", "evidence", "scored_bytes"]

@@ -1,1 +1,4 @@
-"""One solver a file; `auto` chooses between them."""
+"""Solvers of linear PCA, one per file.
+
+Begin with `base` (protocol) and `covariance` (the usual one). `plan` chooses between them, `rows` feeds them.
+"""

@@ -11,8 +11,7 @@ from __future__ import annotations
 from pcatool.arrays import Array
 from pcatool.linalg.eigen import SLAB, of_factor, of_gram
 from pcatool.linalg.spectrum import Spectrum, Wish
-from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
-from pcatool.solvers.factor import centred_matrix, finish
+from pcatool.solvers.base import Estimate, Problem, Solution, centred_matrix, finish, kept_bytes
 from pcatool.solvers.rows import AT_ONCE, Rows
 from pcatool.solvers.svd import SVD
 

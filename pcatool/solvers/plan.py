@@ -1,4 +1,4 @@
-"""What a fit would do and need, before it is done."""
+"""Choose a solver, and plan what a fit will do and need before the work."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from pcatool.solvers.base import Estimate, Problem, Solver
 from pcatool.solvers.rows import SMALL_BYTES, WAITING_BYTES
 
 __all__ = [
+    "DUAL_ROWS",
     "HOLDING",
+    "SCATTER_COLUMNS",
     "SOME",
     "Plan",
     "blocks_bytes",
+    "choose",
     "in_flight",
     "make_plan",
     "most_kept",
@@ -23,6 +26,32 @@ __all__ = [
     "scoring_bytes",
     "with_program",
 ]
+
+# A scatter of this many columns takes 128 MB and its eigenvectors half a minute of one core; past it n decides.
+SCATTER_COLUMNS = 4096
+
+# The inner products of this many rows cost as much.
+DUAL_ROWS = 4096
+
+# A few leading components of very wide data are found from a small random subspace.
+FEW = 20
+
+
+def choose(problem: Problem) -> tuple[str, str]:
+    """The solver's name and the reason, as recorded in the model."""
+    d, n = problem.d, problem.n
+    if n is not None and 2 * n <= d:
+        return "dual", f"{n} rows of {d} columns: the {n} x {n} inner products are the smaller problem"
+    if d <= SCATTER_COLUMNS and problem.sharp:
+        return "tsqr", "one pass, backward stable: whitening divides by the small eigenvalues, too"
+    if d <= SCATTER_COLUMNS:
+        return "covariance", f"one pass, a {d} x {d} scatter, whatever the number of rows"
+    if n is not None and n < d:
+        return "dual", f"{n} rows of {d} columns: a {d} x {d} scatter is too large"
+    if isinstance(problem.wish, int) and problem.wish * FEW <= d:
+        return "randomized", f"{problem.wish} of {d} components: neither d x d nor n x n need be formed"
+    return "covariance", f"a {d} x {d} scatter: {problem.wish} may ask for any number of components"
+
 
 # The program, Arrow and numpy themselves, before any data; and a part of scipy, which some fits ask for.
 PROGRAM = 100 << 20

@@ -17,7 +17,6 @@ from pcatool.linalg.blas import factorisation_threads, factorised, threads
 from pcatool.linalg.sparse import ShiftedRows, SparseRows
 from pcatool.linalg.spectrum import Spectrum, backward, clipped, middle, orthonormal, positive, rank_of, unit
 from pcatool.resources import give_back
-from pcatool.solvers.auto import DUAL_ROWS, FEW, SCATTER_COLUMNS
 from pcatool.solvers.base import (
     Estimate,
     Problem,
@@ -28,6 +27,7 @@ from pcatool.solvers.base import (
     scale_of,
 )
 from pcatool.solvers.covariance import Covariance, scatter_bytes
+from pcatool.solvers.plan import DUAL_ROWS, FEW, SCATTER_COLUMNS
 from pcatool.solvers.randomized import by_products, krylov_bytes
 
 __all__ = ["choose_sparse", "estimate_sparse", "solve_sparse"]

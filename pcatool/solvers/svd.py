@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from pcatool.linalg.eigen import of_factor, triangle
 from pcatool.resources import give_back
-from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
-from pcatool.solvers.factor import centred_matrix, decomposing_bytes, finish
+from pcatool.solvers.base import Estimate, Problem, Solution, centred_matrix, decomposing_bytes, finish, kept_bytes
 from pcatool.solvers.rows import AT_ONCE, Rows
 from pcatool.solvers.tsqr import TSQR
 

@@ -16,8 +16,7 @@ from functools import reduce
 from pcatool.linalg.eigen import of_factor
 from pcatool.linalg.triangle import Triangle
 from pcatool.resources import give_back
-from pcatool.solvers.base import Estimate, Problem, Solution, kept_bytes
-from pcatool.solvers.factor import decomposing_bytes, finish
+from pcatool.solvers.base import Estimate, Problem, Solution, decomposing_bytes, finish, kept_bytes
 from pcatool.solvers.rows import Rows
 
 __all__ = ["TSQR", "triangle_of"]

@@ -8,8 +8,8 @@ import pytest
 from numerics.cases import fit, names_of
 from pcatool.arrays import recut
 from pcatool.registry import SOLVERS
-from pcatool.solvers.auto import choose
 from pcatool.solvers.base import Problem
+from pcatool.solvers.plan import choose
 from pcatool.solvers.rows import SMALL_BYTES, Rows
 
 # Columns, rows (None: more than are held), the solver.

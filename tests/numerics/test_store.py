@@ -20,10 +20,9 @@ from pcatool.errors import FileError
 from pcatool.model.npz import dumps
 from pcatool.registry import SOLVERS
 from pcatool.solvers import rows as solver_rows
-from pcatool.solvers import store as solver_store
+from pcatool.solvers import rows as solver_store
 from pcatool.solvers.base import Problem, Solution
-from pcatool.solvers.rows import Rows
-from pcatool.solvers.store import Store
+from pcatool.solvers.rows import Rows, Store
 
 # --- the store ---
 
@@ -241,7 +240,7 @@ def test_where_no_file_can_be_made_a_little_is_kept_in_memory(monkeypatch: pytes
     def full() -> NoReturn:
         raise FileError("cannot spool rows to '/tmp': No space left on device")
 
-    monkeypatch.setattr("pcatool.solvers.store.Spool", full)
+    monkeypatch.setattr("pcatool.solvers.rows.Spool", full)
     blocks = [np.full((4, 2), float(i), order="F") for i in range(4)]  # of 64 bytes
     store = Store(64, spare=128)
     for block in blocks[:3]:
