@@ -98,16 +98,16 @@ METHODS = Registry(
 KERNELS = Registry(
     "kernel",
     {
-        "rbf": Entry("pcatool.kernels.pointwise:RBF", "exp(-gamma |x - y|^2)"),
-        "linear": Entry("pcatool.kernels.pointwise:Linear", "x . y, which gives PCA"),
-        "polynomial": Entry("pcatool.kernels.pointwise:Polynomial", "(gamma x . y + coef0)^degree"),
-        "sigmoid": Entry("pcatool.kernels.pointwise:Sigmoid", "tanh(gamma x . y + coef0)"),
-        "laplacian": Entry("pcatool.kernels.pointwise:Laplacian", "exp(-gamma |x - y|_1)"),
-        "cosine": Entry("pcatool.kernels.pointwise:Cosine", "x . y / (|x| |y|)"),
+        "rbf": Entry("pcatool.kernels.functions:RBF", "exp(-gamma |x - y|^2)"),
+        "linear": Entry("pcatool.kernels.functions:Linear", "x . y, which gives PCA"),
+        "polynomial": Entry("pcatool.kernels.functions:Polynomial", "(gamma x . y + coef0)^degree"),
+        "sigmoid": Entry("pcatool.kernels.functions:Sigmoid", "tanh(gamma x . y + coef0)"),
+        "laplacian": Entry("pcatool.kernels.functions:Laplacian", "exp(-gamma |x - y|_1)"),
+        "cosine": Entry("pcatool.kernels.functions:Cosine", "x . y / (|x| |y|)"),
         "precomputed": Entry("pcatool.kernels.precomputed:Precomputed", "the table itself holds the kernel"),
-        "mds": Entry("pcatool.kernels.pointwise:MDS", "classical scaling: -|x - y|^2 / 2"),
+        "mds": Entry("pcatool.kernels.functions:MDS", "classical scaling: -|x - y|^2 / 2"),
         "isomap": Entry("pcatool.kernels.isomap:Isomap", "distances along the graph of neighbours"),
-        "lle": Entry("pcatool.kernels.lle:LLE", "each row as a mix of its neighbours"),
+        "lle": Entry("pcatool.kernels.graphs:LLE", "each row as a mix of its neighbours"),
         "laplacian-eigenmap": Entry(
             "pcatool.kernels.laplacian_eigenmap:LaplacianEigenmap", "pseudo-inverse of the Laplacian of the graph"
         ),

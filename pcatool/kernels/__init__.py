@@ -1,1 +1,4 @@
-"""Kernels: how alike two rows are, as a number; and the model that kernel PCA makes of them."""
+"""Kernels, and the model that kernel PCA makes of them.
+
+Begin with `base` (protocol) and `functions` (the usual kernels); `model` is the fitted record.
+"""

@@ -20,7 +20,7 @@ from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError
 from pcatool.kernels.base import CELLS, FEWEST_ROWS, Kernel, Prepared, slabs
 from pcatool.kernels.distances import EPS
-from pcatool.kernels.spectrum import ROUNDINGS, center, centring, check_finite
+from pcatool.kernels.eigen import ROUNDINGS, center, centring, check_finite
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectrum import Spectrum, backward

@@ -7,7 +7,7 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.kernels.base import Prepared
 from pcatool.kernels.columns import cut
-from pcatool.kernels.spectrum import center, check_finite, product, solve
+from pcatool.kernels.eigen import center, check_finite, product, solve
 from pcatool.linalg.certificate import certify, fix_signs
 from pcatool.methods.base import Fit
 from pcatool.methods.kernel_task import Data, KernelTask, Solved

@@ -7,8 +7,8 @@ import numpy as np
 from pcatool.arrays import Array, block_rows
 from pcatool.kernels.base import Prepared
 from pcatool.kernels.columns import ColumnMoments, Preparation
+from pcatool.kernels.eigen import check_finite
 from pcatool.kernels.nystroem import Draw, Landmarks, Part, gathered, result_bytes
-from pcatool.kernels.spectrum import check_finite
 from pcatool.linalg.certificate import certify, fix_signs
 from pcatool.methods.base import Fit
 from pcatool.methods.kernel_exact import exact

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pcatool.arrays import Array
 from pcatool.errors import RefusedError
 from pcatool.kernels.base import CELLS, Kernel
-from pcatool.kernels.spectrum import LANCZOS, choose, usual_space
+from pcatool.kernels.eigen import LANCZOS, choose, usual_space
 from pcatool.linalg.spectrum import Wish
 from pcatool.methods.base import Supply
 from pcatool.options import FitOptions

@@ -21,7 +21,7 @@ from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.base import Kernel, Prepared, load, resolve, slabs
 from pcatool.kernels.columns import Preparation
-from pcatool.kernels.spectrum import total_above
+from pcatool.kernels.eigen import total_above
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.certificate import fix_signs
 from pcatool.linalg.spectrum import EPS, backward

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kernels.helpers import Array
+from pcatool.kernels.eigen import choose
 from pcatool.kernels.lanczos import leading
-from pcatool.kernels.spectrum import choose
 from pcatool.linalg.blas import threads
 
 N = 400

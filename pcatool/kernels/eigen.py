@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of a kernel matrix, by the cheapest way that finds what is wanted."""
+"""Eigenvalues and eigenvectors of a kernel matrix, by the cheapest way that finds what is asked for."""
 
 from __future__ import annotations
 
