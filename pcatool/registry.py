@@ -104,12 +104,12 @@ KERNELS = Registry(
         "sigmoid": Entry("pcatool.kernels.functions:Sigmoid", "tanh(gamma x . y + coef0)"),
         "laplacian": Entry("pcatool.kernels.functions:Laplacian", "exp(-gamma |x - y|_1)"),
         "cosine": Entry("pcatool.kernels.functions:Cosine", "x . y / (|x| |y|)"),
-        "precomputed": Entry("pcatool.kernels.precomputed:Precomputed", "the table itself holds the kernel"),
+        "precomputed": Entry("pcatool.kernels.functions:Precomputed", "the table itself holds the kernel"),
         "mds": Entry("pcatool.kernels.functions:MDS", "classical scaling: -|x - y|^2 / 2"),
-        "isomap": Entry("pcatool.kernels.isomap:Isomap", "distances along the graph of neighbours"),
+        "isomap": Entry("pcatool.kernels.graphs:Isomap", "distances along the graph of neighbours"),
         "lle": Entry("pcatool.kernels.graphs:LLE", "each row as a mix of its neighbours"),
         "laplacian-eigenmap": Entry(
-            "pcatool.kernels.laplacian_eigenmap:LaplacianEigenmap", "pseudo-inverse of the Laplacian of the graph"
+            "pcatool.kernels.graphs:LaplacianEigenmap", "pseudo-inverse of the Laplacian of the graph"
         ),
     },
 )

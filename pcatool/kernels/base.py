@@ -1,18 +1,111 @@
-"""What every kernel is: its settings, its matrix over the training rows, its values between new rows and those."""
+"""Protocol of a kernel: settings, matrix over the training rows, values for new rows; and scaling of columns."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from pcatool.arrays import Array, Runner
+from pcatool.arrays import Array, Runner, block_rows
+from pcatool.linalg.moments import Centre, center_block, center_rows
+from pcatool.linalg.spectrum import EPS
 from pcatool.progress import doing
 from pcatool.registry import KERNELS
 
-__all__ = ["Dual", "Kernel", "Prepared", "Settings", "Wishes", "load", "resolve", "slabs", "symmetric"]
+__all__ = [
+    "ColumnMoments",
+    "DualVectors",
+    "Kernel",
+    "KernelSettings",
+    "Preparation",
+    "Prepared",
+    "cut",
+    "load",
+    "resolve",
+    "slabs",
+    "symmetric",
+]
+
+
+class ColumnMoments(NamedTuple):
+    """Count, means and sums of squares of the columns, without their products."""
+
+    centre: Centre
+    squares: Array  # (d,)
+
+    @classmethod
+    def of_block(cls, X: Array, origin: Array) -> ColumnMoments:
+        centre, Y, rest = center_block(X, origin)
+        return cls(centre, np.einsum("ij,ij->j", Y, Y) - rest * rest / centre.weight)
+
+    def merge(self, other: ColumnMoments) -> ColumnMoments:
+        centre, delta, weight = self.centre.merge(other.centre)
+        return ColumnMoments(centre, self.squares + other.squares + delta * delta * weight)
+
+    @classmethod
+    def gather(cls, parts: Iterable[ColumnMoments]) -> ColumnMoments:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return reduce(cls.merge, parts)
+
+
+class Preparation(NamedTuple):
+    """How a row as read becomes one as the kernel sees it; the same as the model will do to new rows."""
+
+    rows_centered: bool
+    mean: Array  # (d,)
+    std: Array  # (d,)
+    variances: Array  # (d,) of the columns, about their mean
+    constant: tuple[int, ...]  # columns with one value only
+
+    @classmethod
+    def of(
+        cls, moments: ColumnMoments, *, shift: bool, standardize: bool, rows_centered: bool, ddof: int
+    ) -> Preparation:
+        d = len(moments.squares)
+        constant = ~moments.centre.varies
+        variances = np.maximum(moments.squares, 0.0) / max(moments.centre.rows - ddof, 1)
+        std = np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variances))) if standardize else np.ones(d)
+        mean = moments.centre.mean if shift else np.zeros(d)
+        return cls(rows_centered, mean, std, variances, tuple(np.flatnonzero(constant).tolist()))
+
+    def apply(self, X: Array) -> Array:
+        """Rows (n, d) as the kernel sees them."""
+        Y = (center_rows(X) if self.rows_centered else X) - self.mean
+        return np.ascontiguousarray(Y / self.std if np.any(self.std != 1.0) else Y)
+
+    def rounding(self, X: Array, Y: Array, n: int, *, mean_matters: bool) -> Array:
+        """(h,) bounds on the error of each row Y (h, d) that `apply` made of X, as a length.
+
+        `n` rows went into mean and std. `mean_matters` where the kernel's values change when all rows are shifted.
+        """
+        d, unit = Y.shape[1], EPS / 2
+        spread = np.sqrt(self.variances) / self.std
+        scaled = bool(np.any(self.std != 1.0))
+        # Subtracted first, divided then; a standard deviation comes of n squares, added one by one, of differences to a
+        # row that is no farther from the mean than sqrt(n) deviations.
+        relative = unit * float(np.any(self.mean != 0.0)) + scaled * unit * (n / 2 + 2 * np.sqrt(n) + 6)
+        error = np.zeros(d)
+        if mean_matters and np.any(self.mean != 0.0):
+            error += unit * (np.abs(self.mean) / self.std + (n + 3 * np.sqrt(n) + 3) * spread)
+        rows = np.zeros(len(Y))
+        if self.rows_centered:  # a cell is taken off each row, and then the mean of d differences
+            rows = (d + 4) * unit * np.abs(X - X[:, :1]).max(axis=1)
+            most = float(rows.max(initial=0.0))
+            relative += scaled * most / float(self.std.min())
+            error += (most / self.std) * mean_matters
+            rows = rows * float(np.sqrt(np.sum(self.std**-2.0)))
+        lengths = np.sqrt(np.einsum("ij,ij->i", Y, Y))
+        return np.asarray(relative * lengths + float(np.linalg.norm(error)) + rows)
+
+
+def cut(X: Array) -> Iterator[Array]:
+    """Blocks of rows already in memory."""
+    height = block_rows(X.shape[1])
+    return (X[at : at + height] for at in range(0, len(X), height))
+
 
 # Where nothing was asked for; gamma is 1/d then.
 DEGREE, COEF0, NEIGHBOURS = 3.0, 1.0, 10
@@ -37,7 +130,7 @@ class Wishes(Protocol):
     def neighbours(self) -> int | None: ...
 
 
-class Settings(NamedTuple):
+class KernelSettings(NamedTuple):
     """A kernel by name, with the numbers that it uses; the others are None."""
 
     name: str
@@ -51,7 +144,7 @@ class Settings(NamedTuple):
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
-class Dual(NamedTuple):
+class DualVectors(NamedTuple):
     """What a fit leaves for new rows: eigenvectors and eigenvalues of the kernel matrix of t training rows."""
 
     vectors: Array  # V (t, k)
@@ -92,7 +185,7 @@ class Kernel(ABC):
     graph: ClassVar[bool] = False  # made from the neighbours among all rows, not from two rows alone
     of_rows: ClassVar[bool] = True  # the columns are features of the rows, not the kernel itself
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: KernelSettings) -> None:
         self.settings = settings
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -123,7 +216,7 @@ class Kernel(ABC):
             most = max(float(np.max(part)) for part in parts)
         return most if most >= 0 else np.inf  # a sum that overflowed on the way says nothing
 
-    def scores(self, X: Array, T: Array, dual: Dual) -> Array:
+    def scores(self, X: Array, T: Array, dual: DualVectors) -> Array:
         """Scores (h, k) of new rows: k_t - 1/n 1 1^T k_t - 1/n K 1 + 1/n^2 1 1^T K 1, times V / sqrt(Lambda)."""
         B = self.cross(X, T)
         B -= dual.means
@@ -143,16 +236,16 @@ class Kernel(ABC):
         return self.definite and (centred or not self.conditional)
 
 
-def resolve(wishes: Wishes, d: int) -> Settings:
+def resolve(wishes: Wishes, d: int) -> KernelSettings:
     """The settings with every default filled in that matters to this kernel of rows with d columns."""
     name = wishes.kernel or "rbf"
     defaults: dict[str, Any] = {"gamma": 1.0 / d, "degree": DEGREE, "coef0": COEF0, "neighbours": NEIGHBOURS}
     uses = KERNELS.load(name).uses
     asked: dict[str, Any] = {what: getattr(wishes, what) for what in uses}
-    return Settings(name, **{what: defaults[what] if value is None else value for what, value in asked.items()})
+    return KernelSettings(name, **{what: defaults[what] if value is None else value for what, value in asked.items()})
 
 
-def load(settings: Settings) -> Kernel:
+def load(settings: KernelSettings) -> Kernel:
     """The kernel that settings describe."""
     kernel: Kernel = KERNELS.load(settings.name)(settings)
     return kernel

@@ -10,7 +10,7 @@ import numpy as np
 from pcatool.arrays import Array, Runner
 from pcatool.errors import RefusedError
 from pcatool.kernels.base import slabs
-from pcatool.kernels.distances import EPS
+from pcatool.kernels.functions import EPS
 from pcatool.kernels.lanczos import leading
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.certificate import VOUCHED

@@ -1,5 +1,6 @@
-"""Kernels of two rows alone: k(x, y) needs no other row, so new rows are as easy as those of the fit.
+"""Kernel functions k(x, y) of two rows alone, the squared distances under them, and the precomputed kernel.
 
+Kernels of two rows alone: k(x, y) needs no other row, so new rows are as easy as those of the fit.
 The definitions are those of scikit-learn's pairwise kernels. Each computes a block of values in place.
 """
 
@@ -8,13 +9,79 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError
-from pcatool.kernels.base import Kernel, Prepared, Settings, symmetric
-from pcatool.kernels.distances import EPS, ROUNDINGS, of_products, squared_distances, squares
+from pcatool.kernels.base import Kernel, KernelSettings, Prepared, symmetric
 
-__all__ = ["MDS", "RBF", "Cosine", "Laplacian", "Linear", "Pointwise", "Polynomial", "Sigmoid"]
+__all__ = [
+    "EPS",
+    "MDS",
+    "RBF",
+    "ROUNDINGS",
+    "Cosine",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "Precomputed",
+    "Sigmoid",
+    "exact_pairs",
+    "squared_distances",
+    "squares",
+]
+
+EPS = float(np.finfo(np.float64).eps)
+
+# |x|^2 + |y|^2 - 2 x.y is known to a few roundings of its terms.
+ROUNDINGS = 8
+
+# Differences held at a time.
+CELLS = 1 << 20
+
+
+def squares(X: Array) -> Array:
+    """|x|^2 of each row, (n,)."""
+    return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def squared_distances(X: Array, T: Array, *, bound: float = np.inf, allowed: float = np.inf) -> Array:
+    """|x - t|^2 (h, n) of rows X (h, d) and T (n, d).
+
+    Distances that may be below `bound`, and whose error may be above `allowed`, are taken from the differences, one by
+    one.
+    """
+    xx, tt = squares(X), squares(T)
+    D = (X * -2.0) @ T.T
+    D += tt
+    D += xx[:, None]
+    np.maximum(D, 0.0, out=D)
+    if len(T) and len(X) and ROUNDINGS * EPS * float(xx.max() + tt.max()) > allowed:
+        sizes = xx[:, None] + tt
+        lost = (bound > D - of_products(X.shape[1]) * sizes) & (ROUNDINGS * EPS * sizes > allowed)
+        rows, others = np.nonzero(lost)
+        D[rows, others] = exact_pairs(X, T, rows, others)
+    return D
+
+
+def of_products(d: int) -> float:
+    """Bound on the error of |x|^2 + |t|^2 - 2 x.t, as a part of |x|^2 + |t|^2, for rows of d cells.
+
+    Each sum of d products is off by d / 2 eps of its terms at most, however it is added up, and 2 |x.t| is no more than
+    |x|^2 + |t|^2; the additions add less than 3 eps.
+    """
+    return (d + 4) * EPS
+
+
+def exact_pairs(X: Array, T: Array, rows: NDArray[np.intp], others: NDArray[np.intp]) -> Array:
+    """|x_i - t_j|^2 of the pairs (i, j), from the differences."""
+    D = np.empty(len(rows))
+    step = max(CELLS // max(X.shape[1], 1), 1)
+    for at in range(0, len(rows), step):
+        part = slice(at, at + step)
+        D[part] = squares(X[rows[part]] - T[others[part]])
+    return D
+
 
 # exp(-x) is 0 in a double beyond this.
 VANISHES = 750.0
@@ -128,7 +195,7 @@ class Polynomial(Pointwise):
 
     uses = ("gamma", "degree", "coef0")
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: KernelSettings) -> None:
         super().__init__(settings)
         self.degree = float(settings.degree or 0)
         # A sum of products of definite kernels with positive factors; any other power is none.
@@ -244,7 +311,7 @@ def _of_inner_products(X: Prepared, T: Prepared) -> Array:
     return np.asarray(lx * (part * lt.sum() + T.error.sum()) + X.error * (lt.sum() + T.error.sum()) + len(lt) * TINY)
 
 
-def _of_scaled(X: Prepared, T: Prepared, settings: Settings) -> Array:
+def _of_scaled(X: Prepared, T: Prepared, settings: KernelSettings) -> Array:
     """(h, n) errors of gamma x.t + coef0."""
     gamma, coef0 = float(settings.gamma or 0), abs(float(settings.coef0 or 0))
     lx, lt = np.sqrt(squares(X.Y)) + X.error, np.sqrt(squares(T.Y)) + T.error
@@ -252,7 +319,7 @@ def _of_scaled(X: Prepared, T: Prepared, settings: Settings) -> Array:
     return np.asarray(gamma * (np.outer(lx, part * lt + T.error) + np.outer(X.error, lt)) + EPS * coef0 + TINY)
 
 
-def _of_scaled_rows(X: Prepared, T: Prepared, settings: Settings, p: float) -> Array:
+def _of_scaled_rows(X: Prepared, T: Prepared, settings: KernelSettings, p: float) -> Array:
     """(h,) the p-norm of each row of `_of_scaled`, or more, without making it."""
     gamma, coef0 = float(settings.gamma or 0), abs(float(settings.coef0 or 0))
     lx, lt = np.sqrt(squares(X.Y)) + X.error, np.sqrt(squares(T.Y)) + T.error
@@ -275,7 +342,7 @@ def _of_direction(rows: Prepared) -> Array:
     return np.asarray(np.minimum(moved, 2.0) + (rows.Y.shape[1] / 2 + 4) * EPS)
 
 
-def _scaled(B: Array, settings: Settings) -> Array:
+def _scaled(B: Array, settings: KernelSettings) -> Array:
     """gamma B + coef0, in place."""
     B *= float(settings.gamma or 0)
     B += float(settings.coef0 or 0)
@@ -301,3 +368,38 @@ def _of_length_one(X: Array) -> Array:
     Y = X / np.where(largest > 0, largest, 1.0)
     length = np.sqrt(np.einsum("ij,ij->i", Y, Y))[:, None]
     return Y / np.where(length > 0, length, 1.0)
+
+
+# What a table written with seven digits may lack in symmetry, of its largest value.
+ASYMMETRY = 1e-6
+
+
+class Precomputed(Kernel):
+    """The rows are the kernel; that it is positive semidefinite is not known."""
+
+    definite = False
+    of_rows = False
+
+    def matrix(self, X: Array, run: Runner) -> Array:
+        n, d = X.shape
+        if n != d:
+            raise DataError(
+                f"--kernel precomputed: {n} rows and {d} columns are no square table",
+                "give one row and one column for each sample",
+            )
+        gap = np.abs(X - X.T)
+        i, j = divmod(int(gap.argmax()), n)
+        if not gap[i, j] <= ASYMMETRY * float(np.abs(X).max()):
+            raise DataError(
+                f"--kernel precomputed: row {i + 1}, column {j + 1} holds {X[i, j]:.6g}, "
+                f"row {j + 1}, column {i + 1} holds {X[j, i]:.6g}",
+                "a kernel is symmetric, and its columns stand in the order of its rows",
+            )
+        return (X + X.T) / 2
+
+    def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+        """Rounding of the mean of two values that differ; the values themselves count as given."""
+        return np.asarray(np.abs(K).sum(axis=1) * (EPS / 2))
+
+    def cross(self, X: Array, T: Array) -> Array:
+        return np.array(X)

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.kernels.distances import EPS
+from pcatool.kernels.functions import EPS
 from pcatool.progress import doing
 
-__all__ = ["Pairs", "leading"]
+__all__ = ["EigenPairs", "leading"]
 
 # A block as wide as the components wanted holds every copy of a repeated eigenvalue; wider ones than this cost more
 # than they bring, and a fresh random part looks for further copies at the end.
@@ -39,7 +39,7 @@ KEPT = 1e-3
 GROWTH = 1.15
 
 
-class Pairs(NamedTuple):
+class EigenPairs(NamedTuple):
     """Eigenvalues (k,), descending, their orthonormal eigenvectors (n, k), and the length of what A V leaves (k,)."""
 
     values: Array
@@ -131,7 +131,7 @@ class Krylov:
 
 def leading(
     apply: Callable[[Array], Array], n: int, wanted: Callable[[Array], int | None], *, most: int, known: int | None
-) -> Pairs | None:
+) -> EigenPairs | None:
     """Eigenpairs of a symmetric matrix (n, n), as many as `wanted` says of the values so far; None: not yet enough.
 
     None when a space of `most` vectors is not enough. `known` is the number wanted where it does not depend on values.
@@ -146,7 +146,7 @@ def leading(
             k = wanted(values)
             if k is not None and np.all(residual[:k] <= DONE * abs(values[0])):
                 if sure:
-                    return Pairs(values[:k], space.Q @ Y[:, :k], residual[:k])
+                    return EigenPairs(values[:k], space.Q @ Y[:, :k], residual[:k])
                 sure = True
                 space.widen(THIN)
                 for _ in range(PROBES - 1):

@@ -1,4 +1,4 @@
-"""The fitted record of kernel PCA: training rows and dual vectors take the place of a basis."""
+"""The fitted record of kernel PCA: training rows and dual vectors in place of a basis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import ModelError, UsageError, show
-from pcatool.kernels.base import Dual, Kernel, Settings, load, slabs
+from pcatool.kernels.base import DualVectors, Kernel, KernelSettings, load, slabs
 from pcatool.linalg.blas import threads
 from pcatool.model.model import Model
 from pcatool.model.validate import check_orthonormal
@@ -49,7 +49,7 @@ class KernelModel(Model):
         return "landmarks" in self.meta
 
     @cached_property
-    def settings(self) -> Settings:
+    def settings(self) -> KernelSettings:
         return _settings(self.meta.get("kernel"))
 
     @cached_property
@@ -64,10 +64,10 @@ class KernelModel(Model):
         return rows
 
     @cached_property
-    def dual(self) -> Dual:
+    def dual(self) -> DualVectors:
         """What new rows need; eigenvalues are saved over n - ddof."""
         values = self.eigenvalues[: self.k] * (self.n_samples - self.ddof)
-        return Dual(self.dual_vectors, values, self.kernel_means, self.orthonormal and self.centered)
+        return DualVectors(self.dual_vectors, values, self.kernel_means, self.orthonormal and self.centered)
 
     @property
     def orthonormal(self) -> bool:
@@ -177,7 +177,7 @@ class KernelModel(Model):
         return np.asarray(np.maximum(norms - squares, 0.0))
 
 
-def _settings(kept: Any) -> Settings:
+def _settings(kept: Any) -> KernelSettings:
     """The settings that a file holds, none of which is trusted."""
     if not isinstance(kept, dict) or not isinstance(kept.get("name"), str) or kept["name"] not in KERNELS:
         raise ModelError(f"kernel is {show(kept)}, none that this pcatool knows", "update pcatool")
@@ -189,4 +189,4 @@ def _settings(kept: Any) -> Settings:
         number = isinstance(value, int if what == "neighbours" else (int, float)) and not isinstance(value, bool)
         if not (number and LOWEST[what] < value <= HIGHEST):
             raise ModelError(f"kernel's {what} is {show(value)}")
-    return Settings(**kept)
+    return KernelSettings(**kept)

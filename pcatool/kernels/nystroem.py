@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError
 from pcatool.kernels.base import CELLS, FEWEST_ROWS, Kernel, Prepared, slabs
-from pcatool.kernels.distances import EPS
 from pcatool.kernels.eigen import ROUNDINGS, center, centring, check_finite
+from pcatool.kernels.functions import EPS
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectrum import Spectrum, backward
 
-__all__ = ["Draw", "Landmarks", "Part", "gathered", "result_bytes"]
+__all__ = ["Draw", "LandmarkPart", "Landmarks", "gathered", "result_bytes"]
 
 
 class Draw:
@@ -57,15 +57,15 @@ class Draw:
         return self._rows
 
 
-class Part(NamedTuple):
+class LandmarkPart(NamedTuple):
     """Some rows: the sum of their kernel values at each landmark, and the moments of their phi."""
 
     sums: Array  # (m,)
     moments: Moments
     doubt: float  # bound on the errors of one row's values, added up
 
-    def merge(self, other: Part) -> Part:
-        return Part(self.sums + other.sums, self.moments.merge(other.moments), max(self.doubt, other.doubt))
+    def merge(self, other: LandmarkPart) -> LandmarkPart:
+        return LandmarkPart(self.sums + other.sums, self.moments.merge(other.moments), max(self.doubt, other.doubt))
 
 
 class Landmarks:
@@ -99,15 +99,15 @@ class Landmarks:
         self.lowest = float(values[0] / values[-1])  # of the largest
         self._origin: Array = (first @ self.F)[0]
 
-    def part(self, rows: Prepared) -> Part:
+    def part(self, rows: Prepared) -> LandmarkPart:
         """What the fit needs of some rows (h, d) as prepared."""
         return gathered(map(self._slab, (rows.take(some) for some in slabs(len(rows.Y), len(self.L)))))
 
-    def _slab(self, rows: Prepared) -> Part:
+    def _slab(self, rows: Prepared) -> LandmarkPart:
         rows = rows._replace(Y=np.ascontiguousarray(rows.Y))
         K = self.kernel.cross(rows.Y, self.L)
         doubt = float(np.max(self.kernel.doubt(K, rows, self._rows)))
-        return Part(K.sum(axis=0), Moments.of_block(K @ self.F, self._origin), doubt if doubt >= 0 else np.inf)
+        return LandmarkPart(K.sum(axis=0), Moments.of_block(K @ self.F, self._origin), doubt if doubt >= 0 else np.inf)
 
     def spectrum(self, S: Array, doubt: float) -> Spectrum:
         """Of the covariance S (r, r) of phi; `doubt` bounds the errors of one row's kernel values, added up.
@@ -135,8 +135,8 @@ class Landmarks:
         return Spectrum(values, lambda k: W[:, :k], rank, "eigh", error)
 
 
-def gathered(parts: Iterable[Part]) -> Part:
-    return reduce(Part.merge, parts)
+def gathered(parts: Iterable[LandmarkPart]) -> LandmarkPart:
+    return reduce(LandmarkPart.merge, parts)
 
 
 def result_bytes(m: int) -> int:

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.base import slabs
-from pcatool.kernels.distances import EPS, squared_distances
+from pcatool.kernels.functions import EPS, squared_distances
 from pcatool.kernels.model import KernelModel
 from pcatool.linalg.blas import threads
 from pcatool.linalg.spectrum import middle
@@ -78,7 +78,7 @@ class ScoreMap(NamedTuple):
         return Y + self.mean
 
 
-class Trial(NamedTuple):
+class RidgeTrial(NamedTuple):
     """What a map with one width and one ridge did to rows that it was not learned from; sums over these rows."""
 
     width: float
@@ -87,9 +87,9 @@ class Trial(NamedTuple):
     removed: float  # |u - J u|^2, J u the answer to a small step u
     kept: float  # u . J u
 
-    def __add__(self, other: Any) -> Trial:
+    def __add__(self, other: Any) -> RidgeTrial:
         """The same map on the rows of another fold."""
-        return Trial(*self[:2], *(a + b for a, b in zip(self[2:], other[2:], strict=True)))
+        return RidgeTrial(*self[:2], *(a + b for a, b in zip(self[2:], other[2:], strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +219,7 @@ class _Ridge:
         dual = self.V @ (self.C * self.over(ridge))
         return ScoreMap(self.Z, self.center, self.length, self.width, dual, self.mean)
 
-    def trials(self, Z: Array, Y: Array, steps: _Steps) -> Iterator[Trial]:
+    def trials(self, Z: Array, Y: Array, steps: _Steps) -> Iterator[RidgeTrial]:
         """Every ridge on other rows Y (h, d), their scores Z (h, k) and steps from them."""
         here, ahead, behind = (
             _kernel((A - self.center) / self.length, self.Z, self.width) @ self.V
@@ -230,16 +230,16 @@ class _Ridge:
             B = self.C * self.over(ridge)
             R, J = Y - self.mean - here @ B, turn @ B
             left = steps.U - J
-            yield Trial(self.width, ridge, _square(R, R), _square(left, left), _square(steps.U, J))
+            yield RidgeTrial(self.width, ridge, _square(R, R), _square(left, left), _square(steps.U, J))
 
 
-def _trials(Z: Array, Y: Array, steps: _Steps) -> list[Trial]:
+def _trials(Z: Array, Y: Array, steps: _Steps) -> list[RidgeTrial]:
     """Every width and ridge, learned from one half of the rows and tried on the other, and the other way round.
 
     The halves are drawn at random: rows may come in turns, one of each kind.
     """
     folds = np.random.default_rng(0).permutation(len(Y)) % 2
-    found: list[list[Trial]] = []
+    found: list[list[RidgeTrial]] = []
     for fold in (0, 1):
         known, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         part = steps.take(held)
@@ -253,7 +253,7 @@ def _trials(Z: Array, Y: Array, steps: _Steps) -> list[Trial]:
     return [one + other for one, other in zip(*found, strict=True)]
 
 
-def _least(trials: list[Trial], steps: _Steps, *, most: float) -> Trial:
+def _least(trials: list[RidgeTrial], steps: _Steps, *, most: float) -> RidgeTrial:
     """The trial with the least estimate of its distance to the clean rows; noise is `most` of a row or less."""
     t, d = steps.U.shape
     one = _square(steps.U, steps.U) / d  # a step along one direction, of all rows

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.kernels.base import Prepared
-from pcatool.kernels.columns import cut
+from pcatool.kernels.base import Prepared, cut
 from pcatool.kernels.eigen import center, check_finite, product, solve
 from pcatool.linalg.certificate import certify, fix_signs
 from pcatool.methods.base import Fit

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.arrays import Array, block_rows
-from pcatool.kernels.base import Prepared
-from pcatool.kernels.columns import ColumnMoments, Preparation
+from pcatool.kernels.base import ColumnMoments, Preparation, Prepared
 from pcatool.kernels.eigen import check_finite
-from pcatool.kernels.nystroem import Draw, Landmarks, Part, gathered, result_bytes
+from pcatool.kernels.nystroem import Draw, LandmarkPart, Landmarks, gathered, result_bytes
 from pcatool.linalg.certificate import certify, fix_signs
 from pcatool.methods.base import Fit
 from pcatool.methods.kernel_exact import exact
@@ -59,7 +58,7 @@ def _first_pass(task: KernelTask, rows: Rows, d: int, m: int) -> tuple[Draw, Col
 
 
 def _fit_features(
-    task: KernelTask, data: Data, prepared: Preparation, landmarks: Landmarks, draw: Draw, S: Array, part: Part
+    task: KernelTask, data: Data, prepared: Preparation, landmarks: Landmarks, draw: Draw, S: Array, part: LandmarkPart
 ) -> Fit:
     """PCA of phi, whose covariance is S (r, r)."""
     m, total = len(landmarks.L), float(np.trace(S))

@@ -9,8 +9,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, show
-from pcatool.kernels.base import Kernel
-from pcatool.kernels.columns import ColumnMoments, Preparation
+from pcatool.kernels.base import ColumnMoments, Kernel, Preparation
 from pcatool.kernels.model import KernelModel
 from pcatool.linalg.moments import center_rows
 from pcatool.linalg.spectrum import Wish

@@ -19,8 +19,7 @@ import numpy as np
 
 from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError, RefusedError, UsageError
-from pcatool.kernels.base import Kernel, Prepared, load, resolve, slabs
-from pcatool.kernels.columns import Preparation
+from pcatool.kernels.base import Kernel, Preparation, Prepared, load, resolve, slabs
 from pcatool.kernels.eigen import total_above
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.certificate import fix_signs

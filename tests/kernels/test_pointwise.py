@@ -11,7 +11,7 @@ from kernels.helpers import POINTWISE, Array, cloud, kernel_of
 from pcatool.arrays import in_turn
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
-from pcatool.kernels.base import Settings
+from pcatool.kernels.base import KernelSettings
 
 NUMBERS = {
     "rbf": {"gamma": 0.3},
@@ -91,11 +91,11 @@ def test_a_broken_power_of_a_negative_number_is_refused() -> None:
 
 
 def test_settings_hold_what_matters_and_defaults() -> None:
-    assert kernel_of("rbf", 4).settings == Settings("rbf", gamma=0.25)
+    assert kernel_of("rbf", 4).settings == KernelSettings("rbf", gamma=0.25)
     assert kernel_of("linear", 4).settings.used() == {"name": "linear"}
     used = {"name": "polynomial", "gamma": 0.25, "degree": 3.0, "coef0": 1.0}
     assert kernel_of("polynomial", 4).settings.used() == used
-    assert kernel_of("isomap", 4).settings == Settings("isomap", neighbours=10)
+    assert kernel_of("isomap", 4).settings == KernelSettings("isomap", neighbours=10)
 
 
 @pytest.mark.parametrize(("degree", "coef0", "definite"), [(2, 1, True), (3, 0, True), (2.5, 1, False), (2, -1, False)])
