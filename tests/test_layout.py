@@ -41,7 +41,7 @@ LAYERS = (
         "pcatool.rules",
     ),
     (
-        "pcatool.holes",
+        "pcatool.missing",
         "pcatool.solvers",
     ),
     (

@@ -10,11 +10,6 @@ from typing import Any
 import numpy as np
 
 from pcatool.arrays import Array, Runner, block_rows, in_turn
-from pcatool.holes.census import Census, take_census
-from pcatool.holes.em import check_census, estimate, fit_em, most_components
-from pcatool.holes.fitted import Fitted, as_solution
-from pcatool.holes.links import links
-from pcatool.holes.pairs import HoledSums, Pairs, gather_pairs, of_block, pair_bytes
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.sparse import SparseRows
@@ -22,6 +17,11 @@ from pcatool.methods.base import NOTHING_MORE, Fit, Supply
 from pcatool.methods.pca import EM, PCA, Solved, evidence, scored_bytes
 from pcatool.methods.remarks import check_rule
 from pcatool.methods.untold import tell_apart, tell_em, tell_made_up
+from pcatool.missing.census import Census, take_census
+from pcatool.missing.em import check_census, estimate, fit_em, most_components
+from pcatool.missing.links import links
+from pcatool.missing.mean_imputation import HoledSums, Pairs, gather_pairs, of_block, pair_bytes
+from pcatool.missing.solution import Fitted, as_solution
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance

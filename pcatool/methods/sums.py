@@ -23,7 +23,7 @@ from pcatool.solvers.rows import Rows
 from pcatool.solvers.tsqr import triangle_of
 
 if TYPE_CHECKING:
-    from pcatool.holes.pairs import HoledSums
+    from pcatool.missing.mean_imputation import HoledSums
 
 __all__ = ["Sums", "check_adds_up", "fit_sums", "plan_sums", "sums_of"]
 
@@ -67,7 +67,7 @@ def _with_labels(
 
 
 def _with_holes(rows: Rows, d: int) -> HoledSums:
-    from pcatool.holes.pairs import HoledSums, gather_pairs, of_block, pair_bytes
+    from pcatool.missing.mean_imputation import HoledSums, gather_pairs, of_block, pair_bytes
 
     origin = rows.origin
     return HoledSums.summed(gather_pairs(rows.map(lambda X, w: of_block(X, origin, w), size=pair_bytes(d))))

@@ -8,9 +8,9 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import listed
-from pcatool.holes.fitted import Fitted
-from pcatool.holes.links import Groups, groups_of
 from pcatool.methods.remarks import listed_components
+from pcatool.missing.links import Groups, groups_of
+from pcatool.missing.solution import Fitted
 from pcatool.progress import Notices
 from pcatool.solvers.base import Problem
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import DataError, show
-from pcatool.holes.patterns import same_holes
 from pcatool.linalg.sparse import SparseRows
+from pcatool.missing.patterns import same_holes
 from pcatool.readers.base import Batch
 
 __all__ = ["Holes", "Table", "Tally"]

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import recut
-from pcatool.holes.em import fit_em
-from pcatool.holes.fitted import Fitted
-from pcatool.holes.projection import project_with_holes
 from pcatool.linalg.sparse import SparseRows
+from pcatool.missing.em import fit_em
+from pcatool.missing.project import project_with_holes
+from pcatool.missing.solution import Fitted
 from pcatool.solvers.base import Problem
 from pcatool.solvers.rows import Rows
 

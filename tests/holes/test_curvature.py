@@ -13,11 +13,11 @@ from holes.made import Array, cells_of, fit, made, problem_of, punched, rows_of
 from often import often
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
-from pcatool.holes import curvature as of_likelihood
-from pcatool.holes.curvature import curvature
-from pcatool.holes.em import fit_em
-from pcatool.holes.fitted import Fitted
-from pcatool.holes.step import Parameters
+from pcatool.missing import likelihood as of_likelihood
+from pcatool.missing.em import fit_em
+from pcatool.missing.em_step import Parameters
+from pcatool.missing.likelihood import curvature
+from pcatool.missing.solution import Fitted
 
 # Second differences of a likelihood of a few hundred, over steps of 1e-3: rounding 1e-13 / 1e-6, and the next term.
 DIFFERENCES = 1e-5

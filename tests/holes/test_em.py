@@ -13,11 +13,11 @@ from holes.made import Array, angle, filled, fit, made, problem_of, punched, row
 from pcatool.arrays import recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, PcatoolError, RefusedError
-from pcatool.holes import climb, em, start
-from pcatool.holes.census import take_census
-from pcatool.holes.em import estimate, fit_em
-from pcatool.holes.fitted import Fitted, as_solution, closed_form
 from pcatool.linalg.certificate import certify
+from pcatool.missing import climb, em, start
+from pcatool.missing.census import take_census
+from pcatool.missing.em import estimate, fit_em
+from pcatool.missing.solution import Fitted, as_solution, closed_form
 from pcatool.model.model import Model
 from pcatool.solvers import rows as solver_rows
 from pcatool.solvers.rows import Rows

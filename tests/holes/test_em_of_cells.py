@@ -11,12 +11,12 @@ import pytest
 from holes.made import Array, cells_of, filled, made, problem_of, punched, rows_of
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
-from pcatool.holes import cells as of_cells
-from pcatool.holes import start
-from pcatool.holes.census import take_census
-from pcatool.holes.em import estimate, fit_em
-from pcatool.holes.fitted import Fitted
 from pcatool.linalg.sparse import SparseRows
+from pcatool.missing import cells as of_cells
+from pcatool.missing import start
+from pcatool.missing.census import take_census
+from pcatool.missing.em import estimate, fit_em
+from pcatool.missing.solution import Fitted
 
 # Two orders of the same sums, after a few dozen steps; about zero one component is 1e3 times the noise.
 ROUNDING = 1e-8

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pcatool.holes.links import groups_of, joined, links, links_of_cells
 from pcatool.linalg.sparse import SparseRows
+from pcatool.missing.links import groups_of, joined, links, links_of_cells
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -9,8 +9,8 @@ import pytest
 
 from holes.made import Array, made, problem_of, punched
 from pcatool.errors import DataError
-from pcatool.holes.pairs import Pairs, gather_pairs, of_block
 from pcatool.linalg.moments import Moments, gather
+from pcatool.missing.mean_imputation import Pairs, gather_pairs, of_block
 
 # Sums of a few hundred terms, about a mean that is known as a pair of doubles.
 DIGITS = 1e-13

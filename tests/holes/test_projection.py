@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from holes.made import Array, cells_of, punched
-from pcatool.holes import projection as holes
-from pcatool.holes.patterns import hole_keys, same_holes
-from pcatool.holes.projection import OPEN, coverage, coverage_of_cells, fill, project_cells, project_with_holes
+from pcatool.missing import project as holes
+from pcatool.missing.patterns import hole_keys, same_holes
+from pcatool.missing.project import OPEN, coverage, coverage_of_cells, fill, project_cells, project_with_holes
 
 # Two ways to solve small problems whose condition is below a thousand.
 SOLVED = 1e-11

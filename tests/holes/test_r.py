@@ -16,8 +16,8 @@ import pytest
 
 from holes.dense import density, em_step
 from holes.made import Array, angle, filled, fit
-from pcatool.holes.fitted import Fitted
-from pcatool.holes.projection import fill, project_with_holes
+from pcatool.missing.project import fill, project_with_holes
+from pcatool.missing.solution import Fitted
 
 HERE = Path(__file__).parent / "reference"
 

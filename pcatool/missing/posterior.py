@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.holes.patterns import Index
+from pcatool.missing.patterns import Index
 
 __all__ = ["Posterior", "pairs", "square"]
 

@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.holes.patterns import same_holes
-from pcatool.holes.step import Parameters, Slope
 from pcatool.linalg.spectrum import EPS, backward
+from pcatool.missing.em_step import Parameters, Slope
+from pcatool.missing.patterns import same_holes
 
 __all__ = ["Likelihood", "affordable", "bytes_needed", "curvature", "distance", "parameters"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.holes.patterns import Mask
 from pcatool.linalg.sparse import SparseRows
+from pcatool.missing.patterns import Mask
 
 __all__ = ["Groups", "groups_of", "joined", "links", "links_of_cells"]
 

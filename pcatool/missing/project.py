@@ -15,10 +15,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.holes.patterns import Index, Mask, column_keys, same_cells
 from pcatool.linalg.blas import threads
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectrum import EPS
+from pcatool.missing.patterns import Index, Mask, column_keys, same_cells
 
 __all__ = ["OPEN", "coverage", "coverage_of_cells", "fill", "project_cells", "project_with_holes"]
 

@@ -1,4 +1,4 @@
-"""What a fit to rows with holes comes to, and how it stands as the solution of a solver."""
+"""Result of a fit to rows with missing cells, as the solution of a solver."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.holes.census import Census
-from pcatool.holes.climb import Climbed
-from pcatool.holes.step import LEAST_NOISE, LOG_2_PI, Parameters
-from pcatool.holes.units import Units, fewer, rounding_of, variances_of
 from pcatool.linalg.certificate import fix_signs
 from pcatool.linalg.spectrum import backward
+from pcatool.missing.census import Census
+from pcatool.missing.climb import Climbed
+from pcatool.missing.em_step import LEAST_NOISE, LOG_2_PI, Parameters
+from pcatool.missing.units import Units, fewer, rounding_of, variances_of
 from pcatool.solvers.base import Problem, Solution
 
 __all__ = ["Fitted", "as_solution", "closed_form", "in_units_of_fit"]

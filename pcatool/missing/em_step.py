@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.holes.posterior import square
+from pcatool.missing.posterior import square
 
 __all__ = ["LEAST_NOISE", "LOG_2_PI", "Parameters", "Slope", "Sums"]
 

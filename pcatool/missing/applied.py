@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.holes.projection import coverage, project_with_holes
 from pcatool.linalg.moments import row_means
+from pcatool.missing.project import coverage, project_with_holes
 from pcatool.model.model import Model
 
 __all__ = ["OfHoles"]

@@ -1,4 +1,4 @@
-"""Moments of rows whose holes hold the mean of their column, in one pass.
+"""Moments of rows whose missing cells are replaced by column means, in one pass.
 
 With y = x - mu where a cell is there and 0 where it is missing, the scatter of the filled rows is sum y y^T. The mean
 is known only at the end: each block is centred on the means of its own cells, and blocks are merged about their common

@@ -21,19 +21,19 @@ import numpy as np
 
 from pcatool.arrays import Array, Runner, block_rows, in_turn
 from pcatool.errors import DataError, RefusedError
-from pcatool.holes.cells import Cells, cells_at_a_time
-from pcatool.holes.census import Census, take_census
-from pcatool.holes.climb import MEMORY, Point, climb
-from pcatool.holes.curvature import Likelihood, affordable, bytes_needed, distance
-from pcatool.holes.dense import Blocks, working_bytes
-from pcatool.holes.fitted import Fitted, as_solution, closed_form, in_units_of_fit
-from pcatool.holes.posterior import square
-from pcatool.holes.start import start, start_width
-from pcatool.holes.step import Parameters, Slope
-from pcatool.holes.units import units_of
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments, gather
 from pcatool.linalg.sparse import SparseRows
+from pcatool.missing.cells import Cells, cells_at_a_time
+from pcatool.missing.census import Census, take_census
+from pcatool.missing.climb import MEMORY, Point, climb
+from pcatool.missing.em_step import Parameters, Slope
+from pcatool.missing.em_sums import Blocks, working_bytes
+from pcatool.missing.likelihood import Likelihood, affordable, bytes_needed, distance
+from pcatool.missing.posterior import square
+from pcatool.missing.solution import Fitted, as_solution, closed_form, in_units_of_fit
+from pcatool.missing.start import start, start_width
+from pcatool.missing.units import units_of
 from pcatool.progress import doing
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance, scatter_bytes

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.holes.links import Groups, joined, links, links_of_cells
-from pcatool.holes.patterns import Mask
 from pcatool.linalg.sparse import SparseRows
+from pcatool.missing.links import Groups, joined, links, links_of_cells
+from pcatool.missing.patterns import Mask
 from pcatool.solvers.base import Problem, check_columns
 from pcatool.solvers.rows import Rows, nothing_to_fit
 

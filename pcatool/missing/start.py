@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.holes.census import Census
-from pcatool.holes.step import Parameters
 from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.missing.census import Census
+from pcatool.missing.em_step import Parameters
 
 __all__ = ["start", "start_width"]
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, show
-from pcatool.holes.census import Census
 from pcatool.linalg.moments import usual_errors
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectrum import EPS
+from pcatool.missing.census import Census
 from pcatool.solvers.base import KNOWN, SMALLEST, Problem, blurred_divisor, check_solvable, scale_of
 
 __all__ = ["Units", "fewer", "rounding_of", "units_of", "variances_of"]

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.holes.curvature import curvature, parameters
-from pcatool.holes.patterns import Index, same_holes
-from pcatool.holes.posterior import Posterior, pairs
-from pcatool.holes.step import LOG_2_PI, Parameters, Sums
-from pcatool.holes.units import Units
+from pcatool.missing.em_step import LOG_2_PI, Parameters, Sums
+from pcatool.missing.likelihood import curvature, parameters
+from pcatool.missing.patterns import Index, same_holes
+from pcatool.missing.posterior import Posterior, pairs
+from pcatool.missing.units import Units
 from pcatool.solvers.rows import Rows
 
 __all__ = ["Blocks", "working_bytes"]

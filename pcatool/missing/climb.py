@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.holes.step import Parameters, Slope
+from pcatool.missing.em_step import Parameters, Slope
 
 __all__ = ["MEMORY", "Climbed", "Point", "climb"]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array, Runner
-from pcatool.holes.curvature import curvature
-from pcatool.holes.posterior import Posterior, pairs
-from pcatool.holes.step import LOG_2_PI, Parameters, Sums
-from pcatool.holes.units import Units
 from pcatool.linalg.sparse import SparseRows
+from pcatool.missing.em_step import LOG_2_PI, Parameters, Sums
+from pcatool.missing.likelihood import curvature
+from pcatool.missing.posterior import Posterior, pairs
+from pcatool.missing.units import Units
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
