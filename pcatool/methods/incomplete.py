@@ -17,11 +17,10 @@ from pcatool.methods.base import NOTHING_MORE, Fit, Supply
 from pcatool.methods.pca import EM, PCA, Solved, evidence, scored_bytes
 from pcatool.methods.remarks import check_rule
 from pcatool.methods.untold import tell_apart, tell_em, tell_made_up
-from pcatool.missing.census import Census, take_census
+from pcatool.missing.census import Census, links, take_census
 from pcatool.missing.em import check_census, estimate, fit_em, most_components
-from pcatool.missing.links import links
-from pcatool.missing.mean_imputation import HoledSums, Pairs, gather_pairs, of_block, pair_bytes
-from pcatool.missing.solution import Fitted, as_solution
+from pcatool.missing.mean_imputation import HoledSums, PairSums, gather_pairs, of_block, pair_bytes
+from pcatool.missing.solution import EMFit, as_solution
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance
@@ -104,7 +103,7 @@ class IncompletePCA(PCA):
 
     def _of_pairs(
         self,
-        moments: Pairs | Moments,
+        moments: PairSums | Moments,
         problem: Problem,
         solver: str,
         reason: str,
@@ -112,7 +111,7 @@ class IncompletePCA(PCA):
         noise: Array | None = None,
     ) -> Fit:
         there = np.ones(problem.d)
-        if isinstance(moments, Pairs):
+        if isinstance(moments, PairSums):
             moments.check(problem.columns)
             tell_apart(self.notices, links(moments.both > 0), problem.columns)
             there, moments = moments.seen / moments.weight, moments.filled()
@@ -172,12 +171,12 @@ def _one_pass(rows: Rows, plan: Plan) -> bool:
     return plan.solver == "covariance" and not rows.complete
 
 
-def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner) -> tuple[Fitted, Choice]:
+def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner) -> tuple[EMFit, Choice]:
     """As many components as asked for; for a share or a rule as many as stand out of the noise, if that is fewer."""
     wish = problem.wish
     most = max(most_components(census, problem), 1)
 
-    def fit(k: int) -> tuple[Fitted, Solution]:
+    def fit(k: int) -> tuple[EMFit, Solution]:
         fitted = fit_em(rows, problem, k, census=census, run=run)
         return fitted, as_solution(fitted, problem)
 
@@ -193,13 +192,13 @@ def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, run: Runne
         k = min(2 * k, most)
 
 
-def _how(fitted: Fitted) -> str:
+def _how(fitted: EMFit) -> str:
     if fitted.iterations == 0:
         return "cells are missing only in rows that have none: PCA of the others"
     return f"cells are missing: probabilistic PCA by EM, {fitted.iterations} steps"
 
 
-def _record(fitted: Fitted) -> dict[str, Any]:
+def _record(fitted: EMFit) -> dict[str, Any]:
     """What the model file tells of how EM went. Where there is no noise at all the likelihood has no bound."""
     climb = [value if math.isfinite(value) else None for value in fitted.log_likelihood]
     return {

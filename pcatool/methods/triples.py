@@ -14,9 +14,8 @@ from pcatool.methods.base import Fit, Supply
 from pcatool.methods.incomplete import IncompletePCA
 from pcatool.methods.pca import EM, Solved, evidence
 from pcatool.methods.untold import tell_apart
-from pcatool.missing.census import take_census
+from pcatool.missing.census import links_of_cells, take_census
 from pcatool.missing.em import check_census, estimate
-from pcatool.missing.links import links_of_cells
 from pcatool.rules.base import decide
 from pcatool.solvers.base import Problem
 from pcatool.solvers.plan import Plan, plan_of

@@ -9,8 +9,8 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.errors import listed
 from pcatool.methods.remarks import listed_components
-from pcatool.missing.links import Groups, groups_of
-from pcatool.missing.solution import Fitted
+from pcatool.missing.census import Groups, groups_of
+from pcatool.missing.solution import EMFit
 from pcatool.progress import Notices
 from pcatool.solvers.base import Problem
 
@@ -54,7 +54,7 @@ def tell_made_up(notices: Notices, shares: Array, what: str, remedy: str) -> Non
         notices.warn(f"{listed_components(little)} {mean} little: at most {most:.0%} of {their} {what}; {remedy}")
 
 
-def tell_em(notices: Notices, fitted: Fitted, problem: Problem, k: int, remedy: str) -> None:
+def tell_em(notices: Notices, fitted: EMFit, problem: Problem, k: int, remedy: str) -> None:
     """What is doubtful of a fit by EM of which k components are kept."""
     if not fitted.converged:
         moved = float(np.max(fitted.error[:k] / fitted.eigenvalues[:k]))
@@ -70,7 +70,7 @@ def tell_em(notices: Notices, fitted: Fitted, problem: Problem, k: int, remedy: 
         _tell_inflated(notices, fitted, problem)
 
 
-def _tell_exact(notices: Notices, fitted: Fitted, problem: Problem, k: int) -> None:
+def _tell_exact(notices: Notices, fitted: EMFit, problem: Problem, k: int) -> None:
     varying = fitted.variances[fitted.census.varies]
     if not problem.standardize and len(varying) and varying.max() / UNEQUAL > varying.min():
         notices.warn("column variances are too far apart for EM to tell the noise of the smallest; use --standardize")
@@ -79,7 +79,7 @@ def _tell_exact(notices: Notices, fitted: Fitted, problem: Problem, k: int) -> N
     notices.warn(f"the components explain every cell that is there, and leave nothing to the noise{remedy}")
 
 
-def _told(fitted: Fitted) -> Array:
+def _told(fitted: EMFit) -> Array:
     """(k,) of what whole rows would tell of each component, what the cells that are there tell."""
     values = np.maximum(fitted.eigenvalues[: len(fitted.certainty)], np.finfo(float).tiny)
     by_whole = 1 - fitted.noise_variance / values
@@ -87,7 +87,7 @@ def _told(fitted: Fitted) -> Array:
     return np.where(weak, 1.0, np.clip(fitted.certainty / np.where(weak, 1.0, by_whole), 0.0, 1.0))
 
 
-def _tell_inflated(notices: Notices, fitted: Fitted, problem: Problem) -> None:
+def _tell_inflated(notices: Notices, fitted: EMFit, problem: Problem) -> None:
     """Columns of few cells to which components give what these do not have."""
     seen = fitted.variances / fitted.std**2
     given = (fitted.basis**2) @ (fitted.eigenvalues[: fitted.basis.shape[1]] - fitted.noise_variance)

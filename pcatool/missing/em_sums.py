@@ -1,24 +1,26 @@
-"""The sums of EM over blocks of rows with NaN in the holes; rows of one pattern share their posterior."""
+"""Sums over rows that a step of EM needs: of blocks with NaN, and of rows in compressed form."""
 
 from __future__ import annotations
 
 from functools import reduce
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pcatool.arrays import Array
-from pcatool.missing.em_step import LOG_2_PI, Parameters, Sums
+from pcatool.arrays import Array, Runner
+from pcatool.linalg.sparse import SparseRows
+from pcatool.missing.census import Index, same_holes
+from pcatool.missing.em_step import LOG_2_PI, Parameters, Posterior, Sums, Units, pairs
 from pcatool.missing.likelihood import curvature, parameters
-from pcatool.missing.patterns import Index, same_holes
-from pcatool.missing.posterior import Posterior, pairs
-from pcatool.missing.units import Units
 from pcatool.solvers.rows import Rows
 
-__all__ = ["Blocks", "working_bytes"]
+__all__ = ["Blocks", "Cells", "cells_at_a_time", "working_bytes"]
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # Numbers worked on at a time: half a megabyte stays in the cache, and threads do not wait for memory.
-SLAB = 1 << 16
+BLOCK_SLAB = 1 << 16
 
 # Of wide rows so many at a time nevertheless: their sums are larger than they are.
 FEWEST_ROWS = 64
@@ -26,7 +28,7 @@ FEWEST_ROWS = 64
 
 def working_bytes(d: int, k: int) -> int:
     """Of a slab and what becomes of it."""
-    return 8 * 16 * max(SLAB, FEWEST_ROWS * max(d, k * k))
+    return 8 * 16 * max(BLOCK_SLAB, FEWEST_ROWS * max(d, k * k))
 
 
 class Blocks(NamedTuple):
@@ -58,12 +60,12 @@ class Blocks(NamedTuple):
 
 def _of_block(Y: Array, w: Array | None, at: Parameters, center: bool) -> Sums:
     w = np.ones(len(Y)) if w is None else w
-    height = max(SLAB // max(at.W.shape[1] ** 2, Y.shape[1]), FEWEST_ROWS)
+    height = max(BLOCK_SLAB // max(at.W.shape[1] ** 2, Y.shape[1]), FEWEST_ROWS)
     slabs = range(0, len(Y), height)
-    return reduce(Sums.merge, (_of_slab(Y[i : i + height], w[i : i + height], at, center) for i in slabs))
+    return reduce(Sums.merge, (_of_block_slab(Y[i : i + height], w[i : i + height], at, center) for i in slabs))
 
 
-def _of_slab(Y: Array, w: Array, at: Parameters, center: bool) -> Sums:
+def _of_block_slab(Y: Array, w: Array, at: Parameters, center: bool) -> Sums:
     W, mu, noise = at
     observed = ~np.isnan(Y)
     w = np.where(observed.any(axis=1), w, 0.0)
@@ -97,3 +99,80 @@ def _by_pattern(moments: Array, group: Index) -> Array:
     together = np.argsort(group, kind="stable")
     begins = np.flatnonzero(np.diff(group[together], prepend=-1))
     return np.asarray(np.add.reduceat(moments[:, together], begins, axis=1))
+
+
+# Numbers worked on at a time: what is gathered for the cells of a slab stays in the cache.
+SLAB = 1 << 19
+
+
+def cells_at_a_time(d: int, k: int) -> int:
+    """More of many columns, so that merging sums costs less than taking them."""
+    return max(SLAB // k, 2 * d)
+
+
+class Slab(NamedTuple):
+    cells: SparseRows  # in EM's units
+    there: csr_array  # 1 in each cell
+
+
+class Cells(NamedTuple):
+    """A table of cells, parted by rows."""
+
+    slabs: list[Slab]
+    run: Runner
+
+    @classmethod
+    def of(cls, table: SparseRows, units: Units, k: int, run: Runner) -> Cells:
+        used = table._replace(starts=table.starts[np.append(True, table.counts > 0)])  # rows that have a cell
+        used = units.cells(used)
+        parts = [used.part(*ends) for ends in used.cut(cells_at_a_time(table.d, k))]
+        ones = np.ones(max(len(part.values) for part in parts))
+        return cls([Slab(part, part.matrix(ones[: len(part.values)])) for part in parts], run)
+
+    def sums(self, at: Parameters, center: bool) -> Sums:
+        WW = np.ascontiguousarray(pairs(at.W.T).T)
+        return reduce(Sums.merge, self.run(lambda slab: _of_slab(*slab, at, WW, center), self.slabs))
+
+    def curvature(self, at: Parameters, center: bool) -> Array:
+        return reduce(np.add, self.run(lambda slab: _curvature_of_slab(slab.cells, at, center), self.slabs))
+
+    def product(self, V: Array) -> Array:
+        """Y^T Y V for the rows Y with 0 in the holes."""
+        product = np.zeros_like(V)
+        for slab in self.slabs:
+            Y = slab.cells.matrix()
+            width = max(SLAB // slab.cells.n, 1)
+            for at in range(0, V.shape[1], width):
+                product[:, at : at + width] += Y.T @ (Y @ V[:, at : at + width])
+        return product
+
+
+def _curvature_of_slab(cells: SparseRows, at: Parameters, center: bool) -> Array:
+    height = max(SLAB // cells.d, 1)
+    parts = ((i, min(i + height, cells.n)) for i in range(0, cells.n, height))
+    return reduce(np.add, (curvature(cells.dense(*part, np.nan), None, at, center) for part in parts))
+
+
+def _of_slab(cells: SparseRows, there: csr_array, at: Parameters, WW: Array, center: bool) -> Sums:
+    W, mu, noise = at
+    k = W.shape[1]
+    posterior = Posterior.of(there @ WW, cells.counts, k, noise)
+
+    x = cells.values - mu[cells.columns]
+    X = cells.matrix(x)
+    Z = posterior.scores((X @ W).T)
+    rest = x - np.einsum("ij,ij->i", np.repeat(Z.T, cells.counts, axis=0), W[cells.columns])
+    residual = float(rest @ rest)
+    distance = residual / noise + float(np.einsum("ih,ih->", Z, Z))  # a sum of squares, so nothing cancels
+
+    Z1 = np.vstack([Z, np.ones(cells.n)]) if center else Z
+    moments = pairs(Z1)
+    moments[np.triu_indices(len(Z1))[1] < k] += posterior.covariance
+    return Sums(
+        -0.5 * (len(x) * LOG_2_PI + float(posterior.log_det.sum()) + distance),
+        there.T @ moments.T,
+        X.T @ Z1.T,
+        residual,
+        posterior.covariance.sum(axis=1),
+        moments.sum(axis=1),
+    )

@@ -22,14 +22,14 @@ from pcatool.linalg.row_sums import STEP, relative
 from pcatool.linalg.spectrum import EPS
 from pcatool.solvers.base import check_columns, rounding
 
-__all__ = ["HoledSums", "Pairs", "gather_pairs", "of_block", "pair_bytes"]
+__all__ = ["HoledSums", "PairSums", "gather_pairs", "of_block", "pair_bytes"]
 
 
 def pair_bytes(d: int) -> int:
     return 3 * 8 * d * d
 
 
-class Pairs(NamedTuple):
+class PairSums(NamedTuple):
     """The statistic of some rows with holes, about the means of the cells that are there."""
 
     rows: int
@@ -45,7 +45,7 @@ class Pairs(NamedTuple):
     scatter: Array  # (d, d) sum of w y y^T
 
     @classmethod
-    def of_plain(cls, moments: Moments) -> Pairs:
+    def of_plain(cls, moments: Moments) -> PairSums:
         """Rows without holes: nothing is left of a column's sum about its mean, whatever rows have the other."""
         c, d = moments.centre, len(moments.scatter)
         return cls(
@@ -65,7 +65,7 @@ class Pairs(NamedTuple):
         moved = self.scatter - self.cross * t[:, None] - (self.cross * t[:, None]).T + np.outer(t, t) * self.both
         return cross, moved
 
-    def merge(self, other: Pairs) -> Pairs:
+    def merge(self, other: PairSums) -> PairSums:
         """Of these rows followed by the others."""
         mine, theirs = self.seen > 0, other.seen > 0
         delta = np.where(mine & theirs, (other.high - self.high) + (other.low - self.low), 0.0)
@@ -73,7 +73,7 @@ class Pairs(NamedTuple):
         high, low = two_sum(np.where(mine, self.high, other.high), delta * share)
         high, low = two_sum(high, low + np.where(mine, self.low, other.low))
         (cross, scatter), (cross_2, scatter_2) = self.about(high, low), other.about(high, low)
-        return Pairs(
+        return PairSums(
             self.rows + other.rows,
             self.weight + other.weight,
             self.pairs + other.pairs + 2 * self.weight * other.weight,
@@ -87,7 +87,7 @@ class Pairs(NamedTuple):
             scatter + scatter_2,
         )
 
-    def about_zero(self) -> Pairs:
+    def about_zero(self) -> PairSums:
         """The same about 0, which is no row of anybody's."""
         high, low = two_sum(self.origin, self.high)
         high, low = two_sum(high, low + self.low)
@@ -109,13 +109,13 @@ class Pairs(NamedTuple):
 class HoledSums(NamedTuple):
     """Sums over rows with holes, and what is known of their digits."""
 
-    pairs: Pairs  # about 0
+    pairs: PairSums  # about 0
     noise: Array  # (d,) relative rounding of each column
 
     @classmethod
-    def summed(cls, sums: Moments | Pairs) -> HoledSums:
+    def summed(cls, sums: Moments | PairSums) -> HoledSums:
         """Of sums about an origin, such as the first row."""
-        pairs = Pairs.of_plain(sums) if isinstance(sums, Moments) else sums
+        pairs = PairSums.of_plain(sums) if isinstance(sums, Moments) else sums
         with np.errstate(all="ignore"):
             noise = rounding(pairs.high, np.diagonal(pairs.scatter) / pairs.seen)
         return cls(pairs.about_zero(), noise)
@@ -127,7 +127,7 @@ class HoledSums(NamedTuple):
         return HoledSums(pairs, relative(STEP * EPS * all_ + self.noise * mine + other.noise * theirs, all_))
 
 
-def of_block(X: Array, origin: Array, w: Array | None) -> Moments | Pairs:
+def of_block(X: Array, origin: Array, w: Array | None) -> Moments | PairSums:
     """The statistic of the rows X (h, d), NaN in the holes; plain moments where there is none.
 
     `origin` is a cell of each column, NaN for a column that had none to give.
@@ -157,11 +157,11 @@ def of_block(X: Array, origin: Array, w: Array | None) -> Moments | Pairs:
         pairs = weight * (weight - 1) if w is None else 2 * float(w[1:] @ np.cumsum(w)[:-1])
         low = np.zeros_like(mean)
         scatter = Y @ weighted.T
-        part = Pairs(len(X), weight, pairs, origin, mean, low, first, varies, both, cross, scatter)
+        part = PairSums(len(X), weight, pairs, origin, mean, low, first, varies, both, cross, scatter)
         return _settled(part, weighted.sum(axis=1))
 
 
-def _settled(part: Pairs, rest: Array) -> Pairs:
+def _settled(part: PairSums, rest: Array) -> PairSums:
     """About the means with what their rounding left put right."""
     part.cross[part.seen == part.weight] = rest
     high, low = two_sum(part.high, rest / np.where(part.seen > 0, part.seen, 1.0))
@@ -170,14 +170,14 @@ def _settled(part: Pairs, rest: Array) -> Pairs:
     return part._replace(high=high, low=low, cross=cross, scatter=scatter)
 
 
-def gather_pairs(parts: Iterable[Moments | Pairs]) -> Pairs | Moments:
+def gather_pairs(parts: Iterable[Moments | PairSums]) -> PairSums | Moments:
     """Of all blocks, merged in their order."""
     with np.errstate(over="ignore", invalid="ignore"):
         return reduce(_merged, parts)
 
 
-def _merged(one: Moments | Pairs, other: Moments | Pairs) -> Moments | Pairs:
+def _merged(one: Moments | PairSums, other: Moments | PairSums) -> Moments | PairSums:
     if isinstance(one, Moments) and isinstance(other, Moments):
         return one.merge(other)
-    mine, theirs = (Pairs.of_plain(part) if isinstance(part, Moments) else part for part in (one, other))
+    mine, theirs = (PairSums.of_plain(part) if isinstance(part, Moments) else part for part in (one, other))
     return mine.merge(theirs)

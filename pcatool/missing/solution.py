@@ -13,15 +13,14 @@ from pcatool.arrays import Array
 from pcatool.linalg.certificate import fix_signs
 from pcatool.linalg.spectrum import backward
 from pcatool.missing.census import Census
-from pcatool.missing.climb import Climbed
-from pcatool.missing.em_step import LEAST_NOISE, LOG_2_PI, Parameters
-from pcatool.missing.units import Units, fewer, rounding_of, variances_of
+from pcatool.missing.em_step import LEAST_NOISE, LOG_2_PI, Parameters, Units, fewer, rounding_of, variances_of
+from pcatool.missing.likelihood import Climbed
 from pcatool.solvers.base import Problem, Solution
 
-__all__ = ["Fitted", "as_solution", "closed_form", "in_units_of_fit"]
+__all__ = ["EMFit", "as_solution", "closed_form", "in_units_of_fit"]
 
 
-class Fitted(NamedTuple):
+class EMFit(NamedTuple):
     """The model; variances and the log-likelihood are in the units of the fit."""
 
     mean: Array  # (d,)
@@ -40,7 +39,7 @@ class Fitted(NamedTuple):
     census: Census
     proved: bool = False  # the error is a bound
 
-    def bounded(self) -> Fitted:
+    def bounded(self) -> EMFit:
         """Replace the error of each eigenvalue by a bound, if there is one; this takes a few more passes."""
         error = self.distance()
         return self if error is None else self._replace(error=error, proved=True)
@@ -64,13 +63,13 @@ class Fitted(NamedTuple):
         return float(self.eigenvalues.sum())
 
 
-def closed_form(solution: Solution, census: Census, k: int, problem: Problem) -> Fitted:
+def closed_form(solution: Solution, census: Census, k: int, problem: Problem) -> EMFit:
     """The optimum where nothing is missing: PCA, with the mean of the discarded eigenvalues as noise."""
     kept, lost = solution.eigenvalues[:k], solution.eigenvalues[k:]
     noise = float(lost.sum()) / (problem.d - k) if k < problem.d else 0.0
     model = np.concatenate([kept, np.full(problem.d - k, noise)])
     error = np.append(solution.error[:k], np.full(problem.d - k, float(solution.error.max())))
-    return Fitted(
+    return EMFit(
         mean=solution.mean,
         std=solution.std,
         basis=fix_signs(solution.leading(k)),
@@ -103,7 +102,7 @@ def in_units_of_fit(
     census: Census,
     problem: Problem,
     k: int,
-) -> Fitted:
+) -> EMFit:
     """The end of a climb; `distance` bounds how far its eigenvalues are from the maximum."""
     at = climbed.end.at
     turn = np.linalg.svd(at.W, full_matrices=False)[2]
@@ -123,7 +122,7 @@ def in_units_of_fit(
         return np.asarray((found + of_rows * values + of_columns * values[0]) * scale)
 
     shift = float(census.weights.sum()) * math.log(units.unit)
-    return Fitted(
+    return EMFit(
         mean=units.origin + (units.shift + units.std * units.unit * at.mu),
         std=units.std,
         basis=fix_signs(axes[:, :k]),
@@ -141,7 +140,7 @@ def in_units_of_fit(
     )
 
 
-def as_solution(fitted: Fitted, problem: Problem) -> Solution:
+def as_solution(fitted: EMFit, problem: Problem) -> Solution:
     """The fitted covariance, U (Lambda - sigma^2 I) U^T + sigma^2 I, as a solver gives that of the rows."""
     U, noise = fitted.basis, fitted.noise_variance
     signal = fitted.eigenvalues[: U.shape[1]] - noise

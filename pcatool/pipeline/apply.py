@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pcatool.errors import UsageError, show
-from pcatool.missing.applied import OfHoles
+from pcatool.missing.project import OfHoles
 from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, EngineOptions, TableOptions
 from pcatool.pipeline.incomplete import policy_for_rows, policy_for_scores

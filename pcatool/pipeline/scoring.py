@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, by_block
 from pcatool.errors import RefusedError
-from pcatool.missing.applied import OfHoles
-from pcatool.missing.project import fill
+from pcatool.missing.project import OfHoles, fill
 from pcatool.model.model import Model
 from pcatool.readers.base import all_finite
 from pcatool.readers.rows import Checked

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pcatool.errors import DataError, show
 from pcatool.linalg.sparse import SparseRows
-from pcatool.missing.patterns import same_holes
+from pcatool.missing.census import same_holes
 from pcatool.readers.base import Batch
 
 __all__ = ["Holes", "Table", "Tally"]

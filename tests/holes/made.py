@@ -11,7 +11,7 @@ from pcatool.arrays import recut
 from pcatool.linalg.sparse import SparseRows
 from pcatool.missing.em import fit_em
 from pcatool.missing.project import project_with_holes
-from pcatool.missing.solution import Fitted
+from pcatool.missing.solution import EMFit
 from pcatool.solvers.base import Problem
 from pcatool.solvers.rows import Rows
 
@@ -60,7 +60,7 @@ def cells_of(X: Array, seed: int) -> SparseRows:
 
 def fit(
     X: Array, k: int, *, weights: Array | None = None, iterate: bool = False, gain: float = 1e-10, **settings: Any
-) -> Fitted:
+) -> EMFit:
     return fit_em(rows_of(X, weights), problem_of(X.shape[1], **settings), k, iterate=iterate, gain=gain)
 
 

@@ -17,7 +17,7 @@ from pcatool.missing import likelihood as of_likelihood
 from pcatool.missing.em import fit_em
 from pcatool.missing.em_step import Parameters
 from pcatool.missing.likelihood import curvature
-from pcatool.missing.solution import Fitted
+from pcatool.missing.solution import EMFit
 
 # Second differences of a likelihood of a few hundred, over steps of 1e-3: rounding 1e-13 / 1e-6, and the next term.
 DIFFERENCES = 1e-5
@@ -75,7 +75,7 @@ def any_model(seed: int) -> tuple[Array, int, dict[str, Any]]:
     return X, k, {"center": bool(rng.random() < 0.7), "standardize": bool(rng.random() < 0.4)}
 
 
-def at_summit(X: Array, k: int, fitted: Fitted, center: bool) -> Array:
+def at_summit(X: Array, k: int, fitted: EMFit, center: bool) -> Array:
     """Eigenvalues (k,) at the maximum that the yardstick climbs to from where EM ended."""
     inner = min(k, X.shape[1] - 1)
     W = fitted.basis[:, :inner] * np.sqrt(fitted.eigenvalues[:inner] - fitted.noise_variance)

@@ -14,10 +14,12 @@ from pcatool.arrays import recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, PcatoolError, RefusedError
 from pcatool.linalg.certificate import certify
-from pcatool.missing import climb, em, start
+from pcatool.missing import em
+from pcatool.missing import em as start
+from pcatool.missing import likelihood as climb
 from pcatool.missing.census import take_census
 from pcatool.missing.em import estimate, fit_em
-from pcatool.missing.solution import Fitted, as_solution, closed_form
+from pcatool.missing.solution import EMFit, as_solution, closed_form
 from pcatool.model.model import Model
 from pcatool.solvers import rows as solver_rows
 from pcatool.solvers.rows import Rows
@@ -55,13 +57,13 @@ def holed(full: Array) -> Array:
     return X
 
 
-def covariance(fitted: Fitted) -> Array:
+def covariance(fitted: EMFit) -> Array:
     """In the units of the fit."""
     B, k = fitted.basis, fitted.basis.shape[1]
     return (B * (fitted.eigenvalues[:k] - fitted.noise_variance)) @ B.T + fitted.noise_variance * np.eye(len(B))
 
 
-def same_model(one: Fitted, other: Fitted, within: float = AT_MAXIMUM) -> None:
+def same_model(one: EMFit, other: EMFit, within: float = AT_MAXIMUM) -> None:
     for mine, its in (
         (one.mean, other.mean),
         (one.std, other.std),
@@ -318,7 +320,7 @@ def test_a_start_for_wide_rows_leads_to_the_same(holed: Array, monkeypatch: pyte
 # --- the same bytes ---
 
 
-def as_bytes(fitted: Fitted) -> bytes:
+def as_bytes(fitted: EMFit) -> bytes:
     numbers = (fitted.mean, fitted.std, fitted.basis, fitted.eigenvalues, fitted.certainty, fitted.error)
     return b"".join(array.tobytes() for array in numbers) + str(fitted.log_likelihood).encode()
 

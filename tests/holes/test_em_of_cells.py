@@ -12,11 +12,11 @@ from holes.made import Array, cells_of, filled, made, problem_of, punched, rows_
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
 from pcatool.linalg.sparse import SparseRows
-from pcatool.missing import cells as of_cells
-from pcatool.missing import start
+from pcatool.missing import em as start
+from pcatool.missing import em_sums as of_cells
 from pcatool.missing.census import take_census
 from pcatool.missing.em import estimate, fit_em
-from pcatool.missing.solution import Fitted
+from pcatool.missing.solution import EMFit
 
 # Two orders of the same sums, after a few dozen steps; about zero one component is 1e3 times the noise.
 ROUNDING = 1e-8
@@ -31,7 +31,7 @@ def holed() -> Array:
     return X
 
 
-def same_fit(one: Fitted, other: Fitted) -> None:
+def same_fit(one: EMFit, other: EMFit) -> None:
     for name in ("mean", "std", "basis", "eigenvalues", "certainty", "variances", "log_likelihood"):
         mine, its = np.asarray(getattr(one, name)), np.asarray(getattr(other, name))
         np.testing.assert_allclose(mine, its, rtol=0, atol=ROUNDING * float(np.abs(its).max()), err_msg=name)

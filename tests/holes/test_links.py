@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pcatool.linalg.sparse import SparseRows
-from pcatool.missing.links import groups_of, joined, links, links_of_cells
+from pcatool.missing.census import groups_of, joined, links, links_of_cells
 
 
 @pytest.mark.parametrize("seed", range(40))

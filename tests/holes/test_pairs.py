@@ -10,13 +10,13 @@ import pytest
 from holes.made import Array, made, problem_of, punched
 from pcatool.errors import DataError
 from pcatool.linalg.moments import Moments, gather
-from pcatool.missing.mean_imputation import Pairs, gather_pairs, of_block
+from pcatool.missing.mean_imputation import PairSums, gather_pairs, of_block
 
 # Sums of a few hundred terms, about a mean that is known as a pair of doubles.
 DIGITS = 1e-13
 
 
-def moments_of(X: Array, heights: list[int], weights: Array | None = None) -> Moments | Pairs:
+def moments_of(X: Array, heights: list[int], weights: Array | None = None) -> Moments | PairSums:
     """Of the rows in blocks of these heights, about the first cells of the first block."""
     cuts = np.cumsum(heights)[:-1]
     ws: Any = [None] * len(heights) if weights is None else np.split(weights, cuts)
@@ -43,7 +43,7 @@ def test_they_are_the_moments_of_the_filled_table(offset: float, weighted: bool,
     X = punched(made(200, 6, [9.0, 4.0], 0.5, 1).X + offset, 0.3, 2)
     w = np.random.default_rng(3).uniform(0.5, 4, 200) if weighted else np.ones(200)
     found = moments_of(X, heights, w if weighted else None)
-    assert isinstance(found, Pairs)
+    assert isinstance(found, PairSums)
     mean, scatter = filled_scatter(X, w, offset)
     moments = found.filled()
     np.testing.assert_allclose(moments.centre.mean, mean, rtol=4e-16, atol=1e-15)
@@ -60,7 +60,7 @@ def test_columns_whole_in_some_blocks_and_empty_in_others() -> None:
     X[200:, 4] = 3.0
     found = moments_of(X, [100, 100, 100])
     mean, scatter = filled_scatter(X, np.ones(300), 1e7)
-    assert isinstance(found, Pairs)
+    assert isinstance(found, PairSums)
     np.testing.assert_allclose(found.filled().centre.mean, mean, rtol=4e-16, atol=1e-15)
     assert np.abs(found.scatter - scatter).max() < 1e-11 * np.abs(scatter).max()  # column 1 is far from its origin, 0
 
@@ -80,11 +80,11 @@ def test_a_column_of_one_value_is_constant(late: bool) -> None:
     X[:, 1] = 5.0
     X[: 100 if late else 30, 1] = np.nan
     found = moments_of(X, [100, 100])
-    assert isinstance(found, Pairs)
+    assert isinstance(found, PairSums)
     assert found.varies.tolist() == [True, False, True]
     X[150, 1] = 6.0
     found = moments_of(X, [100, 100])
-    assert isinstance(found, Pairs)
+    assert isinstance(found, PairSums)
     assert found.varies.tolist() == [True, True, True]
 
 
@@ -92,6 +92,6 @@ def test_a_column_without_a_cell_is_refused_by_name() -> None:
     X = made(200, 3, [9.0], 0.5, 1).X
     X[:, 1] = np.nan
     found = moments_of(X, [100, 100])
-    assert isinstance(found, Pairs)
+    assert isinstance(found, PairSums)
     with pytest.raises(DataError, match="no value in column 'c2'; leave the column out with -x"):
         found.check(problem_of(3).columns)

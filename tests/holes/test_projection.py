@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from holes.made import Array, cells_of, punched
 from pcatool.missing import project as holes
-from pcatool.missing.patterns import hole_keys, same_holes
+from pcatool.missing.census import hole_keys, same_holes
 from pcatool.missing.project import OPEN, coverage, coverage_of_cells, fill, project_cells, project_with_holes
 
 # Two ways to solve small problems whose condition is below a thousand.

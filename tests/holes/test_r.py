@@ -17,7 +17,7 @@ import pytest
 from holes.dense import density, em_step
 from holes.made import Array, angle, filled, fit
 from pcatool.missing.project import fill, project_with_holes
-from pcatool.missing.solution import Fitted
+from pcatool.missing.solution import EMFit
 
 HERE = Path(__file__).parent / "reference"
 
@@ -153,12 +153,12 @@ def about_zero(answer: Answer) -> Parameters:
 
 
 @pytest.fixture(scope="module")
-def ours(answer: Answer) -> Fitted:
+def ours(answer: Answer) -> EMFit:
     """With a mean of its own."""
     return fit(answer.Y, answer.k, iterate=True)
 
 
-def parameters(fitted: Fitted) -> Parameters:
+def parameters(fitted: EMFit) -> Parameters:
     assert fitted.converged
     k = fitted.basis.shape[1]
     return Parameters(
@@ -196,7 +196,7 @@ def lower_bound(Y: Array, model: Parameters) -> float:
     return float(-0.5 * (of_cells + of_latent))
 
 
-def test_no_parameters_of_r_are_likelier(answer: Answer, about_zero: Parameters, ours: Fitted) -> None:
+def test_no_parameters_of_r_are_likelier(answer: Answer, about_zero: Parameters, ours: EMFit) -> None:
     """Judged by scipy's density of the observed cells. A mean of one's own can only be likelier than R's."""
     mine = density(answer.Y, answer.zero, about_zero.covariance)
     rounding = STORED * abs(mine)
@@ -302,7 +302,7 @@ def test_fills_as_ppca_does(answer: Answer, about_zero: Parameters) -> None:
 
 
 @with_holes
-def test_fills_as_regularized_missmda_does(answer: Answer, ours: Fitted) -> None:
+def test_fills_as_regularized_missmda_does(answer: Answer, ours: EMFit) -> None:
     """Its sigma^2 is another estimate, and it, too, takes no account of how few cells a row has."""
     its = answer.filled_by("missmda_regularized")
     mine = parameters(ours).fills(answer.Y, ours.mean)
@@ -311,7 +311,7 @@ def test_fills_as_regularized_missmda_does(answer: Answer, ours: Fitted) -> None
 
 @with_holes
 @pytest.mark.parametrize("program", ["svd", "missmda_em"])
-def test_space_of_least_squares(program: str, answer: Answer, about_zero: Parameters, ours: Fitted) -> None:
+def test_space_of_least_squares(program: str, answer: Answer, about_zero: Parameters, ours: EMFit) -> None:
     """Least squares are the limit of no noise."""
     its = answer.filled_by(program)
     centred, mine = (its - its.mean(axis=0), ours.basis) if program == "missmda_em" else (its, about_zero.basis)
