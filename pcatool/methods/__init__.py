@@ -1,1 +1,4 @@
-"""What can be fitted: one method a file."""
+"""Methods that can be fitted.
+
+Begin with `base` (protocol) and `pca`. `sums` fits from sums, for update, merge and clusters.
+"""

@@ -132,7 +132,7 @@ def _with_labels(
 ) -> Fit:
     from pcatool.linalg.cross_moments import CrossMoments
     from pcatool.methods.cross_moments import of_cross_moments
-    from pcatool.methods.labels import LabelKernel
+    from pcatool.methods.label_kernels import LabelKernel
     from pcatool.methods.supervised import SupervisedPCA
 
     known = statistic.without(statistic.flat)

@@ -12,10 +12,7 @@ from pcatool.linalg.cross_moments import CrossMoments, Uncertain
 from pcatool.linalg.row_sums import Statistic
 from pcatool.methods.base import Labels
 from pcatool.methods.dependence import COPIES, Columns, Dependence, Task, from_product, refuse_above
-from pcatool.methods.labels import (
-    check_numbers,
-    constant_label,
-)
+from pcatool.methods.label_kernels import check_numbers, constant_label
 from pcatool.solvers.base import Problem, rounding
 from pcatool.solvers.plan import with_program
 from pcatool.solvers.rows import nothing_to_fit

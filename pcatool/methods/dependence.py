@@ -13,9 +13,7 @@ from pcatool.linalg.cross_moments import Uncertain, of_cross
 from pcatool.linalg.moments import Centre, center_rows
 from pcatool.linalg.spectrum import Spectrum
 from pcatool.methods.base import Labels, Supply
-from pcatool.methods.labels import (
-    LabelKernel,
-)
+from pcatool.methods.label_kernels import LabelKernel
 from pcatool.progress import Notices
 from pcatool.resources import size_text
 from pcatool.solvers.base import SMALLEST, Problem, Solution, assembled, check_solvable, one_row, scale_of

@@ -10,7 +10,7 @@ from pcatool.linalg.cross_moments import Uncertain, class_sums, of_quadratic
 from pcatool.linalg.moments import center_block, center_rows
 from pcatool.linalg.spectrum import EPS
 from pcatool.methods.dependence import Columns, Dependence, Task, check_total, found, from_product, refuse_above
-from pcatool.methods.labels import (
+from pcatool.methods.label_kernels import (
     NOTHING,
     check_numbers,
     constant_label,

@@ -86,7 +86,7 @@ def plan_sums(options: FitOptions, columns: tuple[str, ...], labels: Labels | No
 
 
 def _plan_with_labels(options: FitOptions, columns: tuple[str, ...], labels: Labels) -> Plan:
-    from pcatool.methods.labels import LabelKernel
+    from pcatool.methods.label_kernels import LabelKernel
     from pcatool.methods.supervised import SupervisedPCA
 
     kernel = LabelKernel.of(options, labels)
@@ -142,7 +142,7 @@ def fit_sums(sums: Sums, columns: tuple[str, ...], options: FitOptions, notices:
     """The model of all rows from their sums."""
     if isinstance(sums, Statistic):
         return fit_again(sums, columns, options, notices, reason)
-    from pcatool.methods.incomplete import IncompletePCA
+    from pcatool.methods.missing_data import IncompletePCA
 
     with threads(1), np.errstate(all="ignore"):
         return IncompletePCA(options, notices).of_sums(sums, columns, reason or "")

@@ -31,7 +31,7 @@ from pcatool.methods.base import NOTHING_MORE, Fit, Labels, Supply, linear_model
 from pcatool.methods.cross_moments import by_cross_moments
 from pcatool.methods.dependence import COPIES, Dependence, Task, refuse_above
 from pcatool.methods.label_kernel import FACTOR_COPIES, HELD_COPIES, HOLDS_NO_ROWS, by_label_kernel
-from pcatool.methods.labels import MOST_STEPS, LabelKernel
+from pcatool.methods.label_kernels import MOST_STEPS, LabelKernel
 from pcatool.methods.pca import PCA, Solved
 from pcatool.methods.remarks import check_rule, tell_constant, warn_past_rank, warn_unsure
 from pcatool.model.model import FORMAT_VERSION, Model

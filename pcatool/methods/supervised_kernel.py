@@ -26,7 +26,7 @@ from pcatool.linalg.certificate import fix_signs
 from pcatool.linalg.spectrum import EPS, backward
 from pcatool.methods.dependence import Task, check_total, independent, refuse_above
 from pcatool.methods.label_kernel import FACTOR_COPIES, HOLDS_NO_ROWS, centred, check_targets, held
-from pcatool.methods.labels import NOTHING, centred_factor
+from pcatool.methods.label_kernels import NOTHING, centred_factor
 from pcatool.options import FitOptions
 from pcatool.progress import doing
 from pcatool.solvers.base import one_row

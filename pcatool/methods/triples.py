@@ -11,7 +11,7 @@ from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.sparse import SparseRows
 from pcatool.methods.base import Fit, Supply
-from pcatool.methods.incomplete import IncompletePCA
+from pcatool.methods.missing_data import IncompletePCA
 from pcatool.methods.pca import EM, Solved, evidence
 from pcatool.methods.untold import tell_apart
 from pcatool.missing.census import links_of_cells, take_census

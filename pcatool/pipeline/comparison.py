@@ -10,7 +10,7 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError, listed
 from pcatool.linalg.certificate import principal_angles
-from pcatool.methods.alignment import cosines, matched
+from pcatool.methods.align import cosines, matched
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps, load_model
 from pcatool.model.validate import NEAR_EQUAL

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, FileError, UsageError, show
-from pcatool.methods.alignment import aligned_to, check_older
+from pcatool.methods.align import aligned_to, check_older
 from pcatool.methods.base import Fit
 from pcatool.model import npz
 from pcatool.model.model import Model, VarianceTable
@@ -168,7 +168,7 @@ def _read_older(path: str, data: Any) -> Model:
 def method_of(options: FitOptions, notices: Notices) -> Any:
     """What fits."""
     if options.missing in WITH_HOLES:
-        from pcatool.methods.incomplete import IncompletePCA
+        from pcatool.methods.missing_data import IncompletePCA
 
         return IncompletePCA(options, notices)
     return METHODS.load(options.method)(options, notices)

@@ -8,7 +8,7 @@ import numpy as np
 
 from pcatool.errors import DataError, UsageError
 from pcatool.methods.again import options_of
-from pcatool.methods.subtraction import check_scales
+from pcatool.methods.subtract import check_scales
 from pcatool.model.model import Model
 from pcatool.options import RefitOptions
 from pcatool.pipeline.combine import older_of, refitted

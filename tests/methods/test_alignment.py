@@ -12,7 +12,7 @@ import pytest
 
 import pcatool
 from pcatool.errors import DataError, ModelError, UsageError
-from pcatool.methods.alignment import aligned_to
+from pcatool.methods.align import aligned_to
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.model.npz import dumps, loads
 from pcatool.pipeline.fit import Fitted

@@ -8,8 +8,8 @@ import pytest
 from methods import supervision as by_hand
 from methods.supervision import case, dense, fit, spectrum
 from pcatool.arrays import in_turn
-from pcatool.methods import labels as module
-from pcatool.methods.labels import NOTHING, LabelKernel, centred_factor, distinct, low_rank, product_with, whole
+from pcatool.methods import label_kernels as module
+from pcatool.methods.label_kernels import NOTHING, LabelKernel, centred_factor, distinct, low_rank, product_with, whole
 from pcatool.options import FitOptions
 
 

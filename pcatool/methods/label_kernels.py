@@ -1,4 +1,4 @@
-"""The kernel over labels: Ky, of which supervised PCA needs H Ky H only, and what it costs to have it.
+"""Kernels over labels: Ky of supervised PCA, centred, and what it costs.
 
 delta: 1 for rows of the same class, else 0, which is Y Y^T of zeros and ones. linear: y . y', which is Y Y^T itself.
 rbf: exp(-gamma |y - y'|^2), n x n. Rows with equal labels share a row of it, so it is taken over the distinct labels;

@@ -1,4 +1,4 @@
-"""Components in the order and with the signs of an older model, so that fits of nearly the same rows can be compared.
+"""Order and sign components like those of an older model.
 
 Directions are not changed, nor which of them are kept: a component may be turned round, and components of nearly equal
 eigenvalues may trade places. Every eigenvalue stays beside its component.

@@ -1,4 +1,4 @@
-"""Taking rows back out of the sums of a model: where they are in it, and where what cancels leaves enough digits."""
+"""Take rows back out of the sums of a model, where enough digits are left."""
 
 from __future__ import annotations
 
