@@ -1,33 +1,52 @@
-"""Q = X^T H Ky H X taken apart: what every way to it needs, and what comes of it."""
+"""Dependence of columns on labels, X^T H Ky H X, from cross-moments in one pass or with the rows held."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.arrays import Array
+from pcatool.arrays import Array, block_rows
 from pcatool.errors import DataError, RefusedError, listed
-from pcatool.linalg.cross_moments import Uncertain, of_cross
-from pcatool.linalg.moments import Centre, center_rows
-from pcatool.linalg.spectrum import Spectrum
+from pcatool.linalg.cross_moments import CrossMoments, Uncertain, class_sums, of_cross, of_quadratic
+from pcatool.linalg.moments import Centre, center_block, center_rows
+from pcatool.linalg.row_sums import Statistic
+from pcatool.linalg.spectrum import EPS, Spectrum
 from pcatool.methods.base import Labels, Supply
-from pcatool.methods.label_kernels import LabelKernel
+from pcatool.methods.label_kernels import (
+    NOTHING,
+    LabelKernel,
+    check_numbers,
+    constant_label,
+    distinct,
+    low_rank,
+    product_with,
+    whole,
+)
 from pcatool.progress import Notices
 from pcatool.resources import size_text
-from pcatool.solvers.base import SMALLEST, Problem, Solution, assembled, check_solvable, one_row, scale_of
-from pcatool.solvers.rows import Rows
+from pcatool.solvers.base import SMALLEST, Problem, Solution, assembled, check_solvable, one_row, rounding, scale_of
+from pcatool.solvers.plan import with_program
+from pcatool.solvers.rows import Rows, nothing_to_fit
 
 __all__ = [
     "COPIES",
-    "Columns",
+    "FACTOR_COPIES",
+    "HELD_COPIES",
+    "HOLDS_NO_ROWS",
     "Dependence",
-    "Task",
+    "SupervisedTask",
+    "by_cross_moments",
+    "by_label_kernel",
+    "centred",
+    "check_targets",
     "check_total",
-    "found",
-    "from_product",
+    "cross_moments_of",
+    "held",
     "independent",
+    "noise_of",
+    "of_cross_moments",
     "refuse_above",
 ]
 
@@ -35,7 +54,7 @@ __all__ = [
 COPIES = 6
 
 
-class Task(NamedTuple):
+class SupervisedTask(NamedTuple):
     """Rows whose labels follow the features, and what is asked of them."""
 
     rows: Rows
@@ -158,3 +177,170 @@ def found(
     spectrum = spectrum.sized(most)
     solution = assembled(problem, columns.centre, columns.variances, columns.sigma, total, spectrum, apply)
     return Dependence(solution._replace(mean=np.zeros(problem.d)), possible, solver, reason, classes)
+
+
+def by_cross_moments(task: SupervisedTask) -> Dependence:
+    """Ky = Y Y^T: M = X^T H Y in one pass."""
+    return of_cross_moments(cross_moments_of(task), task.problem, task.labels)
+
+
+def cross_moments_of(task: SupervisedTask) -> CrossMoments:
+    """The cross-moments of all rows."""
+    labels, d = task.labels, task.problem.d
+    x_origin, y_origin = task.origin
+
+    def of_block(block: Array, w: Array | None) -> CrossMoments:
+        X, Y = task.split(block)
+        if labels.classes:
+            return CrossMoments.of_classes(X, Y[:, 0].astype(np.intp), x_origin)
+        return CrossMoments.of_numbers(X, Y, x_origin, y_origin)
+
+    size = 8 * d * (block_rows(d) if labels.classes else labels.width)
+    return _merged(task, task.rows.map(of_block, size=size))
+
+
+def noise_of(moments: CrossMoments, problem: Problem, classes: bool) -> Array:
+    """(d + 1,) relative rounding of each column and of the labels, just added up."""
+    n = moments.centre.rows
+    noise = problem.noise(moments.centre, moments.squares)
+    return np.append(noise, 0.0 if classes else rounding(moments.label.high, moments.label_squares / n).max())
+
+
+def of_cross_moments(moments: CrossMoments, problem: Problem, labels: Labels, noise: Array | None = None) -> Dependence:
+    """From cross-moments alone, and what is known of their digits if they were added up before."""
+    d = problem.d
+    columns = Columns.of(moments.centre, moments.squares, problem)
+    n, t = moments.centre.rows, moments.t
+    if labels.classes and t < 2:
+        raise constant_label(labels.names, labels.levels()[0])
+    if not labels.classes:
+        check_numbers(labels, moments.label.mean, moments.label.varies, moments.label_squares)
+    noise = noise_of(moments, problem, labels.classes) if noise is None else noise
+    with np.errstate(all="ignore"):
+        M = (moments.cross / columns.sigma).T
+    possible = min(n - 1, columns.varying, t - 1 if labels.classes else int(moments.label.varies.sum()))
+    uncertain = Uncertain(
+        M,
+        columns.length,
+        np.sqrt(moments.label_squares),
+        noise[:-1] + noise[-1],
+        n,
+        possible,
+        scales=problem.scales(noise[:-1]),
+    )
+    classes = t if labels.classes else None
+    what = f"{t} classes" if labels.classes else "1 label" if t == 1 else f"{t} labels"
+    reason = f"one pass for the products of {d} columns and {what}"
+    made = from_product(problem, labels, columns, uncertain, "cross-moment", reason, classes)
+    if not problem.keeps:
+        return made
+    names = tuple(labels.levels()) if labels.classes else ()
+    return made._replace(solution=made.solution._replace(statistic=Statistic.summed(moments, noise, names)))
+
+
+def _merged(task: SupervisedTask, parts: Iterator[CrossMoments]) -> CrossMoments:
+    """All cross-moments in their order, weighed as the classes grow in number."""
+    merged: CrossMoments | None = None
+    for part in parts:
+        merged = part if merged is None else merged.merge(part)
+        refuse_above(
+            task.supply.limit,
+            with_program(task.problem.d, 8 * COPIES * task.problem.d * merged.t),
+            f"{merged.t} classes of {listed(task.labels.names)} by {task.problem.d} columns",
+            "a label with so many values may be a number: --label-kernel linear",
+        )
+    if merged is None:
+        raise nothing_to_fit()
+    return merged
+
+
+# Rows that are held: as read, in one table, centred, and summed by label.
+HELD_COPIES = 4
+
+# The factor L, twice while it is centred, its product with the kernel, L^T Kx L with its eigenvectors and LAPACK's
+# workspace, and Theta; measured, 6.5 where L is n x n.
+FACTOR_COPIES = 7
+
+HOLDS_NO_ROWS = "--label-kernel delta or linear, without --kernel, holds no rows"
+
+
+def by_label_kernel(task: SupervisedTask) -> Dependence:
+    """Ky of rbf: taken apart where it has a low rank or d > n, else multiplied a few rows at a time."""
+    problem, run = task.problem, task.supply.run
+    X, Y = held(task)
+    columns, Xc = centred(task, X)
+    check_targets(task, Y)
+    n, d, kernel = len(Xc), problem.d, task.kernel
+    values, codes = distinct(Y)
+    _, counts, sums = class_sums(Xc, codes)
+    del X, Xc
+    sums /= columns.sigma
+    possible = min(n - 1, columns.varying, len(values) - 1)
+    scales = problem.scales(columns.noise)
+    uncertain = Uncertain(sums, columns.length, np.sqrt(n), columns.noise, n, possible, NOTHING * n, scales)
+    # Rounding of the label kernel, and of the sums over equal labels and over all of them.
+    blur = kernel.doubt(values, counts) + n * EPS * (float(counts.max()) + len(values))
+    name, what = "dual" if d > n else "label-kernel", f"a label kernel over {len(values)} distinct labels"
+    G = low_rank(kernel, values)
+    if G is None and d > n:
+        need = with_program(d, 8 * (n * d + 3 * len(values) ** 2))
+        refuse_above(task.supply.limit, need, what, "--label-kernel linear needs no such matrix")
+        G = whole(kernel, values, run)
+    if G is not None:
+        reason = f"{what} of rank {len(G)}" + (f": fewer rows than the {d} columns" if d > n else "")
+        return from_product(
+            problem,
+            task.labels,
+            columns,
+            uncertain._replace(values=(G @ sums).T, blur=blur + n * len(G) * EPS),
+            name,
+            reason,
+        )
+    Q, norm = product_with(kernel, values, sums, counts, run)
+    check_total(float(np.trace(Q)), Q)
+    spectrum = of_quadratic(uncertain._replace(values=Q, norm=np.sqrt(norm), blur=blur))
+    total, reason = float(np.trace(Q)), f"{what}, in parts"
+    return found(problem, task.labels, columns, spectrum, total, lambda V: Q @ V, possible, name, reason)
+
+
+def held(task: SupervisedTask) -> tuple[Array, Array]:
+    """All rows in memory, features and labels as they came, weighed as they come, with the program and its reading."""
+    blocks: list[Array] = []
+    count = 0
+    width, reading = task.problem.d + task.labels.width, task.supply.reading()
+    for block in task.rows.map(lambda block, w: block, size=8 * block_rows(width) * width):
+        blocks.append(block)
+        count += len(block)
+        need = with_program(width, reading + 8 * count * HELD_COPIES * width)
+        refuse_above(task.supply.limit, need, f"the first {count} rows in memory", HOLDS_NO_ROWS)
+    if not blocks:
+        raise nothing_to_fit()
+    table = np.concatenate(blocks)
+    return np.array(table[:, : task.problem.d], order="C"), np.array(table[:, task.problem.d :], order="C")
+
+
+def centred(task: SupervisedTask, X: Array) -> tuple[Columns, Array]:
+    """What is known of the columns of X (n, d), and its rows about their mean; X may be used up."""
+    X = center_rows(X) if task.center_rows else X
+    centre, Xc, rest = center_block(X, X[0].copy(), out=X)
+    with np.errstate(all="ignore"):
+        Xc -= rest / len(Xc)
+        squares = np.einsum("ij,ij->j", Xc, Xc)
+    return Columns.of(centre, squares, task.problem), Xc
+
+
+def check_targets(task: SupervisedTask, Y: Array) -> None:
+    """Refuse labels Y (n, t) on which nothing can depend, and say where their kernel hardly looks at them."""
+    if task.labels.classes:
+        if not Y.any():
+            raise constant_label(task.labels.names, task.labels.levels()[0])
+        return
+    with np.errstate(all="ignore"):
+        shifted = Y - Y[0]
+        check_numbers(task.labels, Y[0], shifted.any(axis=0), np.square(shifted).sum(axis=0))
+    wider = None if task.kernel.streams else task.kernel.wider(Y)
+    if wider is not None:
+        task.notices.note(
+            f"--label-gamma {task.kernel.gamma:g} finds hardly any two rows alike in {listed(task.labels.names)}, "
+            f"so the answer is close to that of PCA; {wider:.2g} would suit their distances"
+        )

@@ -1,5 +1,6 @@
-"""Kernel PCA: PCA of the rows as a kernel sees them, from their n x n inner products alone.
+"""Kernel PCA, of every row against every other or from a few landmark rows.
 
+Kernel PCA: PCA of the rows as a kernel sees them, from their n x n inner products alone.
 K_ij = k(x_i, x_j) is centred twice, H K H with H = I - 1 1^T / n, and V, Lambda are its eigenvectors and eigenvalues.
 Scores of the training rows are V sqrt(Lambda); new rows need their kernel values with the training rows.
 
@@ -17,25 +18,394 @@ Schoelkopf, Smola, Mueller 1998, "Nonlinear component analysis as a kernel eigen
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.arrays import Array
-from pcatool.errors import UsageError
-from pcatool.kernels.base import load, resolve
+from pcatool.arrays import Array, block_rows
+from pcatool.errors import DataError, RefusedError, UsageError, show
+from pcatool.kernels.base import CELLS, ColumnMoments, Kernel, Preparation, Prepared, cut, load, resolve
+from pcatool.kernels.eigen import LANCZOS, center, check_finite, choose, product, solve, usual_space
+from pcatool.kernels.model import KernelModel
+from pcatool.kernels.nystroem import Draw, LandmarkPart, Landmarks, gathered, result_bytes
 from pcatool.linalg.blas import threads
-from pcatool.methods.base import NOTHING_MORE, Fit, Supply
-from pcatool.methods.kernel_exact import exact
-from pcatool.methods.kernel_landmarks import by_landmarks
-from pcatool.methods.kernel_needs import Needs
-from pcatool.methods.kernel_task import NYSTROEM, Data, KernelTask
-from pcatool.options import FitOptions
-from pcatool.progress import Notices
-from pcatool.solvers.plan import Plan
-from pcatool.solvers.rows import Rows
+from pcatool.linalg.certificate import certify, fix_signs
+from pcatool.linalg.moments import center_rows
+from pcatool.linalg.spectrum import Wish
+from pcatool.methods.base import NOTHING_MORE, Fit, Supply, check_rule, tell_constant, warn_past_rank, warn_unsure
+from pcatool.model.model import FORMAT_VERSION
+from pcatool.options import FitOptions, parse_components
+from pcatool.progress import Notices, doing
+from pcatool.resources import size_text
+from pcatool.rules.base import Choice, Evidence, decide
+from pcatool.solvers.base import SMALLEST, one_row, squares_overflow
+from pcatool.solvers.plan import Plan, blocks_bytes, in_flight, most_kept, with_program
+from pcatool.solvers.rows import Rows, nothing_to_fit
 
 __all__ = ["KernelPCA"]
+
+# Matrices of n x n at the peak: the kernel, LAPACK's copy, workspace and vectors; for a graph, distances before that.
+COPIES, GRAPH_COPIES = 5, 6
+DUAL_COPIES = 3  # of the n x k vectors that are kept: with their signs, in the certificate, in the model
+SPACE_COPIES = 1  # what Lanczos spans, of which three times the usual is reckoned with
+SOLUTION_COPIES = 8  # of m x m: the kernel of the landmarks, or the scatter of phi, with LAPACK's copies and phi itself
+SLAB_COPIES, LANDMARK_COPIES = 3, 5  # of the kernel values that a thread works on, and of those of landmarks
+ROW_COPIES = 3  # as read, as prepared, and on the way
+
+
+class Needs(NamedTuple):
+    """Of a fit with these options; rows may be many more than anybody knows."""
+
+    options: FitOptions
+    wish: Wish
+    kernel: Kernel
+    d: int
+    supply: Supply
+
+    def solver(self, n: int) -> tuple[str, str]:
+        """Which solver takes n rows, and why."""
+        return choose(n, self.wish, definite=self.kernel.is_definite(self.options.center), flat=self.kernel.flat)
+
+    def weighed(self, blocks: Iterable[Array]) -> Iterator[Array]:
+        """The blocks, refused as soon as there are more rows than n x n numbers have room for."""
+        n = 0
+        for block in blocks:
+            n += len(block)
+            self.check(n, "so far")
+            yield block
+
+    def check(self, n: int | None, how: str, *, dense: bool = False) -> None:
+        """Refuse what does not fit, naming what would."""
+        limit, need = self.supply.limit, self.peak(n, dense=dense)
+        if limit is None or need <= limit:
+            return
+        bound = f"the limit is {size_text(limit)} (--memory, else half of what is free)"
+        if self.options.landmarks is not None:
+            raise RefusedError(
+                f"--landmarks {self.options.landmarks} needs about {size_text(need)}, {bound}", "give fewer landmarks"
+            )
+        possible = self.kernel.of_rows and not self.kernel.graph
+        raise RefusedError(
+            f"kernel PCA of {n} rows ({how}) needs {size_text(need)} for matrices of {n} x {n}, {bound}",
+            "--landmarks 1000 needs no such matrix" if possible else "give fewer rows",
+        )
+
+    def peak(self, n: int | None, *, dense: bool = False) -> int:
+        """Bytes at the most, the program's own included; `dense` when LAPACK takes the matrix apart as a whole."""
+        rows = min(n or 0, self.options.landmarks or sys.maxsize)
+        k = most_kept(self.wish, rows)
+        return max(self._fitting(n, dense=dense), self.supply.scoring(k, 2 * 8 * rows * (self.d + k) + self._slabs))
+
+    @property
+    def _slabs(self) -> int:
+        copies = SLAB_COPIES if self.options.landmarks is None else LANDMARK_COPIES
+        return self.supply.threads * copies * 8 * CELLS
+
+    def _fitting(self, n: int | None, *, dense: bool) -> int:
+        m, d = self.options.landmarks, self.d
+        threads = self.supply.threads
+        in_hand = self.supply.reading() + blocks_bytes(d, n, threads, copies=2) + self._slabs
+        if m is not None:
+            m = min(m, n or m)
+            # The scatter so far and its correction, those of some slabs, theirs, and phi.
+            scatters = 3 + in_flight(threads) + threads
+            return with_program(d, in_hand + 8 * m * (max(scatters, SOLUTION_COPIES) * m + ROW_COPIES * d))
+        rows = n or 0
+        if not dense and isinstance(self.wish, int) and self.solver(rows)[0] == LANCZOS:
+            work = (GRAPH_COPIES if self.kernel.graph else 1) * rows + SPACE_COPIES * usual_space(rows, self.wish)
+        else:  # a share may end there, too
+            kept = min(self.wish, rows) if isinstance(self.wish, int) else rows
+            work = (GRAPH_COPIES if self.kernel.graph else COPIES) * rows + DUAL_COPIES * kept
+        return with_program(d, in_hand + 8 * rows * (work + ROW_COPIES * d))
+
+
+NYSTROEM = "nystroem"
+
+
+class Data(NamedTuple):
+    """What is known of the data before they are solved."""
+
+    columns: tuple[str, ...]
+    kernel: Kernel
+    supply: Supply
+    needs: Needs
+
+    @property
+    def d(self) -> int:
+        return len(self.columns)
+
+
+class SolvedKernel(NamedTuple):
+    """A solution in the units of the model, before k is chosen; eigenvalues are those of K over n - ddof."""
+
+    solver: str
+    reason: str
+    eigenvalues: Array  # (m,)
+    error: Array  # (m,)
+    total: float
+    rank: int
+    n: int
+    most: int  # how many components there can be
+
+
+class KernelTask:
+    """The settings of a fit, and the steps that do not depend on how the kernel is solved."""
+
+    def __init__(self, options: FitOptions, notices: Notices) -> None:
+        self.options = options
+        self.notices = notices
+        self.wish: Wish = parse_components(options.components)
+        check_rule(self.wish, "kernel")
+
+    def rows_centred(self, X: Array) -> Array:
+        return center_rows(X) if self.options.center_rows else X
+
+    def moments(self, blocks: Iterable[Array], origin: Array) -> ColumnMoments:
+        first = self.rows_centred(origin[None])[0]
+        return ColumnMoments.gather(ColumnMoments.of_block(self.rows_centred(X), first) for X in blocks)
+
+    def mean_matters(self, kernel: Kernel) -> bool:
+        """Do the eigenvalues change when all rows are shifted?"""
+        return not (kernel.invariant or (kernel.cancels and self.options.center))
+
+    def preparation(self, data: Data, moments: ColumnMoments) -> Preparation:
+        o, kernel = self.options, data.kernel
+        prepared = Preparation.of(
+            moments,
+            shift=kernel.of_rows and o.center and (kernel.invariant or kernel.cancels or o.standardize),
+            standardize=o.standardize,
+            rows_centered=o.center_rows,
+            ddof=o.ddof,
+        )
+        if not np.all(np.isfinite(prepared.variances)):
+            raise squares_overflow(data.columns, prepared.variances)
+        tiny = [j for j in np.flatnonzero(prepared.variances < SMALLEST).tolist() if j not in prepared.constant]
+        if o.standardize and tiny:
+            raise RefusedError(
+                f"squares of the values of column {show(data.columns[tiny[0]])} underflow a double",
+                "rescale the column so that its values differ by more than 1e-140, or leave it out with -x",
+            )
+        constant = prepared.constant if kernel.of_rows else ()
+        if o.center and len(constant) == data.d:
+            what = f"column {show(data.columns[0])} is" if data.d == 1 else f"all {data.d} columns are"
+            raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
+        if kernel.invariant:
+            tell_constant(self.notices, data.columns, constant, "telling no rows apart")
+        return prepared
+
+    def check_rows(self, n: int, most: int) -> None:
+        o = self.options
+        if n == 0:
+            raise nothing_to_fit()
+        if o.center and n < 2:
+            raise one_row(", or fit with --no-center")
+        if n <= o.ddof:
+            raise DataError(f"--ddof {o.ddof} leaves a divisor of {n - o.ddof} for {n} row", "use --ddof 0")
+        if isinstance(self.wish, int) and self.wish > most:
+            what = "rows" if most == n else "landmarks"
+            raise DataError(
+                f"-k {self.wish} is more than the data can have: a kernel of {most} {what} gives at most "
+                f"{most} components",
+                f"use -k {most} or less, or -k all",
+            )
+
+    def check_rank(self, rank: int) -> None:
+        if rank == 0:
+            centred = "centred " if self.options.center else ""
+            raise DataError(
+                f"the {centred}kernel has no eigenvalue above 0 by more than rounding: there is nothing to explain",
+                "give another kernel or other numbers to it",
+            )
+
+    def warn_negative(self, kernel: Kernel, negative: int, n: int, lowest: float) -> None:
+        which = f"1 of {n} eigenvalues is" if negative == 1 else f"{negative} of {n} eigenvalues are"
+        self.notices.warn(
+            f"kernel {kernel.settings.name} is not positive semidefinite here: {which} negative, the lowest "
+            f"{lowest:.2g} times the largest; components are taken from the others"
+        )
+
+    def decide(self, solved: SolvedKernel) -> tuple[Evidence, Choice]:
+        o = self.options
+        evidence = Evidence(
+            eigenvalues=solved.eigenvalues,
+            total_variance=solved.total,
+            n=solved.n,
+            d=solved.most,
+            rank=solved.rank,
+            centered=o.center,
+            standardized=o.standardize,
+            ddof=o.ddof,
+            seed=o.seed,
+            method="kernel",
+        )
+        choice = decide(self.wish, evidence)
+        warn_past_rank(self.notices, solved.rank, choice.k, ": the kernel has", "eigenvalues and scores there")
+        return evidence, choice
+
+    def model(
+        self,
+        data: Data,
+        prepared: Preparation,
+        solved: SolvedKernel,
+        choice: Choice,
+        certificate: dict[str, Any],
+        rows: Array,
+        D: Array,
+        means: Array,
+    ) -> KernelModel:
+        o, kernel = self.options, data.kernel
+        unsure = [j for j, sure in enumerate(certificate["vouched"][: solved.rank], 1) if not sure]
+        warn_unsure(self.notices, unsure, "; give a smaller -k, or other numbers to the kernel")
+        remark = kernel.remark(solved.eigenvalues[: min(choice.k, solved.rank)] * (solved.n - o.ddof))
+        if remark:
+            self.notices.warn(remark)
+        if kernel.flat and isinstance(self.wish, float):
+            self.notices.note(
+                f"the eigenvalues of kernel {kernel.settings.name} are nearly equal, so that a share of the variance "
+                f"takes {choice.k} components; give a number with -k"
+            )
+        meta: dict[str, Any] = {
+            "format_version": FORMAT_VERSION,
+            "method": "kernel",
+            "kernel": kernel.settings.used(),
+            "components": self.wish,
+            "choice": choice.reason,
+            "center": o.center,
+            "standardize": o.standardize,
+            "ddof": o.ddof,
+            "missing": o.missing,
+            "rank": solved.rank,
+            "constant_columns": len(prepared.constant) if kernel.of_rows else 0,
+            "solver": solved.solver,
+            "reason": solved.reason,
+            "certificate": certificate,
+        }
+        if o.center_rows:
+            meta["center_rows"] = True
+        if solved.solver == NYSTROEM:
+            meta |= {"landmarks": len(rows), "seed": o.seed}
+        return KernelModel(
+            mean=prepared.mean,
+            std=prepared.std,
+            basis=np.empty((data.d, 0)),
+            eigenvalues=solved.eigenvalues,
+            total_variance=solved.total,
+            n_samples=solved.n,
+            columns=data.columns,
+            meta=meta,
+            variances=prepared.variances if kernel.of_rows else None,
+            training_rows=rows,
+            dual_vectors=D,
+            kernel_means=means,
+        )
+
+
+def exact(task: KernelTask, data: Data, X: Array) -> Fit:
+    """The kernel of all rows X (n, d), taken apart."""
+    o, kernel, run = task.options, data.kernel, data.supply.run
+    n = len(X)
+    task.check_rows(n, n)
+    prepared = task.preparation(data, task.moments(cut(X), X[0]))
+    Y = prepared.apply(X)
+    K = kernel.matrix(Y, run)
+    largest = check_finite(K, kernel.settings.name)
+    known = Prepared(Y, prepared.rounding(X, Y, n, mean_matters=task.mean_matters(kernel)))
+    doubt = kernel.noise(K, known, run)
+    means = center(K, run) if o.center else np.zeros(n)
+    definite = kernel.is_definite(o.center)
+    found = solve(
+        K,
+        task.wish,
+        largest,
+        doubt,
+        run,
+        centred=o.center,
+        definite=definite,
+        flat=kernel.flat,
+        before_lapack=lambda: data.needs.check(n, "with no end to Lanczos", dense=True),
+    )
+    task.check_rank(found.rank)
+    if found.negative:
+        task.warn_negative(kernel, found.negative, n, found.lowest / found.values[0])
+    over = n - o.ddof
+    solved = SolvedKernel(
+        found.solver, found.reason, found.values / over, found.error / over, found.total / over, found.rank, n, n
+    )
+    evidence, choice = task.decide(solved)
+    V = fix_signs(found.vectors[:, : choice.k])
+    apply = product(K, run)
+    certificate = certify(
+        lambda B: apply(B) / over, solved.eigenvalues, solved.error, V, solved.total, len(found.values) == n
+    )
+    rows = X if kernel.of_rows else X[:0]
+    return Fit(task.model(data, prepared, solved, choice, certificate, rows, V, means), evidence)
+
+
+def by_landmarks(task: KernelTask, data: Data, rows: Rows, m: int) -> Fit:
+    """From m rows drawn at random (Nystroem), in two passes."""
+    rows.several_passes()
+    doing("pass 1 of 2")
+    draw, moments = _first_pass(task, rows, data.d, m)
+    if draw.seen <= m:  # every row is a landmark
+        return exact(task, data, draw.rows)
+    task.check_rows(draw.seen, m)
+    prepared = task.preparation(data, moments)
+
+    def known(X: Array) -> Prepared:
+        Y = prepared.apply(X)
+        return Prepared(Y, prepared.rounding(X, Y, draw.seen, mean_matters=task.mean_matters(data.kernel)))
+
+    landmarks = Landmarks(data.kernel, known(draw.rows), data.supply.run, centred=task.options.center)
+    if landmarks.negative:
+        task.warn_negative(data.kernel, landmarks.negative, m, landmarks.lowest)
+    doing("pass 2 of 2")
+    part = gathered(rows.map(lambda X, _: landmarks.part(known(X)), size=result_bytes(m)))
+    over = draw.seen - task.options.ddof
+    S = (part.moments.scatter if task.options.center else part.moments.scatter_about_zero()) / over
+    return _fit_features(task, data, prepared, landmarks, draw, S, part)
+
+
+def _first_pass(task: KernelTask, rows: Rows, d: int, m: int) -> tuple[Draw, ColumnMoments]:
+    """The landmarks, and the moments of all columns."""
+    origin = task.rows_centred(rows.origin[None])[0]
+    draw = Draw(m, d, task.options.seed)
+    parts: list[ColumnMoments] = []
+
+    def look(X: Array, _: Array | None) -> tuple[Array, ColumnMoments]:
+        return X, ColumnMoments.of_block(task.rows_centred(X), origin)
+
+    for X, part in rows.map(look, size=8 * block_rows(d) * d):
+        draw.add(X)
+        parts = [ColumnMoments.gather([*parts, part])]
+    return draw, parts[0]
+
+
+def _fit_features(
+    task: KernelTask, data: Data, prepared: Preparation, landmarks: Landmarks, draw: Draw, S: Array, part: LandmarkPart
+) -> Fit:
+    """PCA of phi, whose covariance is S (r, r)."""
+    m, total = len(landmarks.L), float(np.trace(S))
+    if not np.isfinite(total):  # other rows may lie farther out than the landmarks
+        check_finite(S, data.kernel.settings.name)
+    task.check_rank(int(total > 0))
+    doing("solving")
+    spectrum = landmarks.spectrum(S, part.doubt)
+    task.check_rank(spectrum.rank)
+    more = np.zeros(m - len(spectrum.eigenvalues))
+    values = np.concatenate([spectrum.eigenvalues, more])
+    error = np.concatenate([spectrum.error, more])
+    reason = f"{m} landmarks of {draw.seen} rows, as asked for"
+    solved = SolvedKernel(NYSTROEM, reason, values, error, total, spectrum.rank, draw.seen, m)
+    evidence, choice = task.decide(solved)
+    k = min(choice.k, len(spectrum.eigenvalues))
+    W = spectrum.leading(k)
+    certificate = certify(lambda B: S @ B, values, error, W, total, True)
+    D = np.zeros((m, choice.k))
+    D[:, :k] = landmarks.F @ W * np.sqrt(values[:k] * (draw.seen - task.options.ddof))
+    means = part.sums / draw.seen if task.options.center else np.zeros(m)
+    return Fit(task.model(data, prepared, solved, choice, certificate, draw.rows, fix_signs(D), means), evidence)
 
 
 class KernelPCA:

@@ -1,33 +1,117 @@
-"""Linear PCA of rows with missing cells: column means stand in for them, or EM fits the cells that are there."""
+"""Linear PCA of tables with missing cells, and of tables with one line for each given cell."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pcatool.arrays import Array, Runner, block_rows, in_turn
+from pcatool.errors import UsageError, listed
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.sparse import SparseRows
-from pcatool.methods.base import NOTHING_MORE, Fit, Supply
+from pcatool.methods.base import NOTHING_MORE, Fit, Supply, check_rule, listed_components
 from pcatool.methods.pca import EM, PCA, Solved, evidence, scored_bytes
-from pcatool.methods.remarks import check_rule
-from pcatool.methods.untold import tell_apart, tell_em, tell_made_up
-from pcatool.missing.census import Census, links, take_census
+from pcatool.missing.census import Census, Groups, groups_of, links, links_of_cells, take_census
 from pcatool.missing.em import check_census, estimate, fit_em, most_components
 from pcatool.missing.mean_imputation import HoledSums, PairSums, gather_pairs, of_block, pair_bytes
 from pcatool.missing.solution import EMFit, as_solution
+from pcatool.progress import Notices
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.plan import HOLDING, Plan, plan_of
 from pcatool.solvers.rows import AT_ONCE, Rows
+from pcatool.solvers.sparse import choose_sparse, estimate_sparse, solve_sparse
 
-__all__ = ["IncompletePCA"]
+__all__ = ["IncompletePCA", "TriplesPCA"]
+
+# A component less than half of which comes from cells that are there says more of what stands in for the others; a few
+# roundings below it are still half.
+HALF = 0.5 - 1e-9
+
+# A component that whole rows would tell less than this of is as weak as the noise, with holes or without.
+LITTLE_TOLD = 1e-3
+
+# A column to which components give this many times the variance of its cells, of which there are enough to tell.
+INFLATED, ENOUGH = 3.0, 30
+
+# Columns this far apart in variance leave the noise of the smaller no digits.
+UNEQUAL = 1e10
+
+# Names in one warning.
+MOST_NAMED = 3
+
+
+def tell_apart(notices: Notices, groups: Groups, columns: Sequence[str]) -> None:
+    """Columns that no row has together, not by way of others either."""
+    apart = groups_of(groups)
+    if len(apart) > 1:
+        some = "; ".join(listed((columns[j] for j in group), MOST_NAMED) for group in apart[:MOST_NAMED])
+        more = f"; and {len(apart) - MOST_NAMED} more" if len(apart) > MOST_NAMED else ""
+        notices.warn(
+            f"{len(apart)} groups of columns that no row links: {some}{more}; "
+            "what components say of several groups at once is not in the data"
+        )
+
+
+def tell_made_up(notices: Notices, shares: Array, what: str, remedy: str) -> None:
+    """Components that missing cells make meaningless, by the share that they do not."""
+    little = np.flatnonzero(shares < HALF).tolist()
+    if little:
+        mean, their = ("means", "its") if len(little) == 1 else ("mean", "their")
+        most = max(shares[little].max(), 0.0)
+        notices.warn(f"{listed_components(little)} {mean} little: at most {most:.0%} of {their} {what}; {remedy}")
+
+
+def tell_em(notices: Notices, fitted: EMFit, problem: Problem, k: int, remedy: str) -> None:
+    """What is doubtful of a fit by EM of which k components are kept."""
+    if not fitted.converged:
+        moved = float(np.max(fitted.error[:k] / fitted.eigenvalues[:k]))
+        notices.warn(
+            f"EM has not converged in {fitted.iterations} steps: "
+            f"an eigenvalue {'may be off' if fitted.proved else 'still moves'} by {moved:.1g} of itself"
+            + ("; use a smaller -k" if k > 1 else "")
+        )
+    if fitted.exact and fitted.iterations:
+        _tell_exact(notices, fitted, problem, k)
+    tell_made_up(notices, _told(fitted)[:k], "variance is told by the cells that are there", remedy)
+    if problem.center:
+        _tell_inflated(notices, fitted, problem)
+
+
+def _tell_exact(notices: Notices, fitted: EMFit, problem: Problem, k: int) -> None:
+    varying = fitted.variances[fitted.census.varies]
+    if not problem.standardize and len(varying) and varying.max() / UNEQUAL > varying.min():
+        notices.warn("column variances are too far apart for EM to tell the noise of the smallest; use --standardize")
+        return
+    remedy = "; use a smaller -k" if k > 1 else ""
+    notices.warn(f"the components explain every cell that is there, and leave nothing to the noise{remedy}")
+
+
+def _told(fitted: EMFit) -> Array:
+    """(k,) of what whole rows would tell of each component, what the cells that are there tell."""
+    values = np.maximum(fitted.eigenvalues[: len(fitted.certainty)], np.finfo(float).tiny)
+    by_whole = 1 - fitted.noise_variance / values
+    weak = by_whole < LITTLE_TOLD
+    return np.where(weak, 1.0, np.clip(fitted.certainty / np.where(weak, 1.0, by_whole), 0.0, 1.0))
+
+
+def _tell_inflated(notices: Notices, fitted: EMFit, problem: Problem) -> None:
+    """Columns of few cells to which components give what these do not have."""
+    seen = fitted.variances / fitted.std**2
+    given = (fitted.basis**2) @ (fitted.eigenvalues[: fitted.basis.shape[1]] - fitted.noise_variance)
+    much = (given > INFLATED * seen) & (fitted.census.cells >= ENOUGH) & fitted.census.varies
+    if much.any():
+        names = listed(problem.columns[j] for j in np.flatnonzero(much).tolist())
+        notices.warn(
+            f"components give more than {INFLATED:g} times the variance of its cells to {names}; use a larger -k"
+        )
+
 
 # Of a block whose holes are filled.
 FILLED_COPIES = 3
@@ -209,3 +293,79 @@ def _record(fitted: EMFit) -> dict[str, Any]:
         "log_likelihood": climb[-1],
         "climb": climb,
     }
+
+
+# Of each cell while lines are read and sorted: names as numbers, value and place, in the order of the lines, in that of
+# the rows, and as they are joined.
+READING_BYTES = 88
+
+
+class TriplesPCA(IncompletePCA):
+    """Cells in, model out; where every cell is given it is PCA of the table, bit for bit."""
+
+    remedy = "give fewer with -k, or leave out the lines of items with few"
+
+    def fit_cells(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Fit:
+        if _whole(table):
+            return self.fit(_blocks(table), columns, supply=_of_blocks(table, supply))
+        problem, plan = self.problem(columns, table.n), self._plan_holed(table, columns, supply)
+        if supply.limit is not None:
+            plan.check(supply.limit, problem)
+        with threads(1):
+            if plan.solver == EM:
+                return self._of_cells(table, problem, take_census(table, problem), supply.run)
+            return self._of_whole(table, problem, plan)
+
+    def plan_cells(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Plan:
+        """What would be done, once it is known that it can be."""
+        if _whole(table):
+            return self.plan(_blocks(table), columns, supply=_of_blocks(table, supply))
+        plan = self._plan_holed(table, columns, supply)
+        if plan.solver == EM:
+            problem = self.problem(columns, table.n)
+            check_census(take_census(table, problem), problem)
+        return plan
+
+    def _plan_holed(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Plan:
+        problem = self.problem(columns, table.n)
+        cells, wish = len(table.values), problem.wish
+        k = wish if isinstance(wish, int) else min(32, problem.d)
+        if self.options.policy == EM:
+            if not isinstance(wish, int):
+                what = f"with most cells missing, components are fitted to a number, not to -k {wish}"
+                raise UsageError(what, "give one, such as -k 10")
+            need = estimate(problem.d, k, table)
+            name, reason = EM, "cells are missing"
+        else:
+            name, reason = choose_sparse(problem, table.n)
+            need = estimate_sparse(problem, table.n, cells, k)
+        need = need._replace(bytes=max(need.bytes, READING_BYTES * cells))
+        plan = plan_of(name, reason, need, problem, table.n, supply.threads, supply.reading())
+        read_again = supply.scoring(k, READING_BYTES * cells + 2 * 8 * problem.d * k)
+        return plan.then_scoring(read_again)._replace(remedy="use a smaller -k, or leave out the lines of rare items")
+
+    def _of_whole(self, table: SparseRows, problem: Problem, plan: Plan) -> Fit:
+        """Of the table with zeros or means where no cell is given."""
+        filled = self.options.policy == "mean"
+        solution = solve_sparse(table, problem, "mean" if filled else "zero")
+        known = evidence(solution, problem)
+        solved = Solved(plan.solver, plan.reason, solution, decide(problem.wish, known))
+        if not filled:
+            return self.finished(problem, solved, known)
+        tell_apart(self.notices, links_of_cells(table), problem.columns)
+        about = table.about()
+        return self._with_means(problem, solved, known, about.origin + about.shift, about.cells / table.n)
+
+
+def _whole(table: SparseRows) -> bool:
+    """Is every cell given?"""
+    return len(table.values) == table.n * table.d
+
+
+def _of_blocks(table: SparseRows, supply: Supply) -> Supply:
+    return supply._replace(reread=lambda: _blocks(table), expected=lambda: table.n)
+
+
+def _blocks(table: SparseRows) -> Iterator[Array]:
+    height = block_rows(table.d)
+    return (table.dense(at, min(at + height, table.n), np.nan) for at in range(0, table.n, height))

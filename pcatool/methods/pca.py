@@ -14,8 +14,7 @@ from pcatool.errors import RefusedError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, fix_signs, vouched
 from pcatool.linalg.moments import center_rows
-from pcatool.methods.base import NOTHING_MORE, Fit, Supply, linear_model
-from pcatool.methods.remarks import tell_constant, warn_past_rank, warn_unsure
+from pcatool.methods.base import NOTHING_MORE, Fit, Supply, linear_model, tell_constant, warn_past_rank, warn_unsure
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.options import FitOptions, parse_components
 from pcatool.progress import Notices

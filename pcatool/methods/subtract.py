@@ -13,7 +13,7 @@ from pcatool.linalg.eigen import unit_spectrum
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.spectrum import EPS
-from pcatool.methods.again import about_zero
+from pcatool.methods.sums import about_zero
 from pcatool.model.model import Model
 from pcatool.progress import Notices
 

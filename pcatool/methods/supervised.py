@@ -27,13 +27,30 @@ from pcatool.arrays import Array
 from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, fix_signs, vouched
-from pcatool.methods.base import NOTHING_MORE, Fit, Labels, Supply, linear_model
-from pcatool.methods.cross_moments import by_cross_moments
-from pcatool.methods.dependence import COPIES, Dependence, Task, refuse_above
-from pcatool.methods.label_kernel import FACTOR_COPIES, HELD_COPIES, HOLDS_NO_ROWS, by_label_kernel
+from pcatool.methods.base import (
+    NOTHING_MORE,
+    Fit,
+    Labels,
+    Supply,
+    check_rule,
+    linear_model,
+    tell_constant,
+    warn_past_rank,
+    warn_unsure,
+)
+from pcatool.methods.dependence import (
+    COPIES,
+    FACTOR_COPIES,
+    HELD_COPIES,
+    HOLDS_NO_ROWS,
+    Dependence,
+    SupervisedTask,
+    by_cross_moments,
+    by_label_kernel,
+    refuse_above,
+)
 from pcatool.methods.label_kernels import MOST_STEPS, LabelKernel
 from pcatool.methods.pca import PCA, Solved
-from pcatool.methods.remarks import check_rule, tell_constant, warn_past_rank, warn_unsure
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.options import FitOptions, parse_components
 from pcatool.progress import Notices
@@ -87,17 +104,17 @@ class SupervisedPCA(PCA):
         """What would be done."""
         return self.task(blocks, columns, supply)[1]
 
-    def task(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> tuple[Task, Plan]:
+    def task(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> tuple[SupervisedTask, Plan]:
         labels = supply.labels
         if labels is None:
             raise UsageError("--method supervised needs a label", "name its column with --label")
         rows = Rows(blocks, reread=supply.reread, run=supply.run, small=supply.small)
         problem = self.problem(columns, rows.n)
         kernel = LabelKernel.of(self.options, labels)
-        task = Task(rows, problem, labels, kernel, supply, self.options.center_rows, self.notices)
+        task = SupervisedTask(rows, problem, labels, kernel, supply, self.options.center_rows, self.notices)
         return task, self._planned(task, supply.expected() if rows.n is None else rows.n)
 
-    def _planned(self, task: Task, n: int | None) -> Plan:
+    def _planned(self, task: SupervisedTask, n: int | None) -> Plan:
         d, width = task.problem.d, task.problem.d + task.labels.width
         rows = task.rows.so_far if n is None else n
         if self.options.kernel is not None:
@@ -136,7 +153,7 @@ class SupervisedPCA(PCA):
         }
         return linear_model(solution, basis, problem.columns, meta)
 
-    def _in_features(self, task: Task) -> Fit:
+    def _in_features(self, task: SupervisedTask) -> Fit:
         """The kernel form."""
         from pcatool.kernels.model import KernelModel
         from pcatool.methods.supervised_kernel import in_features

@@ -24,8 +24,17 @@ from pcatool.kernels.eigen import total_above
 from pcatool.linalg.blas import factorisation_threads, threads
 from pcatool.linalg.certificate import fix_signs
 from pcatool.linalg.spectrum import EPS, backward
-from pcatool.methods.dependence import Task, check_total, independent, refuse_above
-from pcatool.methods.label_kernel import FACTOR_COPIES, HOLDS_NO_ROWS, centred, check_targets, held
+from pcatool.methods.dependence import (
+    FACTOR_COPIES,
+    HOLDS_NO_ROWS,
+    SupervisedTask,
+    centred,
+    check_targets,
+    check_total,
+    held,
+    independent,
+    refuse_above,
+)
 from pcatool.methods.label_kernels import NOTHING, centred_factor
 from pcatool.options import FitOptions
 from pcatool.progress import doing
@@ -57,7 +66,7 @@ class Features(NamedTuple):
     classes: int | None
 
 
-def in_features(task: Task, options: FitOptions) -> Features:
+def in_features(task: SupervisedTask, options: FitOptions) -> Features:
     """Solve; what cannot be a kernel of this form is refused."""
     kernel = load(resolve(options, task.problem.d))
     if kernel.graph or kernel.conditional:
@@ -141,7 +150,7 @@ def _check_k(wish: int | float | str, n: int) -> None:
         )
 
 
-def _preparation(task: Task, kernel: Kernel, X: Array) -> tuple[Preparation, Array]:
+def _preparation(task: SupervisedTask, kernel: Kernel, X: Array) -> tuple[Preparation, Array]:
     """What is done to rows before the kernel, and the shift that may be made while solving: no digits are lost to it.
 
     A shift that changes only what H takes out again must not be made to new rows, whose scores are not centred.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pcatool.errors import UsageError
-from pcatool.methods.kept import reason_against, rule_with_rows
+from pcatool.methods.base import reason_against, rule_with_rows
 from pcatool.model.model import Model
 
 __all__ = ["Abilities", "abilities"]

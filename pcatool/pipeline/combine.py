@@ -11,10 +11,9 @@ from pcatool.engines.threads import Threads
 from pcatool.errors import UsageError
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.triangle import Triangle
-from pcatool.methods.again import fit_again, options_of
 from pcatool.methods.align import aligned_to
 from pcatool.methods.subtract import check_digits, less
-from pcatool.methods.sums import sums_of
+from pcatool.methods.sums import fit_again, options_of, sums_of
 from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, UpdateOptions
 from pcatool.pipeline.fit import older_model

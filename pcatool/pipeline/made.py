@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pcatool.errors import UsageError
-from pcatool.methods.again import options_of
+from pcatool.methods.sums import options_of
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.options import MOST_KEPT, FitOptions, parse_components

@@ -9,8 +9,8 @@ import numpy as np
 
 from pcatool.errors import MissingColumns, ModelError, UsageError, listed, show
 from pcatool.linalg.row_sums import Statistic
-from pcatool.methods.again import options_of
-from pcatool.methods.kept import reason_against
+from pcatool.methods.base import reason_against
+from pcatool.methods.sums import options_of
 from pcatool.model.model import Model
 from pcatool.model.npz import load_model
 from pcatool.options.fields import given_flags

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from pcatool.errors import DataError, UsageError
-from pcatool.methods.again import options_of
 from pcatool.methods.subtract import check_scales
+from pcatool.methods.sums import options_of
 from pcatool.model.model import Model
 from pcatool.options import RefitOptions
 from pcatool.pipeline.combine import older_of, refitted

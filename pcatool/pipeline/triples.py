@@ -10,7 +10,7 @@ import numpy as np
 from pcatool.arrays import Runner, block_rows
 from pcatool.errors import DataError, UsageError, listed, show
 from pcatool.linalg.sparse import SparseRows
-from pcatool.methods.triples import TriplesPCA
+from pcatool.methods.missing_data import TriplesPCA
 from pcatool.model.model import Model
 from pcatool.options import NULLS, ApplyOptions
 from pcatool.pipeline.job import Job

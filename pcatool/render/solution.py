@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pcatool.linalg.certificate import fix_signs
-from pcatool.methods.kept import reason_against
+from pcatool.methods.base import reason_against
 from pcatool.model.model import Model
 from pcatool.render.choices import how_fitted, whole
 from pcatool.render.words import counted

@@ -16,8 +16,8 @@ import pcatool
 from often import often
 from pcatool.errors import DataError, MissingColumns, ModelError, PcatoolWarning, RefusedError, UsageError
 from pcatool.linalg.row_sums import Statistic
-from pcatool.methods.again import fit_again, options_of
-from pcatool.methods.kept import reason_against
+from pcatool.methods.base import reason_against
+from pcatool.methods.sums import fit_again, options_of
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps, loads
 from pcatool.progress import Notices

@@ -11,7 +11,7 @@ import pytest
 from methods.supervision import case, columns_of, fit, labels_of
 from pcatool.errors import DataError, PcatoolError, RefusedError, UsageError
 from pcatool.methods.base import Supply
-from pcatool.methods.label_kernel import HELD_COPIES
+from pcatool.methods.dependence import HELD_COPIES
 from pcatool.methods.supervised import SupervisedPCA
 from pcatool.options import FitOptions
 from pcatool.progress import Notices

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.errors import PcatoolError, printable
-from pcatool.methods.kept import reason_against
+from pcatool.methods.base import reason_against
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.options.showing import VALUES
