@@ -1,4 +1,4 @@
-"""What a rule sees, and the one place where a wish for k becomes a number."""
+"""Protocol of a rule, and `decide`: the one place where a wish for k becomes a number."""
 
 from __future__ import annotations
 

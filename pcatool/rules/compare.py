@@ -1,4 +1,4 @@
-"""What every rule makes of the same data, side by side."""
+"""Compare the answers of all rules to the same data."""
 
 from __future__ import annotations
 
