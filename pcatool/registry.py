@@ -166,9 +166,9 @@ RULES = Registry(
 READERS = Registry(
     "input format",
     {
-        "parquet": Entry("pcatool.readers.parquet:ParquetTable", "Apache Parquet", (".parquet", ".pq"), b"PAR1"),
-        "tsv": Entry("pcatool.readers.csv:CsvTable", "tab-separated text", (".tsv", ".tab")),
-        "csv": Entry("pcatool.readers.csv:CsvTable", "comma-separated text", (".csv", ".txt")),
+        "parquet": Entry("pcatool.readers.parquet.table:ParquetTable", "Apache Parquet", (".parquet", ".pq"), b"PAR1"),
+        "tsv": Entry("pcatool.readers.csv_reader.table:CsvTable", "tab-separated text", (".tsv", ".tab")),
+        "csv": Entry("pcatool.readers.csv_reader.table:CsvTable", "comma-separated text", (".csv", ".txt")),
     },
 )
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pcatool.arrays import Array
 from pcatool.pipeline.results import Flow
-from pcatool.readers.memory import is_pandas
+from pcatool.readers.memory_tables import is_pandas
 
 __all__ = ["in_kind"]
 

@@ -69,7 +69,7 @@ RESERVED = {
     "matplotlib": ("pcatool.render",),
     "pandas": (
         "pcatool.api",
-        "pcatool.readers.memory",
+        "pcatool.readers.memory_tables",
         "pcatool.returned",
     ),
     "pyarrow": (
@@ -277,7 +277,7 @@ SOUND = {
     "pipeline.py": "from pcatool.readers.csv import CsvTable\n",
     "readers/__init__.py": "",
     "readers/csv.py": "import pyarrow.csv\n",
-    "readers/memory.py": "def frame(x):\n    import pandas\n",
+    "readers/memory_tables.py": "def frame(x):\n    import pandas\n",
 }
 
 BAD = {

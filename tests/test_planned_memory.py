@@ -206,7 +206,7 @@ def test_a_wide_file_is_let_go_of_once_it_was_read(tmp_path: Path) -> None:
     from pcatool.options import TableOptions
     from pcatool.progress import Notices
     from pcatool.readers.base import Feature
-    from pcatool.readers.tables import Inputs
+    from pcatool.readers.inputs import Inputs
 
     parquet.write_table(pa.table({f"c{j}": np.arange(5.0) for j in range(9)}), tmp_path / "t.parquet")
     table: Any = Inputs([str(tmp_path / "t.parquet")], TableOptions(), Notices()).first

@@ -21,7 +21,7 @@ from pcatool.pipeline.plots import rows
 from pcatool.pipeline.plots.asked import Asked
 from pcatool.pipeline.plots.picture import draw, tell
 from pcatool.pipeline.plots.rows import cloud_of
-from pcatool.readers.tables import Inputs
+from pcatool.readers.inputs import Inputs
 from pcatool.registry import PLOTS
 from pcatool.render.choices import in_brief
 from pcatool.render.plots import cloud as clouds

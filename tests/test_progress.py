@@ -29,7 +29,7 @@ from pcatool.cli.line import cells, fitted
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.pipeline.models import models_of
 from pcatool.progress import Notices, listen
-from pcatool.readers.tables import Inputs
+from pcatool.readers.inputs import Inputs
 from screen import Screen, Window
 
 # A pcatool that does not wait for a second.

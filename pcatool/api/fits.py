@@ -14,7 +14,7 @@ from pcatool.options import (
 from pcatool.options.keywords import texts
 from pcatool.pipeline import fit as fitting
 from pcatool.pipeline import report as reporting
-from pcatool.readers.tally import Tally
+from pcatool.readers.row_counts import Tally
 from pcatool.typing import (
     FitSettings,
 )

@@ -101,8 +101,8 @@ def model_of(path: str, inputs: Sequence[str] | None) -> Model:
 def is_zip(path: str) -> bool:
     with suppress(FileError, OSError, ValueError):
         if is_remote(path) or Path(path).is_file():  # a pipe must not be read, nor waited for
+            from pcatool.readers.opener import ZIP, read_beginning
             from pcatool.readers.paths import Input
-            from pcatool.readers.source import ZIP, read_beginning
 
             return read_beginning(Input(path), len(ZIP)) == ZIP
     return False

@@ -20,8 +20,8 @@ from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.model.settings import check_json
 from pcatool.model.validate import OPTIONAL
 from pcatool.progress import doing
+from pcatool.readers.opener import ZIP, read_beginning, read_file
 from pcatool.readers.paths import Input
-from pcatool.readers.source import ZIP, read_beginning, read_file
 from pcatool.resources import free_bytes
 from pcatool.writers.sink import write_whole
 

@@ -15,7 +15,7 @@ from pcatool.pipeline.results import Plan, Results, results_of
 from pcatool.pipeline.scoring import Scorer, Work
 from pcatool.pipeline.seen import model_columns, score_columns, sees
 from pcatool.progress import Notices, doing
-from pcatool.readers.tables import Inputs
+from pcatool.readers.inputs import Inputs
 from pcatool.readers.wanted import Wanted
 
 __all__ = ["Back", "reconstruct", "transform", "transform_opened"]

@@ -20,8 +20,8 @@ from pcatool.pipeline.fit import older_model
 from pcatool.pipeline.job import Job, read_blocks, supply_of
 from pcatool.pipeline.models import Named, Watch, in_order_of, statistic_of
 from pcatool.progress import Notices, Taken
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.row_counts import Tally
 
 __all__ = ["Combined", "merge", "older_of", "refitted", "subtract", "subtract_models", "update"]
 

@@ -11,9 +11,9 @@ from pcatool.pipeline.naming import lies_in, real
 from pcatool.pipeline.results import Results
 from pcatool.progress import Notices
 from pcatool.readers.found import Found
+from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import Input
-from pcatool.readers.skipping import is_bad_file
-from pcatool.readers.tables import Inputs
+from pcatool.readers.skip_bad import is_bad_file
 from pcatool.stores.uri import shown
 
 __all__ = ["Make", "Marks", "Sorted", "columns_of", "marks_of", "sorted_out", "tell", "were_found_in"]

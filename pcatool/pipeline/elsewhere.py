@@ -11,14 +11,14 @@ from pcatool.engines.base import Cluster, Done
 from pcatool.errors import PcatoolError, UsageError
 from pcatool.options import EngineOptions, TableOptions
 from pcatool.progress import Notices, doing
-from pcatool.readers.columns import Told
 from pcatool.readers.found import Found
 from pcatool.readers.further import Further
-from pcatool.readers.partitions import Partitions
-from pcatool.readers.portions import Portion
-from pcatool.readers.skipping import Skip, is_bad_file
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
+from pcatool.readers.hive_partitions import Partitions
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.row_counts import Tally
+from pcatool.readers.schema import Told
+from pcatool.readers.skip_bad import Skip, is_bad_file
+from pcatool.readers.splits import Portion
 from pcatool.registry import ENGINES
 
 __all__ = ["Met", "Reading", "cluster_of", "counting", "remedied"]

@@ -16,9 +16,9 @@ from pcatool.options import FitOptions
 from pcatool.pipeline.elsewhere import Met, Reading, cluster_of, counting, remedied
 from pcatool.pipeline.job import Job, labels_of, limit_of, read_wanted, remedy_of, wanted_of
 from pcatool.progress import Notices
-from pcatool.readers.portions import Portion, portions_of, together
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.row_counts import Tally
+from pcatool.readers.splits import Portion, portions_of, together
 from pcatool.readers.wanted import Wanted
 from pcatool.solvers.plan import Plan
 from pcatool.solvers.rows import nothing_to_fit

@@ -16,11 +16,11 @@ from pcatool.options import FitOptions, parse_truncation
 from pcatool.options.fields import given_flags
 from pcatool.pipeline.job import Job, read_blocks, supply_of
 from pcatool.progress import Notices, Taken
-from pcatool.readers.bytestream import read_whole
+from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
+from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import WITH_HOLES
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
+from pcatool.readers.streams import read_whole
 from pcatool.readers.wanted import Wanted
 from pcatool.registry import METHODS
 from pcatool.rules.base import Evidence

@@ -17,8 +17,8 @@ from pcatool.pipeline.results import ErrorSum, Results, write
 from pcatool.progress import Notices, Within
 from pcatool.readers.found import Found
 from pcatool.readers.paths import STDIN, Input
-from pcatool.readers.skipping import Skip, is_bad_file, none_left, reasons
-from pcatool.readers.tally import Tally
+from pcatool.readers.row_counts import Tally
+from pcatool.readers.skip_bad import Skip, is_bad_file, none_left, reasons
 from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name
 from pcatool.writers.target import exists

@@ -13,9 +13,9 @@ from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
 from pcatool.progress import Notices
 from pcatool.readers.base import rows_at_once
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import rows_to_fit
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
 from pcatool.readers.wanted import Wanted
 from pcatool.resources import free_bytes, parse_size
 from pcatool.solvers.plan import in_flight, scoring_bytes

@@ -15,8 +15,8 @@ from pcatool.model.model import Model
 from pcatool.model.npz import load_model
 from pcatool.options.fields import given_flags
 from pcatool.progress import Notices, doing
+from pcatool.readers.opener import MODEL, Opened
 from pcatool.readers.paths import STDIN, Input, resolve, resolve_models
-from pcatool.readers.source import MODEL, Opened
 
 __all__ = ["Named", "Watch", "are_models", "in_order_of", "model_paths", "models_of", "refuse_reading", "statistic_of"]
 

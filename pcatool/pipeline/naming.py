@@ -6,7 +6,7 @@ import os
 from itertools import takewhile
 from pathlib import Path
 
-from pcatool.readers.partitions import partitions_of
+from pcatool.readers.hive_partitions import partitions_of
 from pcatool.readers.paths import COMPRESSED, Input
 from pcatool.registry import READERS, WRITERS
 from pcatool.stores.uri import is_remote, plain_name, with_options

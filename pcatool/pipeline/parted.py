@@ -20,10 +20,10 @@ from pcatool.pipeline.parts import SEEN_BY_ALL, PartsFolder
 from pcatool.pipeline.results import ErrorSum, Plan, Results, results_of, write
 from pcatool.progress import Notices
 from pcatool.readers.found import Found
+from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import Input
-from pcatool.readers.portions import Portion, portions_of, together
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
+from pcatool.readers.row_counts import Tally
+from pcatool.readers.splits import Portion, portions_of, together
 from pcatool.stores.uri import shown
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink

@@ -14,9 +14,9 @@ from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, EngineOptions, OutputOptions
 from pcatool.pipeline.scoring import Placed, Scored, Scorer, Work
 from pcatool.progress import Notices
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import Checked, checked_batches, refuse_incomplete
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
 from pcatool.readers.wanted import Wanted
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink

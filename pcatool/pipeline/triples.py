@@ -16,9 +16,9 @@ from pcatool.options import NULLS, ApplyOptions
 from pcatool.pipeline.job import Job
 from pcatool.progress import Notices
 from pcatool.readers.base import Batch
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.row_counts import Holes, Table, Tally
 from pcatool.readers.rows import Checked
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Holes, Table, Tally
 from pcatool.readers.triples import Triples, read_triples
 from pcatool.resources import give_back
 from pcatool.solvers.rows import nothing_to_fit

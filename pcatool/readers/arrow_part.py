@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from pcatool.arrays import Array
-from pcatool.readers.arrow import is_exact, texts_at
+from pcatool.readers.arrow_columns import is_exact, texts_at
+from pcatool.readers.arrow_parts import BadValue, features_to_block
 from pcatool.readers.base import Batch, Column, Feature, all_finite
-from pcatool.readers.dialect import Dialect
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.spellings import in_numbers
 from pcatool.readers.rounding import Rounded, first_rounded, large
-from pcatool.readers.spellings import in_numbers
-from pcatool.readers.vectors import BadValue, features_to_block
 
 __all__ = ["ArrowPart", "Rows"]
 

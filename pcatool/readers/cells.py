@@ -7,8 +7,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.readers.arrow import bits, numbers_of, text_array, truths
-from pcatool.readers.dialect import PADDING, Dialect
+from pcatool.readers.arrow_columns import bits, numbers_of, text_array, truths
+from pcatool.readers.csv_reader.dialect import PADDING, Dialect
 
 __all__ = ["fill_from_text"]
 

@@ -8,7 +8,7 @@ import zlib
 from typing import Any
 
 from pcatool.errors import DataError, check_memory
-from pcatool.readers.bytestream import ByteStream, Readable
+from pcatool.readers.streams import ByteStream, Readable
 
 __all__ = ["MAGICS", "compression_of", "decompressed"]
 

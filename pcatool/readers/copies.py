@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from pcatool.readers.bytestream import FileBytes
+from pcatool.readers.streams import FileBytes
 from pcatool.resources import cannot_spool
 
 __all__ = ["Copy"]

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.errors import DataError
-from pcatool.readers.bytestream import ByteStream
-from pcatool.readers.dialect import Dialect
-from pcatool.readers.rowends import NONE, OpenQuote, RowEnds, count_lines
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.split import NONE, OpenQuote, RowEnds, count_lines
+from pcatool.readers.streams import ByteStream
 
 __all__ = ["MOST_BYTES", "Chunk", "Cutter"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 
 from pcatool.errors import DataError, UsageError, show
-from pcatool.readers.bytestream import ByteStream
+from pcatool.readers.streams import ByteStream
 
 __all__ = ["MARKS", "as_utf8"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from pcatool.readers.dialect import Dialect
+from pcatool.readers.csv_reader.dialect import Dialect
 
 __all__ = ["PLAINLY", "is_foreign"]
 

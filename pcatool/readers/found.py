@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pcatool.options import TableOptions
-from pcatool.readers.dialect import Dialect
+from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.paths import Input, resolve
 
 if TYPE_CHECKING:
-    from pcatool.readers.partitions import Partitions
+    from pcatool.readers.hive_partitions import Partitions
 
 __all__ = ["Found"]
 
@@ -26,7 +26,7 @@ class Found(NamedTuple):
         inputs = tuple(resolve(paths))
         if not any("=" in item.path for item in inputs):
             return cls(inputs, None)
-        from pcatool.readers.partitions import Partitions
+        from pcatool.readers.hive_partitions import Partitions
 
         return cls(inputs, Partitions([item.path for item in inputs], Dialect.of(options, ",")))
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pcatool.errors import DataError, show
 from pcatool.options import BLANKS
 from pcatool.progress import Notices
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.reference import rows_of
 from pcatool.readers.cutter import Chunk
-from pcatool.readers.dialect import Dialect
-from pcatool.readers.exact import rows_of
 
 __all__ = [
     "LOOKED_AT",

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from pcatool.readers.arrow_csv import TEXT, ArrowCsv
 from pcatool.readers.base import Column
+from pcatool.readers.csv_reader.arrow_parser import TEXT, ArrowCsv
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.hints import LOOKED_AT, Others, dressing
+from pcatool.readers.csv_reader.reference import BOOLEANS, check_utf8, parse, rows_of
 from pcatool.readers.cutter import Chunk
-from pcatool.readers.dialect import Dialect
-from pcatool.readers.dressing import LOOKED_AT, Others, dressing
-from pcatool.readers.exact import BOOLEANS, check_utf8, parse, rows_of
 from pcatool.readers.foreign import PLAINLY, is_foreign
 from pcatool.readers.wide import WIDE, holds_nothing, read_wide
 

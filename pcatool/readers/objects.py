@@ -12,7 +12,7 @@ import pyarrow.types as pat
 
 from pcatool.errors import check_memory
 from pcatool.readers.base import MEND
-from pcatool.readers.dialect import Dialect
+from pcatool.readers.csv_reader.dialect import Dialect
 
 __all__ = ["BadObject", "Objects", "of_objects"]
 

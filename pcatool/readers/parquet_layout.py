@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from pcatool.readers.arrow import column_of, needs_sample
+from pcatool.readers.arrow_columns import column_of, needs_sample
 from pcatool.readers.base import Column
 
 __all__ = ["Layout", "layout_of"]

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from pcatool.arrays import empty_block
-from pcatool.readers.arrow import is_exact
+from pcatool.readers.arrow_columns import is_exact
 from pcatool.readers.arrow_part import Rows
+from pcatool.readers.arrow_parts import BadValue, by_column, fill
 from pcatool.readers.base import Batch
-from pcatool.readers.vectors import BadValue, by_column, fill
 
 __all__ = ["WholePart"]
 

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from pcatool.readers.dialect import Dialect
+from pcatool.readers.csv_reader.dialect import Dialect
 
 __all__ = ["runs_on", "with_quotes"]
 

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from pcatool.errors import DataError, show
 from pcatool.readers.base import MEND, Feature
-from pcatool.readers.dialect import Dialect
-from pcatool.readers.dressing import reading_of
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.hints import reading_of
 from pcatool.readers.foreign import PLAINLY, is_foreign
 
 __all__ = ["Rereads", "ragged", "remedy_for"]

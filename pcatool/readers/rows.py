@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, Runner, in_turn
 from pcatool.errors import BadCell, DataError, PcatoolError, show
 from pcatool.readers.base import MEND, Batch, Part, Table
-from pcatool.readers.classes import Classes
-from pcatool.readers.kept import as_first
+from pcatool.readers.inputs import Inputs, Piece
+from pcatool.readers.labels import Classes
 from pcatool.readers.nulled import null_numbers, nulled
+from pcatool.readers.passthrough import as_first
 from pcatool.readers.rounding import has_large
-from pcatool.readers.tables import Inputs, Piece
-from pcatool.readers.tally import Holes, Tally
+from pcatool.readers.row_counts import Holes, Tally
 from pcatool.readers.wanted import Wanted
 from pcatool.readers.whole import Read, whole_files
 

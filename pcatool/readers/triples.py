@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, Runner, in_turn
 from pcatool.errors import DataError, show
 from pcatool.linalg.sparse import SparseRows, first_double
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import Checked, checked_batches
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
 from pcatool.readers.words import words_of
 
 __all__ = ["Triples", "read_triples"]

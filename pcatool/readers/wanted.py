@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pcatool.options import FitOptions
-from pcatool.readers.classes import Classes
+from pcatool.readers.labels import Classes
 
 __all__ = ["Wanted"]
 

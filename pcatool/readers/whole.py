@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from pcatool.errors import PcatoolError
 from pcatool.readers.base import Batch
+from pcatool.readers.inputs import Inputs
 from pcatool.readers.rounding import Rounded
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Holes
+from pcatool.readers.row_counts import Holes
 
 __all__ = ["Read", "whole_files"]
 

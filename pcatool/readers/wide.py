@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pcatool.readers.arrow import numbers_of
-from pcatool.readers.arrow_csv import MARK, ArrowCsv
+from pcatool.readers.arrow_columns import numbers_of
 from pcatool.readers.base import all_finite
+from pcatool.readers.csv_reader.arrow_parser import MARK, ArrowCsv
+from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.cutter import Chunk
-from pcatool.readers.dialect import Dialect
 
 __all__ = ["WIDE", "holds_nothing", "read_wide"]
 

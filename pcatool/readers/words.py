@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.types as pat
 from numpy.typing import NDArray
 
-from pcatool.readers.arrow import numbers_of
+from pcatool.readers.arrow_columns import numbers_of
 
 __all__ = ["words_of"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pcatool.errors import listed, show
-from pcatool.readers.tally import Tally
+from pcatool.readers.row_counts import Tally
 from pcatool.render.words import counted
 
 __all__ = ["missing_facts", "missing_lines", "triples_text"]

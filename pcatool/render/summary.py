@@ -8,7 +8,7 @@ from typing import Any
 from pcatool.errors import listed
 from pcatool.model.model import Model
 from pcatool.progress import Taken
-from pcatool.readers.tally import Tally
+from pcatool.readers.row_counts import Tally
 from pcatool.render.choices import how_fitted, whole
 from pcatool.render.missing import missing_facts, missing_lines, triples_text
 from pcatool.render.solution import kept_lines, model_facts, sums_facts, sums_line

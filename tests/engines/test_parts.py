@@ -17,9 +17,9 @@ import pcatool
 from pcatool import errors, registry
 from pcatool.errors import DataError, PcatoolError, PcatoolWarning, UsageError
 from pcatool.options import TableOptions
-from pcatool.readers import portions
+from pcatool.readers import splits as portions
 from pcatool.readers.found import Found
-from pcatool.readers.portions import portions_of
+from pcatool.readers.splits import portions_of
 
 D, FILES = 6, 7
 X_ONLY = {"columns": "x*"}
@@ -179,7 +179,7 @@ def test_cut_or_not_the_rows_are_the_same(tables: Path, monkeypatch: pytest.Monk
     whole = pcatool.fit(str(tables / "far"), **X_ONLY)
     monkeypatch.setattr(portions, "LARGE", 1)
     if most_open is not None:
-        monkeypatch.setattr("pcatool.readers.parquet.MOST_OPEN", most_open)
+        monkeypatch.setattr("pcatool.readers.parquet.table.MOST_OPEN", most_open)
     apart = pcatool.fit(str(tables / "far"), engine="dask", **X_ONLY)
     assert apart.n_samples == whole.n_samples
     np.testing.assert_allclose(apart.eigenvalues, whole.eigenvalues, rtol=0, atol=1e-13 * whole.eigenvalues[0])

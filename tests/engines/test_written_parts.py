@@ -20,7 +20,7 @@ from pcatool.options import OutputOptions
 from pcatool.pipeline.elsewhere import Reading
 from pcatool.pipeline.parted import Item, WriteParts
 from pcatool.pipeline.parts import PartsFolder
-from pcatool.readers import portions
+from pcatool.readers import splits as portions
 
 if TYPE_CHECKING:
     from stores.server import Store

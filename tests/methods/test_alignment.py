@@ -18,7 +18,7 @@ from pcatool.model.npz import dumps, loads
 from pcatool.pipeline.fit import Fitted
 from pcatool.pipeline.report import judge, smallest_k
 from pcatool.progress import Notices
-from pcatool.readers.tally import Tally
+from pcatool.readers.row_counts import Tally
 
 EYE = np.eye(5)
 

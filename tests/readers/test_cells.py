@@ -20,11 +20,11 @@ from often import often
 from pcatool.arrays import Array
 from pcatool.errors import BadCell, DataError
 from pcatool.readers import cutter
-from pcatool.readers.arrow_csv import ArrowCsv
 from pcatool.readers.base import Feature
-from pcatool.readers.chunks import ChunkParser, Parsed
+from pcatool.readers.csv_reader.arrow_parser import ArrowCsv
+from pcatool.readers.csv_reader.chunk_parser import ChunkParser, Parsed
+from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.cutter import Chunk
-from pcatool.readers.dialect import Dialect
 from programs import kernels
 from readers.reading import number, read, same_bits, write
 
@@ -195,7 +195,7 @@ EIGHT = 8  # rows of a chunk
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many chunks of few rows, read in many small pieces."""
     monkeypatch.setattr("pcatool.arrays.MOST_ROWS", EIGHT)
-    monkeypatch.setattr("pcatool.readers.chunks.rows_at_once", lambda d: EIGHT)
+    monkeypatch.setattr("pcatool.readers.csv_reader.chunk_parser.rows_at_once", lambda d: EIGHT)
     monkeypatch.setattr(cutter, "READ", 100)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from pcatool.errors import BadCell, DataError
 from pcatool.options import TableOptions
-from pcatool.readers.dialect import Dialect
-from pcatool.readers.dressing import dressing
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.hints import dressing
 from readers.reading import follow, read, write
 
 # Cells, what they are, and what reads them.

@@ -16,9 +16,9 @@ from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.progress import Notices
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import checked_batches
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
 from readers.reading import same_bits
 
 NAN = math.nan

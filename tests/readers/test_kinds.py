@@ -16,10 +16,10 @@ from pcatool.options import TableOptions
 from pcatool.progress import Notices
 from pcatool.readers import cutter, kinds
 from pcatool.readers.base import Column
+from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.cutter import Chunk
-from pcatool.readers.dialect import Dialect
+from pcatool.readers.inputs import Inputs
 from pcatool.readers.kinds import profile
-from pcatool.readers.tables import Inputs
 from readers.reading import read, same_bits, write
 
 COLUMNS = {
@@ -259,7 +259,7 @@ def test_lines_are_right_far_into_an_input_of_many_chunks(
 ) -> None:
     """Stretches of plain rows, of blank lines and of quoted line ends, read in small pieces."""
     monkeypatch.setattr(cutter, "READ", 100)
-    monkeypatch.setattr("pcatool.readers.chunks.rows_at_once", lambda d: 8)
+    monkeypatch.setattr("pcatool.readers.csv_reader.chunk_parser.rows_at_once", lambda d: 8)
     rng = random.Random(end)
     lines = ["a,b"]
     for _ in range(8):

@@ -12,7 +12,7 @@ from pyarrow import parquet
 import pcatool
 from pcatool.options import TableOptions
 from pcatool.progress import Notices
-from pcatool.readers.tables import Inputs
+from pcatool.readers.inputs import Inputs
 
 TABLE = pa.table({"a": [1.0, -999.0, 3.0, 4.0], "b": [3, 1, -999, 2]})
 TEXT = "a,b\n1,3\n-999,1\n3,-999\n4,2\n"

@@ -19,10 +19,10 @@ from pyarrow import parquet
 
 import pcatool
 from pcatool.errors import DataError
-from pcatool.readers import parquet_file
-from pcatool.readers.arrow import numbers_of
+from pcatool.readers.arrow_columns import numbers_of
+from pcatool.readers.arrow_parts import VectorLength, features_to_block
 from pcatool.readers.base import Column, Feature
-from pcatool.readers.vectors import VectorLength, features_to_block
+from pcatool.readers.parquet import file as parquet_file
 from programs import kernels
 from readers.reading import read, same_bits
 

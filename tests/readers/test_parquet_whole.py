@@ -16,10 +16,10 @@ from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.progress import Notices
-from pcatool.readers.parquet_file import ParquetData
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.parquet.file import ParquetData
+from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import Checked, checked_batches
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
 from readers.reading import read, same_bits
 
 ROWS = 90

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 import pcatool
 from pcatool.errors import DataError, MissingColumns
-from pcatool.readers.partitions import MISSING, partitions_of
+from pcatool.readers.hive_partitions import MISSING, partitions_of
 from readers.reading import read, same_bits, write
 
 ROWS = "a,b\n1,2\n3,5\n"

@@ -15,9 +15,9 @@ import pytest
 
 from pcatool.options import TableOptions
 from pcatool.progress import Notices
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import checked_batches
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
 from pcatool.readers.wanted import Wanted
 
 LONG_ENOUGH = 20

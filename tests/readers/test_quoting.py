@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pcatool.errors import BadCell
-from pcatool.readers.chunks import ChunkParser
-from pcatool.readers.dialect import Dialect
+from pcatool.readers.csv_reader.chunk_parser import ChunkParser
+from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.quoting import runs_on, with_quotes
 from readers.reading import read, write
 

@@ -10,7 +10,7 @@ import pytest
 
 from often import often
 from pcatool.errors import DataError, UsageError
-from pcatool.readers.memory import ArrowTable
+from pcatool.readers.memory_tables import ArrowTable
 from readers.reading import follow, read, write
 
 # As each program writes it: header, rows, and what reads them.

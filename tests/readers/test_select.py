@@ -13,7 +13,7 @@ from pcatool.options import SelectOptions
 from pcatool.progress import Notices
 from pcatool.readers.base import Column
 from pcatool.readers.match import match_columns, match_features
-from pcatool.readers.select import choose_features
+from pcatool.readers.select_columns import choose_features
 from pcatool.readers.terms import find_columns
 from readers.reading import read, write
 

@@ -20,10 +20,10 @@ from pyarrow import feather, parquet
 from pcatool.errors import DataError, FileError, UsageError
 from pcatool.options import TableOptions
 from pcatool.progress import Notices
-from pcatool.readers.bytestream import FileBytes, Peekable, read_whole
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.opener import read_file
 from pcatool.readers.paths import Input, resolve
-from pcatool.readers.source import read_file
-from pcatool.readers.tables import Inputs
+from pcatool.readers.streams import FileBytes, Peekable, read_whole
 from readers.reading import Pieces, read, write
 
 TEXT = "a,b\n" + "".join(f"{i},{i * i}\n" for i in range(5000))

@@ -18,9 +18,9 @@ from pyarrow import parquet
 from pcatool.arrays import Array, in_turn
 from pcatool.options import NULLS, SelectOptions, TableOptions
 from pcatool.progress import Notices
-from pcatool.readers import parquet as parquet_reader
-from pcatool.readers import spellings
-from pcatool.readers.tables import Inputs
+from pcatool.readers.csv_reader import spellings
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.parquet import table as parquet_reader
 from pcatool.readers.wide import WIDE
 from programs import kernels
 from readers.reading import records, write
@@ -143,7 +143,7 @@ def test_many_columns(tmp_path: Path) -> None:
 
 def test_many_chunks_of_anything_as_python_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pcatool.arrays.MOST_ROWS", 8)
-    monkeypatch.setattr("pcatool.readers.chunks.rows_at_once", lambda d: 8)
+    monkeypatch.setattr("pcatool.readers.csv_reader.chunk_parser.rows_at_once", lambda d: 8)
     rng = np.random.default_rng(5)
     choices = ["1", "-2.5", "7e3", "", "NA", " na ", '"."', '"NaN"', '""', "null\t", '"3"']
     for seed in range(20):
@@ -235,7 +235,7 @@ def test_counting_does_not_bring_in_pandas(tmp_path: Path) -> None:
         str(save(tmp_path, TABLES["nulls and NaN"][0])),
     ]
     program = (
-        "import sys\nfrom pcatool.readers.tables import Inputs\nfrom pcatool.options import *\n"
+        "import sys\nfrom pcatool.readers.inputs import Inputs\nfrom pcatool.options import *\n"
         "from pcatool.arrays import in_turn\nfrom pcatool.progress import Notices\n"
         "for path in sys.argv[1:]:\n"
         "    inputs = Inputs([path], TableOptions(), Notices())\n"

@@ -15,7 +15,7 @@ from pcatool.errors import DataError
 from pcatool.options import TableOptions
 from pcatool.progress import Notices
 from pcatool.readers.base import Feature
-from pcatool.readers.csv import CsvTable
+from pcatool.readers.csv_reader.table import CsvTable
 from readers.by_letter import Joined, states
 from readers.reading import Pieces, number, same_bits
 

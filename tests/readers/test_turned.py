@@ -24,11 +24,11 @@ from pcatool.errors import PcatoolError
 from pcatool.model.npz import dumps
 from pcatool.options import TableOptions
 from pcatool.progress import Notices
-from pcatool.readers import parquet as reader
-from pcatool.readers.parquet_file import ParquetData
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.parquet import table as reader
+from pcatool.readers.parquet.file import ParquetData
+from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import checked_batches
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
 from pcatool.readers.turned import MOST_COLUMNS, Turned, columns_at_once
 from pcatool.readers.wanted import Wanted
 from programs import kernels
@@ -346,7 +346,7 @@ def test_a_file_that_is_cut_off_while_it_is_read(
 
 PROGRAM = """
 import sys
-from pcatool.readers import parquet
+from pcatool.readers.parquet import table as parquet
 parquet.MOST_OPEN = 0
 from pcatool.cli import main
 sys.argv = ["pcatool", "fit", "t.parquet", "-o", "m.npz"]

@@ -28,7 +28,7 @@ from pcatool.pipeline.page.points import POINTS
 from pcatool.pipeline.plots.asked import Asked
 from pcatool.pipeline.plots.rows import cloud_of
 from pcatool.pipeline.sample import hashes
-from pcatool.readers.tables import Inputs
+from pcatool.readers.inputs import Inputs
 from pcatool.render.page.document import colors
 
 ROOT = Path(__file__).resolve().parents[2]

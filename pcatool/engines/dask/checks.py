@@ -22,7 +22,7 @@ NAMES = ("Python", "Dask", "pcatool", "numpy")
 ALIKE = (2, 3, None, 2)  # how many numbers of a version must be the same; pcatool's all
 
 # What the work needs, so that the first task need not wait for it.
-NEEDED = "[__import__(name) for name in ('pyarrow.parquet', 'pcatool.readers.parquet', 'pcatool.linalg.moments')]"
+NEEDED = "[__import__(name) for name in ('pyarrow.parquet', 'pcatool.readers.parquet.table', 'pcatool.linalg.moments')]"
 
 
 def checked(link: Link) -> int:

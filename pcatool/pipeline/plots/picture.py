@@ -17,7 +17,7 @@ from pcatool.pipeline.plots.subject import Subject, subject_of
 from pcatool.pipeline.plots.table import flow_of
 from pcatool.pipeline.results import Flow, write
 from pcatool.progress import Notices
-from pcatool.readers.tables import Inputs
+from pcatool.readers.inputs import Inputs
 from pcatool.render.choices import how_fitted, in_brief
 from pcatool.render.figures import drawn_as_boxes, figure_file, picture_form, plain_matplotlib
 from pcatool.render.plots.base import View

@@ -20,10 +20,10 @@ from pcatool.pipeline.plots.asked import Asked
 from pcatool.pipeline.results import Results, results_of
 from pcatool.pipeline.scoring import Placed, Scorer
 from pcatool.readers.base import Column
-from pcatool.readers.classes import Texts, texts_of
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.labels import Texts, texts_of
+from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import Checked, checked_batches
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
 from pcatool.readers.wanted import Wanted
 from pcatool.render.plots.cloud import Cloud, Hue
 

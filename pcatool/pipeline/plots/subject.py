@@ -22,8 +22,8 @@ from pcatool.pipeline.fit import (
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.models import are_models
 from pcatool.pipeline.plots.asked import Asked
+from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
-from pcatool.readers.tables import Inputs
 from pcatool.stores.uri import plain_name
 from pcatool.writers.sink import check_target
 

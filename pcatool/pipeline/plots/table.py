@@ -13,9 +13,9 @@ from pcatool.pipeline.job import Job
 from pcatool.pipeline.plots.asked import Asked
 from pcatool.pipeline.plots.rows import color_of, names_of, projected
 from pcatool.pipeline.results import Flow, Results
+from pcatool.readers.inputs import Inputs
+from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import checked_batches
-from pcatool.readers.tables import Inputs
-from pcatool.readers.tally import Tally
 from pcatool.readers.wanted import Wanted
 
 __all__ = ["flow_of"]

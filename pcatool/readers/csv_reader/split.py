@@ -10,8 +10,8 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.readers.dialect import Dialect
-from pcatool.readers.plain import note_padding
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.normalize import note_padding
 
 __all__ = ["NONE", "OpenQuote", "Positions", "RowEnds", "count_lines"]
 

@@ -12,12 +12,12 @@ from pcatool.errors import DataError, show
 from pcatool.options import TableOptions
 from pcatool.progress import Notices
 from pcatool.readers import kinds
-from pcatool.readers.arrow_csv import TEXT
 from pcatool.readers.base import Column, Feature, Part
-from pcatool.readers.chunks import ChunkParser, CsvPart
+from pcatool.readers.csv_reader.arrow_parser import TEXT
+from pcatool.readers.csv_reader.chunk_parser import ChunkParser, CsvPart
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.reference import rows_of
 from pcatool.readers.cutter import Chunk, Cutter
-from pcatool.readers.dialect import Dialect
-from pcatool.readers.exact import rows_of
 from pcatool.readers.header import (
     LOOKED_AT,
     by_blanks,
@@ -28,7 +28,7 @@ from pcatool.readers.header import (
     check_text,
     with_row_name,
 )
-from pcatool.readers.source import Opened
+from pcatool.readers.opener import Opened
 
 __all__ = ["CsvTable"]
 

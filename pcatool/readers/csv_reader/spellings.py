@@ -1,4 +1,4 @@
-"""How the missing cells of some rows are spelled, and how often each spelling stands there."""
+"""Count how the missing cells of some rows are spelled."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.readers.arrow import is_null, text_array
-from pcatool.readers.arrow_csv import TEXT, ArrowCsv
+from pcatool.readers.arrow_columns import is_null, text_array
+from pcatool.readers.csv_reader.arrow_parser import TEXT, ArrowCsv
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.normalize import plain
+from pcatool.readers.csv_reader.reference import rows_of
 from pcatool.readers.cutter import Chunk
-from pcatool.readers.dialect import Dialect
-from pcatool.readers.exact import rows_of
-from pcatool.readers.plain import plain
 
 __all__ = ["cells_at", "in_numbers", "in_text"]
 

@@ -14,8 +14,8 @@ from pcatool.options import TableOptions
 from pcatool.progress import Notices
 from pcatool.readers.base import Table
 from pcatool.readers.found import Found
+from pcatool.readers.opener import MODEL, Opened
 from pcatool.readers.paths import MODEL_SUFFIX, Input
-from pcatool.readers.source import MODEL, Opened
 from pcatool.registry import READERS
 from pcatool.stores.uri import is_remote
 

@@ -11,13 +11,13 @@ from pcatool.errors import FileError, PcatoolError, UsageError
 from pcatool.options import TableOptions
 from pcatool.progress import Notices, doing
 from pcatool.readers.base import Part, Table
-from pcatool.readers.columns import Columns, Told
-from pcatool.readers.files import Files, Later, not_a_table
 from pcatool.readers.first import First
 from pcatool.readers.found import Found
+from pcatool.readers.input_files import Files, Later, not_a_table
 from pcatool.readers.match import match_columns
-from pcatool.readers.skipping import Skipping, is_bad_file
-from pcatool.readers.source import MODEL, Opened
+from pcatool.readers.opener import MODEL, Opened
+from pcatool.readers.schema import Columns, Told
+from pcatool.readers.skip_bad import Skipping, is_bad_file
 from pcatool.readers.wanted import Wanted
 
 __all__ = ["Inputs", "Piece"]
@@ -283,8 +283,8 @@ def _find(data: Any, options: TableOptions) -> Found:
 
 
 def _in_memory(data: Any, options: TableOptions) -> Table:
-    from pcatool.readers.dialect import Dialect
-    from pcatool.readers.memory import in_memory
+    from pcatool.readers.csv_reader.dialect import Dialect
+    from pcatool.readers.memory_tables import in_memory
 
     if options.skip_bad:
         raise UsageError("--skip-bad is for files, this is a table in memory", "leave it out")

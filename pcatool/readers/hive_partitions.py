@@ -1,4 +1,4 @@
-"""Columns that the folders of a file tell, `year=2024/region=eu/part.parquet`: one value for all its rows."""
+"""Columns told by folders, `year=2024/region=eu/part.parquet`: one value for all rows of a file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from pcatool.arrays import Runner, empty_block, in_turn
-from pcatool.readers.arrow import NULL, text_array
-from pcatool.readers.arrow_csv import TEXT
+from pcatool.readers.arrow_columns import NULL, text_array
 from pcatool.readers.base import Batch, Column, Feature, Part, Table
-from pcatool.readers.dialect import Dialect
+from pcatool.readers.csv_reader.arrow_parser import TEXT
+from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.rounding import Rounded
 from pcatool.stores.uri import plain_name
 

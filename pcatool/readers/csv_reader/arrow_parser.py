@@ -1,4 +1,4 @@
-"""Arrow's CSV parser, told everything beforehand so that it guesses nothing from the first block."""
+"""Arrow's CSV parser, with every setting given beforehand so that it guesses nothing."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.normalize import plain
 from pcatool.readers.cutter import Chunk
-from pcatool.readers.dialect import Dialect
-from pcatool.readers.plain import plain
 
 __all__ = ["MARK", "TEXT", "ArrowCsv"]
 

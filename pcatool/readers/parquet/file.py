@@ -10,10 +10,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from pcatool.errors import DataError, check_memory
-from pcatool.readers.arrow import column_of, has_value, needs_sample
+from pcatool.readers.arrow_columns import column_of, has_value, needs_sample
 from pcatool.readers.base import Column
+from pcatool.readers.opener import Opened
 from pcatool.readers.parquet_layout import layout_of
-from pcatool.readers.source import Opened
 
 __all__ = ["ParquetData", "most_bytes", "reads_each"]
 

@@ -1,4 +1,4 @@
-"""What was read so far: rows, and the cells that are missing, by column, by spelling and by pattern."""
+"""Count rows and missing cells that were read, by column, spelling and pattern."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ from pcatool.arrays import AHEAD, Array, Runner, block_rows, in_turn
 from pcatool.options import TableOptions
 from pcatool.progress import Notices
 from pcatool.readers.arrow_part import ArrowPart, Rows
+from pcatool.readers.arrow_parts import by_column
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
-from pcatool.readers.parquet_file import ParquetData, most_bytes, reads_each
+from pcatool.readers.csv_reader.spellings import in_numbers
+from pcatool.readers.opener import Opened
+from pcatool.readers.parquet.file import ParquetData, most_bytes, reads_each
 from pcatool.readers.parquet_whole import WholePart
-from pcatool.readers.source import Opened
-from pcatool.readers.spellings import in_numbers
 from pcatool.readers.turned import HeldTurned, Turned, columns_at_once
-from pcatool.readers.vectors import by_column
 
 __all__ = ["ParquetTable"]
 

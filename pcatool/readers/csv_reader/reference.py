@@ -1,4 +1,4 @@
-"""Cell by cell, in plain Python: slow, and the definition of what a text table says.
+"""Parse CSV cell by cell in plain Python: slow, and the definition of what a text table says.
 
 The fast parser hands a chunk over to this one when it meets something it cannot read; it either reads it, or names
 the line, the column and the value that nobody can.
@@ -17,12 +17,12 @@ import numpy as np
 from pcatool.arrays import Array, empty_block
 from pcatool.errors import BadCell, DataError
 from pcatool.readers.base import MEND, Feature
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.normalize import plain
+from pcatool.readers.csv_reader.split import count_lines
 from pcatool.readers.cutter import Chunk
-from pcatool.readers.dialect import Dialect
-from pcatool.readers.plain import plain
 from pcatool.readers.quoting import runs_on, with_quotes
 from pcatool.readers.refusals import Rereads, ragged, remedy_for
-from pcatool.readers.rowends import count_lines
 
 __all__ = ["BOOLEANS", "check_nul", "check_utf8", "parse", "rows_of"]
 

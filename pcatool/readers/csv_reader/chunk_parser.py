@@ -12,17 +12,17 @@ import numpy as np
 import pyarrow as pa
 
 from pcatool.arrays import AHEAD, Array, block_rows, empty_block
-from pcatool.readers.arrow import numbers_of, text_array
-from pcatool.readers.arrow_csv import TEXT, ArrowCsv
+from pcatool.readers.arrow_columns import numbers_of, text_array
 from pcatool.readers.base import Batch, Feature, all_finite, rows_at_once
 from pcatool.readers.cells import fill_from_text
+from pcatool.readers.csv_reader.arrow_parser import TEXT, ArrowCsv
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.normalize import plain
+from pcatool.readers.csv_reader.reference import check_nul, check_utf8, parse, rows_of
+from pcatool.readers.csv_reader.spellings import cells_at, in_text
 from pcatool.readers.cutter import MOST_BYTES, Chunk
-from pcatool.readers.dialect import Dialect
-from pcatool.readers.exact import check_nul, check_utf8, parse, rows_of
-from pcatool.readers.plain import plain
 from pcatool.readers.quoting import runs_on, with_quotes
 from pcatool.readers.rounding import Rounded, first_rounded, large
-from pcatool.readers.spellings import cells_at, in_text
 from pcatool.readers.wide import WIDE, read_wide
 
 __all__ = ["ChunkParser", "CsvPart"]

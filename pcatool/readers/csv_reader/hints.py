@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from pcatool.errors import show
-from pcatool.readers.dialect import PADDING, Dialect
+from pcatool.readers.csv_reader.dialect import PADDING, Dialect
 
 __all__ = ["LOOKED_AT", "Dressing", "Others", "dressing", "reading_of"]
 

@@ -9,12 +9,12 @@ from pcatool.errors import DataError, UsageError, show
 from pcatool.options import SelectOptions
 from pcatool.progress import Notices
 from pcatool.readers.base import Column, Feature, Table
-from pcatool.readers.classes import Classes
 from pcatool.readers.first import First, own
 from pcatool.readers.further import Further
+from pcatool.readers.labels import Classes
 from pcatool.readers.match import match_features
 from pcatool.readers.paths import Input
-from pcatool.readers.select import LabelColumns, choose_features, find_labels, find_triples, find_weights
+from pcatool.readers.select_columns import LabelColumns, choose_features, find_labels, find_triples, find_weights
 from pcatool.readers.terms import find_columns
 from pcatool.readers.wanted import Wanted
 

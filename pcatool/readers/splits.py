@@ -1,4 +1,4 @@
-"""Parts of the inputs that can be read each by itself, anywhere: whole files, or some row groups of a large one."""
+"""Split the inputs into parts that any worker can read by itself."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pcatool.errors import PcatoolError, UsageError
 from pcatool.options import TableOptions
 from pcatool.progress import Notices
 from pcatool.readers.found import Found
+from pcatool.readers.opener import Opened
 from pcatool.readers.paths import Input
-from pcatool.readers.source import Opened
 from pcatool.registry import READERS
 
 __all__ = ["Portion", "portions_of", "together"]

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, block_rows, in_turn
 from pcatool.errors import BadCell, DataError, UsageError, check_memory, show
-from pcatool.readers.arrow import column_of, has_value, plain_column
+from pcatool.readers.arrow_columns import column_of, has_value, plain_column
 from pcatool.readers.arrow_part import ArrowPart
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite
-from pcatool.readers.dialect import Dialect
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.spellings import in_numbers
 from pcatool.readers.objects import Objects, of_objects
-from pcatool.readers.spellings import in_numbers
 
 __all__ = ["ArrayTable", "ArrowTable", "in_memory", "is_pandas"]
 

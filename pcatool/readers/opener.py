@@ -8,10 +8,10 @@ from functools import partial
 
 from pcatool.errors import DataError, FileError, show
 from pcatool.progress import Notices
-from pcatool.readers.bytestream import ByteStream, File, FileBytes, Lines, Peekable, Seekable, read_whole, spooled
 from pcatool.readers.compression import MAGICS, compression_of, decompressed
 from pcatool.readers.encodings import MARKS, as_utf8
 from pcatool.readers.paths import STDIN, Input
+from pcatool.readers.streams import ByteStream, File, FileBytes, Lines, Peekable, Seekable, read_whole, spooled
 from pcatool.registry import READERS
 from pcatool.stores.uri import is_remote
 

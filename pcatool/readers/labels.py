@@ -1,4 +1,4 @@
-"""Labels to numbers: equal labels get the same one, in the order in which they first appear."""
+"""Number labels: equal labels get equal numbers, in order of first appearance."""
 
 from __future__ import annotations
 

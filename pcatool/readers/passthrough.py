@@ -1,4 +1,4 @@
-"""Columns passed through many inputs, in the types of the first, where that leaves every value what it is."""
+"""Cast passthrough columns of later inputs to the types of the first, where no value changes."""
 
 from __future__ import annotations
 

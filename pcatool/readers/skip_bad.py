@@ -1,4 +1,4 @@
-"""Inputs that cannot be used: when that is the fault of the file, and what is said of those that were left out."""
+"""Leave out bad inputs under `--skip-bad`: when a file is at fault, and what is said of it."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from pcatool.readers.dialect import Dialect
+from pcatool.readers.csv_reader.dialect import Dialect
 
 __all__ = ["note_padding", "plain"]
 

@@ -1,4 +1,4 @@
-"""What the cells of a text table mean: the one definition of numbers and holes, which every parser here follows."""
+"""Dialect of a CSV table: the one definition of numbers and missing cells that every parser follows."""
 
 from __future__ import annotations
 

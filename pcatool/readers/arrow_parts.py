@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, empty_block
 from pcatool.errors import DataError, show
-from pcatool.readers.arrow import (
+from pcatool.readers.arrow_columns import (
     AS_WRITTEN,
     NULL,
     as_text,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.readers.base import Column
-from pcatool.readers.dialect import Dialect
+from pcatool.readers.csv_reader.dialect import Dialect
 
 __all__ = [
     "AS_WRITTEN",
