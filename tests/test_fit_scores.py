@@ -15,7 +15,7 @@ import pytest
 
 import pcatool
 from fuzz.calls import called
-from pcatool.readers import copies
+from pcatool.readers import streams as copies
 from pcatool.writers import sink
 
 ROOT = Path(__file__).resolve().parents[1]

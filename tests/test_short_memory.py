@@ -16,7 +16,7 @@ import pytest
 import pcatool
 from pcatool.cli.outcome import guarded
 from pcatool.errors import DataError, FileError, UsageError, check_memory, is_short
-from pcatool.readers import compression
+from pcatool.readers import opener as compression
 
 WORDS = (
     "Error -4 while decompressing data: out of memory",

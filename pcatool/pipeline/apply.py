@@ -16,7 +16,7 @@ from pcatool.pipeline.scoring import Scorer, Work
 from pcatool.pipeline.seen import model_columns, score_columns, sees
 from pcatool.progress import Notices, doing
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.wanted import Wanted
+from pcatool.readers.schema import Wanted
 
 __all__ = ["Back", "reconstruct", "transform", "transform_opened"]
 

@@ -17,8 +17,8 @@ from pcatool.pipeline.job import Job
 from pcatool.pipeline.places import remove
 from pcatool.pipeline.results import Results, write
 from pcatool.progress import doing
-from pcatool.readers.copies import Copy
-from pcatool.readers.found import Found
+from pcatool.readers.input_files import Found
+from pcatool.readers.streams import Copy
 from pcatool.registry import WRITERS
 from pcatool.resources import give_back
 from pcatool.stores.uri import is_remote, shown

@@ -10,7 +10,7 @@ from pcatool.options import TableOptions
 from pcatool.pipeline.naming import lies_in, real
 from pcatool.pipeline.results import Results
 from pcatool.progress import Notices
-from pcatool.readers.found import Found
+from pcatool.readers.input_files import Found
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import Input
 from pcatool.readers.skip_bad import is_bad_file

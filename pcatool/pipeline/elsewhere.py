@@ -11,12 +11,11 @@ from pcatool.engines.base import Cluster, Done
 from pcatool.errors import PcatoolError, UsageError
 from pcatool.options import EngineOptions, TableOptions
 from pcatool.progress import Notices, doing
-from pcatool.readers.found import Found
-from pcatool.readers.further import Further
 from pcatool.readers.hive_partitions import Partitions
+from pcatool.readers.input_files import Found
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.row_counts import Tally
-from pcatool.readers.schema import Told
+from pcatool.readers.schema import Further, SchemaFacts
 from pcatool.readers.skip_bad import Skip, is_bad_file
 from pcatool.readers.splits import Portion
 from pcatool.registry import ENGINES
@@ -103,7 +102,7 @@ class Reading:
 
     partitions: Partitions | None
     table: TableOptions
-    told: Told
+    told: SchemaFacts
 
     def read(self, portion: Portion, take: Callable[[Inputs, Notices, Tally], Taken]) -> tuple[Taken | None, Met]:
         """What is taken from it, nothing where it is left out; and what was met."""

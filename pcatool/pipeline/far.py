@@ -18,8 +18,8 @@ from pcatool.pipeline.job import Job, labels_of, limit_of, read_wanted, remedy_o
 from pcatool.progress import Notices
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.row_counts import Tally
+from pcatool.readers.schema import Wanted
 from pcatool.readers.splits import Portion, portions_of, together
-from pcatool.readers.wanted import Wanted
 from pcatool.solvers.plan import Plan
 from pcatool.solvers.rows import nothing_to_fit
 

@@ -20,8 +20,8 @@ from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
 from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import WITH_HOLES
+from pcatool.readers.schema import Wanted
 from pcatool.readers.streams import read_whole
-from pcatool.readers.wanted import Wanted
 from pcatool.registry import METHODS
 from pcatool.rules.base import Evidence
 from pcatool.solvers.plan import Plan

@@ -15,7 +15,7 @@ from pcatool.pipeline.naming import is_folder, name_below, renamed, within
 from pcatool.pipeline.places import is_there, make_folders, make_old, state_of, written_at, written_by
 from pcatool.pipeline.results import ErrorSum, Results, write
 from pcatool.progress import Notices, Within
-from pcatool.readers.found import Found
+from pcatool.readers.input_files import Found
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.row_counts import Tally
 from pcatool.readers.skip_bad import Skip, is_bad_file, none_left, reasons

@@ -16,7 +16,7 @@ from pcatool.readers.base import rows_at_once
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import rows_to_fit
-from pcatool.readers.wanted import Wanted
+from pcatool.readers.schema import Wanted
 from pcatool.resources import free_bytes, parse_size
 from pcatool.solvers.plan import in_flight, scoring_bytes
 

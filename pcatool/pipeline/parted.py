@@ -19,7 +19,7 @@ from pcatool.pipeline.naming import is_folder, lies_in
 from pcatool.pipeline.parts import SEEN_BY_ALL, PartsFolder
 from pcatool.pipeline.results import ErrorSum, Plan, Results, results_of, write
 from pcatool.progress import Notices
-from pcatool.readers.found import Found
+from pcatool.readers.input_files import Found
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import Input
 from pcatool.readers.row_counts import Tally

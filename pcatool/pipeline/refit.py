@@ -15,7 +15,7 @@ from pcatool.pipeline.combine import older_of, refitted
 from pcatool.pipeline.models import Named, statistic_of
 from pcatool.progress import Notices
 from pcatool.readers.base import Column
-from pcatool.readers.terms import Names, element_of, find_columns
+from pcatool.readers.select_columns import Names, element_of, find_columns
 
 __all__ = ["refit"]
 

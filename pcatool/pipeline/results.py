@@ -17,7 +17,7 @@ from pcatool.progress import Notices
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import Checked, checked_batches, refuse_incomplete
-from pcatool.readers.wanted import Wanted
+from pcatool.readers.schema import Wanted
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink
 

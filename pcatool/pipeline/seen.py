@@ -7,7 +7,7 @@ import re
 from pcatool.errors import DataError, UsageError, show
 from pcatool.model.model import Model
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.wanted import Wanted
+from pcatool.readers.schema import Wanted
 
 __all__ = ["model_columns", "score_columns", "sees"]
 

@@ -17,7 +17,7 @@ from pcatool.pipeline.job import Job
 from pcatool.progress import Notices
 from pcatool.readers.base import Batch
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.row_counts import Holes, Table, Tally
+from pcatool.readers.row_counts import Holes, Tally, TripleCounts
 from pcatool.readers.rows import Checked
 from pcatool.readers.triples import Triples, read_triples
 from pcatool.resources import give_back
@@ -39,7 +39,7 @@ def table_to_fit(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> tuple[T
     table, items = triples.sorted()
     del triples
     give_back()
-    tally.table = Table.of(table)
+    tally.table = TripleCounts.of(table)
     return TriplesPCA(o, job.notices), table, items
 
 

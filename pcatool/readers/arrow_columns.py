@@ -1,4 +1,4 @@
-"""Arrow columns to float64 without copies where possible, and without the conversions that import pandas on the way."""
+"""Convert Arrow columns to float64, without copies where possible and without importing pandas."""
 
 from __future__ import annotations
 
@@ -12,28 +12,27 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.readers.base import Column
-from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.dialect import PADDING, Dialect
 
 __all__ = [
     "AS_WRITTEN",
     "NULL",
     "as_text",
-    "bits",
     "column_of",
+    "fill_from_text",
     "filled_rows",
     "has_value",
     "is_exact",
     "is_null",
-    "is_text",
     "list_lengths",
     "needs_sample",
     "numbers_of",
-    "numpy_type",
     "plain_column",
     "text_array",
     "texts_at",
     "truths",
     "valid_rows",
+    "words_of",
 ]
 
 # Arrow's fixed-width numbers by the number of their type, with the numpy types of the same bytes.
@@ -263,3 +262,71 @@ def _decimals(array: pa.Array) -> NDArray[np.generic]:
         digits = np.frombuffer(array.buffers()[1], np.int64, 2 * len(array), array.offset * 16)[::2]
         return np.asarray(digits / 10.0**kind.scale)
     return _slots(array.cast(pa.string()).cast(pa.float64()))
+
+
+def words_of(column: pa.Array) -> tuple[NDArray[np.int64], list[str]]:
+    """For each row which of the distinct words it holds, -1 for a null, and the words."""
+    if pat.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    encoded = column.dictionary_encode()
+    words = [str(text) for text in encoded.dictionary.cast(pa.string()).to_pylist()]
+    return np.nan_to_num(numbers_of(encoded.indices).astype(np.float64), nan=-1.0).astype(np.int64), words
+
+
+def fill_from_text(out: Array, cells: pa.Array, dialect: Dialect, *, boolean: bool) -> int | None:
+    """The cells into `out` (n,), NaN where one is missing, and how many are; None when not all can be read here."""
+    import pyarrow.compute as pc
+
+    if dialect.as_in_c and not boolean:  # most columns are clean, and then this is all
+        values = _cast(cells)
+        if values is not None and np.isfinite(values).all():
+            out[:] = values
+            return 0
+    cells = pc.utf8_trim_whitespace(cells)
+    missing = _among(pc.ascii_lower(cells), dialect.nulls)
+    holes = int(missing.sum())
+    if holes:
+        cells = cells.filter(truths(~missing))
+    values = _booleans(pc.ascii_lower(cells)) if boolean else _numbers(cells, dialect)
+    if values is None or not np.isfinite(values).all():
+        return None
+    if holes:
+        out[:] = np.nan
+        out[~missing] = values
+    else:
+        out[:] = values
+    return holes
+
+
+def _among(cells: pa.Array, words: frozenset[str]) -> NDArray[np.bool_]:
+    import pyarrow.compute as pc
+
+    return bits(pc.is_in(cells, value_set=text_array(sorted(words))))
+
+
+def _booleans(cells: pa.Array) -> NDArray[np.generic] | None:
+    true = _among(cells, frozenset({"true"}))
+    return true if (true | _among(cells, frozenset({"false"}))).all() else None
+
+
+def _numbers(cells: pa.Array, dialect: Dialect) -> NDArray[np.generic] | None:
+    import pyarrow.compute as pc
+
+    if dialect.strip:
+        cells = pc.utf8_trim(cells, characters=dialect.strip + PADDING)
+        cells = pc.replace_substring_regex(cells, pattern=dialect.after_sign, replacement=r"\1")
+    if dialect.dressed or dialect.decimal != ".":  # else the cast checks as much
+        if not bits(pc.match_substring_regex(cells, rf"\A(?i:{dialect.number_pattern})\z")).all():
+            return None
+        if dialect.marks:
+            cells = pc.replace_substring_regex(cells, pattern=dialect.marks, replacement="")
+        cells = pc.replace_substring(cells, pattern=dialect.decimal, replacement=".")
+    return _cast(cells)
+
+
+def _cast(cells: pa.Array) -> NDArray[np.generic] | None:
+    """Numbers as they are written in C."""
+    try:
+        return numbers_of(cells.cast(pa.float64()))
+    except pa.ArrowInvalid:
+        return None

@@ -1,10 +1,11 @@
-"""Columns of vectors: lists of numbers, all of one length, each element a feature."""
+"""Parts of rows held as Arrow columns, and columns of vectors among them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,17 +18,21 @@ from pcatool.readers.arrow_columns import (
     AS_WRITTEN,
     NULL,
     as_text,
+    fill_from_text,
     filled_rows,
     has_value,
+    is_exact,
     list_lengths,
     numbers_of,
+    texts_at,
     truths,
     valid_rows,
 )
-from pcatool.readers.base import Column, Feature
-from pcatool.readers.cells import fill_from_text
+from pcatool.readers.base import Batch, Column, Feature, Rounded, all_finite, first_rounded, large
+from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.readers.csv_reader.spellings import in_numbers
 
-__all__ = ["BadValue", "VectorLength", "by_column", "features_to_block", "fill"]
+__all__ = ["ArrowPart", "ArrowRows", "BadValue", "VectorLength", "by_column", "features_to_block", "fill"]
 
 
 class BadValue(Exception):
@@ -131,3 +136,60 @@ def _check_lengths(present: pa.Array, valid: NDArray[np.bool_] | None, column: C
         at = int(wrong[0])
         row = at if valid is None else int(np.flatnonzero(valid)[at])
         raise VectorLength(row, column.name, int(lengths[at]), column.width)
+
+
+class ArrowPart(NamedTuple):
+    """Some rows as Arrow columns."""
+
+    name: str
+    rows: int
+    arrays: dict[int, pa.Array]
+    features: tuple[Feature, ...]
+    kept: tuple[int, ...]
+    columns: tuple[Column, ...]
+    first_row: int
+
+    def batch(self) -> Batch:
+        rows = ArrowRows(self.name, self.features, self.columns, self.first_row)
+        try:
+            X = features_to_block(self.arrays, self.rows, self.features, self.columns)
+        except BadValue as error:
+            raise error.at(rows.place(error.row)) from None
+        return rows.batch(X, self.arrays, self.kept)
+
+
+class ArrowRows(NamedTuple):
+    """Some rows of a table: which they are, and what is taken from them."""
+
+    name: str
+    features: tuple[Feature, ...]
+    columns: tuple[Column, ...]
+    first_row: int
+
+    def batch(self, X: Array, arrays: Mapping[int, pa.Array], kept: Sequence[int]) -> Batch:
+        """With X (n, d) made of the columns, only those go on that more will be asked of.
+
+        The others are given back by the thread that took the memory, which is cheaper.
+        """
+        exact = {column: array for column, array in arrays.items() if is_exact(array.type)}
+        passed = [arrays[column] for column in kept]
+        return Batch(
+            X, passed, self.place, all_finite(X), partial(self._spellings, X), partial(self._rounded, X, exact)
+        )
+
+    def _spellings(self, X: Array) -> Mapping[str, int]:
+        return in_numbers(X, (self.columns[f.column].null for f in self.features))
+
+    def _rounded(self, X: Array, exact: Mapping[int, pa.Array]) -> Rounded | None:
+        features, rows = large(X)
+        for j in dict.fromkeys(features.tolist()):
+            array = exact.get(self.features[j].column)
+            if array is not None:
+                at = rows[features == j]
+                found = first_rounded(X, np.full(len(at), j), at, texts_at(array, at), Dialect().whole)
+                if found is not None:
+                    return found
+        return None
+
+    def place(self, row: int) -> str:
+        return f"{self.name}, row {self.first_row + row + 1}"

@@ -1,16 +1,81 @@
-"""What every reader gives: columns that are known before rows are read, then parts of rows in order."""
+"""Protocol of a reader: columns known before rows are read, then parts of rows in order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, block_rows, in_turn
-from pcatool.readers.rounding import Rounded
+from pcatool.errors import show
 
-__all__ = ["MEND", "Batch", "Column", "Feature", "Part", "Table", "all_finite", "rows_at_once"]
+__all__ = [
+    "MEND",
+    "Batch",
+    "Column",
+    "Feature",
+    "Part",
+    "Rounded",
+    "Table",
+    "all_finite",
+    "first_rounded",
+    "has_large",
+    "large",
+    "rows_at_once",
+]
+
+# Up to here every whole number is a double.
+EXACT = 2.0**53
+# Cells of a column looked at in each batch: where so many large whole numbers are doubles, all are likely to be.
+LOOKED_AT = 100
+
+
+class Rounded(NamedTuple):
+    """A cell, and the whole number that it says."""
+
+    row: int
+    feature: int
+    written: int
+
+    def note(self, place: str, column: str) -> str:
+        return (
+            f"{place}, column {show(column)}: {self.written} is taken as {int(float(self.written))}: whole numbers "
+            "beyond 2^53 are rounded; if they are ids, leave the column out with -x"
+        )
+
+
+def has_large(X: Array) -> bool:
+    """Is any number beyond the whole numbers that are all exact? The sum of squares tells of most blocks."""
+    flat = X.ravel(order="K")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if flat @ flat < EXACT**2:
+            return False
+    return bool((X >= EXACT).any() or (X <= -EXACT).any())
+
+
+def large(X: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Features and rows of the first such numbers of each column of X (n, d), a column after the other."""
+    beyond = (np.abs(X) >= EXACT) & np.isfinite(X)
+    features, rows = np.nonzero((beyond & (beyond.cumsum(axis=0) <= LOOKED_AT)).T)
+    return features, rows
+
+
+def first_rounded(
+    X: Array,
+    features: NDArray[np.intp],
+    rows: NDArray[np.intp],
+    cells: Iterable[str],
+    whole: Callable[[str], int | None],
+) -> Rounded | None:
+    """The first of these cells that X holds as another whole number."""
+    for feature, row, cell in zip(features.tolist(), rows.tolist(), cells, strict=True):
+        written = whole(cell)
+        if written is not None and abs(written) != int(abs(X[row, feature])):
+            return Rounded(row, feature, written)
+    return None
+
 
 MEND = "mend the cell, fit without the column (-x), or name the value with --null-value if it means missing"
 

@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from pcatool.arrays import Runner, empty_block, in_turn
 from pcatool.readers.arrow_columns import NULL, text_array
-from pcatool.readers.base import Batch, Column, Feature, Part, Table
+from pcatool.readers.base import Batch, Column, Feature, Part, Rounded, Table
 from pcatool.readers.csv_reader.arrow_parser import TEXT
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.rounding import Rounded
 from pcatool.stores.uri import plain_name
 
 __all__ = ["MISSING", "Partitions", "partitions_of"]

@@ -1,25 +1,48 @@
-"""The files and pipes of a run, opened one after the other."""
+"""Open the files and pipes of a run one after the other, with a few ahead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pcatool.arrays import Runner
 from pcatool.errors import DataError, PcatoolError
 from pcatool.options import TableOptions
 from pcatool.progress import Notices
 from pcatool.readers.base import Table
-from pcatool.readers.found import Found
+from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.opener import MODEL, Opened
-from pcatool.readers.paths import MODEL_SUFFIX, Input
+from pcatool.readers.paths import MODEL_SUFFIX, Input, resolve
 from pcatool.registry import READERS
 from pcatool.stores.uri import is_remote
 
-__all__ = ["Files", "Later", "not_a_table"]
+__all__ = ["Files", "Found", "Later", "not_a_table"]
+
+if TYPE_CHECKING:
+    from pcatool.readers.hive_partitions import Partitions
+
+
+class Found(NamedTuple):
+    """Inputs that were looked for already, and the columns that the folders of them all tell."""
+
+    inputs: tuple[Input, ...]
+    partitions: Partitions | None
+
+    @classmethod
+    def of(cls, paths: Sequence[str], options: TableOptions) -> Found:
+        inputs = tuple(resolve(paths))
+        if not any("=" in item.path for item in inputs):
+            return cls(inputs, None)
+        from pcatool.readers.hive_partitions import Partitions
+
+        return cls(inputs, Partitions([item.path for item in inputs], Dialect.of(options, ",")))
+
+    def some(self, inputs: Iterable[Input]) -> Found:
+        return self._replace(inputs=tuple(inputs))
+
 
 # Files that are opened before their turn take no more than this together.
 AHEAD_BYTES = 32 << 20

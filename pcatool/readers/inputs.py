@@ -1,4 +1,4 @@
-"""One or many inputs as one table, a piece after the other; bad ones are left out where that is allowed."""
+"""Read one or many inputs as one table, piece by piece."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from pcatool.arrays import Runner
 from pcatool.errors import FileError, PcatoolError, UsageError
 from pcatool.options import TableOptions
 from pcatool.progress import Notices, doing
-from pcatool.readers.base import Part, Table
-from pcatool.readers.first import First
-from pcatool.readers.found import Found
-from pcatool.readers.input_files import Files, Later, not_a_table
-from pcatool.readers.match import match_columns
+from pcatool.readers.base import Batch, Part, Rounded, Table
+from pcatool.readers.input_files import Files, Found, Later, not_a_table
 from pcatool.readers.opener import MODEL, Opened
-from pcatool.readers.schema import Columns, Told
+from pcatool.readers.row_counts import Holes
+from pcatool.readers.schema import First, Schema, SchemaFacts, Wanted
+from pcatool.readers.select_columns import match_columns
 from pcatool.readers.skip_bad import Skipping, is_bad_file
-from pcatool.readers.wanted import Wanted
 
-__all__ = ["Inputs", "Piece"]
+__all__ = ["Inputs", "Piece", "PieceRead", "whole_files"]
 
 
 class Piece(NamedTuple):
@@ -46,13 +44,13 @@ class Inputs:
         notices: Notices,
         *,
         by_file: bool = False,
-        told: Told | None = None,
+        told: SchemaFacts | None = None,
     ) -> None:
         self._data = data
         self._told = told
         self._options = options
         self._notices = notices
-        self._columns: Columns | None = None
+        self._columns: Schema | None = None
         self._current: Table | None = None
         self._settled = False
         self._first_at = 0
@@ -75,11 +73,11 @@ class Inputs:
         return self._table
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> Schema:
         """What is taken from the inputs, by the first."""
         if self._columns is None:
             first = First(self.first, self._files.others)
-            self._columns = Columns(first, self.nulls, self._notices, several=self._files.waiting, told=self._told)
+            self._columns = Schema(first, self.nulls, self._notices, several=self._files.waiting, told=self._told)
         return self._columns
 
     @property
@@ -293,3 +291,45 @@ def _in_memory(data: Any, options: TableOptions) -> Table:
             "--row-names is for files of text, this is a table in memory", "give the columns without the one of names"
         )
     return in_memory(data, Dialect.of(options, ","))
+
+
+# Bytes of one file that are held until its end; a larger one is read twice.
+MOST_HELD = 64 << 20
+
+
+class PieceRead(NamedTuple):
+    """What was read of a piece; of the end of an input, or of one that is bad, there are no rows."""
+
+    at: int
+    batch: Batch | None = None
+    holes: Holes | None = None
+    rounded: Rounded | None = None
+    error: PcatoolError | None = None
+
+    @property
+    def size(self) -> int:
+        return 0 if self.batch is None else self.batch.X.nbytes + sum(column.nbytes for column in self.batch.kept)
+
+
+def whole_files(read: Callable[[Inputs], Iterator[PieceRead]], inputs: Inputs) -> Iterator[PieceRead]:
+    """The rows of the files that are good; a pipe cannot be read again, so that its rows are handed on at once."""
+    held: list[PieceRead] = []
+    size = 0
+    for found in read(inputs):
+        if found.at in inputs.skipping.bad:
+            continue
+        if found.error is not None:
+            inputs.skipping.leave_out(found.at, found.error)
+            held.clear()
+            size = 0
+        elif found.batch is None:
+            yield from read(inputs.alone(found.at)) if size > MOST_HELD else held
+            held.clear()
+            size = 0
+        elif inputs.flows(found.at):
+            yield found
+        else:
+            size += found.size
+            held.append(found)
+            if size > MOST_HELD:
+                held.clear()

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, empty_block
 from pcatool.errors import DataError, show
 from pcatool.options import NULLS
+from pcatool.readers.arrow_columns import words_of
 from pcatool.readers.base import Batch, all_finite
-from pcatool.readers.words import words_of
 
 __all__ = ["Classes", "Texts", "texts_of"]
 

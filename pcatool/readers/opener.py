@@ -1,21 +1,179 @@
-"""One input opened: its bytes, unpacked and in UTF-8, and the format that they are in."""
+"""Open one input: decompress it, decode it to UTF-8, recognise its format."""
 
 from __future__ import annotations
 
+import bz2
+import codecs
+import io
 import os
 import stat
+import zlib
 from functools import partial
+from typing import Any
 
-from pcatool.errors import DataError, FileError, show
+from pcatool.errors import DataError, FileError, UsageError, check_memory, show
 from pcatool.progress import Notices
-from pcatool.readers.compression import MAGICS, compression_of, decompressed
-from pcatool.readers.encodings import MARKS, as_utf8
 from pcatool.readers.paths import STDIN, Input
-from pcatool.readers.streams import ByteStream, File, FileBytes, Lines, Peekable, Seekable, read_whole, spooled
+from pcatool.readers.streams import (
+    ByteStream,
+    File,
+    FileBytes,
+    Lines,
+    Peekable,
+    Readable,
+    Seekable,
+    read_whole,
+    spooled,
+)
 from pcatool.registry import READERS
 from pcatool.stores.uri import is_remote
 
-__all__ = ["MODEL", "ZIP", "Input", "Opened", "read_beginning", "read_file", "read_whole"]
+__all__ = ["MODEL", "ZIP", "Opened", "read_beginning", "read_file"]
+
+# The mark of UTF-16 LE begins that of UTF-32 LE.
+MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+NEWLINE = "\n"
+SAME_BYTES = ("utf-8", "utf-8-sig", "ascii")
+
+
+def as_utf8(stream: ByteStream, encoding: str, head: bytes, name: str) -> ByteStream:
+    """The text of a stream that begins with `head`; a mark there counts for more than the encoding named."""
+    mark = next((mark for mark in MARKS if head.startswith(mark)), None)
+    if mark == codecs.BOM_UTF8:
+        stream.read(len(mark))
+        return stream
+    codec = codecs.lookup(MARKS[mark] if mark else encoding)
+    if codec.name in SAME_BYTES:
+        return stream
+    if not codec._is_text_encoding:
+        raise UsageError(f"{show(encoding)} is no encoding of text", "try latin-1, cp1252 or utf-16")
+    return Transcoded(stream, codec, name)
+
+
+class Transcoded:
+    """A stream of another encoding as UTF-8."""
+
+    def __init__(self, stream: ByteStream, codec: codecs.CodecInfo, name: str) -> None:
+        self._stream = stream
+        self._codec = codec
+        self._name = name
+        self._decoder = codecs.getincrementaldecoder(codec.name)()
+        self._line = 1
+
+    def read(self, size: int, /) -> bytes:
+        while True:
+            data = self._stream.read(size)
+            try:
+                text = self._decoder.decode(data, final=not data)
+            except UnicodeDecodeError as error:
+                good, _ = self._codec.decode(error.object[: error.start], "replace")
+                place = f"{self._name}, line {self._line + good.count(NEWLINE)}"
+                raise DataError(
+                    f"{place}: not valid {self._codec.name} ({error.reason})", "name another encoding with --encoding"
+                ) from None
+            self._line += text.count(NEWLINE)
+            if text or not data:
+                return text.encode("utf-8", "surrogatepass")
+
+    def ready(self) -> bool:
+        return self._stream.ready()
+
+
+# bzip2 is told by its first block, too: a line of names may well begin with the letters BZh.
+MAGICS = {b"\x1f\x8b\x08": "gzip", b"\x28\xb5\x2f\xfd": "zstd"} | {
+    b"BZh%d%b" % (level, block): "bz2" for level in range(1, 10) for block in (b"1AY&SY", b"\x17rE8P\x90")
+}
+# A little may unpack to a thousand times as much.
+READ = 1 << 16
+
+
+def compression_of(head: bytes) -> str | None:
+    return next((kind for magic, kind in MAGICS.items() if head.startswith(magic)), None)
+
+
+def decompressed(stream: ByteStream, kind: str, name: str) -> ByteStream:
+    """A compressed stream, its members one after the other; a cut-off one is an error, never a short table."""
+    return (ZstdReader if kind == "zstd" else Members)(stream, kind, name)
+
+
+class Members:
+    """gzip or bzip2: what has arrived is unpacked at once."""
+
+    def __init__(self, stream: ByteStream, kind: str, name: str) -> None:
+        self._stream = stream
+        self._kind = kind
+        self._name = name
+        self._member: Any = None  # none is open
+        self._packed = b""
+        self._begun = False  # with the first member
+        self._unpacked = io.BytesIO()
+        self._left = 0  # to be read of it
+
+    def read(self, size: int, /) -> bytes:
+        while self._left == 0:
+            self._packed = self._packed or self._stream.read(READ)
+            if not self._packed:
+                if self._member is not None:
+                    raise damaged(self._name, self._kind, "the end is missing")
+                return b""
+            self._unpack()
+        data = self._unpacked.read(size)
+        self._left -= len(data)
+        return data
+
+    def _unpack(self) -> None:
+        if self._member is None and self._kind == "gzip" and self._begun:
+            self._packed = self._packed.lstrip(b"\0")  # tapes and disks are padded with zeros; gzip passes over them
+            if not self._packed:
+                return
+        self._begun = True
+        if self._member is None:
+            self._member = bz2.BZ2Decompressor() if self._kind == "bz2" else zlib.decompressobj(zlib.MAX_WBITS | 16)
+        try:
+            data = self._member.decompress(self._packed)
+        except (OSError, zlib.error) as error:
+            check_memory(error)
+            raise damaged(self._name, self._kind, str(error)) from None
+        self._unpacked, self._left = io.BytesIO(data), len(data)
+        self._packed = self._member.unused_data
+        if self._member.eof:
+            self._member = None
+
+    def ready(self) -> bool:
+        return self._left > 0 or self._stream.ready()
+
+
+class ZstdReader:
+    """zstd, by Arrow, which waits until it has as much as was asked for."""
+
+    def __init__(self, stream: ByteStream, kind: str, name: str) -> None:
+        self._stream = stream
+        self._kind = kind
+        self._name = name
+        import pyarrow as pa
+
+        self._file = pa.CompressedInputStream(pa.PythonFile(Readable(stream), mode="r"), kind)
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            return bytes(self._file.read(size))
+        except (OSError, ValueError) as error:
+            check_memory(error)
+            raise damaged(self._name, self._kind, str(error)) from None
+
+    def ready(self) -> bool:
+        return self._stream.ready()
+
+
+def damaged(name: str, kind: str, reason: str) -> DataError:
+    return DataError(f"{name}: the {kind} data are damaged or cut off ({reason})", "make the file again")
+
 
 MODEL = "model"
 ZIP = b"PK\x03\x04"

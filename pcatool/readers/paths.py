@@ -1,4 +1,4 @@
-"""Which inputs a run reads: paths, globs and folders become files in order; nothing at all is standard input."""
+"""Find the inputs of a run: paths, patterns and folders become files in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pcatool.registry import READERS
 from pcatool.stores.uri import is_remote, plain_name, shown
 
 if TYPE_CHECKING:
-    from pcatool.readers.copies import Copy
+    from pcatool.readers.streams import Copy
 
 __all__ = ["MODEL_SUFFIX", "STDIN", "Input", "bare_name", "resolve", "resolve_models", "tables_in"]
 

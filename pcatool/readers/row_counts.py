@@ -15,7 +15,7 @@ from pcatool.linalg.sparse import SparseRows
 from pcatool.missing.census import same_holes
 from pcatool.readers.base import Batch
 
-__all__ = ["Holes", "Table", "Tally"]
+__all__ = ["Holes", "Tally", "TripleCounts"]
 
 # Places named in an error; more are counted.
 FIRST_PLACES = 3
@@ -47,7 +47,7 @@ def _patterns(missing: NDArray[np.bool_]) -> dict[bytes, int]:
     return {bits.tobytes(): int(count) for bits, count in zip(packed, np.bincount(group), strict=True)}
 
 
-class Table(NamedTuple):
+class TripleCounts(NamedTuple):
     """What lines of one cell each make up."""
 
     users: int
@@ -57,7 +57,7 @@ class Table(NamedTuple):
     cells_per_item: tuple[int, float, int]
 
     @classmethod
-    def of(cls, rows: SparseRows) -> Table:
+    def of(cls, rows: SparseRows) -> TripleCounts:
         users, items = rows.counts, np.bincount(rows.columns, minlength=rows.d)
         return cls(rows.n, rows.d, len(rows.values), _spread(users), _spread(items))
 
@@ -76,7 +76,7 @@ class Tally:
     places: list[str] = field(default_factory=list)  # the first incomplete rows
     names: Sequence[str] = ()  # of the columns, features first
     features: int = 0
-    table: Table | None = None
+    table: TripleCounts | None = None
 
     def count(self, batch: Batch, holes: Holes, names: Sequence[str]) -> None:
         self.names = names

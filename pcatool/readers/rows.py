@@ -1,7 +1,8 @@
-"""Batches checked for cells that are missing or infinite, and what is done about them."""
+"""Check batches for missing and infinite cells, and do with them what was asked for."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,17 +11,36 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, in_turn
 from pcatool.errors import BadCell, DataError, PcatoolError, show
-from pcatool.readers.base import MEND, Batch, Part, Table
-from pcatool.readers.inputs import Inputs, Piece
+from pcatool.readers.base import MEND, Batch, Part, Table, all_finite, has_large
+from pcatool.readers.inputs import Inputs, Piece, PieceRead, whole_files
 from pcatool.readers.labels import Classes
-from pcatool.readers.nulled import null_numbers, nulled
 from pcatool.readers.passthrough import as_first
-from pcatool.readers.rounding import has_large
 from pcatool.readers.row_counts import Holes, Tally
-from pcatool.readers.wanted import Wanted
-from pcatool.readers.whole import Read, whole_files
+from pcatool.readers.schema import Wanted
 
 __all__ = ["WITH_HOLES", "Checked", "checked_batches", "refuse_incomplete", "rows_to_fit"]
+
+
+def null_numbers(nulls: Sequence[str]) -> dict[float, str]:
+    """Of the spellings of a missing cell those that are numbers, by their value."""
+    found = {}
+    for text in nulls:
+        try:
+            found[float(text)] = text
+        except ValueError:
+            continue
+    return found
+
+
+def nulled(batch: Batch, numbers: Mapping[float, str]) -> Batch:
+    """The batch with these numbers missing."""
+    X, counts = batch.X.copy(order="K"), Counter[str]()
+    for value, text in numbers.items():
+        means = value == X
+        counts[text] += int(np.count_nonzero(means))
+        X[means] = np.nan
+    return batch._replace(X=X, finite=all_finite(X), spellings=lambda: Counter(batch.spellings()) + counts)
+
 
 # Fits that take rows with holes as they are.
 WITH_HOLES = ("mean", "em")
@@ -35,7 +55,7 @@ class Checked(NamedTuple):
     incomplete: NDArray[np.bool_] | None  # rows with a missing cell; None when there is none
 
 
-class Reading(NamedTuple):
+class CheckedReading(NamedTuple):
     """How pieces are read; threads do it."""
 
     inputs: Inputs
@@ -50,17 +70,17 @@ class Reading(NamedTuple):
         wanted = self.wanted
         return wanted.names if wanted.classes is None else (*wanted.features, wanted.classes.name)
 
-    def read(self, piece: Piece) -> Read:
+    def read(self, piece: Piece) -> PieceRead:
         if piece.part is None or piece.table is None:
-            return Read(piece.at, error=piece.error)
+            return PieceRead(piece.at, error=piece.error)
         try:
             return self._read(piece.at, piece.table, piece.part)
         except PcatoolError as error:
             if self.inputs.skipping.may_skip(piece.at, error):
-                return Read(piece.at, error=error)
+                return PieceRead(piece.at, error=error)
             raise self.inputs.skipping.named(piece.at, self.inputs.cause_of(piece.at, error)) from None
 
-    def _read(self, at: int, table: Table, part: Part) -> Read:
+    def _read(self, at: int, table: Table, part: Part) -> PieceRead:
         batch = part.batch()
         batch = batch._replace(kept=as_first(batch.kept, self.types, table.name, batch.place))
         if self.numbers and not table.text:
@@ -70,7 +90,7 @@ class Reading(NamedTuple):
         rounded = batch.rounded() if not self.inputs.told_rounding and has_large(batch.X) else None
         if self.check is not None:
             self.check(checked(batch, holes) if classes is None else self._labelled(batch, classes))
-        return Read(at, batch, holes, rounded)
+        return PieceRead(at, batch, holes, rounded)
 
     def _labelled(self, batch: Batch, classes: Classes) -> Checked:
         """As it will be when the classes are counted: rows are counted in order, which threads do not keep."""
@@ -100,9 +120,9 @@ def checked_batches(
     input counts only as a whole; elsewhere it is up to the caller.
     """
     types, check = inputs.columns.kept_types(wanted.kept), check if inputs.by_file else None
-    reading = Reading(inputs, wanted, types, null_numbers(inputs.nulls), report, check)
+    reading = CheckedReading(inputs, wanted, types, null_numbers(inputs.nulls), report, check)
 
-    def read(of: Inputs) -> Iterator[Read]:
+    def read(of: Inputs) -> Iterator[PieceRead]:
         return run(
             reading._replace(inputs=of).read, of.pieces(wanted, eager=eager, run=run), ready=of.ready if eager else None
         )

@@ -1,27 +1,209 @@
-"""The columns of a run: chosen by the first input, and found by name in all others."""
+"""Columns of a run: features, labels, weights and passthrough, settled by the first table, found by name in others."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import fnmatch
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pcatool.errors import DataError, UsageError, show
-from pcatool.options import SelectOptions
+from pcatool.errors import DataError, UsageError, listed, show
+from pcatool.options import FitOptions, SelectOptions
 from pcatool.progress import Notices
 from pcatool.readers.base import Column, Feature, Table
-from pcatool.readers.first import First, own
-from pcatool.readers.further import Further
 from pcatool.readers.labels import Classes
-from pcatool.readers.match import match_features
 from pcatool.readers.paths import Input
-from pcatool.readers.select_columns import LabelColumns, choose_features, find_labels, find_triples, find_weights
-from pcatool.readers.terms import find_columns
-from pcatool.readers.wanted import Wanted
+from pcatool.readers.select_columns import (
+    LabelColumns,
+    choose_features,
+    find_columns,
+    find_labels,
+    find_triples,
+    find_weights,
+    match_features,
+)
 
-__all__ = ["Columns", "Told"]
+__all__ = ["First", "Further", "Schema", "SchemaFacts", "Wanted"]
 
 
-class Told(NamedTuple):
+class Wanted(NamedTuple):
+    """What is taken from every input: features, and columns passed through."""
+
+    names: tuple[str, ...]
+    booleans: frozenset[str] = frozenset()
+    by_position: bool = False
+    kept: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()  # those of the names, after the features, that supervise
+    weighted: bool = False  # the last of the names is a weight
+    classes: Classes | None = None  # makes one column of the labels, and of those among the kept columns
+    widths: Mapping[str, int] | None = None  # of the vectors, where the names are those of a model
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return self.names[: len(self.names) - len(self.labels) - self.weighted]
+
+    def named(self, options: FitOptions) -> FitOptions:
+        """The options with the column of weights by its name, so that it is found in other tables, too."""
+        return replace(options, weights=self.names[-1]) if self.weighted else options
+
+    @property
+    def width(self) -> int:
+        return len(self.names) if self.classes is None else len(self.features) + 1
+
+
+# The Arrow type of a column of which nothing is known.
+NOTHING = "null"
+
+
+class First:
+    """What the first input leaves open, as a part without rows does, is told by the next that has some.
+
+    `others` opens the inputs after it, one after the other, to be looked at.
+    """
+
+    def __init__(self, table: Table, others: Callable[[], Iterator[Table]]) -> None:
+        self.table = table
+        self._others = others
+        self._profile: tuple[Column, ...] | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """With their kinds, if these were looked at."""
+        return self._profile or self.table.columns
+
+    def profile(self) -> tuple[Column, ...]:
+        """The columns with their kinds."""
+        if self._profile is None:
+            self._profile = self.table.profile()
+            is_open = _is_open if self.table.ended() else _is_empty_vector
+            if any(map(is_open, self._profile)):
+                self._profile = self._told_by_others(self._profile, is_open)
+        return self._profile
+
+    def _told_by_others(self, columns: tuple[Column, ...], is_open: Callable[[Column], bool]) -> tuple[Column, ...]:
+        """By the first that has rows; how long vectors are, by the first that has one."""
+        for other in self._others():
+            there = {column.name: column for column in other.profile()}
+            if not other.ended():
+                columns = tuple(there.get(c.name, c) if is_open(c) else c for c in columns)
+                is_open = _is_empty_vector
+                if not any(map(is_open, columns)):
+                    break
+        return columns
+
+    def kept_type(self, name: str) -> Any:
+        """The type of a column passed through; of one in which nothing is, that of the next input."""
+        kind = _kept_type(self.table, name)
+        if str(kind) != NOTHING:
+            return kind
+        others = (_kept_type(other, name) for other in self._others())
+        return next((other for other in others if other is not None and str(other) != NOTHING), kind)
+
+
+def own(table: Table) -> tuple[Column, ...]:
+    """Columns that stand in an input itself, not in its path, and name no rows."""
+    return tuple(column for column in table.columns if not (column.partition or column.row_name))
+
+
+def _kept_type(table: Table, name: str) -> Any:
+    return next((table.kept_type(i) for i, column in enumerate(table.columns) if column.name == name), None)
+
+
+def _is_open(column: Column) -> bool:
+    """Do only rows tell what it holds?"""
+    return column.kind == "empty" or _is_empty_vector(column)
+
+
+def _is_empty_vector(column: Column) -> bool:
+    """A column of vectors without one in the whole input, whose length another may tell."""
+    return column.kind == "vector" and column.width == 0
+
+
+class Further:
+    """What the inputs after the first have more of: numbers, or with `kept` all that is not passed through."""
+
+    def __init__(self, first: Table, excluded: Sequence[str] = (), *, kept: bool = False) -> None:
+        self._kept = kept
+        self._first = first.name
+        self._known = {column.name for column in first.columns}
+        self._excluded = {term.strip() for text in excluded for term in (text, *text.split(","))}
+        kinds = () if kept else first.profile()
+        self._no_numbers = {c.name for c in kinds if c.kind == "text" or (c.kind == "boolean" and not c.typed)}
+        self._looked = False
+        self._all_known: tuple[Column, ...] | None = None  # the columns of an input, which may be those of others, too
+        self._found: dict[int, tuple[str, list[str]]] = {}  # by the number of the input
+
+    def __bool__(self) -> bool:
+        """Was anything found?"""
+        return bool(self._found)
+
+    def of(self, at: int) -> Further:
+        """The same with nothing found yet, for the input of this number."""
+        other = copy(self)
+        other._found, other._looked = {}, at > 1
+        return other
+
+    def add(self, at: int, other: Further) -> None:
+        """What was found in an input elsewhere, as the only one there."""
+        for found in other._found.values():
+            self._found[at] = found
+
+    def look(self, at: int, table: Table, item: Input) -> None:
+        if table.columns is self._all_known:
+            return
+        if self._kept:
+            self._look_at_names(at, table)
+            return
+        names = [
+            c.name for c in table.columns if not (c.partition or c.row_name) and c.name.strip() and self._is_new(c.name)
+        ]
+        if not self._looked:  # what is no number in the first should be none in the second: all would cost time
+            names += [c.name for c in table.columns if c.name in self._no_numbers]
+        self._looked = True
+        if not names:
+            self._all_known = table.columns
+        # The first rows of a pipe may be a long time in coming.
+        if names and not item.flows and (numbers := _numbers(table, names)):
+            self._found[at] = (table.name, numbers)
+
+    def _look_at_names(self, at: int, table: Table) -> None:
+        names = [column.name for column in table.columns if self._is_new(column.name)]
+        if names:
+            self._found[at] = (table.name, names)
+        else:
+            self._all_known = table.columns
+
+    def _is_new(self, name: str) -> bool:
+        return name not in self._known and not any(fnmatch.fnmatchcase(name, term) for term in self._excluded)
+
+    def warning(self, without: Collection[int]) -> str | None:
+        """What to say when all was read, of the inputs that were not left out."""
+        found = [more for at, more in sorted(self._found.items()) if at not in without]
+        if not found:
+            return None
+        name, columns = found[0]
+        noun = "a column" if len(columns) == 1 else "columns"
+        others = f", and so have {len(found) - 1} more files" if len(found) > 2 else ""
+        others = ", and so has one more file" if len(found) == 2 else others
+        if self._kept:
+            return (
+                f"{name} has {noun} that {self._first} does not have, which --keep-all passes over: "
+                f"{listed(columns)}{others}; give all files the same columns, or name those to keep with --keep"
+            )
+        return (
+            f"{name} has {noun} of numbers that {self._first} does not have, or not as numbers, left out: "
+            f"{listed(columns)}{others}; "
+            "name the columns with -c, or give that file first"
+        )
+
+
+def _numbers(table: Table, names: Sequence[str]) -> list[str]:
+    kinds = {column.name: column.kind for column in table.profile()}
+    return [name for name in names if kinds[name] in ("number", "vector", "dressed")]
+
+
+class SchemaFacts(NamedTuple):
     """What the first input tells of all others, for whoever reads one of them without it."""
 
     name: str
@@ -29,12 +211,12 @@ class Told(NamedTuple):
     types: tuple[tuple[str, Any], ...]  # of the columns passed through
     further: Further | None
 
-    def of(self, at: int) -> Told:
+    def of(self, at: int) -> SchemaFacts:
         """For the input of this number."""
         return self._replace(further=None if self.further is None else self.further.of(at))
 
 
-class Columns:
+class Schema:
     """What is taken from the inputs.
 
     `several`: more inputs follow the first. `nulls`: further spellings of a missing cell. `told`: the first input is
@@ -42,7 +224,7 @@ class Columns:
     """
 
     def __init__(
-        self, first: First, nulls: tuple[str, ...], notices: Notices, *, several: bool, told: Told | None = None
+        self, first: First, nulls: tuple[str, ...], notices: Notices, *, several: bool, told: SchemaFacts | None = None
     ) -> None:
         self._first = first
         self._told = told
@@ -142,9 +324,9 @@ class Columns:
             raise UsageError(f"{where}: {flag} {show(term)} names {len(found)} columns", "name one")
         return columns[found[0]]
 
-    def tell(self, kept: Sequence[str]) -> Told:
+    def tell(self, kept: Sequence[str]) -> SchemaFacts:
         """What those must know who read other inputs without this one."""
-        return Told(self._first.table.name, self._widths, tuple(self.kept_types(kept)), self._further)
+        return SchemaFacts(self._first.table.name, self._widths, tuple(self.kept_types(kept)), self._further)
 
     @property
     def vector_widths(self) -> dict[str, int]:

@@ -1,19 +1,196 @@
-"""Which columns of a table are the features of a fit, and which are left out, and why."""
+"""Choose columns by name, number, range or pattern; find those of a model in another table."""
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pcatool.errors import DataError, UsageError, listed, show
+from pcatool.errors import DataError, MissingColumns, UsageError, listed, show
 from pcatool.options import SelectOptions
 from pcatool.progress import Notices
 from pcatool.readers.base import Column, Feature
-from pcatool.readers.terms import find_columns, find_elements
 
-__all__ = ["LabelColumns", "choose_features", "find_labels", "find_triples", "find_weights"]
+__all__ = [
+    "LabelColumns",
+    "Names",
+    "choose_features",
+    "element_of",
+    "find_columns",
+    "find_labels",
+    "find_triples",
+    "find_weights",
+    "match_columns",
+    "match_features",
+]
+
+
+def find_columns(terms: Sequence[str], columns: Sequence[Column], where: str) -> list[int]:
+    """Columns that the terms name, in the order named."""
+    names = Names(columns, where)
+    return list(dict.fromkeys(i for term in names.split(terms) for i in names.find(term)))
+
+
+def find_elements(terms: Sequence[str], columns: Sequence[Column], where: str) -> list[tuple[int, int | None]]:
+    """The same where a term may also be an element `name[3]` of a vector column: (column, element or None)."""
+    names = Names(columns, where)
+    vectors = {c.name: i for i, c in enumerate(columns) if c.kind == "vector"}
+    found: dict[tuple[int, int | None], None] = {}
+    for term in names.split(terms):
+        element = element_of(term.strip())
+        if term in names.places or element is None or element[0] not in vectors:
+            found |= dict.fromkeys((i, None) for i in names.find(term))
+            continue
+        i = vectors[element[0]]
+        if element[1] >= columns[i].width:
+            raise DataError(f"{where}: {show(term)} is past the {columns[i].width} elements of the vector")
+        found[i, element[1]] = None
+    return list(found)
+
+
+def element_of(text: str) -> tuple[str, int] | None:
+    """`emb[3]` as vector column and element."""
+    found = re.fullmatch(r"(.*)\[([0-9]+)\]", text, re.ASCII | re.DOTALL)
+    return (found[1], int(found[2])) if found else None
+
+
+def places_of(columns: Sequence[Column]) -> dict[str, list[int]]:
+    """Where each name stands; more than once, perhaps."""
+    places: dict[str, list[int]] = {}
+    for i, column in enumerate(columns):
+        places.setdefault(column.name, []).append(i)
+    return places
+
+
+class Names:
+    """The names of a table's columns, to be found by terms."""
+
+    def __init__(self, columns: Sequence[Column], where: str) -> None:
+        self.names = [c.name for c in columns]
+        self.places = places_of(columns)
+        self.where = where
+
+    def split(self, terms: Sequence[str]) -> Iterator[str]:
+        """Single terms; a text that is a column's name is one, commas and blanks included."""
+        for text in terms:
+            yield from [text] if text in self.places else text.split(",")
+
+    def find(self, term: str) -> list[int]:
+        """The columns of one term as it stands, or without the blanks around it."""
+        if not term.strip():
+            raise UsageError("a column term is empty", "name columns separated by single commas")
+        found = self._exactly(term) or self._exactly(term.strip())
+        if not found:
+            raise MissingColumns([term], self.names, self.where)
+        return found
+
+    def _exactly(self, term: str) -> list[int]:
+        if term in self.places:
+            return self.places[term]
+        if is_number(term):
+            return [self._number(term)]
+        ends = self._range(term)
+        if ends is not None:
+            first, last = ends
+            if last < first:
+                written = f"{self.names[last]}-{self.names[first]}"
+                raise UsageError(f"column range {show(term)} runs backwards", f"write {written}")
+            return list(range(first, last + 1))
+        if re.search(r"[*?\[]", term):
+            return [i for i, name in enumerate(self.names) if fnmatch.fnmatchcase(name, term)]
+        return []
+
+    def _number(self, term: str) -> int:
+        number, count = int(term), len(self.names)
+        if not 1 <= number <= count:
+            raise DataError(f"{self.where}: no column number {number}, there are {count}", "columns are counted from 1")
+        return number - 1
+
+    def _range(self, term: str) -> tuple[int, int] | None:
+        """First and last column of `a-c`, `2-5`, `3-` or `-4`; names may hold a dash themselves."""
+        for cut in [i for i, c in enumerate(term) if c == "-"]:
+            left, right = term[:cut], term[cut + 1 :]
+            if (left or right) and all(not end or end in self.places or is_number(end) for end in (left, right)):
+                return self._end(left, 0), self._end(right, len(self.names) - 1)
+        return None
+
+    def _end(self, text: str, default: int) -> int:
+        if not text:
+            return default
+        return self.places[text][0] if text in self.places else self._number(text)
+
+
+def is_number(term: str) -> bool:
+    return re.fullmatch(r"[0-9]+", term, re.ASCII) is not None
+
+
+def match_features(
+    names: Sequence[str], booleans: frozenset[str], columns: Sequence[Column], where: str, remedy: str = ""
+) -> tuple[Feature, ...]:
+    """The named features, wherever they stand: as columns, or as elements of a vector column."""
+    places = places_of(columns)
+    found: list[Feature] = []
+    missing: list[str] = []
+    for name in names:
+        element = element_of(name)
+        if name in places:
+            found.append(_feature(name, _only(name, places, where), columns, booleans, where))
+        elif element is not None and element[0] in places and _holds(columns[places[element[0]][0]], element[1]):
+            found.append(Feature(name, _only(element[0], places, where), element[1]))
+        else:
+            missing.append(name)
+    if missing:
+        raise MissingColumns(missing, [c.name for c in columns], where, remedy)
+    return tuple(found)
+
+
+def match_columns(names: Sequence[str], columns: Sequence[Column], where: str) -> list[int]:
+    """The numbers of the named columns, whatever they hold."""
+    if not names:
+        return []
+    places = places_of(columns)
+    missing = [name for name in names if name not in places]
+    if missing:
+        raise MissingColumns(missing, [c.name for c in columns], where)
+    return [_only(name, places, where) for name in names]
+
+
+def _only(name: str, places: dict[str, list[int]], where: str) -> int:
+    at = places[name]
+    if len(at) > 1:
+        raise DataError(
+            f"{where}: columns {at[0] + 1} and {at[1] + 1} are both called {show(name)}", "rename or drop one of them"
+        )
+    return at[0]
+
+
+def _holds(column: Column, element: int) -> bool:
+    """Is there such an element? Without any vector, as in a part of a table that is empty, there may be."""
+    return column.kind == "vector" and (element < column.width or column.width == 0)
+
+
+def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[str], where: str) -> Feature:
+    kind, example = columns[i].kind, columns[i].example
+    if columns[i].row_name:
+        raise DataError(
+            f"{where}: column {show(name)} holds the names of the rows (--row-names), the model needs its numbers",
+            "leave out --row-names",
+        )
+    if (
+        (kind == "text" and columns[i].written != "all")
+        or kind == "vector"
+        or (kind == "boolean" and not (name in booleans or columns[i].typed))
+    ):
+        first = f"first: {show(example)}" if example else "none that says more"
+        stored = f" of type {columns[i].stored}" if columns[i].stored else ""
+        mixed = " and numbers" if columns[i].written == "some" else ""
+        raise DataError(
+            f"{where}: column {show(name)} holds {kind}{mixed or ' values'} ({first}){stored}, the model needs numbers",
+            "store them as numbers" if kind == "text" else "",
+        )
+    return Feature(name, i, boolean=name in booleans and kind in ("", "boolean"))
 
 
 def choose_features(

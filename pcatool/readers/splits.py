@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pcatool.errors import PcatoolError, UsageError
 from pcatool.options import TableOptions
 from pcatool.progress import Notices
-from pcatool.readers.found import Found
+from pcatool.readers.input_files import Found
 from pcatool.readers.opener import Opened
 from pcatool.readers.paths import Input
 from pcatool.registry import READERS

@@ -1,4 +1,4 @@
-"""Tables with one line for each cell, user, item and value: read into rows of users and columns of items."""
+"""Read tables with one line for each cell (user, item, value) into sparse rows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, Runner, in_turn
 from pcatool.errors import DataError, show
 from pcatool.linalg.sparse import SparseRows, first_double
+from pcatool.readers.arrow_columns import words_of
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import Checked, checked_batches
-from pcatool.readers.words import words_of
 
 __all__ = ["Triples", "read_triples"]
 
@@ -55,7 +55,7 @@ def read_triples(inputs: Inputs, terms: str, tally: Tally, *, holes: bool, run: 
     inputs.settle(lambda one: _drop(read_triples(one, terms, Tally(), holes=holes, run=run)))
     wanted = inputs.columns.choose_triples(terms)
     (_, user_type), (_, item_type) = inputs.columns.kept_types(wanted.kept)
-    users, items = Names("user", inputs.nulls, user_type), Names("item", inputs.nulls, item_type)
+    users, items = NameCodes("user", inputs.nulls, user_type), NameCodes("item", inputs.nulls, item_type)
     parts: list[tuple[Codes, Codes, Array]] = [(NO_CODES, NO_CODES, np.zeros(0))]
     for batch in checked_batches(inputs, wanted, tally, eager=False, report=True, run=run):
         if batch.incomplete is not None and not holes:
@@ -83,7 +83,7 @@ def _given_twice(user: str, item: str, rows: tuple[int, int]) -> DataError:
     )
 
 
-class Names:
+class NameCodes:
     """Names of users or items to numbers, 0, 1, ... as they first appear."""
 
     def __init__(self, what: str, nulls: Sequence[str], kind: pa.DataType) -> None:

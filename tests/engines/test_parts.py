@@ -18,7 +18,7 @@ from pcatool import errors, registry
 from pcatool.errors import DataError, PcatoolError, PcatoolWarning, UsageError
 from pcatool.options import TableOptions
 from pcatool.readers import splits as portions
-from pcatool.readers.found import Found
+from pcatool.readers.input_files import Found
 from pcatool.readers.splits import portions_of
 
 D, FILES = 6, 7

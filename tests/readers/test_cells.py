@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from often import often
 from pcatool.arrays import Array
 from pcatool.errors import BadCell, DataError
-from pcatool.readers import cutter
 from pcatool.readers.base import Feature
+from pcatool.readers.csv_reader import split as cutter
 from pcatool.readers.csv_reader.arrow_parser import ArrowCsv
 from pcatool.readers.csv_reader.chunk_parser import ChunkParser, Parsed
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.cutter import Chunk
+from pcatool.readers.csv_reader.split import Chunk
 from programs import kernels
 from readers.reading import number, read, same_bits, write
 

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from often import often
 from pcatool.errors import DataError
-from pcatool.readers import cutter
+from pcatool.readers.csv_reader import split as cutter
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.reference import rows_of
-from pcatool.readers.csv_reader.split import count_lines
-from pcatool.readers.cutter import Chunk, Cutter
+from pcatool.readers.csv_reader.split import Chunk, Cutter, count_lines
 from readers.by_letter import Rows, states
 from readers.reading import Pieces, records
 

@@ -14,12 +14,13 @@ from pcatool.arrays import block_rows
 from pcatool.errors import BadCell, DataError
 from pcatool.options import TableOptions
 from pcatool.progress import Notices
-from pcatool.readers import cutter, kinds
 from pcatool.readers.base import Column
+from pcatool.readers.csv_reader import split as cutter
+from pcatool.readers.csv_reader import table as kinds
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.cutter import Chunk
+from pcatool.readers.csv_reader.split import Chunk
+from pcatool.readers.csv_reader.table import profile
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.kinds import profile
 from readers.reading import read, same_bits, write
 
 COLUMNS = {

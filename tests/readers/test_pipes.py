@@ -18,7 +18,7 @@ from pcatool.progress import Notices
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import checked_batches
-from pcatool.readers.wanted import Wanted
+from pcatool.readers.schema import Wanted
 
 LONG_ENOUGH = 20
 

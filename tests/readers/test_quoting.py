@@ -10,7 +10,7 @@ import pytest
 from pcatool.errors import BadCell
 from pcatool.readers.csv_reader.chunk_parser import ChunkParser
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.quoting import runs_on, with_quotes
+from pcatool.readers.csv_reader.normalize import runs_on, with_quotes
 from readers.reading import read, write
 
 JOINED = {'"2"3': '2"3', '""5': '"5', '"1""2"3': '1"2"3', '"1"2"3"': '1"2"3"', '"1"."5"': '1"."5"', '"1\n"2': '1\n"2'}

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pcatool.readers.rounding import has_large
+from pcatool.readers.base import has_large
 from readers.reading import read, write
 
 ROUNDED = [

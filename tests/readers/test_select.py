@@ -12,9 +12,7 @@ from pcatool.errors import DataError, MissingColumns, PcatoolError, UsageError
 from pcatool.options import SelectOptions
 from pcatool.progress import Notices
 from pcatool.readers.base import Column
-from pcatool.readers.match import match_columns, match_features
-from pcatool.readers.select_columns import choose_features
-from pcatool.readers.terms import find_columns
+from pcatool.readers.select_columns import choose_features, find_columns, match_columns, match_features
 from readers.reading import read, write
 
 NAMES = ["a", "b", "c", "x-y", "p,q", "3", "temp_in", "temp_out", "temp[1]", " s ", "a-c"]

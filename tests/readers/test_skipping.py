@@ -19,7 +19,7 @@ from pcatool.options import ApplyOptions, EngineOptions, FitOptions, SelectOptio
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import fit as fitting
 from pcatool.progress import Notices
-from pcatool.readers import whole
+from pcatool.readers import inputs as whole
 from readers.reading import read, write
 
 HEADER = "a,b,c\n"

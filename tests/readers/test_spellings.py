@@ -19,9 +19,9 @@ from pcatool.arrays import Array, in_turn
 from pcatool.options import NULLS, SelectOptions, TableOptions
 from pcatool.progress import Notices
 from pcatool.readers.csv_reader import spellings
+from pcatool.readers.csv_reader.chunk_parser import WIDE
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.parquet import table as parquet_reader
-from pcatool.readers.wide import WIDE
 from programs import kernels
 from readers.reading import records, write
 

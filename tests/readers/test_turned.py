@@ -27,10 +27,10 @@ from pcatool.progress import Notices
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.parquet import table as reader
 from pcatool.readers.parquet.file import ParquetData
+from pcatool.readers.parquet.table import MOST_COLUMNS, Turned, columns_at_once
 from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import checked_batches
-from pcatool.readers.turned import MOST_COLUMNS, Turned, columns_at_once
-from pcatool.readers.wanted import Wanted
+from pcatool.readers.schema import Wanted
 from programs import kernels
 from readers.reading import read, same_bits
 

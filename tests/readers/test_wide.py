@@ -9,12 +9,13 @@ import pytest
 
 from pcatool.options import TableOptions
 from pcatool.progress import Notices
-from pcatool.readers import kinds, wide
 from pcatool.readers.base import Feature
 from pcatool.readers.csv_reader import chunk_parser as chunks
+from pcatool.readers.csv_reader import chunk_parser as wide
+from pcatool.readers.csv_reader import table as kinds
 from pcatool.readers.csv_reader.chunk_parser import ChunkParser
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.cutter import Chunk
+from pcatool.readers.csv_reader.split import Chunk
 from pcatool.readers.inputs import Inputs
 
 PLAIN = Dialect(",")

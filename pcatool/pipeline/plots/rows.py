@@ -24,7 +24,7 @@ from pcatool.readers.inputs import Inputs
 from pcatool.readers.labels import Texts, texts_of
 from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import Checked, checked_batches
-from pcatool.readers.wanted import Wanted
+from pcatool.readers.schema import Wanted
 from pcatool.render.plots.cloud import Cloud, Hue
 
 __all__ = ["cloud_of", "color_of", "names_of", "projected"]

@@ -16,7 +16,7 @@ from pcatool.pipeline.results import Flow, Results
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import checked_batches
-from pcatool.readers.wanted import Wanted
+from pcatool.readers.schema import Wanted
 
 __all__ = ["flow_of"]
 

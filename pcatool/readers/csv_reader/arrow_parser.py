@@ -12,7 +12,7 @@ from pyarrow import csv
 
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.normalize import plain
-from pcatool.readers.cutter import Chunk
+from pcatool.readers.csv_reader.split import Chunk
 
 __all__ = ["MARK", "TEXT", "ArrowCsv"]
 

@@ -1,16 +1,20 @@
-"""Comments and runs of blanks taken out of a text, line for line, so that what is left is CSV as everybody knows it.
+"""Normalize text for Arrow's parser: comments, runs of blanks, quoted fields that go on after their quote.
 
+Comments and runs of blanks taken out of a text, line for line, so that what is left is CSV as everybody knows it.
 Where there is only one column, a blank line is a row whose cell is missing, and is marked as such.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
+
+import numpy as np
 
 from pcatool.readers.csv_reader.dialect import Dialect
 
-__all__ = ["note_padding", "plain"]
+__all__ = ["note_padding", "plain", "runs_on", "with_quotes"]
 
 # Before what ends it: a line end is CR, LF or both.
 BLANK_LINE = rb"(?:\A|(?<=\n)|(?<=\r)(?!\n))(?=[\r\n])"
@@ -76,3 +80,40 @@ def _quoted_or(dialect: Dialect, pattern: bytes) -> re.Pattern[bytes]:
     """A quoted field, or the pattern. Either begins with a letter of its own, which makes the search fast."""
     not_at_start = b"[^" + re.escape(dialect.separators) + rb"\r\n]"
     return re.compile(b'"(?<!' + not_at_start + b'")(?:[^"]|"")*"|' + pattern)
+
+
+NEWLINE, RETURN, QUOTE = 10, 13, 34
+
+
+def runs_on(data: bytes, dialect: Dialect) -> bool:
+    """Is there such a field in this plain CSV, which begins with a row?"""
+    if b'"' not in data:
+        return False
+    text = np.frombuffer(data, dtype=np.uint8)
+    quotes = np.flatnonzero(text == QUOTE)
+    opening, closing = quotes[::2], quotes[1::2]
+    ends = np.array([NEWLINE, RETURN, QUOTE, ord(dialect.separator)], dtype=np.uint8)
+    starts_well = (opening == 0) | np.isin(text[opening - 1], ends)
+    ends_well = (closing == len(text) - 1) | np.isin(text[np.minimum(closing + 1, len(text) - 1)], ends)
+    # A quote in an unquoted field looks as bad: then a pattern tells.
+    return not (starts_well.all() and ends_well.all()) and any(True for _ in _fields(data, dialect))
+
+
+def with_quotes(data: bytes, dialect: Dialect) -> bytes:
+    """The same rows, such fields quoted anew as a whole, so that what closed them is seen in the cell."""
+    pieces, at = [], 0
+    for field in _fields(data, dialect):
+        pieces += [data[at : field.start()], b'"', field["quoted"], b'""', field["rest"].replace(b'"', b'""'), b'"']
+        at = field.end()
+    return b"".join([*pieces, data[at:]])
+
+
+def _fields(data: bytes, dialect: Dialect) -> Iterator[re.Match[bytes]]:
+    """Blanks may follow a quote."""
+    return (field for field in _pattern(dialect.separator).finditer(data) if field["rest"].strip(b" \t"))
+
+
+@cache
+def _pattern(separator: str) -> re.Pattern[bytes]:
+    ends = re.escape(separator.encode()) + rb"\r\n"
+    return re.compile(b'"(?<![^' + ends + b']")(?P<quoted>[^"]*(?:""[^"]*)*)"(?P<rest>[^' + ends + b"]*)")

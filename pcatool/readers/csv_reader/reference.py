@@ -18,11 +18,9 @@ from pcatool.arrays import Array, empty_block
 from pcatool.errors import BadCell, DataError
 from pcatool.readers.base import MEND, Feature
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.normalize import plain
-from pcatool.readers.csv_reader.split import count_lines
-from pcatool.readers.cutter import Chunk
-from pcatool.readers.quoting import runs_on, with_quotes
-from pcatool.readers.refusals import Rereads, ragged, remedy_for
+from pcatool.readers.csv_reader.hints import Rereads, ragged, remedy_for
+from pcatool.readers.csv_reader.normalize import plain, runs_on, with_quotes
+from pcatool.readers.csv_reader.split import Chunk, count_lines
 
 __all__ = ["BOOLEANS", "check_nul", "check_utf8", "parse", "rows_of"]
 

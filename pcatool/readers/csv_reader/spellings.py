@@ -16,7 +16,7 @@ from pcatool.readers.csv_reader.arrow_parser import TEXT, ArrowCsv
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.normalize import plain
 from pcatool.readers.csv_reader.reference import rows_of
-from pcatool.readers.cutter import Chunk
+from pcatool.readers.csv_reader.split import Chunk
 
 __all__ = ["cells_at", "in_numbers", "in_text"]
 

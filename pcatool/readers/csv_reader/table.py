@@ -1,36 +1,224 @@
-"""Text tables: bytes are cut at row ends, and each chunk is parsed on its own, anywhere."""
+"""CSV tables: header, kinds of columns, and chunks that can be parsed anywhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from pcatool.arrays import Runner, block_rows, in_turn
 from pcatool.errors import DataError, show
-from pcatool.options import TableOptions
+from pcatool.options import BLANKS, TableOptions
 from pcatool.progress import Notices
-from pcatool.readers import kinds
 from pcatool.readers.base import Column, Feature, Part
-from pcatool.readers.csv_reader.arrow_parser import TEXT
-from pcatool.readers.csv_reader.chunk_parser import ChunkParser, CsvPart
+from pcatool.readers.csv_reader.arrow_parser import TEXT, ArrowCsv
+from pcatool.readers.csv_reader.chunk_parser import WIDE, ChunkParser, CsvPart, holds_nothing, read_wide
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.reference import rows_of
-from pcatool.readers.cutter import Chunk, Cutter
-from pcatool.readers.header import (
-    LOOKED_AT,
-    by_blanks,
-    check_comment,
-    check_kind,
-    check_names,
-    check_separator,
-    check_text,
-    with_row_name,
-)
+from pcatool.readers.csv_reader.hints import LOOKED_AT, PLAINLY, Others, dressing, is_foreign
+from pcatool.readers.csv_reader.reference import BOOLEANS, check_utf8, parse, rows_of
+from pcatool.readers.csv_reader.split import Chunk, Cutter
 from pcatool.readers.opener import Opened
 
-__all__ = ["CsvTable"]
+__all__ = ["CsvTable", "all_numbers", "profile"]
+
+
+def all_numbers(first: Chunk, width: int, dialect: Dialect, name: str) -> bool:
+    """Does the first row alone tell that every column holds numbers? It does in most tables."""
+    if width >= WIDE and not (dialect.dressed or dialect.numeric_null):
+        row = read_wide(first, dialect, width)
+        return row is not None and bool(np.isfinite(row).all())
+    _, cells = next(rows_of(first, dialect, name))
+    return len(cells) == width and all(_is_number(cell, dialect) for cell in cells)
+
+
+def profile(chunk: Chunk, names: Sequence[str], dialect: Dialect, name: str, begins: int | None) -> tuple[Column, ...]:
+    """The columns with their kinds; `begins` is the line below the header, None where there is none."""
+    check_utf8(chunk, name)
+    if len(names) >= WIDE and not (dialect.dressed or dialect.numeric_null):
+        cells = read_wide(chunk, dialect, len(names))
+        if cells is not None:
+            kinds = ("empty" if nothing else "number" for nothing in holds_nothing(cells))
+            return tuple(Column(*column) for column in zip(names, kinds, strict=True))
+    every = range(len(names))
+    arrays = ArrowCsv(dialect, len(names), dict.fromkeys(every, TEXT)).read(chunk)
+    if arrays is None:
+        _, texts = parse(chunk, dialect, len(names), (), every, name, begins)
+        parsed = dict(enumerate(texts))
+        return tuple(column_of_cells(names[i], texts[i], dialect, _without(i, parsed)) for i in every)
+    others = _Texts(arrays)
+    return tuple(_column(names[i], array, dialect, _without(i, others)) for i, array in arrays.items())
+
+
+class _Texts(Mapping[int, Sequence[str]]):
+    """The first cells of each column, as texts once they are asked for: few tables need them."""
+
+    def __init__(self, arrays: Mapping[int, pa.Array]) -> None:
+        self._arrays = arrays
+        self._texts: dict[int, Sequence[str]] = {}
+
+    def __getitem__(self, column: int) -> Sequence[str]:
+        if column not in self._texts:
+            most = LOOKED_AT // len(self._arrays) + 1
+            self._texts[column] = self._arrays[column].slice(0, most).to_pylist()
+        return self._texts[column]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+
+def _without(column: int, every: Mapping[int, Sequence[str]]) -> Callable[[], dict[int, Sequence[str]]]:
+    """The cells of all columns but one."""
+    return lambda: {other: cells for other, cells in every.items() if other != column}
+
+
+def _column(name: str, cells: pa.Array, dialect: Dialect, others: Others) -> Column:
+    """Most columns are numbers, and their first cells tell."""
+    begins_with_number = _is_number(cells[0].as_py(), dialect)
+    return Column(name) if begins_with_number else column_of_cells(name, cells.to_pylist(), dialect, others)
+
+
+def _is_number(cell: str, dialect: Dialect) -> bool:
+    return not dialect.is_missing(cell) and dialect.number(cell) is not None
+
+
+def column_of_cells(name: str, cells: Sequence[str], dialect: Dialect, others: Others = dict) -> Column:
+    """What these cells are. One number makes them a column of numbers; a text among them is then a bad cell.
+
+    `others` gives the cells of the other columns, by their place.
+    """
+    if any(_is_number(c, dialect) for c in cells):
+        return Column(name)
+    filled = [c for c in dict.fromkeys(cells) if not dialect.is_missing(c)]
+    if not filled:
+        return Column(name, "empty")
+    if all(c.strip().lower() in BOOLEANS for c in filled):
+        return Column(name, "boolean", filled[0])
+    dressed = dressing(filled, dialect, others)
+    if dressed is not None:
+        return Column(name, "dressed", dressed.example, remedy=dressed.remedy)
+    if all(is_foreign(c, dialect) for c in filled):
+        return Column(name, "dressed", filled[0], remedy=PLAINLY)
+    return Column(name, "text", filled[0])
+
+
+# The name of the column of row names where the header has none for it.
+ROW_NAME = "row_name"
+
+SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
+# What other texts begin with.
+OTHERS = {
+    re.compile(r"\s*(?:\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|-?[0-9.]+$|$))"): ("JSON", "convert it to CSV or Parquet"),
+    re.compile(r"\s*<(?:!doctype|!--|html|head|body|table)\b", re.IGNORECASE): ("HTML", "is it the page of an error?"),
+    re.compile(r"\s*<(?:\?xml|svg|stata_dta)\b", re.IGNORECASE): ("XML", "convert it to CSV or Parquet"),
+    re.compile(r"\{\\rtf"): ("a document (RTF)", "save it as plain text"),
+    re.compile(r"version https://git-lfs"): ("the pointer to a file in git-lfs", "fetch the file with: git lfs pull"),
+    re.compile(r"sep=", re.IGNORECASE): (
+        "a line for spreadsheets",
+        "pass over it with --skip-lines 1, and name the -d",
+    ),
+}
+# So many rows tell how a table is separated.
+FIRST_ROWS = 100
+WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
+
+
+def check_separator(cells: list[str], dialect: Dialect, place: str) -> None:
+    """A line of one field that another separator would cut is refused."""
+    if len(cells) != 1:
+        return
+    for separator, spelled in SEPARATORS.items():
+        if separator != dialect.delimiter and separator in cells[0]:
+            raise DataError(f"{place}: one field, {show(cells[0])}, with {spelled} in it", f"read it with -d {spelled}")
+
+
+def check_comment(first: Chunk, dialect: Dialect, place: str) -> None:
+    """A comment that leaves one field of a line that it would separate is refused: the other columns would be lost."""
+    mark = dialect.comment
+    if mark not in SEPARATORS:
+        return
+    *_, (_, cells) = rows_of(first, replace(dialect, comment=None), place)
+    if mark in cells[0]:
+        raise DataError(
+            f"{place}: --comment {show(mark)} cuts off what follows {show(cells[0].partition(mark)[0])}",
+            f"if it separates the fields, read it with -d {SEPARATORS[mark]} without --comment; or else say -d ','",
+        )
+
+
+def by_blanks(names: Chunk | None, rows: Chunk, dialect: Dialect) -> str:
+    """How a table of one column is read that runs of blanks would cut into columns, one of them of numbers; or "".
+
+    `names` is the line of names as it lies in the file, None where there is none. R's write.table separates by blanks,
+    quotes texts, and writes a name before each row.
+    """
+    cut = replace(dialect, delimiter=BLANKS, lone=False)
+    first = [cells for _, cells in rows_of(rows, cut, "")]
+    width = len(first[0]) if first else 0
+    header = width if names is None else len(next(iter(rows_of(names, cut, "")), (0, [""]))[1])
+    if width < 2 or header not in (width, width - 1) or any(len(cells) != width for cells in first):
+        return ""
+    # A decimal comma is told of when the columns are there.
+    numbers = [replace(cut, decimal=decimal) for decimal in ".,"]
+    columns = list(zip(*first, strict=True))[width - header :]
+    for column in columns:
+        filled = [cell for cell in column if not cut.is_missing(cell)]
+        if filled and any(all(each.number(cell) is not None for cell in filled) for each in numbers):
+            return "read it with -d blanks" + (" --row-names" if header < width else "")
+    return ""
+
+
+def check_names(cells: list[str], dialect: Dialect, place: str, notices: Notices) -> None:
+    """Names that are numbers may be a first row of data: whole numbers are taken with a note, others refused."""
+    filled = [c for c in cells if c.strip()]
+    numbers = [c for c in filled if dialect.number(c) is not None]
+    fractions = [c for c in numbers if not WHOLE.fullmatch(c)]
+    # Among as many texts, a number may well be a name.
+    if fractions and 2 * len(numbers) >= len(filled):
+        raise DataError(
+            f"{place}: the first line looks like data ({show(fractions[0])}), not like names",
+            "read it with --no-header, or with --header if these are names",
+        )
+    if numbers and len(numbers) == len(filled):
+        notices.note(f"{place}: whole numbers are taken as names; --no-header reads them as data")
+
+
+def check_text(cells: list[str], place: str) -> None:
+    """NUL bytes stand in no text: this is another encoding, or no text."""
+    text = "".join(cells)
+    if "\0" in text:
+        # UTF-16 without its mark reads as text with a NUL beside every letter.
+        order = "be" if text.startswith("\0") else "le"
+        sparse = 3 * text.count("\0") < len(text)
+        remedy = "is this a text table?" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
+        raise DataError(f"{place}: NUL bytes", remedy)
+
+
+def check_kind(cells: list[str], place: str) -> None:
+    """Texts that are no tables, by how they begin."""
+    for beginning, (what, remedy) in OTHERS.items():
+        if beginning.match(cells[0]):
+            raise DataError(f"{place}: this is {what}, not a table", remedy)
+
+
+def with_row_name(names: list[str], first: list[str] | None) -> list[str]:
+    """The names with one for the first field of each row, which names the row.
+
+    R's write.table writes no name for it, write.csv and pandas an empty one. `first`: the first row, if there is one.
+    """
+    own = ROW_NAME
+    while own in names:
+        own += "_"
+    named = bool(names) and (not names[0].strip() or (first is not None and len(first) == len(names)))
+    if first is not None and len(first) not in (len(names), len(names) + 1):
+        return names  # the row is told of when it is read
+    if not named:
+        return [own, *names]
+    return [names[0] if names[0].strip() else own, *names[1:]]
 
 
 class CsvTable:
@@ -99,12 +287,12 @@ class CsvTable:
         names = [c.name for c in self.columns]
         if first is None:
             return tuple(Column(name, "empty") for name in names)
-        if kinds.all_numbers(first, len(names), self.dialect, self.name):
+        if all_numbers(first, len(names), self.dialect, self.name):
             return tuple(Column(name) for name in names)
         chunk = self._cutter.peek(block_rows(len(names)))
         assert chunk is not None
         try:
-            columns = kinds.profile(chunk, names, self.dialect, self.name, self._begins)
+            columns = profile(chunk, names, self.dialect, self.name, self._begins)
         except DataError:
             self._check_blanks()
             raise
@@ -114,7 +302,7 @@ class CsvTable:
 
     def _check_blanks(self) -> None:
         """Refuse a table of one column that blanks would cut into columns."""
-        rows = self._cutter.peek(LOOKED_AT)
+        rows = self._cutter.peek(FIRST_ROWS)
         if self.dialect.lone and rows is not None and (remedy := by_blanks(self._first_line, rows, self.dialect)):
             name = show(self.columns[0].name)
             raise DataError(f"{self.name}: one column, {name}, whose blanks separate numbers", remedy)

@@ -1,10 +1,10 @@
-"""What one Parquet file holds: its columns, read by number, and a sentence where it is damaged."""
+"""One Parquet file: its columns and layout, read by number, with clear errors where it is damaged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from functools import partial
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -13,9 +13,67 @@ from pcatool.errors import DataError, check_memory
 from pcatool.readers.arrow_columns import column_of, has_value, needs_sample
 from pcatool.readers.base import Column
 from pcatool.readers.opener import Opened
-from pcatool.readers.parquet_layout import layout_of
 
 __all__ = ["ParquetData", "most_bytes", "reads_each"]
+
+
+class ParquetLayout(NamedTuple):
+    """What the schema of a file tells."""
+
+    leaves: list[list[int]]  # for each column the numbers of what Parquet stores for it
+    coded: frozenset[int]  # columns with dictionaries, of which damaged files name entries that there are not
+    columns: tuple[Column, ...] | None  # where types tell all
+
+
+class Alike:
+    """A schema that is equal to others with the same columns; Arrow's own hash makes an object of each of these."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+
+    def __hash__(self) -> int:
+        return len(self.schema)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike) and bool(self.schema.equals(other.schema))
+
+
+def layout_of(schema: pa.Schema) -> ParquetLayout:
+    """Of many files that are alike it is worked out once."""
+    return _layout_of(Alike(schema))
+
+
+@lru_cache(maxsize=4)
+def _layout_of(alike: Alike) -> ParquetLayout:
+    schema = alike.schema
+    told = not any(needs_sample(field.type) for field in schema)
+    columns = tuple(column_of(field.name, field.type, None) for field in schema) if told else None
+    coded = frozenset(i for i, field in enumerate(schema) if _is_coded(field.type))
+    return ParquetLayout(list(_leaves(schema)), coded, columns)
+
+
+def _leaves(fields: Any) -> Iterator[list[int]]:
+    """A struct has as many as it has parts."""
+    first = 0
+    for field in fields:
+        count = _count_leaves(field.type)
+        yield list(range(first, first + count))
+        first += count
+
+
+def _count_leaves(kind: pa.DataType) -> int:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _count_leaves(kind.storage_type)
+    if pa.types.is_dictionary(kind) or kind.num_fields == 0:
+        return 1
+    return sum(_count_leaves(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def _is_coded(kind: pa.DataType) -> bool:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _is_coded(kind.storage_type)
+    return pa.types.is_dictionary(kind) or any(_is_coded(kind.field(i).type) for i in range(kind.num_fields))
+
 
 # Rows looked at to learn the width of vectors and the first value of texts.
 SAMPLE_ROWS = 1024

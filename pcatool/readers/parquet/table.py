@@ -1,28 +1,125 @@
-"""Parquet, a batch of rows at a time; from a pipe through a file, since its table of contents is at the end."""
+"""Parquet tables, read a batch of rows at a time, whole if small, or column by column if very wide.
+
+A table that lies column by column, turned into blocks of rows through a temporary file or, if small, in memory.
+A row group of Parquet keeps each column in one piece. To read it by rows, all columns must be open at once, at up to
+4 MB each; to read it by columns, all of its rows must be kept. A file keeps them: a few columns are written at a time,
+and blocks of rows are read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import fields
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from pcatool.arrays import AHEAD, Array, Runner, block_rows, in_turn
+from pcatool.arrays import AHEAD, Array, Runner, block_rows, empty_block, in_turn
 from pcatool.options import TableOptions
 from pcatool.progress import Notices
-from pcatool.readers.arrow_part import ArrowPart, Rows
-from pcatool.readers.arrow_parts import by_column
+from pcatool.readers.arrow_columns import is_exact
+from pcatool.readers.arrow_parts import ArrowPart, ArrowRows, BadValue, by_column, fill
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
 from pcatool.readers.csv_reader.spellings import in_numbers
 from pcatool.readers.opener import Opened
 from pcatool.readers.parquet.file import ParquetData, most_bytes, reads_each
-from pcatool.readers.parquet_whole import WholePart
-from pcatool.readers.turned import HeldTurned, Turned, columns_at_once
+from pcatool.resources import Spool
 
-__all__ = ["ParquetTable"]
+__all__ = ["ParquetTable", "Turned", "columns_at_once"]
+
+# Columns that are read together, however few rows they have.
+MOST_COLUMNS = 1024
+
+
+class Turned:
+    """`rows` x `d` numbers in a file, block after block, in each block column after column.
+
+    Threads may write different columns, and read different blocks, at the same time.
+    """
+
+    def __init__(self, rows: int, d: int) -> None:
+        self.rows, self.d = rows, d
+        self.height = block_rows(d)
+        self._spool = Spool()
+
+    @property
+    def starts(self) -> range:
+        """The first row of each block."""
+        return range(0, self.rows, self.height)
+
+    def write(self, first: int, X: Array) -> None:
+        """Columns from number `first` on: X (rows, g). Of each block they are one piece of the file."""
+        for start in self.starts:
+            part = X[start : start + self.height]
+            self._spool.put([part.ravel(order="F").data.cast("B")], 8 * (start * self.d + first * len(part)))
+
+    def block(self, start: int) -> Array:
+        """The rows of a block (h, d)."""
+        block = empty_block(min(self.height, self.rows - start), self.d)
+        self._spool.get(block.T.data.cast("B"), 8 * start * self.d)
+        return block
+
+
+class HeldTurned(Turned):
+    """`rows` x `d` numbers in memory."""
+
+    def __init__(self, rows: int, d: int) -> None:
+        self.rows, self.d = rows, d
+        self.height = block_rows(d)
+        self._X = empty_block(rows, d)
+
+    def write(self, first: int, X: Array) -> None:
+        """Columns from number `first` on: X (rows, g)."""
+        self._X[:, first : first + X.shape[1]] = X
+
+    def block(self, start: int) -> Array:
+        """The rows of a block (h, d)."""
+        rows = self._X[start : start + self.height]
+        return rows if rows.flags.f_contiguous else np.array(rows, order="F")
+
+
+def columns_at_once(rows: int, size: int) -> int:
+    """As many columns of so many rows as take `size` bytes."""
+    return int(np.clip(size // (8 * max(rows, 1)), 1, MOST_COLUMNS))
+
+
+# Reads these columns, one after the other.
+Each = Callable[[Sequence[int]], Generator[tuple[int, pa.ChunkedArray], None, None]]
+
+
+class WholePart(NamedTuple):
+    """Rows not yet read."""
+
+    height: int
+    rows: ArrowRows
+    kept: tuple[int, ...]
+    each: Each
+
+    def batch(self) -> Batch:
+        rows, kept = self.rows, self.kept
+        features, told, places = rows.features, rows.columns, by_column(rows.features)
+        X = empty_block(self.height, len(features))
+        held: dict[int, pa.Array] = {}
+        try:
+            with closing(self.each(list(dict.fromkeys([*places, *kept])))) as columns:
+                for column, chunks in columns:
+                    array = _joined(chunks)
+                    if column in places:
+                        fill(X, places[column], features, array, told[column])
+                    if column in kept or is_exact(array.type):
+                        held[column] = array
+        except BadValue as error:
+            raise error.at(rows.place(error.row)) from None
+        return rows.batch(X, held, kept)
+
+
+def _joined(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+
 
 # What a column takes while it is read by rows: Arrow's reader; a page and a dictionary of 1 MB each at most, packed and
 # unpacked, which is four times what the file has of the column, unpacked, if that is less.
@@ -106,7 +203,7 @@ class ParquetTable:
             self._opened.lend()
             self._given = self._data.metadata.num_rows
             self._memory = self._of_whole(len(features), len(self._data.leaves(needed)))
-            rows = Rows(self.name, features, self.columns, 0)
+            rows = ArrowRows(self.name, features, self.columns, 0)
             yield WholePart(self._given, rows, tuple(kept), self._data.each)
             return
         # A vector column would be read again for each portion of its elements, and by rows it is one column to open.
