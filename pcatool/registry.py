@@ -175,8 +175,8 @@ READERS = Registry(
 WRITERS = Registry(
     "output format",
     {
-        "csv": Entry("pcatool.writers.csv:CsvWriter", "comma-separated text", (".csv", ".txt")),
-        "tsv": Entry("pcatool.writers.csv:TsvWriter", "tab-separated text", (".tsv", ".tab")),
+        "csv": Entry("pcatool.writers.csv_writer:CsvWriter", "comma-separated text", (".csv", ".txt")),
+        "tsv": Entry("pcatool.writers.csv_writer:TsvWriter", "tab-separated text", (".tsv", ".tab")),
         "parquet": Entry("pcatool.writers.parquet:ParquetWriter", "Apache Parquet", (".parquet", ".pq")),
         "jsonl": Entry("pcatool.writers.jsonlines:JsonLinesWriter", "one JSON object per row", (".jsonl", ".ndjson")),
     },

@@ -24,7 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcatool.errors import DataError
-from pcatool.writers.csv import CsvWriter, TsvWriter
+from pcatool.writers.csv_writer import CsvWriter, TsvWriter
 from pcatool.writers.sink import open_sink
 
 NOTHING: dict[str, pa.Array] = {}

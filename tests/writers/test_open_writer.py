@@ -13,7 +13,7 @@ from pcatool.errors import UsageError
 from pcatool.options import OutputOptions
 from pcatool.registry import WRITERS
 from pcatool.writers.base import format_name, open_writer
-from pcatool.writers.csv import CsvWriter
+from pcatool.writers.csv_writer import CsvWriter
 from pcatool.writers.sink import open_sink
 
 SINK = open_sink("/dev/null", no_clobber=False)

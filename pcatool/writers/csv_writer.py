@@ -1,4 +1,4 @@
-"""Comma- and tab-separated text: numbers that read back to the same bits, quotes only where they are needed."""
+"""Write CSV and TSV: numbers that read back to the same bits, quotes only where needed."""
 
 from __future__ import annotations
 
