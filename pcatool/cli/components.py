@@ -118,7 +118,7 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
         return asked.format
     if output in (None, "-"):
         return "table" if Screen.now().terminal else "csv"
-    from pcatool.writers.compression import uncompressed_name
+    from pcatool.writers.sink import uncompressed_name
 
     name = plain_name(str(output))
     ending = Path(uncompressed_name(name)).suffix.lower()

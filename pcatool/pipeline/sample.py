@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.pipeline.results import Results
 from pcatool.readers.labels import texts_of
-from pcatool.writers.shown import cells_at
+from pcatool.writers.jsonlines import cells_at
 
 __all__ = ["Counted", "Sample", "hashes", "sample_of"]
 

@@ -1,4 +1,4 @@
-"""What every writer offers, and which one an output gets."""
+"""Protocol of a writer, and which writer an output gets."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from pcatool.options import OutputOptions
 from pcatool.registry import WRITERS
 from pcatool.stores.uri import plain_name
 from pcatool.writers.cells import slices
-from pcatool.writers.compression import Data, uncompressed_name
-from pcatool.writers.sink import Sink
+from pcatool.writers.sink import Data, Sink, uncompressed_name
 
 __all__ = ["Kept", "TextWriter", "Values", "Writer", "format_name", "open_writer", "output_names"]
 

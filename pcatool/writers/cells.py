@@ -1,4 +1,4 @@
-"""Cells as text: Arrow columns of any type, and float64 columns, become columns of strings.
+"""Convert Arrow columns and float64 columns to text cells.
 
 Missing stays missing (a null); the format decides how it looks. Strings and scalars are built from buffers: made from
 Python values, they would have Arrow import pandas, which takes longer than most runs.

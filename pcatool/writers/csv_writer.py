@@ -10,8 +10,8 @@ from pyarrow.csv import WriteOptions, write_csv
 
 from pcatool.writers.base import TextWriter, Values
 from pcatool.writers.cells import contents, floats, joined, literal, numbers, plain, text
-from pcatool.writers.compression import Data
 from pcatool.writers.jsonlines import tokens
+from pcatool.writers.sink import Data
 
 __all__ = ["CsvWriter", "TsvWriter"]
 

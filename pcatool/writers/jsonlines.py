@@ -1,4 +1,4 @@
-"""JSON lines: one object per row, missing as null; also how a nested cell looks in any text format."""
+"""Write JSON Lines, one object per row; nested cells in any text format."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from pcatool.errors import UsageError, show
 from pcatool.writers.base import Kept, TextWriter, Values
 from pcatool.writers.cells import TEXT, contents, joined, literal, numbers, plain, text
-from pcatool.writers.compression import Data
-from pcatool.writers.sink import Sink
+from pcatool.writers.sink import Data, Sink
 
-__all__ = ["JsonLinesWriter", "tokens"]
+__all__ = ["JsonLinesWriter", "cells_at", "tokens"]
 
 # What JSON does not take as it is inside quotes; the backslash first, as the others bring new ones.
 ESCAPES = [(c, json.dumps(c)[1:-1]) for c in ("\\", '"', *map(chr, range(32)))]
@@ -129,3 +129,11 @@ def list_tokens(column: pa.Array, elements: pa.Array, opening: str, closing: str
         literal(opening), pc.binary_join(lists, literal(",")), literal(closing), literal("")
     )
     return pc.if_else(column.is_valid(), made, pa.nulls(len(column), TEXT))
+
+
+def cells_at(column: pa.Array, rows: NDArray[np.intp]) -> list[str | None]:
+    """The cells of these rows as a table of text would hold them; None where they are missing."""
+    indices = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows.astype(np.int64))])
+    taken = plain(column.take(indices))
+    cells: list[str | None] = (tokens if pa.types.is_nested(taken.type) else text)(taken).to_pylist()
+    return cells

@@ -1,4 +1,4 @@
-"""Apache Parquet, streamed in row groups of a size that depends on the columns alone."""
+"""Write Apache Parquet in row groups whose size depends on the columns alone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 from pcatool.errors import UsageError, show
 from pcatool.writers.base import Kept, Values, Writer, output_names
 from pcatool.writers.cells import floats
-from pcatool.writers.compression import Drain
-from pcatool.writers.sink import Sink
+from pcatool.writers.sink import Drain, Sink
 
 __all__ = ["ParquetWriter", "group_rows"]
 

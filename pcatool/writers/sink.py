@@ -1,23 +1,140 @@
-"""Where bytes go: standard output, a device or pipe, or a file that appears whole or not at all.
+"""Sinks for bytes: standard output, devices, files and objects that appear whole or not at all, compression.
 
+Where bytes go: standard output, a device or pipe, or a file that appears whole or not at all.
 A file is written beside its place under a temporary name and renamed over it at the end, so a run that fails leaves
 what was there. Devices and pipes are written straight: renaming onto one would replace it with a file.
 """
 
 from __future__ import annotations
 
+import bz2
 import os
 import select
 import stat
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
+from typing import Protocol
 
-from pcatool.errors import FileError
-from pcatool.writers.compression import Compressor, Data, compression_of
-from pcatool.writers.target import STDOUT, Target, exists, look_at
+from pcatool.errors import FileError, UsageError, show
+from pcatool.resources import cannot_spool
+from pcatool.stores.uri import HTTP, is_remote, parse, shown
+from pcatool.writers.target import STDOUT, Target, exists, look_at, unwritable
 
-__all__ = ["TEMPORARY", "AtomicFile", "Sink", "check_target", "open_sink", "write_whole"]
+__all__ = [
+    "TEMPORARY",
+    "AtomicFile",
+    "Data",
+    "Drain",
+    "Sink",
+    "check_target",
+    "compression_of",
+    "look_at_object",
+    "open_sink",
+    "uncompressed_name",
+    "write_whole",
+]
+
+Data = bytes | bytearray | memoryview
+
+# Encoders get pieces of one size, so that their output depends on the data and not on how it was cut into writes.
+PIECE = 1 << 20
+
+
+class Drain:
+    """A file for Arrow to write into; what arrived is taken out between calls, so no exception of ours crosses C++."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._written = 0
+
+    def write(self, data: Data) -> int:
+        part = bytes(data)
+        self._parts.append(part)
+        self._written += len(part)
+        return len(part)
+
+    def tell(self) -> int:
+        return self._written
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def take(self) -> bytes:
+        taken = b"".join(self._parts)
+        self._parts.clear()
+        return taken
+
+
+class Encoder(Protocol):
+    """What the objects of zlib and bz2 have in common."""
+
+    def compress(self, data: bytes, /) -> bytes: ...
+
+    def flush(self) -> bytes: ...
+
+
+class ZstdWriter:
+    """Arrow's zstd stream in the shape of the others: one frame for the whole file, which every reader takes."""
+
+    def __init__(self) -> None:
+        import pyarrow as pa
+
+        self._drain = Drain()
+        self._stream = pa.CompressedOutputStream(self._drain, "zstd")
+
+    def compress(self, data: bytes, /) -> bytes:
+        self._stream.write(data)
+        return self._drain.take()
+
+    def flush(self) -> bytes:
+        self._stream.close()
+        return self._drain.take()
+
+
+# Digits hardly compress: gzip's usual level 6 takes seven times as long as level 1 and saves a sixteenth. 31 asks zlib
+# for a gzip header; its own has neither a file name nor a time in it.
+ENCODERS: dict[str, Callable[[], Encoder]] = {
+    ".gz": lambda: zlib.compressobj(1, zlib.DEFLATED, 31),
+    ".bz2": bz2.BZ2Compressor,
+    ".zst": ZstdWriter,
+}
+
+
+def compression_of(name: str) -> str:
+    """The ending that asks for compression, or nothing."""
+    return next((ending for ending in ENCODERS if name.lower().endswith(ending)), "")
+
+
+def uncompressed_name(name: str) -> str:
+    """The name without the ending that asks for compression: what is left tells the format."""
+    return name[: len(name) - len(compression_of(name))]
+
+
+class Compressor:
+    """An encoder that is fed in pieces of one size."""
+
+    def __init__(self, ending: str) -> None:
+        self._encoder = ENCODERS[ending]()
+        self._pending = bytearray()
+
+    def feed(self, data: Data) -> bytes:
+        self._pending += data
+        done = []
+        while len(self._pending) >= PIECE:
+            done.append(self._encoder.compress(bytes(self._pending[:PIECE])))
+            del self._pending[:PIECE]
+        return b"".join(done)
+
+    def finish(self) -> bytes:
+        return self._encoder.compress(bytes(self._pending)) + self._encoder.flush()
+
 
 # How the name of a file ends that is not whole yet.
 TEMPORARY = ".pcatool-tmp"
@@ -193,8 +310,6 @@ def open_sink(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = (
     ending = compression_of(target.label) if compress else ""
     compressor = Compressor(ending) if ending else None
     if target.remote:
-        from pcatool.writers.remote import RemoteSink
-
         return RemoteSink(target.remote, compressor, no_clobber)
     if target.descriptor == STDOUT:
         return Sink(target.label, STDOUT, compressor, owned=False)
@@ -222,3 +337,68 @@ def write_whole(output: str | None, data: Data, *, no_clobber: bool, inputs: Seq
     """Write one piece of data as it is, never compressed: a model file has its own form whatever its name."""
     with open_sink(output, no_clobber=no_clobber, inputs=inputs, compress=False) as sink:
         sink.write(data)
+
+
+def look_at_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
+    """Every reason not to write an object that can be known early, and cheaply."""
+    from pcatool.stores.objects import place_of
+    from pcatool.stores.providers import OneName
+
+    uri, label = parse(output), shown(output)
+    if uri.kind == HTTP:
+        raise UsageError(f"{show(label)}: a web server is only read from", "give a file, s3://, gs:// or abfs://")
+    one_name = OneName()
+    for name in inputs:
+        if is_remote(name) and one_name(name) == one_name(output):
+            raise UsageError(
+                f"the output {show(label)} is the same object as the input {show(shown(name))}", "write to another one"
+            )
+    if not uri.key or uri.key.endswith("/"):
+        raise unwritable(label, "it names a folder", "give the name of an object")
+    if "" in uri.key.split("/"):  # which pyarrow does not take
+        raise unwritable(label, "there is nothing between two of its slashes", "write one slash")
+    place = place_of(output)
+    try:
+        bucket = place.info(place.bucket).type.name
+    except FileError as error:
+        # Who may write need not be allowed to look; what else is wrong is wrong for writing, too.
+        if "access denied" not in error.message or no_clobber:
+            raise unwritable(label, error.message.partition(": ")[2], error.remedy) from None
+        return
+    if bucket == "NotFound":
+        raise unwritable(label, "there is no such bucket", "check its name, or create it first")
+    if no_clobber and place.info().type.name == "File":
+        raise exists(label)
+
+
+class RemoteSink(Sink):
+    """Bytes to a nameless temporary file, and at the end from there to the store."""
+
+    def __init__(self, output: str, compressor: Compressor | None, no_clobber: bool) -> None:
+        from tempfile import TemporaryFile
+
+        self._output = output
+        self._no_clobber = no_clobber
+        try:
+            with TemporaryFile(buffering=0) as spool:
+                super().__init__(shown(output), os.dup(spool.fileno()), compressor, owned=True)
+        except OSError as error:
+            raise cannot_spool(error, "the output") from None
+
+    def _write_some(self, data: memoryview) -> int:
+        try:
+            return super()._write_some(data)
+        except OSError as error:
+            raise cannot_spool(error, "the output") from None
+
+    def _finish(self) -> None:
+        from pcatool.stores.objects import place_of, upload
+
+        place = place_of(self._output)
+
+        def look_again() -> None:
+            if self._no_clobber and place.info().type.name == "File":
+                raise exists(self.label)
+
+        upload(place, self._descriptor, look_again)
+        self._close()

@@ -1,4 +1,4 @@
-"""Looking at an output before the work: what it is, and every reason not to write it that can be known early."""
+"""Inspect an output before the work, and refuse early what cannot be written."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def look_at(output: str | None, no_clobber: bool, inputs: Sequence[str]) -> Targ
     if output == "":
         raise UsageError("the name of the output is empty", "give a file name, or - for standard output")
     if output is not None and is_remote(output):
-        from pcatool.writers.remote import look_at_object
+        from pcatool.writers.sink import look_at_object
 
         look_at_object(output, no_clobber, inputs)
         return Target(shown(output), remote=output)

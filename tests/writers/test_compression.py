@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pcatool.writers.compression import compression_of, uncompressed_name
-from pcatool.writers.sink import open_sink
+from pcatool.writers.sink import compression_of, open_sink, uncompressed_name
 
 DATA = "".join(f"{x!r}\n" for x in np.random.default_rng(0).normal(size=200_000).tolist()).encode()  # 4 MB
 
