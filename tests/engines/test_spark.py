@@ -29,8 +29,8 @@ import pcatool
 from engines import spark_work
 from pcatool.engines.spark import Spark, java, session, watch
 from pcatool.engines.spark.address import is_here
+from pcatool.engines.spark.calls import in_words
 from pcatool.engines.spark.cluster import told_of
-from pcatool.engines.spark.trouble import in_words
 from pcatool.errors import FileError, LostError, RefusedError, UsageError
 from programs import has_avx2
 

@@ -1,4 +1,7 @@
-"""Executors of Spark: those of a master that is named or configured, or threads of a JVM on this machine."""
+"""Executors of Spark: those of a master that is named or configured, or threads of a JVM on this machine.
+
+Begin with `cluster`; `tasks` is what executors run, `session` starts Spark.
+"""
 
 from pcatool.engines.spark.cluster import Spark
 

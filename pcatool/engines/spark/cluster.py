@@ -12,10 +12,10 @@ from uuid import uuid4
 from pcatool.engines.base import FAN, Done
 from pcatool.engines.spark.address import check_address
 from pcatool.engines.spark.asking import Call, ask
+from pcatool.engines.spark.calls import in_words
 from pcatool.engines.spark.sending import Parcel
 from pcatool.engines.spark.session import Session, found, made
 from pcatool.engines.spark.tasks import listed
-from pcatool.engines.spark.trouble import in_words
 from pcatool.engines.spark.watch import Watch
 from pcatool.errors import FileError, PcatoolError, show
 

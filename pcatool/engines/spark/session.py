@@ -12,8 +12,8 @@ from typing import Any
 
 from pcatool.engines.spark.address import check_reachable, is_here, is_local, is_standalone, with_retries
 from pcatool.engines.spark.asking import ask
+from pcatool.engines.spark.calls import in_words
 from pcatool.engines.spark.java import Java
-from pcatool.engines.spark.trouble import in_words
 from pcatool.errors import FileError, LostError, UsageError, check_memory, show
 
 __all__ = ["Session", "found", "made"]
