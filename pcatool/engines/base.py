@@ -1,4 +1,4 @@
-"""What an engine is that works in other processes, maybe on other machines: parts of the input go there as tasks."""
+"""Protocol of an engine that runs tasks in other processes, maybe on other machines."""
 
 from __future__ import annotations
 

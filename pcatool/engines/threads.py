@@ -1,4 +1,4 @@
-"""The cores of this machine: a pool of threads whose results come in the order of the work.
+"""Run work on the cores of this machine: a pool of threads whose results come in order.
 
 Arrow's parser and writer, and numpy's products, let other threads run while they work.
 """

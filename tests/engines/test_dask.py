@@ -21,7 +21,8 @@ from engines import dask_work as jobs
 from engines.dask_processes import TESTS, Processes, until
 from often import often
 from pcatool.engines.base import FAN
-from pcatool.engines.dask import Dask, cluster, link
+from pcatool.engines.dask import Dask, cluster
+from pcatool.engines.dask import cluster as link
 from pcatool.errors import DataError, FileError, LostError, UsageError
 from programs import computed_for, need_avx2
 

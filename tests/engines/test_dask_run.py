@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pcatool.engines.dask.run import Run
+from pcatool.engines.dask.cluster import DaskRun
 from pcatool.errors import LostError
 
 
@@ -36,7 +36,7 @@ def run(*futures: Future) -> Any:
         lost=lambda: LostError("the scheduler was lost"),
     )
     tree: Any = SimpleNamespace(tasks={}, leaves=[], root="root")
-    result = Run(link, tree, told.append).result()  # type: ignore[arg-type]
+    result = DaskRun(link, tree, told.append).result()  # type: ignore[arg-type]
     return result, sum(told)
 
 

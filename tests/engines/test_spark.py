@@ -27,10 +27,12 @@ from pyarrow import parquet
 
 import pcatool
 from engines import spark_work
-from pcatool.engines.spark import Spark, java, session, watch
-from pcatool.engines.spark.address import is_here
+from pcatool.engines.spark import Spark, session
+from pcatool.engines.spark import cluster as watch
+from pcatool.engines.spark import session as java
 from pcatool.engines.spark.calls import in_words
 from pcatool.engines.spark.cluster import told_of
+from pcatool.engines.spark.session import is_here
 from pcatool.errors import FileError, LostError, RefusedError, UsageError
 from programs import has_avx2
 

@@ -1,31 +1,312 @@
-"""The engine: tasks for the workers of a Dask scheduler."""
+"""Dask engine: connect to a scheduler, check its workers, run a tree of tasks and wait for its result."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import operator
+import platform
+import re
+import socket
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from contextlib import ExitStack, suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
+from queue import Empty, SimpleQueue
 from threading import Thread
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
+from warnings import catch_warnings, simplefilter
 
 from pcatool.engines.base import Done
-from pcatool.engines.dask.address import check_address, check_listening, unreachable
-from pcatool.engines.dask.checks import checked
-from pcatool.engines.dask.link import MOMENT, Link, of_scheduler
 from pcatool.engines.dask.local import Local
-from pcatool.engines.dask.run import Run
-from pcatool.engines.dask.silence import silence
-from pcatool.engines.dask.tasks import plant
-from pcatool.errors import FileError, check_memory
-from pcatool.stores.calls import to_its_end
+from pcatool.engines.dask.tasks import Tree, plant, version
+from pcatool.errors import FileError, LostError, UsageError, check_memory, show
+from pcatool.stores.calls import patiently, to_its_end
 
-__all__ = ["Dask"]
+__all__ = ["Dask", "DaskRun"]
+
+FAMILIES = ("distributed", "tornado", "asyncio", "bokeh")
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Nothing is logged by Dask in this process meanwhile, whatever its configuration says; loggers of others go on."""
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in FAMILIES]
+    loggers = [logging.getLogger(name) for name in {*FAMILIES, *names}]
+    before = [(logger, logger.level) for logger in loggers if logger.level or logger.name in FAMILIES]
+    for logger, _ in before:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in before:
+            logger.setLevel(level)
+
+
+PROTOCOLS = ("tcp", "tls", "ucx", "ws", "wss")
+ADDRESS = re.compile(rf"({'|'.join(PROTOCOLS)})://(\[[0-9a-fA-F:.%\w]+\]|[^\s/:@\[\]]+):([0-9]{{1,5}})/?", re.ASCII)
+MOST_PORT = 65535
+
+# A scheduler that is being started may take another moment: how often it is tried, and the seconds between.
+TRIES, PAUSE = 3, 0.7
+REACH = 5  # seconds
+
+
+def check_address(address: str) -> None:
+    """Refuse what cannot be the address of a scheduler."""
+    found = ADDRESS.fullmatch(address)
+    if found is None or not 0 < int(found[3]) <= MOST_PORT:
+        raise UsageError(
+            f"--scheduler {show(address)} is not the address of a Dask scheduler", "write it as tcp://host:8786"
+        )
+
+
+def check_listening(address: str) -> None:
+    """Tell at once, and with the reason, that nobody listens there."""
+    found = ADDRESS.fullmatch(address)
+    if found is None or found[1] == "ucx":  # which is no socket
+        return
+    place = (found[2].strip("[]"), int(found[3]))
+    for left in reversed(range(TRIES)):
+        try:
+            patiently(lambda: socket.create_connection(place, REACH)).close()
+            return
+        except TimeoutError:
+            raise unreachable(address, f"no answer in {REACH} s") from None
+        except (OSError, UnicodeError) as error:  # the latter of a name that no host can have
+            if left and isinstance(error, ConnectionRefusedError):
+                time.sleep(PAUSE)
+                continue
+            raise unreachable(address, getattr(error, "strerror", None) or "no such host") from None
+
+
+def unreachable(
+    address: str, reason: str, remedy: str = "check the address, and that the scheduler is running"
+) -> LostError:
+    return LostError(f"cannot reach the Dask scheduler at {show(address)}: {reason}", remedy)
+
+
+MOMENT = 0.1  # seconds for which a signal may wait
+BEAT = 2.0  # seconds from one question to the scheduler whether it is there to the next
+SILENCE = 20.0  # seconds without an answer, or without a worker, after which nothing more is hoped for
+
+
+class Link:
+    """A client of Dask, and what is known of the other side."""
+
+    def __init__(self, client: Any, name: str, keep: Callable[[], None]) -> None:
+        self.client = client
+        self._name = name
+        self._keep = keep  # looks after workers that are our own
+        self._question: Future[Any] | None = None
+        self._answered = self._manned = self._looked = time.monotonic()
+        self._asked = float("-inf")
+
+    def ask(self, question: Callable[[], Awaitable[Any]], *, of_workers: bool = False) -> Any:
+        """What Dask answers; of workers not one may be silent for long."""
+
+        async def asking() -> Any:
+            return await question()
+
+        coming = asyncio.run_coroutine_threadsafe(asking(), self.client.loop.asyncio_loop)
+        try:
+            until = time.monotonic() + SILENCE
+            while not wait([coming], MOMENT).done:
+                self.check()
+                if of_workers and time.monotonic() > until:
+                    raise LostError(f"a worker of {self._name} does not answer", "look which it is, and end it")
+            return coming.result()
+        finally:
+            coming.cancel()
+
+    def check(self) -> None:
+        """Is the scheduler there, and has it workers? Costs nothing if asked often."""
+        self._keep()
+        now = time.monotonic()
+        unwatched, self._looked = max(now - self._looked - BEAT, 0), now
+        self._answered += unwatched  # this program was at something else, or suspended
+        self._manned += unwatched
+        if self.client.status != "running":
+            raise self.lost()
+        if self._question is None:
+            if now > self._asked + BEAT:
+                self._asked = now
+                self._question = asyncio.run_coroutine_threadsafe(self._workers(), self.client.loop.asyncio_loop)
+        elif self._question.done():
+            question, self._question = self._question, None
+            if question.exception() is None:
+                self._answered = now
+                if question.result():
+                    self._manned = now
+        if now > self._answered + SILENCE:
+            raise LostError(f"{self._name} does not answer any more", "look whether it is overloaded, and run it again")
+        if now > self._manned + SILENCE:
+            raise LostError(f"{self._name} has no workers left", "look why they ended, memory first, and run it again")
+
+    async def _workers(self) -> dict[str, int]:
+        """Threads of each."""
+        found: dict[str, int] = await self.client.scheduler.ncores()
+        return found
+
+    def wait_for_workers(self, seconds: float, remedy: str) -> int:
+        """Until there is one; how many there are."""
+        until = time.monotonic() + seconds
+        while not (workers := self.ask(self._workers)):
+            self._keep()
+            if time.monotonic() > until:
+                raise LostError(f"{self._name} has no workers", remedy)
+            time.sleep(MOMENT)
+        self._manned = time.monotonic()
+        return len(workers)
+
+    def lost(self) -> LostError:
+        return LostError(f"{self._name} was lost", "look whether it is still running, and run it again")
+
+
+def of_scheduler(address: str) -> str:
+    return f"the Dask scheduler at {show(address)}"
+
+
+# In words that any Python understands, whatever is installed there.
+QUESTION = (
+    "__import__('platform').python_version(), __import__('distributed').__version__, "
+    "__import__('pcatool').__version__, __import__('numpy').__version__"
+)
+NAMES = ("Python", "Dask", "pcatool", "numpy")
+ALIKE = (2, 3, None, 2)  # how many numbers of a version must be the same; pcatool's all
+
+# What the work needs, so that the first task need not wait for it.
+NEEDED = "[__import__(name) for name in ('pyarrow.parquet', 'pcatool.readers.parquet.table', 'pcatool.linalg.moments')]"
+
+
+def checked(link: Link) -> int:
+    """Refuse workers that would do something else than is meant; how many would do as is meant."""
+    import distributed
+
+    here = (platform.python_version(), distributed.__version__, version(), import_module("numpy").__version__)
+    answers: Mapping[str, Any] = link.ask(lambda: link.client.run(eval, QUESTION, on_error="return"), of_workers=True)
+    # One that was lost meanwhile costs nothing.
+    answers = {worker: there for worker, there in sorted(answers.items()) if not isinstance(there, OSError)}
+    for worker, there in answers.items():
+        if isinstance(there, ImportError):
+            package = str(there.name).partition(".")[0]
+            raise FileError(
+                f"the worker {show(worker)} has no {package}", f"install pcatool {version()} where the workers run"
+            )
+        if isinstance(there, BaseException):
+            raise FileError(f"the worker {show(worker)} cannot say what it has: {type(there).__name__}: {there}")
+        for name, mine, its, count in zip(NAMES, here, there, ALIKE, strict=True):
+            if mine.split(".")[:count] != its.split(".")[:count]:
+                raise FileError(
+                    f"the worker {show(worker)} has {name} {its}, this is {name} {mine}",
+                    "install the same versions here and where the workers run",
+                )
+    link.ask(lambda: link.client.run(eval, f"len({NEEDED})", on_error="return"), of_workers=True)
+    return len(answers)
+
+
+class DaskRun:
+    """The futures of the leaves and of the root; those of leaves are let go of when they are done."""
+
+    def __init__(self, link: Link, tree: Tree, done: Done) -> None:
+        self._link = link
+        self._done = done
+        self._finished: SimpleQueue[int] = SimpleQueue()
+        with catch_warnings():
+            simplefilter("ignore")  # of work that is large, which is sent but once
+            *leaves, self._root = link.client.get(tree.tasks, [*tree.leaves, tree.root], sync=False)
+        self._last = self._left = len(leaves)  # the number of the root; how many items are not told of as done
+        self._leaves = dict(enumerate(leaves)) if len(leaves) > 1 else {}  # else it is the root
+        for number in (*self._leaves, self._last):
+            self._listen(number)
+
+    def _listen(self, number: int) -> None:
+        """Hear of this one when it is done, once."""
+        self._future(number).add_done_callback(lambda _: self._finished.put(number))
+
+    def _future(self, number: int) -> Any:
+        return self._root if number == self._last else self._leaves[number]
+
+    def result(self) -> Any:
+        """What came to the root; or the error of the first item that has one."""
+        while True:
+            number = self._next()
+            status = self._future(number).status
+            if status == "error":
+                self._fail(number)
+            if status == "cancelled":
+                raise self._link.lost()
+            if number != self._last:
+                self._tell(number)
+            elif status == "finished":
+                break
+            else:  # it was done, and the worker that held it is gone: the scheduler has it done again
+                self._listen(number)
+        if self._left:  # the root may be told of before the last of them are
+            self._done(self._left)
+        self._drop_from(0)
+        result = self._link.ask(lambda: self._link.client.gather(self._root))
+        self._root.release()
+        return result
+
+    def _tell(self, number: int) -> None:
+        """One more item is done, or was; what came of it stays with the workers while a task needs it."""
+        self._leaves.pop(number).release()
+        self._left -= 1
+        self._done(1)
+
+    def _next(self) -> int:
+        """The number of the next that is done."""
+        while True:
+            self._link.check()
+            try:
+                return self._finished.get(timeout=MOMENT)
+            except Empty:
+                continue
+
+    def _fail(self, number: int) -> NoReturn:
+        """All before the first item with an error may have one, too: they are waited for, the others cancelled."""
+        failed = [i for i, future in self._leaves.items() if future.status == "error"]
+        first = min([*failed, number])
+        error = self._error_of(first)
+        self._root.release()
+        self._drop_from(first)
+        while self._leaves:
+            number = self._next()
+            future = self._leaves.get(number)
+            if future is None:  # cancelled, or told of already
+                continue
+            if future.status == "error":
+                error = self._error_of(number)
+                self._drop_from(number)
+            elif future.status == "cancelled":
+                raise self._link.lost()
+            else:
+                self._tell(number)
+        raise error
+
+    def _drop_from(self, number: int) -> None:
+        """Nobody waits for these any more, so the scheduler drops them. (Asked to cancel one that it has dropped
+        already, as it has what needed one that failed, it would break the connection off.)"""
+        for i in [i for i in self._leaves if i >= number]:
+            self._leaves.pop(i).release()
+
+    def _error_of(self, number: int) -> BaseException:
+        future = self._future(number)
+        error: BaseException = self._link.ask(lambda: future._exception())
+        if type(error).__name__ == "KilledWorker":
+            return LostError(
+                "a part of the input was begun by several workers, and each of them was lost",
+                "it may need more memory than a worker has: use workers with more, or smaller parts",
+            )
+        if isinstance(error, ImportError) and error.name:  # of a worker that came later
+            return FileError(f"a worker has no {error.name}", "install the same packages where the workers run")
+        return error
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -75,7 +356,7 @@ class Dask:
         to_its_end(self._open.close)
 
     def map(self, work: Callable[[Item], Result], items: Sequence[Item], done: Done) -> list[Result]:
-        return self.gather(Listed(work), operator.add, items, done) if items else []
+        return self.gather(ListResults(work), operator.add, items, done) if items else []
 
     def gather(
         self,
@@ -87,7 +368,7 @@ class Dask:
         import cloudpickle
 
         assert self._link is not None, "entered first"
-        result: Result = Run(self._link, plant(work, merge, items, cloudpickle.dumps), done).result()
+        result: Result = DaskRun(self._link, plant(work, merge, items, cloudpickle.dumps), done).result()
         return result
 
     def _started(self) -> Link:
@@ -118,7 +399,7 @@ class Dask:
 
 
 @dataclass(frozen=True)
-class Listed(Generic[Item, Result]):
+class ListResults(Generic[Item, Result]):
     """Work whose results are not merged but listed."""
 
     work: Callable[[Item], Result]

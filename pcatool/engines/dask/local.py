@@ -1,4 +1,4 @@
-"""A scheduler in this process, and worker processes on this machine, for those who name no cluster."""
+"""A Dask scheduler in this process with worker processes on this machine, when no cluster is named."""
 
 from __future__ import annotations
 

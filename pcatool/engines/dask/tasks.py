@@ -1,4 +1,4 @@
-"""What is sent: a task for each item, and a tree of tasks that merge neighbours.
+"""Tasks for Dask workers: one for each item, and a tree that merges neighbours.
 
 Of pcatool a scheduler sees nothing but bytes, so it need not have it: what a task calls is of Python itself.
 """

@@ -1,4 +1,4 @@
-"""The process of a worker of our own."""
+"""Main program of a Dask worker process that pcatool starts itself."""
 
 from __future__ import annotations
 

@@ -1,12 +1,63 @@
-"""What goes wrong in Spark, found in what it says, which is long: in a sentence each."""
+"""Calls of Spark, interruptible by signals, and their failures in a sentence each.
+
+Calls of Spark, each in a thread of its own: the thread that heeds signals only waits.
+Talk with the JVM must not be broken off half-way: the answer would be taken for that to the next question.
+"""
 
 from __future__ import annotations
 
 import re
+import threading
+from collections.abc import Callable
+from time import monotonic
+from typing import Generic, TypeVar
 
 from pcatool.errors import FileError, LostError, RefusedError, show
 
-__all__ = ["in_words"]
+__all__ = ["Call", "ask", "in_words"]
+
+Answer = TypeVar("Answer")
+
+# Seconds between two looks.
+POLL = 0.05
+
+
+class Call(Generic[Answer]):
+    """A function under way."""
+
+    def __init__(self, function: Callable[[], Answer]) -> None:
+        self._function = function
+        self._answer: list[Answer] = []
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="pcatool-spark", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._answer.append(self._function())
+        except BaseException as error:  # raised where the answer is asked for
+            self._error = error
+
+    def ended(self, seconds: float = POLL) -> bool:
+        """Has it come to its end, now or within this time?"""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def answer(self) -> Answer:
+        """What it gave, or raised, when it has ended."""
+        if self._error is not None:
+            raise self._error
+        return self._answer[0]
+
+
+def ask(function: Callable[[], Answer], limit: float = float("inf")) -> Answer:
+    """What the function gives; past the limit, in seconds, a `TimeoutError`."""
+    call, start = Call(function), monotonic()
+    while not call.ended():
+        if monotonic() > start + limit:
+            raise TimeoutError
+    return call.answer()
+
 
 MEMORY = "give it more with spark.driver.memory or spark.executor.memory, in spark-defaults.conf"
 

@@ -1,25 +1,132 @@
-"""The work in Spark: a row for each task, whose results neighbours are merged with in stages, until one is left."""
+"""Spark engine: pickle work and items, run them in stages that merge neighbours, watch the executors."""
 
 from __future__ import annotations
 
+import pickle
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import add
+from time import monotonic
 from types import TracebackType
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from pcatool.engines.base import FAN, Done
-from pcatool.engines.spark.address import check_address
-from pcatool.engines.spark.asking import Call, ask
-from pcatool.engines.spark.calls import in_words
-from pcatool.engines.spark.sending import Parcel
-from pcatool.engines.spark.session import Session, found, made
-from pcatool.engines.spark.tasks import listed
-from pcatool.engines.spark.watch import Watch
-from pcatool.errors import FileError, PcatoolError, show
+from pcatool.engines.spark import tasks
+from pcatool.engines.spark.calls import Call, ask, in_words
+from pcatool.engines.spark.session import Session, check_address, found, made
+from pcatool.engines.spark.tasks import SCHEMA, Leaf, MergeRows, TaskResults, listed, together
+from pcatool.errors import FileError, LostError, PcatoolError, show
 
 __all__ = ["Spark"]
+
+BEAT = 2.0  # seconds from one look to the next
+
+
+class ExecutorWatch:
+    """What was last seen of Spark's process and of the executors; time in which nobody looked does not count."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._question: Call[int] | None = None
+        self._manned = self._looked = monotonic()
+        self._asked = float("-inf")
+        self._ever = False
+
+    def check(self) -> None:
+        """Costs nothing if asked often."""
+        session, now = self._session, monotonic()
+        self._manned += max(now - self._looked - BEAT, 0)  # this program was at something else, or suspended
+        self._looked = now
+        if not session.is_running():
+            raise LostError("Spark's Java process ended before its work was done", "check its memory, and try again")
+        if session.patience is None:
+            return
+        if self._question is None:
+            if now > self._asked + BEAT:
+                self._asked, self._question = now, Call(session.executors)
+        elif self._question.ended(0):
+            question, self._question = self._question, None
+            if question.answer():
+                self._manned, self._ever = now, True
+        if now > self._manned + session.patience:
+            raise self._lost(session.patience)
+
+    def _lost(self, seconds: float) -> LostError:
+        if self._ever:
+            return LostError(
+                f"{self._session.name} has no executors left", "look whether it still runs, and why they ended"
+            )
+        return LostError(
+            f"{self._session.name} has started no executor in {seconds:.0f} s",
+            "look whether it has workers with cores and memory to spare; "
+            "spark.scheduler.maxRegisteredResourcesWaitingTime sets how long to wait",
+        )
+
+
+# For the session of this work alone.
+SETTINGS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "4",  # rows that come to a task at once, a MB each
+    # How many tasks there are is for us to say, but for the last stage: it hands a large result over in parts, each
+    # of which the JVM holds twice, and a small one whole.
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
+    "spark.sql.adaptive.coalescePartitions.enabled": "true",
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    "spark.sql.adaptive.localShuffleReader.enabled": "false",
+    "spark.sql.shuffle.partitions": "64",
+}
+
+
+class Parcel:
+    """The work on some items, cut into tasks of neighbours: how many follows from the number of items alone."""
+
+    def __init__(
+        self, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], items: Sequence[Any], most: int
+    ) -> None:
+        from pyspark import cloudpickle
+
+        cloudpickle.register_pickle_by_value(tasks)
+        self._callables = cloudpickle.dumps((work, merge))
+        self.items = [cloudpickle.dumps(item) for item in items]
+        self.per = -(-len(items) // most)
+        self.count = -(-len(items) // self.per)
+        self.package = __name__.partition(".")[0]
+        self.version = str(sys.modules[self.package].__version__)
+
+    loads = staticmethod(pickle.loads)
+
+    def size(self, number: int) -> int:
+        """Items of one task."""
+        return min(self.per, len(self.items) - number * self.per)
+
+    def accumulator(self, context: Any) -> Any:
+        """Where tasks tell what they came to: nothing, or a pickled error."""
+        return context.accumulator({}, TaskResults())
+
+    def send(self, spark: Any, told: Any, fan: int) -> tuple[bool, Any]:
+        """Whether an error came back, and the error or the result. The tree follows from the number of tasks alone."""
+        from pyspark.sql import functions as f
+
+        for name, value in SETTINGS.items():
+            spark.conf.set(name, value)
+        leaf = Leaf((self.package, self.version), self._callables, self.items, self.per, told)
+        frame = _mapped(spark.range(0, self.count, 1, self.count), leaf)
+        count = self.count
+        while count > 1:
+            count = -(-count // fan)
+            near = frame.repartition(count, f.expr(f"number div {fan}")).sortWithinPartitions("number", "piece")
+            frame = _mapped(near, MergeRows(self._callables, fan))
+        return together(sorted(frame.repartition("piece").toLocalIterator()))
+
+
+def _mapped(frame: Any, task: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of versions of pandas, which takes no part
+        return frame.mapInArrow(lambda batches: task(batches), SCHEMA)
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -66,7 +173,7 @@ class Spark:
         """The results merged, a tree of neighbours, each with those that come after it; one result comes back here."""
         assert self._session is not None
         parcel = Parcel(work, merge, items, TASKS)
-        run = Run(self._session, parcel)
+        run = SparkRun(self._session, parcel)
         try:
             merged: Result = run.result(done)
             return merged
@@ -74,7 +181,7 @@ class Spark:
             run.cancel()
 
 
-class Run:
+class SparkRun:
     """One tree of tasks, from its start until its result is here."""
 
     def __init__(self, session: Session, parcel: Parcel) -> None:
@@ -84,7 +191,7 @@ class Run:
         self._told = ask(lambda: parcel.accumulator(session.context))
         self._call = Call(self._run)
         self._seen = 0
-        self._watch = Watch(session)
+        self._watch = ExecutorWatch(session)
 
     def _run(self) -> tuple[bool, Any]:
         self._session.context.setJobGroup(self._group, "pcatool", interruptOnCancel=True)

@@ -1,22 +1,209 @@
-"""A session of Spark: the one that is there already, which stays, or one of our own, which ends with the run."""
+"""A Spark session: the one that is there, or one that pcatool starts and ends together with its Java process."""
 
 from __future__ import annotations
 
 import logging
 import os
+import re
+import shlex
+import signal
+import socket
+import struct
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from time import sleep
 from typing import Any
 
-from pcatool.engines.spark.address import check_reachable, is_here, is_local, is_standalone, with_retries
-from pcatool.engines.spark.asking import ask
-from pcatool.engines.spark.calls import in_words
-from pcatool.engines.spark.java import Java
+from pcatool.engines.spark.calls import ask, in_words
 from pcatool.errors import FileError, LostError, UsageError, check_memory, show
+from pcatool.resources import cannot_spool
 
-__all__ = ["Session", "found", "made"]
+__all__ = ["Session", "check_address", "found", "is_here", "is_tuned", "made"]
+
+FORM = re.compile(
+    r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[[\d, ]+\]|spark://[^/\s:,]+:\d+(,[^/\s:,]+:\d+)*|yarn|k8s://\S+"
+)
+LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
+HERE = r"local-cluster\[.*|spark://(localhost|127(\.\d+){3}):\d+"
+
+# Seconds; Spark itself would try for a minute.
+PATIENCE = 10
+
+# How often a task is tried whose worker is lost; the default of clusters, where a local master has 1.
+TRIES = 4
+
+
+def check_address(address: str) -> None:
+    """Refuse what cannot be a master."""
+    if address.startswith("sc://"):
+        raise UsageError(
+            f"cannot use {show(address)}: a server of Spark Connect does not say how far a job is",
+            "name the master itself, as in spark://host:7077",
+        )
+    if not FORM.fullmatch(address):
+        raise UsageError(
+            f"{show(address)} is no address of a Spark master",
+            "write local[4], spark://host:7077, yarn or k8s://https://host:6443",
+        )
+
+
+def is_local(master: str) -> bool:
+    """Do the tasks run in this machine's own JVM?"""
+    return master == "local" or master.startswith("local[")
+
+
+def is_here(master: str) -> bool:
+    """Is all of it on this machine, where the executors can run the same Python?"""
+    return is_local(master) or re.fullmatch(HERE, master) is not None
+
+
+def is_standalone(master: str) -> bool:
+    return master.startswith("spark://")
+
+
+def with_retries(master: str) -> str:
+    """A local master that does the task of a lost worker again, as clusters do, unless the user says how often."""
+    plain = LOCAL.fullmatch(master)
+    return f"local[{plain[1] or 1},{TRIES}]" if plain else master
+
+
+def check_reachable(master: str, patience: float = PATIENCE) -> None:
+    """Does one of these masters take a connection?"""
+    reason = ""
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        try:
+            with socket.create_connection((host, int(port)), patience):
+                return
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+    raise LostError(f"cannot reach the Spark master {show(master)}: {reason}", "check the address, and that it runs")
+
+
+POLL = 0.05
+# Seconds that it has to leave by itself, and then that its files are removed in.
+TO_LEAVE = 5.0
+
+# Data hardly comes here. Of Java's compilers the quick one: that halves its start. Of its collectors the small one and
+# little room for what is new. It starts small: of a heap that is large at once all is used before any is cleared.
+LIGHT = (
+    "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:InitialHeapSize=64m -XX:MaxNewSize=48m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20"
+)
+
+JAVA = "install Java 17 or later (Debian: apt-get install default-jre-headless), or set JAVA_HOME to where it is"
+
+
+class Java:
+    """The JVM that does what Python asks of Spark. It leaves when its standard input ends: also if we are killed.
+
+    It stands in a session of its own: what a terminal sends on Ctrl-C goes to this process alone.
+    """
+
+    def __init__(self, master: str | None, environment: dict[str, str]) -> None:
+        from pyspark.find_spark_home import _find_spark_home
+
+        home = _find_spark_home()
+        named = [] if master is None else ["--master", master]
+        options = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
+        try:
+            self._log = TemporaryFile()
+            self._folder = TemporaryDirectory(prefix="pcatool-")
+        except OSError as error:
+            raise cannot_spool(error, "what Spark says") from None
+        self._told = Path(self._folder.name) / "gateway"
+        self._process = subprocess.Popen(
+            [Path(home) / "bin" / "spark-submit", *named, *options],
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=self._log,
+            env={
+                **({} if is_tuned(home) else {"JDK_JAVA_OPTIONS": LIGHT}),
+                **os.environ,
+                **environment,
+                "SPARK_HOME": home,
+                "SPARK_CONNECT_MODE": "0",
+                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._told),
+            },
+            start_new_session=True,
+        )
+
+    def gateway(self) -> Any:
+        """The way to it, when it has started."""
+        from pyspark.java_gateway import launch_gateway
+
+        while not self._told.exists():
+            if self._process.poll() is not None:
+                raise self._not_started()
+            sleep(POLL)
+        told = self._told.read_bytes()
+        self._folder.cleanup()
+        with _announced(told):
+            return launch_gateway()
+
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def said(self) -> str:
+        """What it has said so far."""
+        self._log.seek(0)
+        return self._log.read().decode(errors="replace")
+
+    def _not_started(self) -> LostError:
+        said = self.said()
+        if "JAVA_HOME is not set" in said or "/bin/java: No such file" in said:
+            return LostError("Spark needs Java, and there is none", JAVA)
+        if "UnsupportedClassVersionError" in said:
+            return LostError("the Java here is too old for this Spark", JAVA)
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        telling = [line for line in lines if "rror" in line or "xception" in line] or lines[-1:]
+        reason = f": {telling[0]}" if telling else f" (exit code {self._process.returncode})"
+        return LostError(f"Spark does not start{reason}", "check its settings, and Java")
+
+    def end(self) -> None:
+        """Let it leave, its Python workers with it."""
+        process = self._process
+        assert process.stdin is not None
+        with suppress(OSError):
+            process.stdin.close()
+        try:
+            process.wait(TO_LEAVE)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            self._log.close()
+            self._folder.cleanup()
+
+
+def is_tuned(home: str) -> bool:
+    """Does the user say how Java is to run? Then only he does: of two collectors named it would not start."""
+    names = ("PYSPARK_SUBMIT_ARGS", "SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
+    texts = [os.environ.get(name, "") for name in names]
+    with suppress(OSError):
+        texts.append((Path(os.environ.get("SPARK_CONF_DIR", f"{home}/conf")) / "spark-defaults.conf").read_text())
+    return any("-XX:" in text or "--properties-file" in text for text in texts)
+
+
+@contextmanager
+def _announced(told: bytes) -> Iterator[None]:
+    """The environment that leads pyspark to a JVM that runs already."""
+    (port,) = struct.unpack_from(">i", told)
+    names = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": told[8:].decode()}
+    os.environ.update(names)
+    try:
+        yield
+    finally:
+        for name in names:
+            del os.environ[name]
+
 
 # Seconds that a master has to take a driver on; Spark itself would give it a minute.
 TO_REGISTER = 15

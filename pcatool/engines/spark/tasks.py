@@ -1,4 +1,4 @@
-"""What executors do. This module is sent along whole: only a task itself can say that pcatool is missing there.
+"""Tasks that Spark executors run. This module is shipped whole, so that a task itself can say that pcatool is missing.
 
 Results travel pickled, cut into pieces: Spark's Java holds a row several times on its way.
 """
@@ -13,7 +13,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-__all__ = ["SCHEMA", "Leaf", "Merging", "Row", "Told", "listed", "together"]
+__all__ = ["SCHEMA", "Leaf", "MergeRows", "Row", "TaskResults", "listed", "together"]
 
 SCHEMA = "number long, piece long, failed long, data binary"
 
@@ -29,7 +29,7 @@ class Row(NamedTuple):
     data: Any
 
 
-class Told:
+class TaskResults:
     """How what tasks tell comes together; a task that was done twice tells the same."""
 
     def zero(self, value: dict[int, bytes]) -> dict[int, bytes]:
@@ -66,7 +66,7 @@ class Leaf(NamedTuple):
         return reduce(merge, (work(pickle.loads(item)) for item in items))
 
 
-class Merging(NamedTuple):
+class MergeRows(NamedTuple):
     """Neighbours by the number they come together in: what they are merged into; the first that failed wins."""
 
     callables: bytes
