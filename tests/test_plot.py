@@ -24,8 +24,8 @@ from pcatool.pipeline.plots.rows import cloud_of
 from pcatool.readers.inputs import Inputs
 from pcatool.registry import PLOTS
 from pcatool.render.choices import in_brief
-from pcatool.render.plots import cloud as clouds
-from pcatool.render.plots.cloud import ALL, Cloud
+from pcatool.render.plots import points as clouds
+from pcatool.render.plots.points import ALL, Cloud
 
 pytestmark = pytest.mark.filterwarnings("ignore:dropped .* rows for missing cells")
 

@@ -76,7 +76,7 @@ def run(
         return 2
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline import loadings
-    from pcatool.render.solution import model_facts, report_lines
+    from pcatool.render.facts import model_facts, report_lines
 
     loadings.check_method(options, asked.values)
     speaker = Speaker(general)
@@ -138,7 +138,7 @@ def _picture(model: Model, *, asked: ComponentsOptions, form: str, look: Picture
 def _numbers(model: Model, *, asked: ComponentsOptions, form: str, screen: Screen | None = None) -> str:
     """The numbers in one of the forms of a table, as wide as the terminal where one is written to."""
     from pcatool.pipeline.loadings import component_table, table_caption
-    from pcatool.render.tables import render_table
+    from pcatool.render.text import render_table
 
     columns = component_table(model, asked.values, asked.first)
     caption = table_caption(model, asked.values, asked.first)

@@ -41,7 +41,7 @@ def run(
         Speaker(general).close({"command": NAME, **facts}, [], stdout_free=True)
         return 0
     from pcatool.render.comparison import comparison_table, comparison_text
-    from pcatool.render.tables import render_table
+    from pcatool.render.text import render_table
 
     if asked.format != "text":
         print_result(render_table(comparison_table(facts), asked.format))

@@ -35,7 +35,7 @@ def run(
         return 2
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline.report import smallest_k
-    from pcatool.render.solution import model_facts, report_lines
+    from pcatool.render.facts import model_facts, report_lines
 
     speaker = Speaker(general)
     job = fitting.Job(subject or [], table, select, options, engine, speaker)

@@ -121,7 +121,7 @@ def _read(subject: list[str] | None, asked: Asked) -> list[str] | None:
 
 
 def _print(drawn: Drawn, asked: Asked) -> None:
-    from pcatool.render.tables import render_table
+    from pcatool.render.text import render_table
 
     screen = Screen.now()
     columns = asked.drawer().table(drawn.view)
@@ -138,7 +138,7 @@ def _print(drawn: Drawn, asked: Asked) -> None:
 
 
 def _facts(drawn: Drawn, asked: Asked) -> dict[str, Any]:
-    from pcatool.render.solution import model_facts
+    from pcatool.render.facts import model_facts
 
     facts: dict[str, Any] = {
         "command": NAME,
@@ -155,7 +155,7 @@ def _facts(drawn: Drawn, asked: Asked) -> dict[str, Any]:
 
 
 def _lines(facts: dict[str, Any], drawn: Drawn) -> list[str]:
-    from pcatool.render.solution import report_lines
+    from pcatool.render.facts import report_lines
     from pcatool.render.words import counted
 
     axes = ", ".join(drawn.view.names)

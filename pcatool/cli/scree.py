@@ -107,9 +107,9 @@ def run(
         return 2
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline import report
+    from pcatool.render.facts import model_facts, report_lines
     from pcatool.render.rules import rules_report
     from pcatool.render.scree import ScreeLook
-    from pcatool.render.solution import model_facts, report_lines
 
     speaker = Speaker(general)
     job = fitting.Job(subject or [], table, select, options, engine, speaker)

@@ -134,7 +134,7 @@ class Screen(NamedTuple):
 def variance_report(fitted: Fitted, form: str) -> str:
     """The variances of a model in one of the forms of a table, as wide as the terminal where one is written to."""
     from pcatool.render.choices import how_fitted
-    from pcatool.render.tables import render_table
+    from pcatool.render.text import render_table
 
     screen, model = Screen.now(), fitted.model
     caption = f"{how_fitted(model)}; k = {model.k} {'kept' if fitted.first is None else 'shown'}"

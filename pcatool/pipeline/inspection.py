@@ -12,7 +12,7 @@ from pcatool.pipeline.abilities import abilities
 from pcatool.pipeline.incomplete import policy_for_rows
 from pcatool.registry import KERNELS, METHODS
 from pcatool.render.choices import how_fitted
-from pcatool.render.solution import model_facts
+from pcatool.render.facts import model_facts
 from pcatool.stores.uri import shown
 
 __all__ = ["fitted_with", "inspect"]

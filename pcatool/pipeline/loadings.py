@@ -17,7 +17,7 @@ from pcatool.pipeline.fit import model_or_fit_of, open_subject
 from pcatool.pipeline.job import Job
 from pcatool.progress import doing
 from pcatool.render.choices import how_fitted
-from pcatool.render.mosaic import mosaic_picture
+from pcatool.render.component_images import mosaic_picture
 from pcatool.render.words import counted
 from pcatool.writers.sink import check_target, open_sink
 

@@ -11,7 +11,7 @@ import numpy as np
 from pcatool.linalg.spectrum import largest_drop
 from pcatool.model.model import VarianceTable
 from pcatool.render.shares import percent
-from pcatool.render.tables import BOLD, DIM, fold, format_numbers, paint
+from pcatool.render.text import BOLD, DIM, fold, format_numbers, paint
 
 __all__ = ["drop_text", "kept_text", "scree_chart"]
 

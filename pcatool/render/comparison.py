@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pcatool.errors import listed, show
 from pcatool.render.labelled import Line, labelled
-from pcatool.render.tables import render_table
+from pcatool.render.text import render_table
 
 __all__ = ["comparison_table", "comparison_text"]
 

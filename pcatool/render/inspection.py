@@ -9,9 +9,9 @@ import numpy as np
 
 from pcatool.errors import listed, show
 from pcatool.render.choices import whole
+from pcatool.render.facts import aligned_lines, certificate_lines, em_lines, rank_text
 from pcatool.render.labelled import Line, labelled
-from pcatool.render.solution import aligned_lines, certificate_lines, em_lines, rank_text
-from pcatool.render.tables import render_table
+from pcatool.render.text import render_table
 from pcatool.render.words import counted
 from pcatool.resources import size_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pcatool.errors import printable
-from pcatool.render.tables import fold, paint
+from pcatool.render.text import fold, paint
 
 __all__ = ["Line", "labelled"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pcatool.render.tables import render_table
+from pcatool.render.text import render_table
 from pcatool.rules.compare import Verdict, agreement
 
 __all__ = ["rules_report"]

@@ -10,8 +10,8 @@ from pcatool.model.model import Model
 from pcatool.progress import Taken
 from pcatool.readers.row_counts import Tally
 from pcatool.render.choices import how_fitted, whole
+from pcatool.render.facts import kept_lines, model_facts, sums_facts, sums_line
 from pcatool.render.missing import missing_facts, missing_lines, triples_text
-from pcatool.render.solution import kept_lines, model_facts, sums_facts, sums_line
 from pcatool.render.words import counted
 from pcatool.resources import size_text
 from pcatool.solvers.plan import Plan

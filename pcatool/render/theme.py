@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pcatool.arrays import Array
 from pcatool.errors import printable
-from pcatool.render.tables import display_width, fold
+from pcatool.render.text import display_width, fold
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

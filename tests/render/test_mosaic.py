@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pcatool.errors import UsageError
+from pcatool.render.component_images import arranged, grid_columns, in_the_middle, mosaic_picture
 from pcatool.render.figures import DPI, PICTURES
-from pcatool.render.mosaic import arranged, grid_columns, in_the_middle, mosaic_picture
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
 CAPTION = ("3 components", "centred, not standardised, divisor n (ddof 0)")

@@ -13,10 +13,10 @@ from often import TIMES
 from pcatool.options import PictureOptions
 from pcatool.registry import PLOTS
 from pcatool.render.figures import plain_matplotlib
-from pcatool.render.plots import cloud as clouds
+from pcatool.render.plots import points as clouds
 from pcatool.render.plots.base import View
-from pcatool.render.plots.cloud import Cloud, Hue
 from pcatool.render.plots.names import Ground, crossings, place_names, through_boxes
+from pcatool.render.plots.points import Cloud, Hue
 from pcatool.render.theme import told_apart
 
 LETTERS = (26, 16)  # of the names in a biplot

@@ -29,7 +29,7 @@ from pcatool.pipeline.plots.asked import Asked
 from pcatool.pipeline.plots.rows import cloud_of
 from pcatool.pipeline.sample import hashes
 from pcatool.readers.inputs import Inputs
-from pcatool.render.page.document import colors
+from pcatool.render.report.document import colors
 
 ROOT = Path(__file__).resolve().parents[2]
 HOUSES, DIGITS, ORDERS = (ROOT / "sample_data" / f"{name}.csv" for name in ("houses", "digits", "orders"))
@@ -414,7 +414,7 @@ def test_axes_are_read_as_they_are_written() -> None:
 
 def tokens() -> list[dict[str, str]]:
     """Those of a light page, and of a dark one."""
-    style = colors() + (ROOT / "pcatool" / "render" / "page" / "page.css").read_text()
+    style = colors() + (ROOT / "pcatool" / "render" / "report" / "page.css").read_text()
     blocks = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
     shared, shared_dark, light, dark = (dict(re.findall(r"--([a-z-]+): (#[0-9a-fA-F]{6});", one)) for one in blocks[:4])
     return [{**shared, **light}, {**shared, **light, **shared_dark, **dark}]

@@ -17,7 +17,7 @@ from pcatool.pipeline.page.points import POINTS, check_axes, columns_shown, poin
 from pcatool.pipeline.sample import Counted, sample_of
 from pcatool.progress import Notices
 from pcatool.readers.paths import STDIN
-from pcatool.render.page.document import page_html
+from pcatool.render.report.document import page_html
 from pcatool.stores.uri import shown as shown_name
 from pcatool.writers.sink import check_target, open_sink
 

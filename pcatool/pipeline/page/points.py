@@ -13,8 +13,8 @@ from pcatool.model.model import Model
 from pcatool.pipeline.loadings import refuse_past
 from pcatool.pipeline.page.parts import rounded, text
 from pcatool.pipeline.sample import Counted, Sample
-from pcatool.render.plots.cloud import CLASSES, classes_with_colors
 from pcatool.render.plots.marks import ENDS
+from pcatool.render.plots.points import CLASSES, classes_with_colors
 
 __all__ = ["POINTS", "check_axes", "columns_shown", "points"]
 

@@ -21,8 +21,8 @@ from pcatool.readers.inputs import Inputs
 from pcatool.render.choices import how_fitted, in_brief
 from pcatool.render.figures import drawn_as_boxes, figure_file, picture_form, plain_matplotlib
 from pcatool.render.plots.base import View
-from pcatool.render.plots.cloud import CLASSES, Cloud
-from pcatool.render.tables import render_table
+from pcatool.render.plots.points import CLASSES, Cloud
+from pcatool.render.text import render_table
 from pcatool.writers.sink import write_whole
 
 __all__ = ["Drawn", "draw", "rows_of", "table_of", "tell"]

@@ -25,7 +25,7 @@ from pcatool.readers.labels import Texts, texts_of
 from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import Checked, checked_batches
 from pcatool.readers.schema import Wanted
-from pcatool.render.plots.cloud import Cloud, Hue
+from pcatool.render.plots.points import Cloud, Hue
 
 __all__ = ["cloud_of", "color_of", "names_of", "projected"]
 

@@ -1,1 +1,4 @@
-"""One file for each kind of picture of scores and loadings, and what they share."""
+"""Plots of scores and loadings, one per file, and what they share.
+
+Begin with `base` and `scores`.
+"""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.options import PictureOptions
-from pcatool.render.plots.cloud import Cloud
+from pcatool.render.plots.points import Cloud
 from pcatool.render.shares import percent
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.render.plots.cloud import ALL, KNOWN, LESS, SUMS, Cloud
 from pcatool.render.plots.marks import ENDS, Scale, color_bar, color_of, hues, legend_of_groups, mark_style
+from pcatool.render.plots.points import ALL, KNOWN, LESS, SUMS, Cloud
 from pcatool.render.theme import DARK, DENSITY, REST, of_numbers
 from pcatool.render.words import grouped
 

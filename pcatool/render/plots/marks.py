@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.render.plots.cloud import KNOWN, Cloud, Group
-from pcatool.render.tables import fold
+from pcatool.render.plots.points import KNOWN, Cloud, Group
+from pcatool.render.text import fold
 from pcatool.render.theme import COLORS, DARK, KEPT, MARKERS, REST, SMALL_LETTERS, in_units, of_numbers, shortened
 from pcatool.render.words import grouped
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pcatool.options import PictureOptions
 from pcatool.render.figures import new_figure
 from pcatool.render.plots.base import View
-from pcatool.render.plots.cloud import ALL, Cloud
 from pcatool.render.plots.marks import Scale, color_of, draw_rows, fit_scale, legend_of_groups
+from pcatool.render.plots.points import ALL, Cloud
 from pcatool.render.theme import FRAME, GRID, KEPT, clean, titled
 from pcatool.render.words import grouped
 

@@ -1,4 +1,4 @@
-"""What a page says in sentences: what the model is, what to be careful with, what its proofs mean."""
+"""Sentences of the report page: what the model is, what to be careful with, what its proofs mean."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pcatool.render.choices import whole
+from pcatool.render.facts import certificate_lines, em_lines
 from pcatool.render.inspection import IN_FIT, IN_TRANSFORM
 from pcatool.render.shares import percent
-from pcatool.render.solution import certificate_lines, em_lines
 from pcatool.render.words import counted, grouped
 
 __all__ = ["PROOFS", "caveats", "in_a_sentence", "verdict"]

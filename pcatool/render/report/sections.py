@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from pcatool.render.inspection import fact_lines
-from pcatool.render.page.markup import Html, element, join
-from pcatool.render.page.pieces import COMPONENTS, bullets, skeleton, table
-from pcatool.render.page.proofs import certificate_section, commands_section
-from pcatool.render.page.scripted import images, loadings, scores
-from pcatool.render.page.words import caveats
+from pcatool.render.report.page_html import Html, element, join
+from pcatool.render.report.pieces import COMPONENTS, bullets, skeleton, table
+from pcatool.render.report.proofs import certificate_section, commands_section
+from pcatool.render.report.scripted import images, loadings, scores
+from pcatool.render.report.words import caveats
 from pcatool.render.shares import percent
 from pcatool.render.words import grouped
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.resources import files
 
-from pcatool.render.page.markup import Html, element
+from pcatool.render.report.page_html import Html, element
 
 __all__ = ["COMPONENTS", "bullets", "skeleton", "table"]
 
@@ -15,7 +15,7 @@ COMPONENTS = 100
 
 def skeleton(name: str) -> Html:
     """What a script fills, without anything from outside in it."""
-    return Html((files("pcatool.render.page") / name).read_text(encoding="utf-8"))
+    return Html((files("pcatool.render.report") / name).read_text(encoding="utf-8"))
 
 
 def bullets(items: Sequence[str]) -> Html:

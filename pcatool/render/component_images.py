@@ -13,7 +13,7 @@ from pcatool.errors import printable
 from pcatool.options import PictureOptions
 from pcatool.render.figures import check_form, figure_file, plain_matplotlib
 from pcatool.render.shares import percent
-from pcatool.render.tables import fold
+from pcatool.render.text import fold
 from pcatool.render.theme import DIVERGING, FRAME
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The page as a whole: its sections in order, what they hold as numbers, and the scripts that make them move."""
+"""The report page as a whole: its sections, their numbers, and its scripts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from importlib.resources import files
 from typing import Any
 
 from pcatool.render.choices import whole
-from pcatool.render.page.markup import Html, data_block, element, join
-from pcatool.render.page.sections import sections
-from pcatool.render.page.words import in_a_sentence
+from pcatool.render.report.page_html import Html, data_block, element, join
+from pcatool.render.report.sections import sections
+from pcatool.render.report.words import in_a_sentence
 from pcatool.render.shares import percent
 from pcatool.render.theme import COLORS, MARKERS, NUMBERS, PAGE, PAGE_AT_NIGHT
 
@@ -56,7 +56,7 @@ def colors() -> str:
 
 def part(name: str) -> str:
     """A file beside this one."""
-    return (files("pcatool.render.page") / name).read_text(encoding="utf-8")
+    return (files("pcatool.render.report") / name).read_text(encoding="utf-8")
 
 
 def filled(template: str, **parts: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.render.mosaic import in_the_middle, number
+from pcatool.render.component_images import in_the_middle, number
 from pcatool.render.shares import percent
 from pcatool.render.theme import DIVERGING
 

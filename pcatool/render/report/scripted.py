@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pcatool.render.page.markup import Html, element
-from pcatool.render.page.pieces import skeleton, table
+from pcatool.render.report.page_html import Html, element
+from pcatool.render.report.pieces import skeleton, table
 from pcatool.render.theme import signed
 from pcatool.render.words import counted, grouped
 

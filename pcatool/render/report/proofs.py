@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pcatool.render.inspection import proof_lines
-from pcatool.render.page.markup import Html, element, join
-from pcatool.render.page.pieces import COMPONENTS, bullets, table
-from pcatool.render.page.words import PROOFS, verdict
+from pcatool.render.report.page_html import Html, element, join
+from pcatool.render.report.pieces import COMPONENTS, bullets, table
+from pcatool.render.report.words import PROOFS, verdict
 
 __all__ = ["certificate_section", "commands_section"]
 
