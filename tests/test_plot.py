@@ -23,7 +23,7 @@ from pcatool.pipeline.plots.picture import draw, tell
 from pcatool.pipeline.plots.rows import cloud_of
 from pcatool.readers.inputs import Inputs
 from pcatool.registry import PLOTS
-from pcatool.render.choices import in_brief
+from pcatool.render.facts import in_brief
 from pcatool.render.plots import points as clouds
 from pcatool.render.plots.points import ALL, Cloud
 

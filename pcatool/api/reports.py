@@ -87,8 +87,7 @@ def scree(
     PC  eigenvalue  cumulative
     """
     from pcatool.options import PictureOptions
-    from pcatool.render.chart import scree_chart
-    from pcatool.render.scree import ScreeLook
+    from pcatool.render.scree import ScreeLook, scree_chart
 
     look, names = PictureOptions(size, dpi), texts(rules)  # type: ignore[arg-type]  # which the record parses
     scales = ScreeLook(bool(log), bool(log_components), bool(all_components))

@@ -156,7 +156,7 @@ def _facts(drawn: Drawn, asked: Asked) -> dict[str, Any]:
 
 def _lines(facts: dict[str, Any], drawn: Drawn) -> list[str]:
     from pcatool.render.facts import report_lines
-    from pcatool.render.words import counted
+    from pcatool.render.text import counted
 
     axes = ", ".join(drawn.view.names)
     lines = [f"{facts['kind']} of {axes}"]

@@ -108,8 +108,7 @@ def run(
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline import report
     from pcatool.render.facts import model_facts, report_lines
-    from pcatool.render.rules import rules_report
-    from pcatool.render.scree import ScreeLook
+    from pcatool.render.scree import ScreeLook, rules_report
 
     speaker = Speaker(general)
     job = fitting.Job(subject or [], table, select, options, engine, speaker)
@@ -150,8 +149,8 @@ def _rule_names(rules: str | None) -> list[str] | None:
 
 def _chart(fitted: Fitted) -> str:
     """The chart as wide as the terminal, in its characters."""
-    from pcatool.render.chart import scree_chart
-    from pcatool.render.choices import how_fitted, is_usual
+    from pcatool.render.facts import how_fitted, is_usual
+    from pcatool.render.scree import scree_chart
 
     screen, model = Screen.now(), fitted.model
     chart = scree_chart(

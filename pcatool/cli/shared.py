@@ -133,7 +133,7 @@ class Screen(NamedTuple):
 
 def variance_report(fitted: Fitted, form: str) -> str:
     """The variances of a model in one of the forms of a table, as wide as the terminal where one is written to."""
-    from pcatool.render.choices import how_fitted
+    from pcatool.render.facts import how_fitted
     from pcatool.render.text import render_table
 
     screen, model = Screen.now(), fitted.model

@@ -16,7 +16,7 @@ from pcatool.model.npz import dumps, load_model
 from pcatool.model.validate import NEAR_EQUAL
 from pcatool.pipeline.inspection import fitted_with
 from pcatool.readers.paths import STDIN
-from pcatool.render.choices import whole
+from pcatool.render.facts import whole
 
 __all__ = ["diff"]
 

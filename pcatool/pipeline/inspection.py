@@ -11,8 +11,7 @@ from pcatool.model.npz import contents, dumps, read_model
 from pcatool.pipeline.abilities import abilities
 from pcatool.pipeline.incomplete import policy_for_rows
 from pcatool.registry import KERNELS, METHODS
-from pcatool.render.choices import how_fitted
-from pcatool.render.facts import model_facts
+from pcatool.render.facts import how_fitted, model_facts
 from pcatool.stores.uri import shown
 
 __all__ = ["fitted_with", "inspect"]

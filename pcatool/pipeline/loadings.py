@@ -16,9 +16,9 @@ from pcatool.options.showing import VALUES
 from pcatool.pipeline.fit import model_or_fit_of, open_subject
 from pcatool.pipeline.job import Job
 from pcatool.progress import doing
-from pcatool.render.choices import how_fitted
 from pcatool.render.component_images import mosaic_picture
-from pcatool.render.words import counted
+from pcatool.render.facts import how_fitted
+from pcatool.render.text import counted
 from pcatool.writers.sink import check_target, open_sink
 
 __all__ = [

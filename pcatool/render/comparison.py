@@ -1,4 +1,4 @@
-"""What has changed from one model to another: words and tables to read, or a row for each thing compared."""
+"""The text and tables of `diff`: what has changed from one model to another."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import listed, show
-from pcatool.render.labelled import Line, labelled
-from pcatool.render.text import render_table
+from pcatool.render.text import Line, labelled, render_table
 
 __all__ = ["comparison_table", "comparison_text"]
 

@@ -1,4 +1,4 @@
-"""What is in a model file, in plain words."""
+"""The text of `inspect`: what a model file holds."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 
 from pcatool.errors import listed, show
-from pcatool.render.choices import whole
-from pcatool.render.facts import aligned_lines, certificate_lines, em_lines, rank_text
-from pcatool.render.labelled import Line, labelled
-from pcatool.render.text import render_table
-from pcatool.render.words import counted
+from pcatool.render.facts import aligned_lines, certificate_lines, em_lines, rank_text, whole
+from pcatool.render.text import Line, counted, labelled, render_table
 from pcatool.resources import size_text
 
 __all__ = ["fact_lines", "inspection_text", "proof_lines"]

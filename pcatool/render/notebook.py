@@ -7,8 +7,8 @@ from html import escape
 from pcatool.errors import printable
 from pcatool.model.model import Model
 from pcatool.registry import METHODS
-from pcatool.render.choices import how_fitted, whole
-from pcatool.render.words import counted
+from pcatool.render.facts import how_fitted, whole
+from pcatool.render.text import counted
 
 __all__ = ["model_html"]
 

@@ -1,4 +1,4 @@
-"""Columns as a table to read, CSV, JSON or Markdown."""
+"""Text tables (aligned, CSV, JSON, Markdown), labelled lines, counts and percentages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 
 from pcatool.errors import UsageError, printable, show
 
-__all__ = ["FORMS", "display_width", "fold", "format_numbers", "render_table"]
+__all__ = [
+    "FORMS",
+    "Line",
+    "counted",
+    "display_width",
+    "fold",
+    "format_numbers",
+    "grouped",
+    "labelled",
+    "percent",
+    "render_table",
+]
 
 FORMS = ("table", "csv", "json", "markdown")
 
@@ -79,7 +90,7 @@ def as_json(columns: Columns) -> str:
 
 
 def as_markdown(columns: Columns, caption: str) -> str:
-    made = [Column.of(name.replace("|", r"\|"), values) for name, values in columns.items()]
+    made = [TextColumn.of(name.replace("|", r"\|"), values) for name, values in columns.items()]
     widths = [max(c.width, 3) for c in made]
     ruler = ["-" * (w - 1) + ":" if c.numeric else "-" * w for c, w in zip(made, widths, strict=True)]
     lines = [[pad(c.name, w, c.numeric) for c, w in zip(made, widths, strict=True)], ruler]
@@ -95,7 +106,7 @@ def as_table(columns: Columns, caption: str, width: int | None, color: bool, das
 
     Nothing is left out and no number is cut: in a window too narrow for one number the line runs over.
     """
-    parts = beside([Column.of(name, values) for name, values in columns.items()], width)
+    parts = beside([TextColumn.of(name, values) for name, values in columns.items()], width)
     lines = "\n\n".join("\n".join(drawn(part, color, dash)) for part in parts).split("\n")
     if caption:
         folded = fold(printable(caption), width) if width else [printable(caption)]
@@ -103,7 +114,7 @@ def as_table(columns: Columns, caption: str, width: int | None, color: bool, das
     return "\n".join(lines) + "\n"
 
 
-class Column(NamedTuple):
+class TextColumn(NamedTuple):
     """One column as text."""
 
     name: str
@@ -111,7 +122,7 @@ class Column(NamedTuple):
     numeric: bool
 
     @classmethod
-    def of(cls, name: str, values: NDArray[Any]) -> Column:
+    def of(cls, name: str, values: NDArray[Any]) -> TextColumn:
         values = np.asarray(values)
         if values.dtype.kind == "f":
             return cls(printable(name), format_numbers(values), True)
@@ -130,10 +141,10 @@ class Column(NamedTuple):
         return max(min(self.width, cap), self.widest if self.numeric else 0)
 
 
-Part = list[tuple[Column, int]]
+Part = list[tuple[TextColumn, int]]
 
 
-def beside(columns: Sequence[Column], width: int | None) -> list[Part]:
+def beside(columns: Sequence[TextColumn], width: int | None) -> list[Part]:
     """The columns with their widths, in as many parts as the width asks for."""
     whole = [(c, c.width) for c in columns]
     if width is None or spanned(whole) <= width:
@@ -263,3 +274,45 @@ def pad(text: str, width: int, right: bool) -> str:
 
 def paint(text: str, code: str, color: bool) -> str:
     return f"{code}{text}{PLAIN}" if color and text else text
+
+
+BOLD_LABEL = "\x1b[1m"
+LABEL = 13  # where words begin, and further on where a label is long
+
+Line = tuple[str, str]  # a label, and what is said under it
+
+
+def labelled(lines: Sequence[Line], width: int | None, color: bool) -> str:
+    """Without a width every line has its label, so that it can be found by it."""
+    if width is None:
+        return "".join(f"{label}: {printable(text)}\n" for label, text in lines)
+    if not lines:
+        return ""
+    made = []
+    begin = max(LABEL, *(len(label) + 2 for label, _ in lines))
+    last = ""
+    for label, text in lines:
+        head = paint(label, BOLD_LABEL, color) + " " * (begin - len(label)) if label != last else " " * begin
+        first, *others = fold(printable(text), max(width - begin, 20))
+        made += [head + first, *(" " * begin + other for other in others)]
+        last = label
+    return "".join(f"{line}\n" for line in made)
+
+
+def counted(count: int, noun: str, ending: str = "s") -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}{ending}"
+
+
+def grouped(count: int) -> str:
+    """A number of rows that is read at a glance."""
+    return f"{count:,}".replace(",", " ") if count >= 10_000 else str(count)
+
+
+def percent(share: float, places: int = 2) -> str:
+    """A share in per cent; what is not zero and what is not all never look as if they were."""
+    text, least = f"{100 * share:.{places}f}", 10.0**-places
+    if float(text) == 0 and share > 0:
+        return f"<{least:.{places}f} %"
+    if float(text) == 100 and share < 1:
+        return f">{100 - least:.{places}f} %"
+    return f"{text} %"

@@ -8,8 +8,8 @@ from rich.cells import cell_len
 
 from pcatool.linalg.spectrum import largest_drop
 from pcatool.model.model import VarianceTable
-from pcatool.render.chart import scree_chart
-from pcatool.render.shares import percent
+from pcatool.render.scree import scree_chart
+from pcatool.render.text import percent
 
 IRIS = [4.228, 0.243, 0.078, 0.024]
 

@@ -12,12 +12,11 @@ import pcatool
 from often import TIMES
 from pcatool.options import PictureOptions
 from pcatool.registry import PLOTS
-from pcatool.render.figures import plain_matplotlib
+from pcatool.render.figures import plain_matplotlib, told_apart
 from pcatool.render.plots import points as clouds
 from pcatool.render.plots.base import View
 from pcatool.render.plots.names import Ground, crossings, place_names, through_boxes
 from pcatool.render.plots.points import Cloud, Hue
-from pcatool.render.theme import told_apart
 
 LETTERS = (26, 16)  # of the names in a biplot
 

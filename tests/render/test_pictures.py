@@ -17,10 +17,9 @@ import pcatool
 from pcatool.errors import UsageError
 from pcatool.model.model import VarianceTable
 from pcatool.options import PictureOptions
-from pcatool.render.figures import PICTURES, picture_form, plain_matplotlib
+from pcatool.render.figures import PICTURES, in_units, picture_form, plain_matplotlib
 from pcatool.render.scree import FIRST, ScreeLook, scree_figure, scree_picture
-from pcatool.render.shares import percent
-from pcatool.render.theme import in_units
+from pcatool.render.text import percent
 from pcatool.rules.compare import Verdict
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}

@@ -8,16 +8,13 @@ import pytest
 from pcatool.errors import UsageError
 from pcatool.options import PictureOptions
 from pcatool.registry import PLOTS
-from pcatool.render.figures import figure_file, plain_matplotlib
+from pcatool.render.figures import COLORS, NEGATIVE, POSITIVE, figure_file, plain_matplotlib
 from pcatool.render.plots import points as clouds
 from pcatool.render.plots.base import View
 from pcatool.render.plots.biplot import DRAWN, Biplot, around, arrows_of, filling
-from pcatool.render.plots.density import alone, spread
-from pcatool.render.plots.grid import Grid, Side
-from pcatool.render.plots.marks import fit_scale
-from pcatool.render.plots.points import ALL, CLASSES, COUNTED, LESS, Cloud, Hue
+from pcatool.render.plots.marks import alone, fit_scale, spread
+from pcatool.render.plots.points import ALL, CLASSES, COUNTED, LESS, Cloud, Grid, Hue, Side
 from pcatool.render.plots.scores import bars
-from pcatool.render.theme import COLORS, NEGATIVE, POSITIVE
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
 rng = np.random.default_rng(0)

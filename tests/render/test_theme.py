@@ -7,22 +7,24 @@ import pytest
 
 from pcatool.errors import RefusedError, UsageError
 from pcatool.options import PictureOptions
-from pcatool.render.figures import MOST_PIXELS, figure_file, new_figure, plain_matplotlib
-from pcatool.render.shares import percent
-from pcatool.render.theme import (
+from pcatool.render.figures import (
     COLORS,
     DENSITY,
     KEPT,
     LEFT,
     MARK,
     MARKERS,
+    MOST_PIXELS,
     NUMBERS,
+    figure_file,
+    new_figure,
     of_numbers,
+    plain_matplotlib,
     shortened,
     signed,
     titled,
 )
-from pcatool.render.words import grouped
+from pcatool.render.text import grouped, percent
 
 # Machado, Oliveira and Fernandes (2009), table 1, of full severity; they work on linear RGB.
 SIGHT = {

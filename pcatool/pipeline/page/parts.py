@@ -26,8 +26,8 @@ from pcatool.pipeline.loadings import (
     whose_share,
 )
 from pcatool.pipeline.made import DATA, TRIPLES, fit_command, spelled
-from pcatool.render.report.images import image_facts
-from pcatool.render.theme import told_apart
+from pcatool.render.component_images import image_facts
+from pcatool.render.figures import told_apart
 
 __all__ = ["commands", "images", "loadings", "rounded", "scree", "text"]
 

@@ -18,7 +18,7 @@ from pcatool.pipeline.plots.table import flow_of
 from pcatool.pipeline.results import Flow, write
 from pcatool.progress import Notices
 from pcatool.readers.inputs import Inputs
-from pcatool.render.choices import how_fitted, in_brief
+from pcatool.render.facts import how_fitted, in_brief
 from pcatool.render.figures import drawn_as_boxes, figure_file, picture_form, plain_matplotlib
 from pcatool.render.plots.base import View
 from pcatool.render.plots.points import CLASSES, Cloud

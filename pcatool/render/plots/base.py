@@ -1,4 +1,4 @@
-"""What every kind of picture of scores and loadings is given, and what it says of itself."""
+"""Protocol of a plot: what it is given, and what it says of itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.options import PictureOptions
 from pcatool.render.plots.points import Cloud
-from pcatool.render.shares import percent
+from pcatool.render.text import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

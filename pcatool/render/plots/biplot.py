@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.options import PictureOptions
+from pcatool.render.figures import DARK, MARK, titled, told_apart
 from pcatool.render.plots.base import View
-from pcatool.render.plots.density import places_of_rows
-from pcatool.render.plots.marks import MARGIN, Scale, draw_rows, fit_scale
-from pcatool.render.plots.names import Ground, Place, draw_names, place_names, sizes_of
+from pcatool.render.plots.marks import MARGIN, Scale, draw_rows, fit_scale, places_of_rows
+from pcatool.render.plots.names import Ground, NamePlace, draw_names, place_names, sizes_of
 from pcatool.render.plots.scores import described, figure_of_rows
-from pcatool.render.theme import DARK, MARK, titled, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +106,7 @@ class Named(NamedTuple):
     """Names and where they lie, and where their arrows end, in points of the axes."""
 
     names: list[str]
-    places: list[Place | None]
+    places: list[NamePlace | None]
     tips: Array
 
     @property

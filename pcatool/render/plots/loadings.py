@@ -1,4 +1,4 @@
-"""Loadings: bars of the columns with the largest for each component, the largest first."""
+"""Plot of loadings: the columns with the largest for each component, as bars."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from pcatool.errors import UsageError
 from pcatool.options import PictureOptions
-from pcatool.render.figures import new_figure
+from pcatool.render.figures import DARK, FRAME, NEGATIVE, POSITIVE, clean, new_figure, signed, titled, told_apart
 from pcatool.render.plots.base import View
-from pcatool.render.theme import DARK, FRAME, NEGATIVE, POSITIVE, clean, signed, titled, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +32,7 @@ HEADING = 18.0  # points, of what stands above each panel
 NUMBERS, GAP, TICK = 7.5, 3.0, 30.0  # points: numbers beside bars, between them, and from tick to tick
 
 
-class Grid(NamedTuple):
+class PanelGrid(NamedTuple):
     """Panels across and down, the bars of each, the letters of names, and the size of the picture in inches."""
 
     across: int
@@ -77,7 +76,7 @@ class Loadings:
         return {"column": columns, **{name: view.loadings[:, m] + 0.0 for m, name in enumerate(view.names)}}
 
 
-def arranged(view: View, look: PictureOptions) -> Grid:
+def arranged(view: View, look: PictureOptions) -> PanelGrid:
     """Panels that leave room for their names and bars; the picture is as large as they need, or as was asked for."""
     count, bars = len(view.axes), min(len(view.columns), BARS)
     across = min(count, 2)
@@ -89,7 +88,7 @@ def arranged(view: View, look: PictureOptions) -> Grid:
     down = math.ceil(count / across)
     if look.size is None:
         size = (width, ABOVE + BELOW + down * (HEAD + BAR * max(bars, 3)))
-        return Grid(across, down, bars, letters, size)
+        return PanelGrid(across, down, bars, letters, size)
     room = (look.size[1] - ABOVE - BELOW) / down - HEAD
     least = f"{max(look.size[0], 4):g}x{ABOVE + BELOW + down * (HEAD + LOWEST):.2g}"
     if room < LOWEST:
@@ -97,7 +96,7 @@ def arranged(view: View, look: PictureOptions) -> Grid:
             f"--size {look.size[0]:g}x{look.size[1]:g} has no room for the loadings of {count} components",
             f"give --size {least} or more, or name fewer --axes",
         )
-    return Grid(across, down, min(bars, int(room / LOWEST)), letters, look.size)
+    return PanelGrid(across, down, min(bars, int(room / LOWEST)), letters, look.size)
 
 
 def widest(names: list[str]) -> float:
@@ -109,7 +108,7 @@ def widest(names: list[str]) -> float:
     return max(Text(0, 0, name, fontsize=NAME, figure=figure).get_window_extent().width for name in names) / figure.dpi
 
 
-def said(view: View, grid: Grid) -> str:
+def said(view: View, grid: PanelGrid) -> str:
     """What the picture is of, and what it leaves out."""
     d = len(view.columns)
     if grid.bars == d:

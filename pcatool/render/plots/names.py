@@ -1,4 +1,4 @@
-"""Names beside the ends of arrows, each on ground where nothing else lies.
+"""Place names beside the ends of arrows, where nothing else lies.
 
 The axes are a lattice of about a point (1/72 inch). A name may lie wherever its box, as the renderer measures it, keeps
 clear of all marks, arrows, leaders and names that are there, and of the lines through the origin; of these places it
@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.render.theme import DARK, FRAME
+from pcatool.render.figures import DARK, FRAME
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Ground", "Place", "draw_names", "place_names", "sizes_of"]
+__all__ = ["Ground", "NamePlace", "draw_names", "place_names", "sizes_of"]
 
 LETTERS = 8.5  # points, of a name
 CLEAR = 2.5  # points that stay free between a name and lines, other names and the edges of the axes
@@ -37,7 +37,7 @@ FARTHEST = 0.45  # of the longer side: a leader that is longer leads nobody
 Cells = NDArray[np.bool_]
 
 
-class Place(NamedTuple):
+class NamePlace(NamedTuple):
     """Where a name lies, in points of the axes from their lower left, and where its leader ends."""
 
     left: float
@@ -116,7 +116,7 @@ def any_within(cells: Cells, across: int, up: int, room: int) -> Cells:
     return np.asarray(counts > 0)
 
 
-def place_names(ground: Ground, origin: Array, tips: Array, sizes: Array) -> list[Place | None]:
+def place_names(ground: Ground, origin: Array, tips: Array, sizes: Array) -> list[NamePlace | None]:
     """A place for each name of `sizes` (m, 2) whose arrow ends at `tips` (m, 2), None where there is no room."""
     for tip in tips:
         ground.add_line(origin, tip)
@@ -131,7 +131,7 @@ def place_names(ground: Ground, origin: Array, tips: Array, sizes: Array) -> lis
     return found
 
 
-def _best(ground: Ground, origin: Array, tip: Array, size: Array) -> Place | None:
+def _best(ground: Ground, origin: Array, tip: Array, size: Array) -> NamePlace | None:
     low = ground.free(*size)
     if not len(low):
         return None
@@ -166,7 +166,7 @@ def _best(ground: Ground, origin: Array, tip: Array, size: Array) -> Place | Non
         end = near[at] - away[at] / far[at] * 1.5  # ends just before the name
         leader = (float(end[0]), float(end[1]))
     left, bottom = (float(side) for side in low[at])
-    return Place(left, bottom, left + float(size[0]), bottom + float(size[1]), leader)
+    return NamePlace(left, bottom, left + float(size[0]), bottom + float(size[1]), leader)
 
 
 def crossings(some: Array, others: Array) -> NDArray[np.int64]:
@@ -213,7 +213,7 @@ def sizes_of(figure: Figure, names: Sequence[str]) -> Array:
     return np.array(found).reshape(-1, 2)
 
 
-def draw_names(axes: Axes, tips: Array, names: Sequence[str], places: Sequence[Place | None]) -> None:
+def draw_names(axes: Axes, tips: Array, names: Sequence[str], places: Sequence[NamePlace | None]) -> None:
     """The names that have a place, and their leaders; `tips` in points of the axes, which must stay as they are."""
     figure: Any = axes.figure
     corner = axes.get_window_extent()

@@ -1,4 +1,4 @@
-"""Scores of rows: two components as places, or one as bars."""
+"""Plot of scores: two components as places, or one as bars."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.options import PictureOptions
-from pcatool.render.figures import new_figure
+from pcatool.render.figures import FRAME, GRID, KEPT, clean, new_figure, titled
 from pcatool.render.plots.base import View
 from pcatool.render.plots.marks import Scale, color_of, draw_rows, fit_scale, legend_of_groups
 from pcatool.render.plots.points import ALL, Cloud
-from pcatool.render.theme import FRAME, GRID, KEPT, clean, titled
-from pcatool.render.words import grouped
+from pcatool.render.text import grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

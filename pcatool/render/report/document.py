@@ -9,12 +9,12 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from pcatool.render.choices import whole
+from pcatool.render.facts import whole
+from pcatool.render.figures import COLORS, MARKERS, NUMBERS, PAGE, PAGE_AT_NIGHT
 from pcatool.render.report.page_html import Html, data_block, element, join
 from pcatool.render.report.sections import sections
 from pcatool.render.report.words import in_a_sentence
-from pcatool.render.shares import percent
-from pcatool.render.theme import COLORS, MARKERS, NUMBERS, PAGE, PAGE_AT_NIGHT
+from pcatool.render.text import percent
 
 __all__ = ["page_html"]
 

@@ -1,14 +1,16 @@
-"""Elements of HTML, in which text from outside is text and nothing else."""
+"""Elements of HTML in which text from outside is text alone, and pieces that several sections use."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 from pcatool.errors import printable
 
-__all__ = ["Html", "data_block", "element", "join"]
+__all__ = ["COMPONENTS", "Html", "bullets", "data_block", "element", "join", "skeleton", "table"]
 
 
 class Html(str):
@@ -43,3 +45,26 @@ def data_block(name: str, facts: Any) -> Html:
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return Html(f'<script type="application/json" id="{name}">{text}</script>')
+
+
+# Components in tables that stand in the page as they are.
+COMPONENTS = 100
+
+
+def skeleton(name: str) -> Html:
+    """What a script fills, without anything from outside in it."""
+    return Html((files("pcatool.render.report") / name).read_text(encoding="utf-8"))
+
+
+def bullets(items: Sequence[str]) -> Html:
+    return element("ul", *(element("li", item) for item in items), class_="plain")
+
+
+def table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], class_: str | None = None) -> Html:
+    """The first cell of each row names it; a table may be wider than the window."""
+    head = element("tr", *(element("th", title, scope="col") for title in titles))
+    body = [
+        element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])) for row in rows
+    ]
+    made = element("table", element("caption", caption), element("thead", head), element("tbody", *body), class_=class_)
+    return element("div", made, class_="scroll tall", role="region", aria_label=caption, tabindex=0)

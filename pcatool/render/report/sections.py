@@ -1,21 +1,206 @@
-"""The sections of a page, each readable without a script."""
+"""Sections of the report page, each readable without a script."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pcatool.render.inspection import fact_lines
-from pcatool.render.report.page_html import Html, element, join
-from pcatool.render.report.pieces import COMPONENTS, bullets, skeleton, table
-from pcatool.render.report.proofs import certificate_section, commands_section
-from pcatool.render.report.scripted import images, loadings, scores
-from pcatool.render.report.words import caveats
-from pcatool.render.shares import percent
-from pcatool.render.words import grouped
+from pcatool.render.figures import signed
+from pcatool.render.inspection import fact_lines, proof_lines
+from pcatool.render.report.page_html import COMPONENTS, Html, bullets, element, join, skeleton, table
+from pcatool.render.report.words import PROOFS, caveats, verdict
+from pcatool.render.text import counted, grouped, percent
 
 __all__ = ["sections"]
+
+# --- certificate ---
+
+
+def certificate_section(facts: Mapping[str, Any]) -> list[Html]:
+    certificate = facts["certificate"] or {}
+    proofs = [
+        (title, f"{certificate[key]:.1e}" if certificate[key] else "0", meaning)
+        for key, (title, meaning) in PROOFS.items()
+        if certificate.get(key) is not None
+    ]
+    rows = [row for row in facts["variance"] if row["kept"] and "vouched" in row]
+    made = [element("p", verdict(facts), class_="verdict")]
+    detail = [text for _, text in proof_lines(facts)[:-1] if ";" in text or not text.startswith("eigenvalues are")]
+    if rows and detail:
+        made.append(bullets([f"{text[0].upper()}{text[1:]}" for text in detail]))
+    if proofs:
+        made.append(table("What was measured after the fit", ("proof", "value", "what it says"), proofs, "words"))
+    if rows:
+        made.append(element("details", element("summary", "Digits of each eigenvalue"), _digits(rows)))
+    return made
+
+
+def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
+    cells = [
+        (
+            f"PC{row['component']}",
+            f"{row['eigenvalue']:.15g}",
+            "none" if row["relative_error"] is None else f"{row['relative_error']:.1e}",
+            str(row["digits"]),
+            "yes" if row["vouched"] else "no",
+        )
+        for row in rows[:COMPONENTS]
+    ]
+    left = len(rows) - len(cells)
+    more = [element("p", f"And {left} more, which pcatool inspect -v prints.", class_="quiet")] if left else []
+    titles = ("component", "eigenvalue", "off by at most", "digits", "vouched for")
+    caption = "How far each eigenvalue can be relied on; the bound is a part of the eigenvalue itself"
+    return join(table(caption, titles, cells), *more)
+
+
+# --- commands ---
+
+
+def commands_section(facts: Mapping[str, Any]) -> list[Html]:
+    commands = facts["commands"]
+    made = [element("h3", "What made this model")]
+    if commands["fit"] is None:
+        made.append(element("p", f"No command of pcatool: {'; '.join(commands['remarks'])}."))
+    else:
+        made.append(_command(commands["fit"], "what made this model"))
+        made.append(
+            element(
+                "p",
+                "data.csv stands for your rows. How they are read is not in a model: give it as you did.",
+                class_="quiet",
+            )
+        )
+        made += [element("p", f"{remark[0].upper()}{remark[1:]}.", class_="quiet") for remark in commands["remarks"]]
+    for what, text in commands["uses"]:
+        made += [element("h3", f"{what[0].upper()}{what[1:]}"), _command(text, what)]
+    reasons: dict[str, list[str]] = {}
+    for name, reason in facts["cannot"].items():
+        reasons.setdefault(reason, []).append(name)
+    if reasons:
+        made.append(element("h3", "What it cannot do"))
+        made.append(bullets([f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]))
+    return made
+
+
+def _words(text: str) -> list[Html]:
+    """Word by word, so that lines break between words."""
+    spans = [element("span", word) for word in text.split(" ")]
+    return [join(" ", span) if i else span for i, span in enumerate(spans)]
+
+
+def _command(text: str, what: str) -> Html:
+    code = element("pre", element("code", *_words(text)), tabindex=0, aria_label=f"Command: {what}")
+    button = element(
+        "button", "Copy", type="button", class_="copy needs-script", hidden=True, aria_label=f"Copy the command: {what}"
+    )
+    return element("div", code, button, class_="command")
+
+
+# Rows and components of tables for those who have no scripts.
+COLUMNS, FIRST = 20, 5
+
+
+# --- loadings ---
+
+
+def loadings(found: Mapping[str, Any]) -> list[Html]:
+    if "reason" in found:
+        return [element("p", f"There are none: {found['reason']}.")]
+    rows = sorted(range(len(found["columns"])), key=lambda i: -abs(found["loadings"][i][0]))[:COLUMNS]
+    first = len(found["loadings"][0][:FIRST])
+    cells = [(found["columns"][i], *(signed(value, 4) for value in found["loadings"][i][:first])) for i in rows]
+    caption = f"The {counted(len(rows), 'column')} with the largest loadings on PC1"
+    made = table(caption, ("column", *(f"PC{j + 1}" for j in range(first))), cells)
+    return [skeleton("loadings.html"), element("noscript", made)]
+
+
+# --- scores ---
+
+
+def scores(found: Mapping[str, Any] | None) -> list[Html]:
+    if found is None:
+        said = "There are no rows in this page: name data after the model to see their scores, too."
+        return [element("p", said)]
+    shown, of = len(found["rows"]), found["of"]
+    which = (
+        f"{grouped(shown)} of {grouped(of)} rows, chosen evenly by their numbers"
+        if shown < of
+        else f"All {grouped(of)} rows"
+        if of > 1
+        else "The only row"
+    )
+    said = element("p", f"{which}.{_incomplete(found)}")
+    return [said, skeleton("scores.html"), element("noscript", _some_scores(found))]
+
+
+def _incomplete(found: Mapping[str, Any]) -> str:
+    """How many of all rows have missing cells, in this page or not, and how many of them no scores."""
+    lacking, empty, of = found["incomplete"], found["empty"], found["of"]
+    if not lacking:
+        return ""
+    if of == 1:
+        return f" It has missing cells{', and no scores' if empty else ''}."
+    has = "has" if lacking == 1 else "have"
+    without = ", and no scores" if empty == lacking else f"; {grouped(empty)} of them no scores" if empty else ""
+    return f" Of all {grouped(of)} rows {grouped(lacking)} {has} missing cells{without}."
+
+
+def _some_scores(found: Mapping[str, Any]) -> Html:
+    names = [*(name for name, _ in found["kept"]), *found["names"][:FIRST]]
+    columns = [*(cells for _, cells in found["kept"]), *found["scores"][:FIRST]]
+    cells = [
+        (str(row), *("missing" if column[i] is None else str(column[i]) for column in columns))
+        for i, row in enumerate(found["rows"][:COLUMNS])
+    ]
+    return table(f"The first {counted(len(cells), 'row')}", ("row", *names), cells)
+
+
+# --- images ---
+
+
+def images(found: Mapping[str, Any]) -> list[Html]:
+    H, W = found["shape"]
+    figures = [
+        element(
+            "li",
+            element(
+                "figure",
+                element("img", src=one["png"], alt=f"{one['name']} as an image of {H} by {W} pixels"),
+                element("figcaption", element("span", one["name"]), element("span", one["share"])),
+            ),
+        )
+        for one in found["components"]
+    ]
+    shown, of = len(figures), found["of"]
+    which = f"The {shown} components" if shown == of else f"The first {shown} of {of} components"
+    said = f"{which} as images of {H} by {W} pixels, in one scale of colours; {found['share']}."
+    return [element("p", said), element("div", *_keys(found), class_="keys"), element("ul", *figures, class_="images")]
+
+
+def _keys(found: Mapping[str, Any]) -> list[Html]:
+    peak = found["peak"]
+    ends = element("span", element("i", f"\N{MINUS SIGN}{peak}"), element("i", "0"), element("i", peak))
+    scale = element(
+        "p",
+        "loading",
+        element("img", src=found["scale"], alt="from blue through white to orange"),
+        ends,
+        class_="scale",
+    )
+    mean = found["mean"]
+    if mean is None:
+        return [scale]
+    ends = element("span", element("i", mean["low"]), element("i", mean["high"]), class_="ends")
+    figure = element(
+        "figure",
+        element("figcaption", "mean"),
+        element("img", src=mean["png"], alt="the mean as an image"),
+        ends,
+        class_="mean",
+    )
+    return [figure, scale]
+
 
 Section = tuple[str, str, Html]  # its name, its title, and all of it
 

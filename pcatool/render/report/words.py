@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pcatool.render.choices import whole
-from pcatool.render.facts import certificate_lines, em_lines
+from pcatool.render.facts import certificate_lines, em_lines, whole
 from pcatool.render.inspection import IN_FIT, IN_TRANSFORM
-from pcatool.render.shares import percent
-from pcatool.render.words import counted, grouped
+from pcatool.render.text import counted, grouped, percent
 
 __all__ = ["PROOFS", "caveats", "in_a_sentence", "verdict"]
 
