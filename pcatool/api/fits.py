@@ -13,7 +13,7 @@ from pcatool.options import (
 )
 from pcatool.options.keywords import texts
 from pcatool.pipeline import fit as fitting
-from pcatool.pipeline import report as reporting
+from pcatool.pipeline import scree as reporting
 from pcatool.readers.row_counts import Tally
 from pcatool.typing import (
     FitSettings,
@@ -51,7 +51,7 @@ def fit(
     asked = ScoreOptions(None if scores is None else str(scores), texts(keep), bool(keep_all))
     if asked.scores is None:
         return fitting.fit(job).model
-    from pcatool.pipeline.both import fit_and_score
+    from pcatool.pipeline.fit_and_score import fit_and_score
 
     return fit_and_score(job, None, asked).fitted.model
 

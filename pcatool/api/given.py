@@ -72,7 +72,7 @@ def model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
 
 def is_model(subject: Any) -> bool:
     """Is it a model, or a path to one?"""
-    from pcatool.pipeline.plots.subject import is_model
+    from pcatool.pipeline.plot_request import is_model
 
     return isinstance(subject, Model) or (isinstance(subject, (str, Path)) and is_model(str(subject)))
 

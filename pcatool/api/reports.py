@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options.keywords import texts
-from pcatool.pipeline import report as reporting
+from pcatool.pipeline import scree as reporting
 from pcatool.typing import (
     FitSettings,
 )
@@ -195,6 +195,6 @@ def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
     >>> pcatool.diff(a, b)["settings"]
     [{'setting': 'ddof', 'a': 0, 'b': 1}]
     """
-    from pcatool.pipeline.comparison import diff
+    from pcatool.pipeline.describe import diff
 
     return diff(a, b)

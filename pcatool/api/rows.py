@@ -19,7 +19,7 @@ from pcatool.options import (
 )
 from pcatool.options.keywords import records
 from pcatool.pipeline import apply as applying
-from pcatool.pipeline import folder
+from pcatool.pipeline import output_folder
 from pcatool.pipeline.earlier import Make
 from pcatool.pipeline.results import Results, write
 from pcatool.progress import Notices
@@ -184,14 +184,14 @@ def deliver(
     """Written to a file or a folder, or gathered in the form the data came in."""
     path = None if isinstance(model, Model) else str(model)
     if engine.far:
-        from pcatool.pipeline.parted import write_parts
+        from pcatool.pipeline.cluster import write_parts
 
         write_parts(make, data_of(data), table, output, path, engine, Warnings())
         return None
-    if folder.goes_to_folder(output):
+    if output_folder.goes_to_folder(output):
         if not is_path(data):
             raise UsageError("a folder gets an output for each file, and the data are none", "name a file as output")
-        folder.write_each(make, data_of(data), table, output, path, Warnings())
+        output_folder.write_each(make, data_of(data), table, output, path, Warnings())
         return None
     named = data_of(data)
     results = make(named, table, Warnings())

@@ -28,20 +28,20 @@ def deliver(
     speaker: Speaker,
 ) -> int:
     """Write what becomes of the inputs, and say so."""
-    from pcatool.pipeline import folder
+    from pcatool.pipeline import output_folder
     from pcatool.pipeline.results import write
     from pcatool.render.summary import apply_facts, apply_lines, folder_facts, folder_lines, parts_facts, parts_lines
 
     if engine.far:
-        from pcatool.pipeline.parted import write_parts
+        from pcatool.pipeline.cluster import write_parts
 
         results, written = write_parts(make, inputs, table, output, model, engine, speaker)
         facts = apply_facts(name, results.model, results.tally, results.errors.mean, output.output)
         facts |= parts_facts(written)
         speaker.close(facts, [*apply_lines(facts), *parts_lines(facts)], stdout_free=True)
         return 0
-    if folder.goes_to_folder(output):
-        outputs = folder.write_each(make, inputs, table, output, model, speaker)
+    if output_folder.goes_to_folder(output):
+        outputs = output_folder.write_each(make, inputs, table, output, model, speaker)
         facts = apply_facts(name, fitted, outputs.tally, outputs.errors.mean, output.output)
         facts |= folder_facts(outputs.written, outputs.skipped, outputs.resumed)
         speaker.close(facts, [*apply_lines(facts), *folder_lines(facts)], stdout_free=True)

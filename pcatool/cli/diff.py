@@ -34,7 +34,7 @@ def run(
     """
     if lacks_input([first, second], NAME, USAGE):
         return 2
-    from pcatool.pipeline.comparison import diff
+    from pcatool.pipeline.describe import diff
 
     facts = diff(first, second)
     if general.json:

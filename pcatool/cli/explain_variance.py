@@ -34,7 +34,7 @@ def run(
     if lacks_input(subject, NAME, USAGE):
         return 2
     from pcatool.pipeline import fit as fitting
-    from pcatool.pipeline.report import smallest_k
+    from pcatool.pipeline.scree import smallest_k
     from pcatool.render.facts import model_facts, report_lines
 
     speaker = Speaker(general)

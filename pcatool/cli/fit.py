@@ -92,7 +92,7 @@ def run(
 
 def _fit_and_score(job: Job, output: str, scoring: ScoreOptions, no_clobber: bool) -> int:
     """The model, and the scores of its rows."""
-    from pcatool.pipeline.both import fit_and_score
+    from pcatool.pipeline.fit_and_score import fit_and_score
     from pcatool.render.summary import both_facts, both_lines
 
     fitted, results = fit_and_score(job, output, scoring, no_clobber=no_clobber)

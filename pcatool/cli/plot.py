@@ -114,7 +114,7 @@ def run(
 
 def _read(subject: list[str] | None, asked: Asked) -> list[str] | None:
     """What is read: of a model alone its rows come from standard input, if it needs any."""
-    from pcatool.pipeline.plots.subject import is_model
+    from pcatool.pipeline.plot_request import is_model
 
     alone = subject is not None and len(subject) == 1 and asked.of_rows and subject[0] != "-" and is_model(subject[0])
     return None if alone else subject

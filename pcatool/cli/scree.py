@@ -106,7 +106,7 @@ def run(
     if lacks_input(subject, NAME, USAGE):
         return 2
     from pcatool.pipeline import fit as fitting
-    from pcatool.pipeline import report
+    from pcatool.pipeline import scree as report
     from pcatool.render.facts import model_facts, report_lines
     from pcatool.render.scree import ScreeLook, rules_report
 

@@ -1,1 +1,4 @@
-"""The only place that joins the stages: read -> batches -> blocks -> solve -> model -> apply -> write."""
+"""The only place that joins the stages: read, cut into blocks, solve, make the model, apply it, write.
+
+Begin with `job` and `fit`; then `apply` and `results`.
+"""

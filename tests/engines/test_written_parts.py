@@ -17,9 +17,9 @@ import pcatool
 from engines.dask_processes import Processes
 from pcatool.errors import DataError, FileError, MissingColumns, PcatoolError, PcatoolWarning, UsageError
 from pcatool.options import OutputOptions
+from pcatool.pipeline.cluster import Item, WriteParts
 from pcatool.pipeline.elsewhere import Reading
-from pcatool.pipeline.parted import Item, WriteParts
-from pcatool.pipeline.parts import PartsFolder
+from pcatool.pipeline.output_parts import PartsFolder
 from pcatool.readers import splits as portions
 
 if TYPE_CHECKING:

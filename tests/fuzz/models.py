@@ -23,7 +23,7 @@ from fuzz.calls import called, kept_to, reproducible, within, workplace
 from pcatool.errors import ModelError
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.npz import dumps, loads
-from pcatool.pipeline.made import fit_command
+from pcatool.pipeline.fit_command import fit_command
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 MODELS = sorted((DATA / "format_2").glob("*.npz"))

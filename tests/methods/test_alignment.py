@@ -16,7 +16,7 @@ from pcatool.methods.align import aligned_to
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.model.npz import dumps, loads
 from pcatool.pipeline.fit import Fitted
-from pcatool.pipeline.report import judge, smallest_k
+from pcatool.pipeline.scree import judge, smallest_k
 from pcatool.progress import Notices
 from pcatool.readers.row_counts import Tally
 

@@ -26,7 +26,7 @@ from often import often
 from pcatool.errors import FileError, ModelError
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.model.npz import dumps, load_model, loads, save_model
-from pcatool.pipeline.made import fit_command
+from pcatool.pipeline.fit_command import fit_command
 
 SUMS = ("means", "rounding", "scatter")
 NAMES = ("mean", "std", "basis", "eigenvalues", "total_variance", "n_samples", "columns", "meta")

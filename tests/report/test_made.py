@@ -13,7 +13,7 @@ from pcatool.cli.app import run
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps
-from pcatool.pipeline.made import DATA, fit_command, spelled
+from pcatool.pipeline.fit_command import DATA, fit_command, spelled
 
 DATA_FOLDER = Path(__file__).resolve().parents[1] / "data" / "format_2"
 

@@ -25,8 +25,8 @@ from pcatool.options import EngineOptions, FitOptions, PlotOptions, SelectOption
 from pcatool.options.showing import PageOptions
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.page.points import POINTS
+from pcatool.pipeline.plot import cloud_of
 from pcatool.pipeline.plots.asked import Asked
-from pcatool.pipeline.plots.rows import cloud_of
 from pcatool.pipeline.sample import hashes
 from pcatool.readers.inputs import Inputs
 from pcatool.render.report.document import colors

@@ -10,9 +10,9 @@ from pcatool.model.model import Model
 from pcatool.options import NULLS, ApplyOptions, EngineOptions, PageOptions, TableOptions
 from pcatool.options.fields import given_flags
 from pcatool.pipeline import apply as applying
+from pcatool.pipeline import report_page
 from pcatool.pipeline.inspection import inspect
 from pcatool.pipeline.loadings import check_image, shown
-from pcatool.pipeline.page import parts
 from pcatool.pipeline.page.points import POINTS, check_axes, columns_shown, points
 from pcatool.pipeline.sample import Counted, sample_of
 from pcatool.progress import Notices
@@ -83,12 +83,12 @@ def report(model: Model, name: str | None, rows: Rows, asked: PageOptions, notic
     if model.k < kept.k:
         facts["choice"] = f"the first of {kept.k} that the model keeps"
     facts["page"] = {
-        "scree": {**parts.scree(model), "kept": model.k},
-        "loadings": parts.loadings(model, asked.first),
-        "images": None if asked.image is None else parts.images(model, asked.image, asked.first),
+        "scree": {**report_page.scree(model), "kept": model.k},
+        "loadings": report_page.loadings(model, asked.first),
+        "images": None if asked.image is None else report_page.images(model, asked.image, asked.first),
         "scores": None,
     }
-    facts["commands"] = parts.commands(model, file, rows.apply.components, list(facts["can"]))
+    facts["commands"] = report_page.commands(model, file, rows.apply.components, list(facts["can"]))
     if rows.data is None:
         return Page(page_html(facts), model, None, None)
     places = columns_shown(scores, asked.first, asked.axes)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pcatool.model.model import Model
 from pcatool.pipeline.loadings import refuse_past
-from pcatool.pipeline.page.parts import rounded, text
+from pcatool.pipeline.report_page import rounded, text
 from pcatool.pipeline.sample import Counted, Sample
 from pcatool.render.plots.marks import ENDS
 from pcatool.render.plots.points import CLASSES, classes_with_colors

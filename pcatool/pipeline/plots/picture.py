@@ -11,9 +11,9 @@ from pcatool.model.model import Model
 from pcatool.options import OutputOptions
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.loadings import whose_share
+from pcatool.pipeline.plot import cloud_of
+from pcatool.pipeline.plot_request import Subject, subject_of
 from pcatool.pipeline.plots.asked import Asked
-from pcatool.pipeline.plots.rows import cloud_of
-from pcatool.pipeline.plots.subject import Subject, subject_of
 from pcatool.pipeline.plots.table import flow_of
 from pcatool.pipeline.results import Flow, write
 from pcatool.progress import Notices

@@ -10,8 +10,8 @@ from pcatool.arrays import Array
 from pcatool.engines.threads import Threads
 from pcatool.model.model import Model
 from pcatool.pipeline.job import Job
+from pcatool.pipeline.plot import color_of, names_of, projected
 from pcatool.pipeline.plots.asked import Asked
-from pcatool.pipeline.plots.rows import color_of, names_of, projected
 from pcatool.pipeline.results import Flow, Results
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.row_counts import Tally

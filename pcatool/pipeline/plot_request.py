@@ -9,7 +9,6 @@ from pcatool.errors import ModelError, UsageError
 from pcatool.model import npz
 from pcatool.model.model import Model
 from pcatool.options import FitOptions
-from pcatool.pipeline.both import with_copies
 from pcatool.pipeline.fit import (
     fit_opened,
     model_or_fit_of,
@@ -19,6 +18,7 @@ from pcatool.pipeline.fit import (
     refuse_kept,
     refuse_settings,
 )
+from pcatool.pipeline.fit_and_score import with_copies
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.models import are_models
 from pcatool.pipeline.plots.asked import Asked

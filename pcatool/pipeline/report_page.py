@@ -15,6 +15,7 @@ from pcatool.methods.base import reason_against
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.options.showing import VALUES
+from pcatool.pipeline.fit_command import DATA, TRIPLES, fit_command, spelled
 from pcatool.pipeline.loadings import (
     PANELS,
     SAID,
@@ -25,7 +26,6 @@ from pcatool.pipeline.loadings import (
     shown,
     whose_share,
 )
-from pcatool.pipeline.made import DATA, TRIPLES, fit_command, spelled
 from pcatool.render.component_images import image_facts
 from pcatool.render.figures import told_apart
 

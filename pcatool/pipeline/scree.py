@@ -1,4 +1,4 @@
-"""What a model, or data fitted first, has to tell: how many components, and pictures of them."""
+"""Explained variance of a model or of data fitted first: how many components, and scree charts."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from pcatool.errors import FileError, PcatoolError, UsageError, show
 from pcatool.options import EngineOptions, OutputOptions, TableOptions
 from pcatool.pipeline.earlier import Make, columns_of, marks_of, tell, were_found_in
 from pcatool.pipeline.elsewhere import Met, Reading, cluster_of, counting, remedied
-from pcatool.pipeline.folder import Task, refuse_inputs
 from pcatool.pipeline.naming import is_folder, lies_in
-from pcatool.pipeline.parts import SEEN_BY_ALL, PartsFolder
+from pcatool.pipeline.output_folder import Task, refuse_inputs
+from pcatool.pipeline.output_parts import SEEN_BY_ALL, PartsFolder
 from pcatool.pipeline.results import ErrorSum, Plan, Results, results_of, write
 from pcatool.progress import Notices
 from pcatool.readers.input_files import Found

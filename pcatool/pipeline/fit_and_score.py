@@ -1,4 +1,4 @@
-"""A model and the scores of the rows that it was fitted to, in one run: both are written, or neither."""
+"""Fit a model and score its own rows in one run: both are written, or neither."""
 
 from __future__ import annotations
 
