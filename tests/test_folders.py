@@ -19,7 +19,7 @@ from pyarrow import parquet
 import pcatool
 from pcatool.errors import DataError, FileError, MissingColumns, PcatoolError, PcatoolWarning, UsageError
 from pcatool.pipeline import output_folder as folder
-from pcatool.pipeline.naming import name_below, renamed
+from pcatool.pipeline.output_parts import name_below, renamed
 from pcatool.readers.paths import Input
 
 HEADER = "a,b,c\n"

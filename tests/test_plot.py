@@ -18,9 +18,8 @@ from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PictureOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.pipeline import plot as rows
 from pcatool.pipeline.job import Job
-from pcatool.pipeline.plot import cloud_of
-from pcatool.pipeline.plots.asked import Asked
-from pcatool.pipeline.plots.picture import draw, tell
+from pcatool.pipeline.plot import cloud_of, draw, tell
+from pcatool.pipeline.plot_request import Asked
 from pcatool.readers.inputs import Inputs
 from pcatool.registry import PLOTS
 from pcatool.render.facts import in_brief

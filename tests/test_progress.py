@@ -27,7 +27,7 @@ from pcatool.cli import outcome, progress
 from pcatool.cli.bar import Look, State, bar_line, clock
 from pcatool.cli.line import cells, fitted
 from pcatool.options import SelectOptions, TableOptions
-from pcatool.pipeline.models import models_of
+from pcatool.pipeline.combine import models_of
 from pcatool.progress import Notices, listen
 from pcatool.readers.inputs import Inputs
 from screen import Screen, Window

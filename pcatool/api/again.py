@@ -17,8 +17,7 @@ from pcatool.options import (
 )
 from pcatool.options.keywords import records
 from pcatool.pipeline import combine as combining
-from pcatool.pipeline import models as named_models
-from pcatool.pipeline.refit import refit as refitting
+from pcatool.pipeline.combine import refit as refitting
 from pcatool.typing import (
     AlignSettings,
     RefitSettings,
@@ -57,9 +56,9 @@ def subtract(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSett
     """
     table, options, engine = records(settings, TableOptions, UpdateOptions, EngineOptions)
     named, data = named_model(model), data if isinstance(data, Model) else data_of(data)
-    if isinstance(data, Model) or (is_path(data) and named_models.are_models(data)):
-        named_models.refuse_reading(table, options, engine)
-        gone = [named_model(data)] if isinstance(data, Model) else named_models.models_of(data)
+    if isinstance(data, Model) or (is_path(data) and combining.are_models(data)):
+        combining.refuse_reading(table, options, engine)
+        gone = [named_model(data)] if isinstance(data, Model) else combining.models_of(data)
         return combining.subtract_models(named, gone, options.align_to, Warnings()).model
     return combining.subtract(named, data, table, options, engine, Warnings()).model
 

@@ -82,8 +82,8 @@ def plot(
     [['price', 0.7071], ['area', 0.7071]]
     """
     from pcatool.options import PictureOptions, PlotOptions
-    from pcatool.pipeline.plots import picture
-    from pcatool.pipeline.plots.asked import Asked
+    from pcatool.pipeline import plot
+    from pcatool.pipeline.plot_request import Asked
 
     look = PictureOptions(size, dpi)  # type: ignore[arg-type]  # which the record parses, as the next does
     wishes = PlotOptions(axes, color, scaling, source)  # type: ignore[arg-type]
@@ -96,14 +96,14 @@ def plot(
     if fitted is not None and data is None and asked.of_rows:
         raise UsageError("a model alone has no rows to draw", "give them as data")
     if output is not None:
-        picture.draw(job, asked, fitted)
+        plot.draw(job, asked, fitted)
         return None
     if asked.of_rows:
-        flow = picture.rows_of(job, asked, fitted)
+        flow = plot.rows_of(job, asked, fitted)
         return in_kind(flow, job.data)
     import pandas as pd
 
-    return pd.DataFrame(picture.table_of(job, asked, fitted))
+    return pd.DataFrame(plot.table_of(job, asked, fitted))
 
 
 @overload
@@ -145,12 +145,12 @@ def report(
     >>> page.splitlines()[0]
     '<!doctype html>'
     """
-    from pcatool.pipeline.page import build
+    from pcatool.pipeline import report_page
 
     table, apply, engine, asked = records(settings, TableOptions, ApplyOptions, EngineOptions, PageOptions)
     name, fitted = (None, model) if isinstance(model, Model) else named_model(model)
-    rows = build.Rows(None if data is None else data_of(data), table, apply, engine)
+    rows = report_page.ReportRows(None if data is None else data_of(data), table, apply, engine)
     if output is None:
-        return build.report(fitted, name, rows, asked, Warnings()).html
-    build.report_to(str(output), fitted, name, rows, asked, Warnings(), no_clobber=no_clobber)
+        return report_page.report(fitted, name, rows, asked, Warnings()).html
+    report_page.report_to(str(output), fitted, name, rows, asked, Warnings(), no_clobber=no_clobber)
     return None

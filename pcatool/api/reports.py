@@ -181,7 +181,7 @@ def inspect(model: Model | str | Path) -> dict[str, Any]:
     >>> facts["rows"], facts["columns"], facts["settings"]
     (5, ['price', 'area'], 'centred, not standardised, divisor n (ddof 0)')
     """
-    from pcatool.pipeline.inspection import inspect
+    from pcatool.pipeline.describe import inspect
 
     return inspect(model)
 

@@ -20,7 +20,7 @@ from pcatool.options import (
 from pcatool.options.keywords import records
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import output_folder
-from pcatool.pipeline.earlier import Make
+from pcatool.pipeline.output_folder import Make
 from pcatool.pipeline.results import Results, write
 from pcatool.progress import Notices
 from pcatool.returned import in_kind

@@ -24,7 +24,7 @@ def run(*, model: ModelPath, general: GeneralOptions) -> int:
     """
     if lacks_input([model], NAME, USAGE):
         return 2
-    from pcatool.pipeline.inspection import inspect
+    from pcatool.pipeline.describe import inspect
     from pcatool.render.inspection import inspection_text
 
     facts = inspect(model)

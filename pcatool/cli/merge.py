@@ -39,7 +39,7 @@ def run(
       pcatool merge first.npz digits.npz -o both.npz -v
     """
     from pcatool.pipeline import combine
-    from pcatool.pipeline.models import model_paths, models_of
+    from pcatool.pipeline.combine import model_paths, models_of
 
     speaker, paths = Speaker(general), model_paths(models)
     return produce(

@@ -26,8 +26,8 @@ from pcatool.registry import PLOTS
 from pcatool.stores.uri import shown
 
 if TYPE_CHECKING:
-    from pcatool.pipeline.plots.asked import Asked
-    from pcatool.pipeline.plots.picture import Drawn
+    from pcatool.pipeline.plot import Drawn
+    from pcatool.pipeline.plot_request import Asked
 
 NAME = "plot"
 USAGE = "KIND MODEL|DATA... -o PICTURE [OPTIONS]"
@@ -95,8 +95,8 @@ def run(
     """
     require(form, lambda: FORMS, "--format")
     from pcatool.pipeline.job import Job
-    from pcatool.pipeline.plots.asked import Asked
-    from pcatool.pipeline.plots.picture import draw
+    from pcatool.pipeline.plot import draw
+    from pcatool.pipeline.plot_request import Asked
 
     asked = Asked(kind, plot, look, output, no_clobber, form)
     asked.check(options)

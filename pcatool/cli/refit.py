@@ -30,8 +30,7 @@ def run(
     """
     if lacks_input([model], NAME, USAGE):
         return 2
-    from pcatool.pipeline.combine import Combined
-    from pcatool.pipeline.refit import refit
+    from pcatool.pipeline.combine import Combined, refit
 
     speaker, fitted = Speaker(general), model_of(model, ["data"])
 

@@ -68,7 +68,7 @@ def run(
 
     if output in (None, "-") and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("a page is to be seen in a browser, and standard output is a terminal", "name a file with -o")
-    from pcatool.pipeline.page.build import Rows, report_to
+    from pcatool.pipeline.report_page import ReportRows, report_to
     from pcatool.render.summary import page_facts, page_lines
 
     speaker, fitted = Speaker(general), model_of(model, data or ["no data"])
@@ -76,7 +76,7 @@ def run(
         output,
         fitted,
         model,
-        Rows(list(data) if data else None, table, apply, EngineOptions(threads.threads)),
+        ReportRows(list(data) if data else None, table, apply, EngineOptions(threads.threads)),
         asked,
         speaker,
         no_clobber=no_clobber,

@@ -39,7 +39,7 @@ def run(
     if lacks_input(inputs, NAME, USAGE):
         return 2
     from pcatool.pipeline import combine
-    from pcatool.pipeline.models import are_models, models_of, refuse_reading
+    from pcatool.pipeline.combine import are_models, models_of, refuse_reading
 
     speaker, data = Speaker(general), inputs or []
     named = (model, model_of(model, None if inputs and "-" not in inputs else inputs))

@@ -1,34 +1,260 @@
-"""Results that are computed and written elsewhere: parts of the inputs -> a file each, in one folder."""
+"""Run fits and transforms on the workers of a cluster: splits out, sums or written files back."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from pcatool.errors import FileError, PcatoolError, UsageError, show
-from pcatool.options import EngineOptions, OutputOptions, TableOptions
-from pcatool.pipeline.earlier import Make, columns_of, marks_of, tell, were_found_in
-from pcatool.pipeline.elsewhere import Met, Reading, cluster_of, counting, remedied
-from pcatool.pipeline.naming import is_folder, lies_in
-from pcatool.pipeline.output_folder import Task, refuse_inputs
-from pcatool.pipeline.output_parts import SEEN_BY_ALL, PartsFolder
-from pcatool.pipeline.results import ErrorSum, Plan, Results, results_of, write
-from pcatool.progress import Notices
+from pcatool.arrays import in_turn
+from pcatool.engines.base import Cluster, Done
+from pcatool.errors import DataError, FileError, PcatoolError, UsageError, show
+from pcatool.methods.base import Fit, Supply
+from pcatool.methods.pca import PCA
+from pcatool.methods.sums import Sums, check_adds_up, fit_sums, plan_sums, sums_of
+from pcatool.options import EngineOptions, FitOptions, OutputOptions, TableOptions
+from pcatool.pipeline.job import Job, labels_of, limit_of, read_wanted, remedy_of, wanted_of
+from pcatool.pipeline.output_folder import Make, OutputTask, columns_of, marks_of, refuse_inputs, tell, were_found_in
+from pcatool.pipeline.output_parts import SEEN_BY_ALL, PartsFolder, is_folder, lies_in
+from pcatool.pipeline.results import ErrorSum, Results, ResultsPlan, results_of, write
+from pcatool.progress import Notices, doing
+from pcatool.readers.hive_partitions import Partitions
 from pcatool.readers.input_files import Found
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import Input
 from pcatool.readers.row_counts import Tally
+from pcatool.readers.schema import Further, SchemaFacts, Wanted
+from pcatool.readers.skip_bad import Skip, is_bad_file
 from pcatool.readers.splits import Portion, portions_of, together
+from pcatool.registry import ENGINES
+from pcatool.solvers.plan import Plan
+from pcatool.solvers.rows import nothing_to_fit
 from pcatool.stores.uri import shown
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink
 
-__all__ = ["Parted", "write_parts"]
+__all__ = ["SplitReading", "fit_far", "plan_far", "sums_far", "write_parts"]
+
+Taken = TypeVar("Taken")
+
+
+def cluster_of(engine: EngineOptions) -> Cluster:
+    """Who does the work elsewhere."""
+    if engine.threads is not None:
+        raise UsageError(
+            f"--threads would change nothing with --engine {engine.engine}: each worker takes one core for a task",
+            "leave out --threads",
+        )
+    doing(f"starting {engine.engine}")
+    cluster: Cluster = ENGINES.load(engine.engine)(engine.scheduler)
+    return cluster
+
+
+def counting(notices: Notices, parts: int) -> Done:
+    """Tells how many parts are done."""
+    done = 0
+    notices.at_part(0, parts)
+
+    def more(count: int) -> None:
+        nonlocal done
+        done += count
+        notices.at_part(done, parts)
+
+    return more
+
+
+def remedied(error: PcatoolError, files: int, skip_bad: bool) -> PcatoolError:
+    """An error of an input, with the way out that there is where there are several."""
+    if error.of_input and is_bad_file(error) and files > 1 and not skip_bad:
+        error.add_remedy("--skip-bad leaves such files out")
+    return error
+
+
+class Met(NamedTuple):
+    """What was met while parts of the inputs were read."""
+
+    tally: Tally
+    rounded: str = ""  # the note on the first whole number that no double holds
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    further: tuple[tuple[int, Further], ...] = ()
+    skipped: tuple[tuple[int, Skip], ...] = ()
+
+    def merged(self, other: Met) -> Met:
+        """Of these parts followed by the others; both are left as they are, since a merge may have to be done again."""
+        tally = deepcopy(self.tally)
+        tally.join(other.tally)
+        return Met(
+            tally,
+            self.rounded or other.rounded,
+            tuple(dict.fromkeys((*self.notes, *other.notes))),
+            tuple(dict.fromkeys((*self.warnings, *other.warnings))),
+            (*self.further, *other.further),
+            (*self.skipped, *other.skipped),
+        )
+
+    def tell(self, inputs: Inputs, notices: Notices) -> None:
+        """Say what was met on the way, as if it had been met here."""
+        inputs.at_rows(self.tally.rows)
+        if self.rounded:
+            inputs.tell_rounding(self.rounded)
+        for note in self.notes:
+            notices.note(note)
+        for warning in self.warnings:
+            notices.warn(warning)
+        for at, further in self.further:
+            inputs.columns.found_more(at, further)
+        for at, skip in self.skipped:
+            inputs.skipping.left_out(at, skip)
+        inputs.finish()
+
+
+@dataclass(frozen=True)
+class SplitReading:
+    """How those read a part of the inputs who have nothing else of them."""
+
+    partitions: Partitions | None
+    table: TableOptions
+    told: SchemaFacts
+
+    def read(self, portion: Portion, take: Callable[[Inputs, Notices, Tally], Taken]) -> tuple[Taken | None, Met]:
+        """What is taken from it, nothing where it is left out; and what was met."""
+        notices, tally = Notices(), Tally()
+        try:
+            inputs = self._open(portion, notices)
+            taken = take(inputs, notices, tally)
+        except PcatoolError as error:
+            if not (self.table.skip_bad and error.of_input and is_bad_file(error)):
+                raise
+            return None, Met(Tally(), skipped=((portion.at, Skip(portion.input.name, error.message)),))
+        rounded, further = inputs.told_rounding, inputs.columns.more
+        return taken, Met(
+            tally,
+            rounded,
+            tuple(note for note in notices.notes if note != rounded),
+            tuple(notices.warnings),
+            ((portion.at, further),) if further else (),
+        )
+
+    def _open(self, portion: Portion, notices: Notices) -> Inputs:
+        found = Found((portion.input,), self.partitions)
+        table = replace(self.table, skip_bad=False)
+        try:
+            return Inputs(found, table, notices, by_file=self.table.skip_bad, told=self.told.of(portion.at))
+        except PcatoolError as error:
+            error.of_input = True
+            raise
+
+
+class Summed(NamedTuple):
+    """What some parts of the inputs add up to, and what was met while they were read."""
+
+    sums: Sums | None
+    met: Met
+
+    def merged(self, other: Summed) -> Summed:
+        """Of these parts followed by the others."""
+        return Summed(_joined(self.sums, other.sums), self.met.merged(other.met))
+
+
+def _joined(one: Sums | None, other: Sums | None) -> Sums | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one.merged(other)  # type: ignore[arg-type]  # both are of one kind
+
+
+@dataclass(frozen=True)
+class SumUp:
+    """Reads a part of the inputs and adds it up; what workers do."""
+
+    reading: SplitReading
+    wanted: Wanted
+    options: FitOptions
+    triangular: bool
+
+    def __call__(self, portions: tuple[Portion, ...]) -> Summed:
+        return reduce(Summed.merged, (Summed(*self.reading.read(portion, self._sums)) for portion in portions))
+
+    def _sums(self, inputs: Inputs, notices: Notices, tally: Tally) -> Sums | None:
+        classes = self.wanted.classes
+        wanted = self.wanted if classes is None else self.wanted._replace(classes=classes.fresh())
+        read = read_wanted(self.options, inputs, wanted, tally, in_turn, "")  # refused when all are counted
+        try:
+            supply = Supply(labels=read.labels, small=0)
+            return sums_of(read.blocks, read.features, self.options, supply, triangular=self.triangular)
+        except DataError as error:
+            if self.options.missing == "error" and tally.incomplete and not error.of_input:
+                return None  # all are counted before they are refused
+            raise
+
+
+def fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
+    """A model of rows that are read and added up elsewhere."""
+    check_adds_up(job.options)
+    portions = portions_of(inputs.found, job.table)
+    wanted, plan = _planned(job, inputs)
+    options = wanted.named(job.options)
+    plan.check(limit_of(options), PCA(options, job.notices).problem(wanted.features, None))
+    sums = _gathered(job, inputs, portions, wanted, tally, triangular=plan.solver == "tsqr")
+    if sums is None:
+        raise nothing_to_fit()
+    reason = None if labels_of(wanted) else plan.reason  # that of labels tells how many there are
+    return wanted, fit_sums(sums, wanted.features, options, job.notices, reason)
+
+
+def plan_far(job: Job, inputs: Inputs) -> Plan:
+    """What such a fit would do and need."""
+    check_adds_up(job.options)
+    cluster_of(job.engine)  # whose address may be none
+    portions = portions_of(inputs.found, job.table)
+    plan = _planned(job, inputs)[1]
+    return plan._replace(parts=len(_parts(portions, inputs)))
+
+
+def _planned(job: Job, inputs: Inputs) -> tuple[Wanted, Plan]:
+    """The columns, and what becomes of them."""
+    wanted = wanted_of(job, inputs, in_turn)
+    return wanted, plan_sums(wanted.named(job.options), wanted.features, labels_of(wanted), inputs.expected_rows())
+
+
+def sums_far(job: Job, inputs: Inputs, tally: Tally, *, triangular: bool) -> Sums | None:
+    """The sums over all rows, of a fit whose columns and options are known to add up."""
+    portions = portions_of(inputs.found, job.table)
+    return _gathered(job, inputs, portions, wanted_of(job, inputs, in_turn), tally, triangular=triangular)
+
+
+def _parts(portions: Sequence[Portion], inputs: Inputs) -> list[tuple[Portion, ...]]:
+    """What is read: not the inputs left out while the columns were chosen, which other columns may not show as bad."""
+    return together([portion for portion in portions if portion.at not in inputs.skipping.bad])
+
+
+def _gathered(
+    job: Job, inputs: Inputs, portions: Sequence[Portion], wanted: Wanted, tally: Tally, *, triangular: bool
+) -> Sums | None:
+    """The sums over all parts; what was met on the way is told."""
+    parts = _parts(portions, inputs)
+    found, options = inputs.found, wanted.named(job.options)
+    told = inputs.columns.tell(wanted.kept)
+    inputs.close()
+    solver = job.options.solver if wanted.labels or wanted.classes else "tsqr" if triangular else "covariance"
+    options = replace(options, solver=solver, align_to=None)
+    work = SumUp(SplitReading(found.partitions, job.table, told), wanted, options, triangular)
+    try:
+        with cluster_of(job.engine) as cluster:
+            summed = cluster.gather(work, Summed.merged, parts, counting(job.notices, len(parts)))
+    except PcatoolError as error:
+        raise remedied(error, len(found.inputs), job.table.skip_bad) from None
+    job.notices.all_parts(job.engine.engine, len(parts))
+    tally.join(summed.met.tally)
+    summed.met.tell(inputs, job.notices)
+    if options.missing == "error" and tally.incomplete:
+        raise tally.error(remedy_of(job))
+    return summed.sums
 
 
 class Parted(NamedTuple):
@@ -56,8 +282,8 @@ class Written(NamedTuple):
 class WriteParts:
     """Reads parts of the inputs and writes what becomes of each; what workers do."""
 
-    reading: Reading
-    plan: Plan
+    reading: SplitReading
+    plan: ResultsPlan
     output: OutputOptions
     folder: PartsFolder
     sign: str
@@ -88,7 +314,7 @@ def write_parts(
     found = _inputs_of(make, data, table, output, notices)
     portions = portions_of(found, table)
     items = [Item(*pair) for pair in zip(portions, folder.parts(len(portions)), strict=True)]
-    refuse_inputs([Task(item.portion.input, folder.called(item.name)) for item in items], model)
+    refuse_inputs([OutputTask(item.portion.input, folder.called(item.name)) for item in items], model)
     folder.look_at(no_clobber=output.no_clobber)
     results = make(found, table, notices)
     if results.by_users:
@@ -162,7 +388,7 @@ def _run(
     notices: Notices,
 ) -> list[Written]:
     inputs = results.inputs
-    reading = Reading(inputs.found.partitions, table, inputs.columns.tell(results.plan.wanted.kept))
+    reading = SplitReading(inputs.found.partitions, table, inputs.columns.tell(results.plan.wanted.kept))
     inputs.close()
     tasks = _tasks(items)
     output = replace(output, no_clobber=False)  # a task that is done again finds what it wrote

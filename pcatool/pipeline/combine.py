@@ -1,29 +1,181 @@
-"""Models of more rows or of fewer, from the sums that models keep: exact, and without the rows that were fitted."""
+"""Update, merge, subtract and refit models from the sums that they keep."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from pcatool.engines.threads import Threads
-from pcatool.errors import UsageError
+from pcatool.errors import DataError, MissingColumns, ModelError, UsageError, listed, show
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.align import aligned_to
-from pcatool.methods.subtract import check_digits, less
+from pcatool.methods.base import reason_against
+from pcatool.methods.subtract import check_digits, check_scales, less
 from pcatool.methods.sums import fit_again, options_of, sums_of
 from pcatool.model.model import Model
-from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, UpdateOptions
+from pcatool.model.npz import load_model
+from pcatool.options import EngineOptions, FitOptions, RefitOptions, SelectOptions, TableOptions, UpdateOptions
+from pcatool.options.fields import given_flags
 from pcatool.pipeline.fit import older_model
 from pcatool.pipeline.job import Job, read_blocks, supply_of
-from pcatool.pipeline.models import Named, Watch, in_order_of, statistic_of
-from pcatool.progress import Notices, Taken
+from pcatool.progress import Notices, Taken, doing
+from pcatool.readers.base import Column
 from pcatool.readers.inputs import Inputs
+from pcatool.readers.opener import MODEL, Opened
+from pcatool.readers.paths import STDIN, Input, resolve, resolve_models
 from pcatool.readers.row_counts import Tally
+from pcatool.readers.select_columns import Names, element_of, find_columns
 
-__all__ = ["Combined", "merge", "older_of", "refitted", "subtract", "subtract_models", "update"]
+__all__ = [
+    "Combined",
+    "are_models",
+    "merge",
+    "model_paths",
+    "models_of",
+    "refit",
+    "refuse_reading",
+    "subtract",
+    "subtract_models",
+    "update",
+]
+
+# What makes two models models of different things.
+SETTINGS = {
+    "method": "--method",
+    "center": "--center",
+    "standardize": "--standardize",
+    "ddof": "--ddof",
+    "center_rows": "--center-rows",
+    "weights": "--weights",
+    "weights_kind": "--weights-kind",
+    "labels": "--label",
+    "label_kernel": "--label-kernel",
+    "whiten": "--whiten",
+    "epsilon": "--epsilon",
+}
+
+# Those that another fit of the same sums can change.
+REFITTED = ("center", "standardize", "ddof", "whiten", "epsilon")
+
+Named = tuple[str, Model]  # as the user knows it
+
+
+def model_paths(paths: Sequence[str]) -> list[str]:
+    """Models by name, those of folders and globs among them."""
+    return [item.path for item in resolve_models(paths)]
+
+
+def models_of(paths: Sequence[str]) -> Iterator[Named]:
+    """Models as they are asked for, each with its name."""
+    found = model_paths(paths)
+    for number, path in enumerate(found, 1):
+        doing(f"model {number} of {len(found)}")
+        yield Input(path).name, load_model(path)
+
+
+def are_models(paths: Sequence[str]) -> bool:
+    """Is the first of them a model? Then the others must be models, too."""
+    if not paths or paths[0] == STDIN:
+        return False
+    first = resolve(paths[:1])[0]
+    if first.flows:
+        return False
+    opened = Opened(first, None, "utf-8")
+    opened.close()
+    return opened.format == MODEL
+
+
+def refuse_reading(*records: Any) -> None:
+    """Models are not read as tables are: what says how must not be passed over in silence."""
+    given = given_flags(*records, leaving_out="align_to")
+    if given:
+        raise UsageError(f"{', '.join(given)} would change nothing where models are subtracted", "leave it out")
+
+
+def statistic_of(named: Named) -> Statistic:
+    """The sums that a model keeps; a model without them is refused with the reason."""
+    name, model = named
+    if model.statistic is None:
+        what = f"{show(name)} keeps no sums over its rows: {reason_against(model)}"
+        raise ModelError(what, "fit all rows together")
+    return model.statistic
+
+
+def in_order_of(first: Model, named: Named, name: str) -> Statistic:
+    """The sums of a model with its columns in the order of the first; what cannot be added to it is refused."""
+    other, model = named
+    statistic = statistic_of(named)
+    if model is first:
+        return statistic
+    for (here, there), lacks, has in (((other, name), model, first), ((name, other), first, model)):
+        missing = [column for column in has.columns if column not in lacks.columns]
+        if missing:
+            raise MissingColumns(missing, lacks.columns, here, f"{show(there)} has it: fit both with the same columns")
+    for setting, flag in SETTINGS.items():
+        a, b = (_setting(setting, of) for of in (first, model))
+        if a != b and (a or b):
+            remedy = f"pcatool refit makes one like the other ({flag})" if setting in REFITTED else "fit both alike"
+            raise ModelError(f"{show(name)} and {show(other)} differ in {flag}: {_said(a)} against {_said(b)}", remedy)
+    _check_labels(first, model, name, other)
+    places = {column: i for i, column in enumerate(model.columns)}
+    return statistic.take(np.array([places[column] for column in first.columns], dtype=np.intp))
+
+
+def _check_labels(first: Model, model: Model, name: str, other: str) -> None:
+    """Which classes there are depends on whether a label is a number."""
+    numbers = [set(of.meta.get("label_numbers", ())) for of in (first, model)]
+    differing = [label for label in model.meta.get("labels", ()) if (label in numbers[0]) != (label in numbers[1])]
+    if not differing or not all("label_numbers" in of.meta for of in (first, model)):
+        return
+    number, text = (other, name) if differing[0] in numbers[1] else (name, other)
+    raise ModelError(
+        f"label {show(differing[0])} is a number in {show(number)} and text in {show(text)}: 7 and 07 are one class "
+        "there and two here",
+        f"pcatool update {show(text)} takes the rows of the other with the label as text",
+    )
+
+
+def _setting(name: str, model: Model) -> Any:
+    """As it was given: an epsilon that was not differs from model to model."""
+    return options_of(model).epsilon if name == "epsilon" else model.meta.get(name)
+
+
+def _said(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return "yes" if value else "no"
+    return show(", ".join(value) if isinstance(value, list) else value)
+
+
+class Watch:
+    """Looks for what may be a slip: rows that count twice, and another number of components."""
+
+    def __init__(self, first: Named, notices: Notices) -> None:
+        self._name, self._wish = first[0], first[1].meta.get("components")
+        self._notices = notices
+        self._otherwise: list[str] = []
+        self._seen: dict[bytes, str] = {}
+        self.see(first)
+
+    def see(self, named: Named) -> None:
+        name, model = named
+        if model.meta.get("components") != self._wish:
+            self._otherwise.append(name)
+        centre = statistic_of(named).centre
+        key = b"".join(part.tobytes() for part in (centre.high, centre.low, statistic_of(named).sums.squares))
+        if key in self._seen:
+            self._notices.warn(f"{show(self._seen[key])} and {show(name)} are of the same rows, which count twice now")
+        self._seen.setdefault(key, name)
+
+    def tell(self) -> None:
+        if self._otherwise:
+            self._notices.note(
+                f"-k {self._wish} is taken from {show(self._name)}; another one in {listed(self._otherwise)}"
+            )
 
 
 class Combined(NamedTuple):
@@ -95,7 +247,7 @@ def _sums_here(job: Job, inputs: Inputs, tally: Tally, triangular: bool) -> Any:
 
 
 def _sums_far(job: Job, inputs: Inputs, tally: Tally, triangular: bool) -> Any:
-    from pcatool.pipeline.far import sums_far
+    from pcatool.pipeline.cluster import sums_far
 
     return sums_far(job, inputs, tally, triangular=triangular)
 
@@ -168,3 +320,48 @@ def refitted(
     if of_columns:
         fitted = fitted.with_meta(**of_columns)
     return fitted if old is None else aligned_to(fitted, old, notices)
+
+
+def refit(named: Named, options: RefitOptions, notices: Notices) -> Model:
+    """The model that a fit of the same rows with these settings would have given."""
+    name, model = named
+    if options.changes_nothing:
+        raise UsageError("nothing is asked to be otherwise", "give -k, -s, --no-center, --ddof, --whiten, -c or -x")
+    statistic = statistic_of(named)
+    settings = options_of(model, **options.changes)
+    places = _kept(name, model, options)
+    if len(places) < model.d and model.rows_centered:
+        raise UsageError(
+            "the model was fitted with --center-rows: the mean of a row is of all columns, so none can be dropped",
+            "fit the other columns anew",
+        )
+    old = None if options.align_to is None else older_of(model, options.align_to, None, settings)
+    columns = tuple(model.columns[j] for j in places)
+    taken = statistic.take(np.array(places, dtype=np.intp))
+    if settings.standardize:
+        check_scales(taken, columns)
+    return refitted(model, taken, settings, old, notices, columns)
+
+
+def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:
+    """The places of the columns that stay, in the order in which they are named, or else that of the model."""
+    chosen = _places(name, model, options.columns) if options.columns else range(model.d)
+    gone = frozenset(_places(name, model, options.exclude))
+    left = [j for j in chosen if j not in gone]
+    if not left:
+        raise DataError(f"{name}: no column is left", "drop fewer")
+    return left
+
+
+def _places(name: str, model: Model, terms: Sequence[str]) -> list[int]:
+    """Columns that terms name: as in a table, where the elements of a vector are one column."""
+    elements = [element_of(column) for column in model.columns]
+    heads = [column if element is None else element[0] for column, element in zip(model.columns, elements, strict=True)]
+    tables = [Column(column) for column in model.columns], [Column(head) for head in dict.fromkeys(heads)]
+    found: dict[int, None] = {}
+    for term in Names([*tables[0], *tables[1]], name).split(terms):
+        of_vectors = term in heads and term not in model.columns
+        names = heads if of_vectors else model.columns
+        for i in find_columns([term], tables[of_vectors], name):
+            found.update(dict.fromkeys(j for j in range(model.d) if names[j] == tables[of_vectors][i].name))
+    return list(found)

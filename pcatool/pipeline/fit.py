@@ -1,4 +1,4 @@
-"""Read -> batches -> blocks -> solve -> model."""
+"""Fit a model: read, cut into blocks, solve, make the record."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _fit_here(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
 
 def _fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
     """By workers in other processes."""
-    from pcatool.pipeline.far import fit_far
+    from pcatool.pipeline.cluster import fit_far
 
     return fit_far(job, inputs, tally)
 
@@ -179,7 +179,7 @@ def plan_fit(job: Job) -> Plan:
     older_model(job)  # which may be refused
     inputs = job.open()
     if job.engine.far:
-        from pcatool.pipeline.far import plan_far
+        from pcatool.pipeline.cluster import plan_far
 
         return plan_far(job, inputs)
     with Threads(job.engine.threads) as pool:

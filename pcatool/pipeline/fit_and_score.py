@@ -14,7 +14,7 @@ from pcatool.options import ApplyOptions, OutputOptions, ScoreOptions, TableOpti
 from pcatool.pipeline.apply import transform
 from pcatool.pipeline.fit import Fitted, fit_opened, older_model
 from pcatool.pipeline.job import Job
-from pcatool.pipeline.places import remove
+from pcatool.pipeline.output_parts import remove
 from pcatool.pipeline.results import Results, write
 from pcatool.progress import doing
 from pcatool.readers.input_files import Found

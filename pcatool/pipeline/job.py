@@ -1,4 +1,4 @@
-"""What a fit is asked for, and the rows that it is of: inputs to blocks."""
+"""Request of a fit, and its rows: from inputs to blocks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,17 @@ from pcatool.readers.schema import Wanted
 from pcatool.resources import free_bytes, parse_size
 from pcatool.solvers.plan import in_flight, scoring_bytes
 
-__all__ = ["Job", "Read", "labels_of", "limit_of", "read_blocks", "read_wanted", "remedy_of", "supply_of", "wanted_of"]
+__all__ = [
+    "FitRows",
+    "Job",
+    "labels_of",
+    "limit_of",
+    "read_blocks",
+    "read_wanted",
+    "remedy_of",
+    "supply_of",
+    "wanted_of",
+]
 
 # What is never refused unasked: on a small machine such a fit is better tried.
 SMALL_JOB = 256 << 20
@@ -42,7 +52,7 @@ class Job(NamedTuple):
         return Inputs(self.data, self.table, self.notices)
 
 
-class Read(NamedTuple):
+class FitRows(NamedTuple):
     """What is read of the inputs: after the features come the labels, then the weights."""
 
     wanted: Wanted
@@ -51,7 +61,7 @@ class Read(NamedTuple):
     blocks: Iterator[Array]
 
 
-def read_blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> Read:
+def read_blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> FitRows:
     """The rows of a fit, in blocks, and what their columns are."""
     return read_wanted(job.options, inputs, wanted_of(job, inputs, run), tally, run, remedy_of(job))
 
@@ -67,10 +77,10 @@ def wanted_of(job: Job, inputs: Inputs, run: Runner) -> Wanted:
     return inputs.columns.choose_same(same, o.weights, o.label, o.label_kernel, meta.get("label_numbers"))
 
 
-def read_wanted(o: FitOptions, inputs: Inputs, wanted: Wanted, tally: Tally, run: Runner, remedy: str) -> Read:
+def read_wanted(o: FitOptions, inputs: Inputs, wanted: Wanted, tally: Tally, run: Runner, remedy: str) -> FitRows:
     """The rows of a fit of which the columns are known."""
     rows = rows_to_fit(inputs, wanted, o.missing, tally, weighted=o.weights is not None, remedy=remedy, run=run)
-    return Read(wanted, wanted.features, labels_of(wanted), recut(rows, wanted.width))
+    return FitRows(wanted, wanted.features, labels_of(wanted), recut(rows, wanted.width))
 
 
 def remedy_of(job: Job) -> str:

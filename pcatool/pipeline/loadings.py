@@ -1,4 +1,4 @@
-"""What the components are made of: how each column and each component belong together, as numbers or as a picture."""
+"""Loadings, correlations and contributions of columns, as numbers or as images."""
 
 from __future__ import annotations
 

@@ -1,21 +1,33 @@
-"""One output for each of many inputs, in a folder: each is there whole or not at all, and a rerun can go on."""
+"""One output for each of many inputs, in a folder that a second run can go on with."""
 
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pcatool.errors import PcatoolError, UsageError, show
+from pcatool.errors import FileError, PcatoolError, UsageError, show
 from pcatool.options import OutputOptions, TableOptions
-from pcatool.pipeline.earlier import Make, marks_of, sorted_out, tell, were_found_in
-from pcatool.pipeline.naming import is_folder, name_below, renamed, within
-from pcatool.pipeline.places import is_there, make_folders, make_old, state_of, written_at, written_by
+from pcatool.pipeline.output_parts import (
+    is_folder,
+    is_there,
+    lies_in,
+    make_folders,
+    make_old,
+    name_below,
+    real,
+    renamed,
+    state_of,
+    within,
+    written_at,
+    written_by,
+)
 from pcatool.pipeline.results import ErrorSum, Results, write
 from pcatool.progress import Notices, Within
 from pcatool.readers.input_files import Found
+from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.row_counts import Tally
 from pcatool.readers.skip_bad import Skip, is_bad_file, none_left, reasons
@@ -23,10 +35,111 @@ from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name
 from pcatool.writers.target import exists
 
-__all__ = ["Outputs", "Task", "goes_to_folder", "refuse_inputs", "write_each"]
+__all__ = [
+    "Make",
+    "OutputTask",
+    "columns_of",
+    "goes_to_folder",
+    "marks_of",
+    "refuse_inputs",
+    "tell",
+    "were_found_in",
+    "write_each",
+]
+
+# The results of some inputs, given how they are read and where to say what there is to say.
+Make = Callable[[Any, TableOptions, Notices], Results]
 
 
-class Task(NamedTuple):
+class Sorted(NamedTuple):
+    """What is read, in order, and what was passed over, being results."""
+
+    inputs: list[Input]
+    earlier: list[Input]
+
+
+class Marks(NamedTuple):
+    """By which columns the results of a run are told from what it reads."""
+
+    reads: frozenset[str]
+    keeps: frozenset[str]  # passed through, so that results have them, too
+    writes: str  # the first of those that results have and inputs need not
+
+    def are_in(self, names: Collection[str], *, by_name: bool) -> bool:
+        """Are these the columns of results, and of nothing that could be read?
+
+        What is named as a result would be may have what is passed through; else that could as well be an input.
+        """
+        own = self.reads - self.keeps if by_name else self.reads
+        could_be_read = self.writes in self.reads or (bool(own) and own.issubset(names))
+        return self.writes in names and not could_be_read
+
+
+def were_found_in(folder: str, inputs: Iterable[Input]) -> list[Input]:
+    """Inputs in the folder of the outputs that a search came upon from outside, maybe by a link."""
+    return [item for item in inputs if _was_found_in(folder, item)]
+
+
+def _was_found_in(folder: str, item: Input) -> bool:
+    root = item.root or folder
+    return real(folder) != real(root) and not lies_in(root, folder) and lies_in(item.path, folder)
+
+
+def marks_of(make: Make, found: Found, within: Sequence[Input], folder: str, table: TableOptions) -> Marks:
+    """Of a run, by what it makes of the inputs that lie elsewhere."""
+    inner = set(within)
+    elsewhere = [item for item in found.inputs if item not in inner and not item.flows]
+    if not elsewhere:
+        raise FileError(f"all inputs lie in {show(shown(folder))}, where their results would go", "name another folder")
+    results = make(found.some(elsewhere), table, Notices())
+    results.inputs.close()
+    reads, keeps = results.plan.wanted.names, (name for name, _ in results.kept)
+    return Marks(frozenset(reads), frozenset(keeps), results.names[0])
+
+
+def sorted_out(found: Found, within: Sequence[Input], marks: Marks, output_of: Callable[[Input], str]) -> Sorted:
+    """Which inputs are results. What would be replaced, and may be no result, is refused."""
+    inner, earlier = set(within), set[Input]()
+    made_of = {real(output_of(item)): item for item in found.inputs if item not in inner}
+    for item in sorted(within, key=lambda item: len(real(item.path))):  # results lie deeper than what they are made of
+        source = made_of.get(real(item.path))
+        if marks.are_in(columns_of(item), by_name=source is not None):
+            earlier.add(item)
+        elif source is None:
+            made_of[real(output_of(item))] = item
+        else:
+            raise UsageError(
+                f"the results of {show(source.name)} would replace {show(item.name)}, which was found among the inputs "
+                "and cannot be told to be an earlier result",
+                "write to another folder",
+            )
+    return Sorted(
+        [item for item in found.inputs if item not in earlier], [item for item in found.inputs if item in earlier]
+    )
+
+
+def columns_of(item: Input) -> list[str]:
+    """Names of the columns of a file as results are written; none of what is no such table."""
+    try:
+        inputs = Inputs(Found((item,), None), TableOptions(), Notices())
+        try:
+            return [column.name for column in inputs.first.columns]
+        finally:
+            inputs.close()
+    except PcatoolError as error:
+        if not is_bad_file(error):
+            raise
+        return []
+
+
+def tell(earlier: Sequence[Input], folder: str, notices: Notices) -> None:
+    """They were passed over."""
+    if earlier:
+        what = "1 file is an earlier result" if len(earlier) == 1 else f"{len(earlier)} files are earlier results"
+        notices.note(f"{what} in {show(shown(folder))}, and no input")
+
+
+class OutputTask(NamedTuple):
     """An input, and where its results go."""
 
     input: Input
@@ -43,7 +156,7 @@ class Outputs:
     resumed: int = 0  # inputs that were passed over, being done
     skipped: list[Skip] = field(default_factory=list)
 
-    def add(self, task: Task, results: Results) -> None:
+    def add(self, task: OutputTask, results: Results) -> None:
         self.written.append((task.input.path, task.output, results.tally.rows))
         self.tally.rows += results.tally.rows
         self.tally.incomplete += results.tally.incomplete
@@ -107,7 +220,7 @@ class _Each(NamedTuple):
     model: str | None
     notices: Notices
 
-    def run(self, task: Task) -> Results:
+    def run(self, task: OutputTask) -> Results:
         before = state_of(task.input.path)
         try:
             results = self.make(self.found.some([task.input]), self.table, self.notices)
@@ -123,7 +236,7 @@ class _Each(NamedTuple):
             self._tell_changed(task)
         return results
 
-    def _tell_changed(self, task: Task) -> None:
+    def _tell_changed(self, task: OutputTask) -> None:
         """What is newer than its input may still be of an earlier one."""
         remedy = "--resume makes it again" if make_old(task.output) else "make it again"
         now = "was removed" if is_remote(task.output) else "may be of what was there before"
@@ -154,9 +267,9 @@ def _output_of(item: Input, output: OutputOptions) -> str:
     return within(str(output.output), renamed(name_below(item), output.output_format))
 
 
-def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[Task]:
+def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[OutputTask]:
     """What goes where."""
-    tasks = [Task(item, _output_of(item, output)) for item in inputs]
+    tasks = [OutputTask(item, _output_of(item, output)) for item in inputs]
     taken: dict[str, str] = {}
     for task in tasks:
         format_name(replace(output, output=task.output))
@@ -170,7 +283,7 @@ def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[Task]:
     return tasks
 
 
-def refuse_inputs(tasks: Sequence[Task], model: str | None) -> None:
+def refuse_inputs(tasks: Sequence[OutputTask], model: str | None) -> None:
     """No output may be one of the inputs, or the model, under whatever name."""
     key_of = _Keys()
     names = [*(task.input.path for task in tasks), *([model] if model else [])]
@@ -206,7 +319,7 @@ class _Keys:
         return self._one_name(name)
 
 
-def _is_done(task: Task, model: str | None) -> bool:
+def _is_done(task: OutputTask, model: str | None) -> bool:
     """Is the output there, and not older than what it was made from?"""
     if model is None or model == "-":
         raise UsageError("--resume compares times, and a model from a pipe or from memory has none", "name its file")

@@ -1,24 +1,162 @@
-"""A folder of parts: a file for each part of the inputs, written by whoever read it, and a mark when all are there."""
+"""Outputs by their names: below which folder, whether they are there; and a folder of parts, one for each split."""
 
 from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 
 from pcatool.errors import FileError, PcatoolError, listed, show
-from pcatool.pipeline.naming import within
-from pcatool.pipeline.places import is_there, make_folders, remove
 from pcatool.progress import Notices
-from pcatool.readers.paths import tables_in
-from pcatool.registry import WRITERS
-from pcatool.stores.uri import is_remote, shown
+from pcatool.readers.hive_partitions import partitions_of
+from pcatool.readers.paths import COMPRESSED, Input, tables_in
+from pcatool.registry import READERS, WRITERS
+from pcatool.stores.uri import HTTP, is_remote, parse, plain_name, shown, with_options
 from pcatool.writers.sink import TEMPORARY, check_target, write_whole
 from pcatool.writers.target import exists
 
-__all__ = ["MARK", "PartsFolder"]
+__all__ = [
+    "PartsFolder",
+    "is_folder",
+    "is_there",
+    "lies_in",
+    "make_folders",
+    "make_old",
+    "name_below",
+    "real",
+    "remove",
+    "renamed",
+    "state_of",
+    "within",
+    "written_at",
+    "written_by",
+]
+
+# The ending under which a compression is written, where it has two.
+WRITTEN = {".zstd": ".zst"}
+
+
+def name_below(item: Input) -> str:
+    """The name relative to where the input was found, or its last alone; folders of partitions above stay, too."""
+    path = plain_name(item.path)
+    inner = os.path.relpath(path, item.root) if item.root else path.rpartition("/")[2]
+    folders = (os.path.normpath(item.root) if item.root else path.rpartition("/")[0]).split("/")
+    kept = [*reversed(list(takewhile(lambda folder: partitions_of(f"{folder}/"), reversed(folders)))), inner]
+    return "/".join(kept)
+
+
+def is_folder(name: str) -> bool:
+    """Does a name mean a folder, as it is written or because there is one?"""
+    return plain_name(name).endswith("/") or (not is_remote(name) and Path(name).is_dir())
+
+
+def within(folder: str, name: str) -> str:
+    """What is called so in a folder, the options of a store behind it."""
+    plain = plain_name(folder)
+    return with_options(f"{plain.rstrip('/')}/{name}", folder[len(plain) :])
+
+
+def lies_in(name: str, folder: str) -> bool:
+    """Is it below the folder, however deep, by whatever name?"""
+    return real(name).startswith(f"{real(folder).rstrip('/')}/")
+
+
+def real(name: str) -> str:
+    """A file or folder by the one name that it has."""
+    return plain_name(name).rstrip("/") if is_remote(name) else os.path.realpath(name)
+
+
+def renamed(name: str, form: str | None) -> str:
+    """The name with the ending of an output format; without one it says what it said, compression included."""
+    packed = next((name[-len(ending) :] for ending in COMPRESSED if name.lower().endswith(ending)), "")
+    stem = name.removesuffix(packed)
+    written = WRITTEN.get(packed.lower(), packed)
+    if form is None or WRITERS.by_suffix(stem) == form:
+        return stem + written
+    known = (ending for table in (READERS, WRITERS) for entry in table.entries.values() for ending in entry.suffixes)
+    ending = next((stem[-len(e) :] for e in known if stem.lower().endswith(e)), "")
+    return stem.removesuffix(ending) + WRITERS[form].suffixes[0] + ("" if form == "parquet" else written)
+
+
+SECOND = 10**9
+
+
+def make_folders(output: str) -> None:
+    """All above an output that are not there."""
+    if is_remote(output):
+        return  # a store has names only
+    folder = Path(output).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError.from_os(folder, "make the folder", error) from None
+
+
+def is_there(name: str) -> bool:
+    return written_at(name) is not None if is_remote(name) else Path(name).exists()
+
+
+def written_at(name: str) -> int | None:
+    """When a file was last written; None where there is none, or nothing tells."""
+    if is_remote(name):
+        from pcatool.stores.listing import written
+
+        return written(name)
+    try:
+        there = Path(name).stat()
+    except OSError:  # reading it says why
+        return None
+    return there.st_mtime_ns if stat.S_ISREG(there.st_mode) else None
+
+
+def written_by(name: str) -> int | None:
+    """When at the latest: a store tells whole seconds, in the rest of which an object may have been replaced."""
+    at = written_at(name)
+    return at + SECOND if at is not None and is_remote(name) else at
+
+
+def state_of(name: str) -> tuple[object, ...] | None:
+    """What tells a file from another of its name, and from itself when it was written to; not of a page."""
+    if is_remote(name):
+        from pcatool.stores.objects import state_of
+
+        return None if parse(name).kind == HTTP else state_of(name)
+    try:
+        there = Path(name).stat()
+    except OSError:
+        return None
+    regular = stat.S_ISREG(there.st_mode)
+    return (there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns) if regular else None
+
+
+def make_old(name: str) -> bool:
+    """Older than whatever it could have been made from: what a store has, which it dates itself, is removed."""
+    if is_remote(name):
+        remove(name)
+        return True
+    try:
+        os.utime(name, ns=(0, 0))
+    except OSError as error:
+        raise FileError.from_os(name, "date", error) from None
+    return True
+
+
+def remove(name: str) -> None:
+    """Of a file that somebody else has removed meanwhile there is nothing to say."""
+    if is_remote(name):
+        from pcatool.stores.objects import remove
+
+        remove(name)
+        return
+    try:
+        Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise FileError.from_os(name, "remove", error) from None
+
 
 # The name by which Hadoop, Spark and others know that a folder is whole; readers pass it over.
 MARK = "_SUCCESS"

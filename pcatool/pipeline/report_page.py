@@ -1,20 +1,27 @@
-"""What a page shows of a model: numbers for its drawings, no more of them than a page can hold."""
+"""Build the page of `report` from a model and a sample of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from math import isfinite
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import PcatoolError, printable
+from pcatool.errors import DataError, PcatoolError, UsageError, printable, show
 from pcatool.methods.base import reason_against
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
+from pcatool.options import NULLS, ApplyOptions, EngineOptions, PageOptions, TableOptions
+from pcatool.options.fields import given_flags
 from pcatool.options.showing import VALUES
+from pcatool.pipeline import apply as applying
+from pcatool.pipeline.describe import inspect
 from pcatool.pipeline.fit_command import DATA, TRIPLES, fit_command, spelled
 from pcatool.pipeline.loadings import (
     PANELS,
@@ -23,18 +30,27 @@ from pcatool.pipeline.loadings import (
     check_image,
     column_spread,
     drawn_mean,
+    refuse_past,
     shown,
     whose_share,
 )
+from pcatool.pipeline.results import Counted, Sample, sample_of
+from pcatool.progress import Notices
+from pcatool.readers.paths import STDIN
 from pcatool.render.component_images import image_facts
 from pcatool.render.figures import told_apart
+from pcatool.render.plots.marks import ENDS
+from pcatool.render.plots.points import CLASSES, classes_with_colors
+from pcatool.render.report.document import page_html
+from pcatool.stores.uri import shown as shown_name
+from pcatool.writers.sink import check_target, open_sink
 
-__all__ = ["commands", "images", "loadings", "rounded", "scree", "text"]
+__all__ = ["POINTS", "ReportRows", "report", "report_to"]
 
 # What a page holds at most, so that it stays a few hundred kilobytes: eigenvalues, loadings, columns, components, and
 # the pixels of all images together.
 EIGENVALUES = 3_000
-LOADINGS, COLUMNS, COMPONENTS = 24_000, 500, 100
+LOADINGS, COLUMNS, LOADING_COMPONENTS = 24_000, 500, 100
 PIXELS, FEWEST_IMAGES = 150_000, 4
 
 # Letters of a name that comes from outside, and of one beside an arrow, on a wide page and on a telephone.
@@ -75,7 +91,7 @@ def loadings(model: Model, first: int | None) -> dict[str, Any]:
         check_columns(model, ("loadings",))
     except PcatoolError as error:
         return {"reason": error.message}
-    k = min(shown(model, first), COMPONENTS)
+    k = min(shown(model, first), LOADING_COMPONENTS)
     rows = _leading(model.basis[:, :k], min(model.d, COLUMNS, max(LOADINGS // k, 1)))
     found = {
         "columns": [text(model.columns[i]) for i in rows],
@@ -152,3 +168,217 @@ def _again(model: Model, name: str) -> list[str] | None:
         return None
     made = fit_command(model, output, SOME_K)
     return None if made.command is None else spelled(made.command).split(str(SOME_K))
+
+
+# Rows in a page, scores in it beside those that were asked for, and the most components to choose axes from.
+POINTS = 5_000
+SCORES, SCORE_COMPONENTS = 60_000, 50
+
+
+def check_axes(axes: tuple[int, int] | None, count: int) -> None:
+    """Refuse components that are not there."""
+    if axes is not None:
+        refuse_past(f"--axes {axes[0]},{axes[1]}", max(axes), count)
+
+
+def columns_shown(count: int, most: int | None, axes: tuple[int, int] | None) -> list[int]:
+    """Places of the scores that may be shown: the first ones, and those of the axes."""
+    first = range(min(count, SCORE_COMPONENTS if most is None else most))
+    return sorted({*first, *(axis - 1 for axis in axes or ())})
+
+
+def points(
+    model: Model,
+    sample: Sample,
+    places: Sequence[int],
+    asked: tuple[int, int] | None,
+    counted: Counted | None,
+    nulls: Collection[str],
+) -> dict[str, Any]:
+    """The rows of a sample as columns; fewer components where there are many rows."""
+    rows = len(sample.numbers)
+    most = max(SCORES // max(rows, 1), 10)
+    axes = [axis - 1 for axis in asked or (1, 2)]
+    chosen = [at for at, place in enumerate(places) if at < most or place in axes]
+    own = len(places)
+    shares = [] if model.whitening == "zca" else rounded(model.variance.share[[places[at] for at in chosen]], 4)
+    return {
+        "rows": sample.numbers.tolist(),
+        "arrows": _arrows(model, [places[at] for at in chosen]),
+        "of": sample.seen,
+        "names": [text(sample.names[at]) for at in chosen],
+        "shares": shares,
+        "scores": [rounded(sample.values[:, at], 6) for at in chosen],
+        "more": {sample.names[at]: rounded(sample.values[:, at], 6) for at in range(own, len(sample.names))},
+        "kept": [(text(name), [_text(cell) for cell in cells]) for name, cells in sample.kept.items()],
+        "axes": [([places[at] for at in chosen].index(axis) if axis in places else -1) for axis in axes],
+        "color": None if counted is None else _colored(counted, sample, {null.lower() for null in nulls}),
+    }
+
+
+def _arrows(model: Model, places: Sequence[int]) -> dict[str, Any] | None:
+    """What a biplot of these components takes beside loadings: by what each is multiplied where scores are whitened."""
+    if model.whitening == "zca" or not model.basis.shape[1]:
+        return None
+    white = model.whitening != "none"
+    spreads = np.sqrt(model.eigenvalues[list(places)] + model.epsilon) if white else np.ones(len(places))
+    return {
+        "components": [place + 1 for place in places],
+        "spreads": rounded(spreads, 6),
+        "said": "loadings times the standard deviation" if white else "loadings",
+    }
+
+
+def _colored(counted: Counted, sample: Sample, nulls: Collection[str]) -> dict[str, Any]:
+    """Classes as `pcatool plot` colours them, by all rows: words and few whole numbers; else shades for numbers."""
+    cells = [None if cell is None or cell.strip().lower() in nulls else cell for cell in sample.kept[counted.name]]
+    counts = Counter(cell for cell in cells if cell is not None) if counted.texts is None else counted.texts
+    name, numbers = text(counted.name), [_number(cell) for cell in counts]
+    numeric = bool(counts) and None not in numbers
+    if numeric and (len(set(numbers)) > CLASSES or any(number % 1 for number in numbers if number is not None)):
+        values = [_number(cell) for cell in cells]
+        there = np.array([value for value in values if value is not None])
+        ends = np.percentile(there, [ENDS, 100 - ENDS]) if len(there) else np.zeros(2)
+        return {"name": name, "numbers": values, "ends": rounded(ends, 6)}
+    keys = {cell: _name_of(cell) if numeric else cell for cell in {*counts, *cells} if cell is not None}
+    rows: Counter[str] = Counter()
+    for cell, count in counts.items():
+        rows[keys[cell]] += count
+    labels = classes_with_colors({key: (key, count) for key, count in rows.items()}, len(rows))
+    place = {label: i for i, label in enumerate(labels)}
+    return {
+        "name": name,
+        "labels": [text(label) for label in labels],
+        "codes": [-1 if cell is None else place.get(keys[cell], -1) for cell in cells],
+        "others": len(rows) - len(labels),
+    }
+
+
+def _name_of(cell: str) -> str:
+    """A number as pictures call it: 1 and 1.0 are one class."""
+    return repr(float(cell) + 0.0).removesuffix(".0")
+
+
+def _text(cell: str | None) -> str | None:
+    return None if cell is None else text(cell)
+
+
+def _number(cell: str | None) -> float | None:
+    try:
+        number = float(cell or "")
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
+
+# How a model is called that has no name.
+MODEL = "model.npz"
+
+
+class ReportRows(NamedTuple):
+    """Rows to show beside the model, and how they are read."""
+
+    data: Any  # paths or something in memory; None where there are none
+    table: TableOptions
+    apply: ApplyOptions
+    engine: EngineOptions
+
+
+class ReportPage(NamedTuple):
+    """The page, and of which rows it is."""
+
+    html: str
+    model: Model
+    rows_read: int | None  # None without data
+    rows_shown: int | None
+
+
+def report_to(
+    output: str | None,
+    model: Model,
+    path: str | None,
+    rows: ReportRows,
+    asked: PageOptions,
+    notices: Notices,
+    *,
+    no_clobber: bool = False,
+) -> ReportPage:
+    """The same, written; a place that cannot be is refused before the work."""
+    inputs = [name for name in (path, *_paths(rows.data)) if name not in (None, STDIN)]
+    check_target(output, no_clobber=no_clobber, inputs=inputs)
+    page = report(model, path, rows, asked, notices)
+    with open_sink(output, no_clobber=no_clobber, inputs=inputs) as sink:
+        sink.write(page.html.encode())
+    return page
+
+
+def _paths(data: Any) -> list[str]:
+    return data if isinstance(data, list) and all(isinstance(item, str) for item in data) else []
+
+
+def report(model: Model, name: str | None, rows: ReportRows, asked: PageOptions, notices: Notices) -> ReportPage:
+    """The page of a model, and of rows that are applied to it."""
+    _check(rows, asked)
+    kept, model = model, model.truncated(rows.apply.components)
+    scores = len(model.score_names())
+    shown(model, asked.first)
+    check_axes(asked.axes, scores)
+    if asked.image is not None:
+        check_image(model, asked.image)
+    file = MODEL if name in (None, STDIN) else shown_name(str(name))
+    facts = inspect(model)
+    facts["name"] = file
+    if model.k < kept.k:
+        facts["choice"] = f"the first of {kept.k} that the model keeps"
+    facts["page"] = {
+        "scree": {**scree(model), "kept": model.k},
+        "loadings": loadings(model, asked.first),
+        "images": None if asked.image is None else images(model, asked.image, asked.first),
+        "scores": None,
+    }
+    facts["commands"] = commands(model, file, rows.apply.components, list(facts["can"]))
+    if rows.data is None:
+        return ReportPage(page_html(facts), model, None, None)
+    places = columns_shown(scores, asked.first, asked.axes)
+    facts["page"]["scores"] = found = _scores(model, rows, places, asked, notices)
+    return ReportPage(page_html(facts), model, found["of"], len(found["rows"]))
+
+
+def _scores(model: Model, rows: ReportRows, places: list[int], asked: PageOptions, notices: Notices) -> dict[str, Any]:
+    apply = rows.apply
+    if asked.color is not None:
+        apply = replace(apply, keep=(*apply.keep, asked.color))
+    results = applying.transform(model, rows.data, rows.table, apply, rows.engine, notices)
+    color = None
+    if asked.color is not None:
+        named = results.inputs.columns.keep((asked.color,), False)
+        if len(named) != 1:
+            raise UsageError(f"--color {show(asked.color)} names {len(named)} columns", "name one")
+        color = named[0]
+    more = range(len(model.score_names()), len(results.names))
+    counted = None if color is None else Counted(color, rows.table.null_value)
+    sample = sample_of(results, POINTS, [*places, *more], counted)
+    if not sample.seen:
+        raise DataError("the input has no rows to show", "leave it out, or give some")
+    tally = results.tally
+    lacking = tally.left_empty if apply.triples else max(tally.incomplete, tally.left_empty)  # few have all items
+    found = points(model, sample, places, asked.axes, counted, (*NULLS, *rows.table.null_value))
+    return {**found, "incomplete": lacking, "empty": tally.left_empty}
+
+
+def _check(rows: ReportRows, asked: PageOptions) -> None:
+    """Refuse what would change nothing, and what cannot be."""
+    if rows.engine.far:
+        raise UsageError(
+            f"--engine {rows.engine.engine} does not go with a report: it takes few of the rows, on this machine",
+            "leave out --engine",
+        )
+    if asked.color is not None and rows.apply.triples:
+        raise UsageError("--color does not go with --triples", "leave out --color")
+    if rows.data is not None:
+        return
+    own = {"--color": asked.color, "--axes": asked.axes}
+    given = [flag for flag, value in own.items() if value is not None]
+    given += given_flags(rows.apply, rows.table, rows.engine, leaving_out="components")
+    if given:
+        raise UsageError(f"{given[0]} would change nothing here: there are no rows", "name data after the model")

@@ -1,32 +1,151 @@
-"""Rows that come out of a model: read, scored and written as they are taken."""
+"""Rows that come out of a model: scored batch by batch, written as they come, or sampled.
+
+Some of the rows that come out of a model, evenly spread over all of them, and the same by every route.
+A row is taken by a hash of its number, of which the smallest win: neither how the rows are cut into batches, nor who
+works on them, nor how many follow changes which those are.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from pcatool.arrays import Array, Runner
+import numpy as np
+from numpy.typing import NDArray
+
+from pcatool.arrays import Array, Runner, by_block
 from pcatool.engines.threads import Threads
+from pcatool.errors import RefusedError
+from pcatool.missing.project import OfHoles, fill
 from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, EngineOptions, OutputOptions
-from pcatool.pipeline.scoring import Placed, Scored, Scorer, Work
 from pcatool.progress import Notices
+from pcatool.readers.base import all_finite
 from pcatool.readers.inputs import Inputs
+from pcatool.readers.labels import texts_of
 from pcatool.readers.row_counts import Tally
 from pcatool.readers.rows import Checked, checked_batches, refuse_incomplete
 from pcatool.readers.schema import Wanted
 from pcatool.writers.base import open_writer
+from pcatool.writers.jsonlines import cells_at
 from pcatool.writers.sink import open_sink
 
-__all__ = ["ErrorSum", "Flow", "Plan", "Results", "results_of", "write"]
+__all__ = [
+    "Counted",
+    "ErrorSum",
+    "Flow",
+    "Placed",
+    "Results",
+    "ResultsPlan",
+    "Sample",
+    "Scorer",
+    "Work",
+    "hashes",
+    "results_of",
+    "sample_of",
+    "write",
+]
+
+NONE: Array = np.zeros(0)
+
+
+class Placed(NamedTuple):
+    """A batch and the number of its first row, which says where in a block it lies."""
+
+    batch: Checked
+    first_row: int
+
+
+class Scored(NamedTuple):
+    """Results, the squared errors that were asked for, and how many rows got none."""
+
+    values: Array
+    errors: Array
+    empty: int
+
+
+class Work(NamedTuple):
+    """What becomes of rows, of those with missing cells apart, and how the columns of the results are called."""
+
+    of_whole: Callable[[Array], Array]
+    of_holes: Callable[[Array], Array] | None
+    policy: str  # one of APPLY_MISSING
+    names: list[str]
+    fill: bool = False  # the rows come back as they are, with only their holes filled
+
+
+class Scorer(NamedTuple):
+    """Batches of rows to batches of results."""
+
+    model: Model
+    work: Work
+    with_error: bool
+    with_coverage: bool
+
+    @property
+    def names(self) -> list[str]:
+        more = [("squared_error", self.with_error), ("coverage", self.with_coverage)]
+        return [*self.work.names, *(name for name, given in more if given)]
+
+    def score(self, placed: Placed) -> Scored:
+        batch, holes = placed.batch, placed.batch.incomplete
+        X = batch.X if holes is None else _without_holes(batch.X, holes)
+        values = by_block(self._of_whole, X, placed.first_row)
+        if not all_finite(values) and not (good := _good(values, holes)).all():
+            raise _overflow(good, batch)
+        if holes is not None:
+            values[holes] = self._of_incomplete(batch.X[holes])
+            if np.isinf(values).any():
+                raise _overflow(~np.isinf(values), batch)
+        if self.work.fill:
+            values[:, : self.model.d] = fill(batch.X, values[:, : self.model.d])
+        errors = values[:, len(self.work.names)] if self.with_error else NONE
+        empty = 0 if holes is None else int(np.isnan(values[holes, 0]).sum())
+        return Scored(values, errors[~np.isnan(errors)], empty)
+
+    def _of_whole(self, X: Array) -> Array:
+        with np.errstate(all="ignore"):
+            values = self.work.of_whole(X)
+            more = [self.model.squared_error(X)] if self.with_error else []
+        more += [np.ones(len(X))] if self.with_coverage else []
+        return np.column_stack([values, *more]) if more else values
+
+    def _of_incomplete(self, X: Array) -> Array:
+        holes = OfHoles(self.model, self.work.policy)
+        coverage = [holes.coverage(X)] if self.with_coverage else []
+        if self.work.policy == "keep" or self.work.of_holes is None:
+            return np.column_stack([np.full((len(X), len(self.names) - len(coverage)), np.nan), *coverage])
+        with np.errstate(all="ignore"):
+            error = [holes.squared_error(X)] if self.with_error else []
+            return np.column_stack([self.work.of_holes(X), *error, *coverage])
+
+
+def _without_holes(X: Array, holes: NDArray[np.bool_]) -> Array:
+    """The rows with something to reckon with in place of those that are seen to apart: a row that is whole."""
+    stand_in = X[np.argmin(holes)] if not holes.all() else 0.0
+    return np.where(holes[:, None], stand_in, X)
+
+
+def _good(values: Array, holes: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Which results are finite; those of rows with holes are not the last word."""
+    good = np.isfinite(values)
+    return good if holes is None else good | holes[:, None]
+
+
+def _overflow(good: NDArray[np.bool_], batch: Checked) -> RefusedError:
+    """Finite cells give finite results, or the row is refused: an infinity would look like a missing one further on."""
+    row = int(np.flatnonzero(~good.all(axis=1))[0])
+    return RefusedError(f"{batch.place(row)}: the result overflows a double", "rescale the values of this row")
+
 
 Result = TypeVar("Result")
 
 
-class Plan(NamedTuple):
+class ResultsPlan(NamedTuple):
     """What is read of every input, settled by the first of them, and what becomes of its rows."""
 
     wanted: Wanted
@@ -52,7 +171,7 @@ class Flow(Protocol):
 class Results:
     """Rows that come out of a model; computed as they are taken."""
 
-    plan: Plan
+    plan: ResultsPlan
     kept: list[tuple[str, Any]]  # columns passed through, with their Arrow types; they come first
     tally: Tally
     errors: ErrorSum
@@ -117,7 +236,7 @@ class ErrorSum:
         return self.total / self.rows if self.rows else None
 
 
-def results_of(plan: Plan, inputs: Inputs, engine: EngineOptions, notices: Notices) -> Results:
+def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, notices: Notices) -> Results:
     """What becomes of these inputs."""
     tally = Tally()
     (wanted, scorer, options), model = plan, plan.scorer.model
@@ -163,3 +282,103 @@ def write(
                 writer.put(formatted)
         writer.close()
         before_end()
+
+
+# Of more texts their counts would take memory as the rows do: they are no classes.
+MOST_TEXTS = 10_000
+
+
+@dataclass
+class Counted:
+    """How often each text of a column occurs; of very many different ones, None."""
+
+    name: str
+    nulls: Sequence[str]  # spellings of a missing cell, beside the usual ones
+    texts: Counter[str] | None = field(default_factory=Counter)
+
+    def of(self, column: Any) -> Counter[str]:
+        if self.texts is None:
+            return Counter()
+        found = texts_of(column, self.nulls)
+        counts = np.bincount(found.which[found.which >= 0], minlength=len(found.distinct))
+        return Counter(dict(zip(found.distinct, counts.tolist(), strict=True)))
+
+    def add(self, more: Counter[str]) -> None:
+        if self.texts is not None:
+            self.texts.update(more)
+            self.texts = self.texts if len(self.texts) <= MOST_TEXTS else None
+
+
+class Sample(NamedTuple):
+    """Rows in their order: their numbers from 1, results, and the cells passed through."""
+
+    numbers: NDArray[np.int64]  # (s,)
+    values: Array  # (s, w)
+    kept: dict[str, list[str | None]]
+    names: list[str]  # of the results
+    seen: int  # rows that they were taken from
+
+    def smallest(self, most: int) -> Sample:
+        """Those with the smallest hashes."""
+        order = smallest(hashes(self.numbers), most)
+        kept = {name: [cells[i] for i in order] for name, cells in self.kept.items()}
+        return self._replace(numbers=self.numbers[order], values=self.values[order], kept=kept)
+
+    def joined(self, other: Sample) -> Sample:
+        return self._replace(
+            numbers=np.concatenate([self.numbers, other.numbers]),
+            values=np.concatenate([self.values, other.values]),
+            kept={name: cells + other.kept[name] for name, cells in self.kept.items()},
+            seen=other.seen,
+        )
+
+
+def hashes(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Numbers stirred, no two alike (splitmix64; Steele, Lea and Flood 2014)."""
+    z = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+    return z ^ (z >> np.uint64(31))
+
+
+def smallest(values: NDArray[np.uint64], most: int) -> NDArray[np.intp]:
+    """Where the smallest stand, in the order in which they stand there."""
+    if len(values) <= most:
+        return np.arange(len(values))
+    return np.sort(np.argpartition(values, most - 1)[:most])
+
+
+def sample_of(results: Results, most: int, columns: list[int], counted: Counted | None = None) -> Sample:
+    """At most so many rows, of the results only these columns; no more than three times as many are held meanwhile.
+
+    The texts of one column can be counted in all rows.
+    """
+    names = [name for name, _ in results.kept]
+    found = Sample(
+        np.zeros(0, np.int64),
+        np.zeros((0, len(columns))),
+        {name: [] for name in names},
+        [results.names[j] for j in columns],
+        0,
+    )
+    bound = np.uint64(2**64 - 1)
+    at = names.index(counted.name) if counted is not None else 0
+
+    def part(kept: Sequence[Any], values: Array) -> tuple[Sequence[Any], Array, Counter[str]]:
+        return kept, values[:, columns], Counter() if counted is None else counted.of(kept[at])
+
+    with closing(results.each(part)) as batches:
+        for kept, values, texts in batches:
+            if counted is not None:
+                counted.add(texts)
+            numbers = np.arange(found.seen + 1, found.seen + len(values) + 1)
+            stirred = hashes(numbers)
+            rows = np.flatnonzero(stirred <= bound)
+            rows = rows[smallest(stirred[rows], most)]  # before their cells are made text, which takes long
+            cells = {name: cells_at(column, rows) for name, column in zip(names, kept, strict=True)}
+            seen = found.seen + len(values)
+            found = found.joined(found._replace(numbers=numbers[rows], values=values[rows], kept=cells, seen=seen))
+            if len(found.numbers) >= 2 * most:
+                found = found.smallest(most)
+                bound = hashes(found.numbers).max()
+    return found.smallest(most)

@@ -1,4 +1,4 @@
-"""Tables with one line for each cell, on their way to a fit, and to a model that is applied."""
+"""Tables with one line for each cell, on their way to a fit or to a model that is applied."""
 
 from __future__ import annotations
 

@@ -17,8 +17,7 @@ import pcatool
 from engines.dask_processes import Processes
 from pcatool.errors import DataError, FileError, MissingColumns, PcatoolError, PcatoolWarning, UsageError
 from pcatool.options import OutputOptions
-from pcatool.pipeline.cluster import Item, WriteParts
-from pcatool.pipeline.elsewhere import Reading
+from pcatool.pipeline.cluster import Item, SplitReading, WriteParts
 from pcatool.pipeline.output_parts import PartsFolder
 from pcatool.readers import splits as portions
 
@@ -332,7 +331,7 @@ def test_a_fit_with_scores_is_refused(here: Path, elsewhere: dict[str, str]) -> 
 def test_workers_that_see_another_folder(here: Path) -> None:
     folder = PartsFolder("out/", "parquet")
     nothing: Any = None
-    work = WriteParts(Reading(*[nothing] * 3), nothing, OutputOptions(), folder, str(here / "out/.sign"))
+    work = WriteParts(SplitReading(*[nothing] * 3), nothing, OutputOptions(), folder, str(here / "out/.sign"))
     with pytest.raises(FileError, match="a worker does not see the folder 'out/' that is here; name a folder that all"):
         work([Item(nothing, "part-00000.parquet")])
     Path("out").mkdir()

@@ -24,10 +24,10 @@ from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.options.showing import PageOptions
 from pcatool.pipeline.job import Job
-from pcatool.pipeline.page.points import POINTS
 from pcatool.pipeline.plot import cloud_of
-from pcatool.pipeline.plots.asked import Asked
-from pcatool.pipeline.sample import hashes
+from pcatool.pipeline.plot_request import Asked
+from pcatool.pipeline.report_page import POINTS
+from pcatool.pipeline.results import hashes
 from pcatool.readers.inputs import Inputs
 from pcatool.render.report.document import colors
 
