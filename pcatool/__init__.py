@@ -13,11 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pcatool.api.again import merge, refit, subtract, update
-    from pcatool.api.fits import compare_rules, fit, plan
-    from pcatool.api.pictures import plot, report
+    from pcatool.api.combine import merge, refit, subtract, update
+    from pcatool.api.fit import compare_rules, fit, plan
+    from pcatool.api.plots import plot, report
     from pcatool.api.reports import components, diff, explain_variance, inspect, scree
-    from pcatool.api.rows import reconstruct, transform
+    from pcatool.api.transform import reconstruct, transform
     from pcatool.errors import (
         DataError,
         FileError,
@@ -45,25 +45,25 @@ _HOMES = {
     "PcatoolWarning": "pcatool.errors",
     "RefusedError": "pcatool.errors",
     "UsageError": "pcatool.errors",
-    "compare_rules": "pcatool.api.fits",
+    "compare_rules": "pcatool.api.fit",
     "components": "pcatool.api.reports",
     "diff": "pcatool.api.reports",
     "explain_variance": "pcatool.api.reports",
-    "fit": "pcatool.api.fits",
+    "fit": "pcatool.api.fit",
     "from_sklearn": "pcatool.model.from_sklearn",
     "inspect": "pcatool.api.reports",
     "load_model": "pcatool.model.npz",
-    "merge": "pcatool.api.again",
-    "plan": "pcatool.api.fits",
-    "plot": "pcatool.api.pictures",
-    "reconstruct": "pcatool.api.rows",
-    "refit": "pcatool.api.again",
-    "report": "pcatool.api.pictures",
+    "merge": "pcatool.api.combine",
+    "plan": "pcatool.api.fit",
+    "plot": "pcatool.api.plots",
+    "reconstruct": "pcatool.api.transform",
+    "refit": "pcatool.api.combine",
+    "report": "pcatool.api.plots",
     "save_model": "pcatool.model.npz",
     "scree": "pcatool.api.reports",
-    "subtract": "pcatool.api.again",
-    "transform": "pcatool.api.rows",
-    "update": "pcatool.api.again",
+    "subtract": "pcatool.api.combine",
+    "transform": "pcatool.api.transform",
+    "update": "pcatool.api.combine",
 }
 
 __all__ = [

@@ -97,7 +97,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_star_import_gives_the_public_names() -> None:
     script = "from pcatool import *; print(fit.__module__, Model.__name__, __version__)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["pcatool.api.fits", "Model", pcatool.__version__]
+    assert done.stdout.split() == ["pcatool.api.fit", "Model", pcatool.__version__]
 
 
 def test_errors_are_one_family() -> None:

@@ -25,8 +25,6 @@ LAYERS = (
         "pcatool",
         "pcatool.cli",
         "pcatool.api",
-        "pcatool.returned",
-        "pcatool.typing",
     ),
     ("pcatool.pipeline",),
     (
@@ -70,12 +68,11 @@ RESERVED = {
     "pandas": (
         "pcatool.api",
         "pcatool.readers.memory_tables",
-        "pcatool.returned",
     ),
     "pyarrow": (
+        "pcatool.api.result_types",
         "pcatool.engines.spark",
         "pcatool.readers",
-        "pcatool.returned",
         "pcatool.stores",
         "pcatool.writers",
     ),

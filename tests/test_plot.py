@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import pcatool
-from pcatool.api.given import Warnings
+from pcatool.api.arguments import Warnings
 from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PictureOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.pipeline import plot as rows

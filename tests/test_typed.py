@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import pcatool
 from pcatool import options
-from pcatool import typing as settings
+from pcatool.api import keywords as settings
 
 ROOT = Path(__file__).resolve().parents[1]
 HOUSES = ROOT / "sample_data" / "houses.csv"

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from pcatool.api.keywords import FitSettings
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options.keywords import texts
 from pcatool.pipeline import scree as reporting
-from pcatool.typing import (
-    FitSettings,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
-from pcatool.api.given import fitted_of, model_or_fit
+from pcatool.api.arguments import fitted_of, model_or_fit
 
 __all__ = ["components", "diff", "explain_variance", "inspect", "scree"]
 

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 import pcatool
-from pcatool.api.given import Warnings
+from pcatool.api.arguments import Warnings
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PlotOptions, SelectOptions, TableOptions

@@ -1,4 +1,4 @@
-"""Results in the kind of table that was given, where that is a kind that can be made."""
+"""Give results back in the kind of table that was given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What callers give: models or paths to them, tables in any form, settings by keyword; and warnings for them."""
+"""Arguments of the Python interface: models or their paths, tables in any form, keywords; and warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures, and the page to look at."""
+"""Functions `plot` and `report`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack, overload
 
-from pcatool.api.given import Warnings, data_of, is_model, job_of, model_of, named_model
+from pcatool.api.arguments import Warnings, data_of, is_model, job_of, model_of, named_model
+from pcatool.api.keywords import FitSettings, ReportSettings
+from pcatool.api.result_types import in_kind
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options import (
@@ -16,11 +18,6 @@ from pcatool.options import (
     TableOptions,
 )
 from pcatool.options.keywords import records
-from pcatool.returned import in_kind
-from pcatool.typing import (
-    FitSettings,
-    ReportSettings,
-)
 
 __all__ = ["plot", "report"]
 

@@ -1,4 +1,4 @@
-"""Models applied to rows, there and back."""
+"""Functions `transform` and `reconstruct`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.api.keywords import ApplySettings, ArraySettings
+from pcatool.api.result_types import in_kind
 from pcatool.errors import UsageError, show
 from pcatool.model.model import Model
 from pcatool.options import (
@@ -23,15 +25,10 @@ from pcatool.pipeline import output_folder
 from pcatool.pipeline.output_folder import Make
 from pcatool.pipeline.results import Results, write
 from pcatool.progress import Notices
-from pcatool.returned import in_kind
-from pcatool.typing import (
-    ApplySettings,
-    ArraySettings,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
-from pcatool.api.given import Warnings, data_of, is_path, model_of
+from pcatool.api.arguments import Warnings, data_of, is_path, model_of
 
 __all__ = ["deliver", "reconstruct", "transform"]
 

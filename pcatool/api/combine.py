@@ -1,11 +1,12 @@
-"""Models of more rows, of fewer, or otherwise."""
+"""Functions `update`, `subtract`, `merge` and `refit`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Unpack
 
-from pcatool.api.given import Warnings, data_of, is_path, named_model
+from pcatool.api.arguments import Warnings, data_of, is_path, named_model
+from pcatool.api.keywords import AlignSettings, RefitSettings, UpdateSettings
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options import (
@@ -18,11 +19,6 @@ from pcatool.options import (
 from pcatool.options.keywords import records
 from pcatool.pipeline import combine as combining
 from pcatool.pipeline.combine import refit as refitting
-from pcatool.typing import (
-    AlignSettings,
-    RefitSettings,
-    UpdateSettings,
-)
 
 __all__ = ["merge", "refit", "subtract", "update"]
 

@@ -1,4 +1,4 @@
-"""Fitting, and what is asked before it."""
+"""Functions `fit`, `plan` and `compare_rules`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from pcatool.api.keywords import FitSettings
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options import (
@@ -15,13 +16,10 @@ from pcatool.options.keywords import texts
 from pcatool.pipeline import fit as fitting
 from pcatool.pipeline import scree as reporting
 from pcatool.readers.row_counts import Tally
-from pcatool.typing import (
-    FitSettings,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
-from pcatool.api.given import job_of
+from pcatool.api.arguments import job_of
 
 __all__ = ["compare_rules", "fit", "plan"]
 
