@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pcatool.api.keywords import records
 from pcatool.errors import PcatoolNote, PcatoolWarning, UsageError
 from pcatool.model.model import Model
 from pcatool.model.npz import load_model
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
-from pcatool.options.keywords import records
 from pcatool.pipeline import fit as fitting
 from pcatool.progress import Notices
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from pcatool.api.arguments import Warnings, data_of, is_path, named_model
-from pcatool.api.keywords import AlignSettings, RefitSettings, UpdateSettings
+from pcatool.api.keywords import AlignSettings, RefitSettings, UpdateSettings, records
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options import (
@@ -16,7 +16,6 @@ from pcatool.options import (
     TableOptions,
     UpdateOptions,
 )
-from pcatool.options.keywords import records
 from pcatool.pipeline import combine as combining
 from pcatool.pipeline.combine import refit as refitting
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from pcatool.api.keywords import FitSettings
+from pcatool.api.keywords import FitSettings, texts
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options import (
     ScoreOptions,
 )
-from pcatool.options.keywords import texts
 from pcatool.pipeline import fit as fitting
 from pcatool.pipeline import scree as reporting
 from pcatool.readers.row_counts import Tally

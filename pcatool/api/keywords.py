@@ -1,17 +1,21 @@
-"""The keywords of the Python API as type checkers and editors read them: the fields of the option records, spelled out.
+"""Keywords of the Python interface: as type checkers and editors read them, and sorted into option records.
 
+The keywords of the Python API as type checkers and editors read them: the fields of the option records, spelled out.
 A test holds each against its records. Where a record takes several texts, one is as good; where it takes a number of
 components, a share or a rule, so does the keyword.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, fields
 from os import PathLike
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
-if TYPE_CHECKING:
-    from pcatool.model.model import Model
+import numpy as np
+
+from pcatool.errors import UsageError, nearest, show
+from pcatool.options.fields import OPTIONS, option_word
 
 __all__ = [
     "AlignSettings",
@@ -21,7 +25,12 @@ __all__ = [
     "RefitSettings",
     "ReportSettings",
     "UpdateSettings",
+    "records",
+    "texts",
 ]
+
+if TYPE_CHECKING:
+    from pcatool.model.model import Model
 
 Texts = str | Sequence[str]
 
@@ -148,3 +157,46 @@ class RefitSettings(AlignSettings, total=False):
     epsilon: float | None
     columns: Texts
     exclude: Texts
+
+
+# Settings that take one text or several.
+TUPLES = ("columns", "exclude", "keep", "label", "null_value")
+
+
+def records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[Any]:
+    """The settings sorted into their records; one that no record knows is an error with the nearest that is known."""
+    given = {**settings, **{key: str(value) for key, value in always.items() if value is not None}}
+    known = [f.name for kind in kinds for f in fields(kind)]
+    for name in given:
+        if name not in known:
+            called = OPTIONS.get(option_word(name), "").strip("-").replace("-", "_")
+            near = called if called in known else nearest(name, known)
+            raise UsageError(f"no setting called {show(name)}", f"did you mean {near}?" if near else "")
+    return [kind(**{f.name: _plain(f, given[f.name]) for f in fields(kind) if f.name in given}) for kind in kinds]
+
+
+def _plain(field: Field[Any], value: Any) -> Any:
+    """A setting as the record holds it: numpy's numbers and truth values count as Python's own."""
+    name = field.name
+    if name in TUPLES:
+        return texts(value)
+    if name == "triples" and value is not None:
+        return ",".join(texts(value))
+    if isinstance(field.default, bool) or field.type == "bool | None":
+        if not isinstance(value, (bool, np.bool_)):
+            raise UsageError(f"{name} is {show(value)}", "give True or False")
+        return bool(value)
+    if isinstance(field.default, int):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+            raise UsageError(f"{name} is {show(value)}", "give a whole number")
+        return int(value)
+    if isinstance(value, (np.integer, np.floating)):
+        return value.item()
+    if field.type == "str | None" and value is not None:
+        return str(value)
+    return value
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """One text, or several."""
+    return (value,) if isinstance(value, str) else tuple(str(item) for item in value)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Unpack, overload
 
 from pcatool.api.arguments import Warnings, data_of, is_model, job_of, model_of, named_model
-from pcatool.api.keywords import FitSettings, ReportSettings
+from pcatool.api.keywords import FitSettings, ReportSettings, records
 from pcatool.api.result_types import in_kind
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
@@ -17,7 +17,6 @@ from pcatool.options import (
     PageOptions,
     TableOptions,
 )
-from pcatool.options.keywords import records
 
 __all__ = ["plot", "report"]
 

@@ -1,4 +1,4 @@
-"""What models hold and explain, as tables, texts and facts."""
+"""Functions `explain_variance`, `scree`, `components`, `inspect` and `diff`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from pcatool.api.keywords import FitSettings
+from pcatool.api.keywords import FitSettings, texts
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
-from pcatool.options.keywords import texts
 from pcatool.pipeline import scree as reporting
 
 if TYPE_CHECKING:

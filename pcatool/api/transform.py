@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.api.keywords import ApplySettings, ArraySettings
+from pcatool.api.keywords import ApplySettings, ArraySettings, records
 from pcatool.api.result_types import in_kind
 from pcatool.errors import UsageError, show
 from pcatool.model.model import Model
@@ -19,7 +19,6 @@ from pcatool.options import (
     OutputOptions,
     TableOptions,
 )
-from pcatool.options.keywords import records
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import output_folder
 from pcatool.pipeline.output_folder import Make
