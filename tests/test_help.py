@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from pcatool import options
-from pcatool.cli import app, command
-from pcatool.cli.shared import Screen
+from pcatool.cli import app
+from pcatool.cli import subcommand as command
+from pcatool.cli.parameters import Screen
 
 REPORTS = ("explain-variance", "scree", "components", "plot", "report", "inspect", "diff")
 AGAIN = ("update", "merge", "subtract", "refit")

@@ -12,7 +12,7 @@ import pytest
 
 from pcatool import errors
 from pcatool.cli.app import program
-from pcatool.cli.completions.shells import FILES, script
+from pcatool.cli.completion.generator import FILES, script
 from pcatool.cli.manual.book import PAGES, write_all, written
 from pcatool.cli.manual.facts import EXIT_STATUS
 from pcatool.cli.manual.roff import escaped, prose

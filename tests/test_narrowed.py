@@ -12,7 +12,7 @@ import pytest
 
 import pcatool
 from pcatool.cli import app
-from pcatool.cli.outcome import guarded
+from pcatool.cli.reporter import guarded
 from pcatool.errors import DataError, UsageError
 
 N, D, KEPT = 40, 6, 4

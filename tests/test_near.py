@@ -12,7 +12,7 @@ import pcatool
 from often import often
 from pcatool.cli import app
 from pcatool.cli.app import program
-from pcatool.cli.outcome import guarded
+from pcatool.cli.reporter import guarded
 from pcatool.cli.usage import _options
 from pcatool.errors import UsageError, edit_distance, nearest
 from pcatool.options.fields import OPTIONS, SENTENCES

@@ -444,7 +444,7 @@ def test_a_signal_while_it_starts_shows_no_traceback(
 
 
 def test_an_interrupt_before_ours_answer_shows_no_traceback(plain_environment: dict[str, str]) -> None:
-    code = "import os, signal, pcatool.cli.process as p; p.tune = lambda: os.kill(os.getpid(), signal.SIGINT); "
+    code = "import os, signal, pcatool.cli.signals as p; p.tune = lambda: os.kill(os.getpid(), signal.SIGINT); "
     command = [sys.executable, "-c", code + "from pcatool.cli import main; main()"]
     done = subprocess.run(command, env=plain_environment, capture_output=True, timeout=SECONDS)
     assert done.returncode == -signal.SIGINT
@@ -596,7 +596,7 @@ def test_under_cron_a_run_with_nothing_to_say_says_nothing(shell: Shell) -> None
 
 
 WRAPPED = """
-from pcatool.cli.process import Stopped, stoppable
+from pcatool.cli.signals import Stopped, stoppable
 
 class Stops:
     def __set_name__(self, owner, name):

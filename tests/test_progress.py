@@ -23,9 +23,10 @@ from pyarrow import parquet
 import pcatool
 from pcatool.arrays import in_turn
 from pcatool.cli import line as cli_line
-from pcatool.cli import outcome, progress
-from pcatool.cli.bar import Look, State, bar_line, clock
+from pcatool.cli import progress
+from pcatool.cli import reporter as outcome
 from pcatool.cli.line import cells, fitted
+from pcatool.cli.status_line import Look, State, bar_line, clock
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.pipeline.combine import models_of
 from pcatool.progress import Notices, listen

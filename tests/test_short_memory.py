@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import pcatool
-from pcatool.cli.outcome import guarded
+from pcatool.cli.reporter import guarded
 from pcatool.errors import DataError, FileError, UsageError, check_memory, is_short
 from pcatool.readers import opener as compression
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pcatool.cli.process import Stopped, stop_in
+from pcatool.cli.signals import Stopped, stop_in
 from pcatool.stores.calls import to_its_end
 
 SECONDS = 60
@@ -19,7 +19,7 @@ SECONDS = 60
 # A child for each instruction that FILES run: before that one a signal comes. Tells how each child ended.
 MOMENTS = """
 import contextlib, os, signal, sys, threading, time
-from pcatool.cli import process
+from pcatool.cli import signals as process
 from pcatool.stores import calls as waiting
 
 def at(moment, files, call):
@@ -127,7 +127,7 @@ def test_at_every_moment_a_clean_up_is_done_once_and_the_signal_told_afterwards(
 
 HANGS = """
 import os, signal, threading, time
-from pcatool.cli.process import leave, stoppable
+from pcatool.cli.signals import leave, stoppable
 from pcatool.stores.calls import to_its_end
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 began = time.monotonic()
@@ -160,7 +160,7 @@ def test_the_error_of_a_call_is_raised_and_another_thread_makes_it_itself() -> N
 
 SLOW = """
 import os, signal, time
-from pcatool.cli.process import stoppable
+from pcatool.cli.signals import stoppable
 with stoppable():
     try:
         os.kill(os.getpid(), signal.SIGHUP)
@@ -177,7 +177,7 @@ def test_a_slow_clean_up_is_not_broken_off() -> None:
 
 LOST = """
 import gc, os, signal, time
-from pcatool.cli.process import stoppable
+from pcatool.cli.signals import stoppable
 
 class Ignoring:
     def __del__(self):
@@ -200,7 +200,7 @@ def test_a_signal_that_python_ignores_in_a_callback_comes_again_soon() -> None:
 
 AFTER = """
 import os, signal, time
-from pcatool.cli.process import leave, stoppable
+from pcatool.cli.signals import leave, stoppable
 with stoppable():
     pass
 os.kill(os.getpid(), signal.SIGTERM)

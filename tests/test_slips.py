@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pcatool.cli import app
-from pcatool.cli.outcome import guarded
+from pcatool.cli.reporter import guarded
 
 NUMBER = "-k 'X' is not a number of components; give a whole number from 1, a share of the variance"
 

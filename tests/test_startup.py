@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from pcatool import resources as memory
-from pcatool.cli import app, process
-from pcatool.cli.process import Stopped, stop_in
+from pcatool.cli import app
+from pcatool.cli import signals as process
+from pcatool.cli.signals import Stopped, stop_in
 from pcatool.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -237,7 +238,7 @@ def test_a_wish_to_stop_is_found_in_what_it_was_wrapped_in() -> None:
 
 LEAVE = """
 import sys, threading, time
-from pcatool.cli.process import leave
+from pcatool.cli.signals import leave
 threading.Thread(target=time.sleep, args=(60,)).start()
 {body}
 leave(7)

@@ -1,4 +1,7 @@
-"""The command line: it parses, builds option records, calls one function of the pipeline, and says what came of it."""
+"""The command line: it parses, builds option records, calls one function of the pipeline, and reports.
+
+Begin with `app` (the command tree) and `commands/fit`; `reporter` says what came of a run.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ def main() -> None:
     import sys
     import warnings
 
-    from pcatool.cli.process import Stopped, hold_standard_streams, leave, stand_by, stoppable, tune
+    from pcatool.cli.signals import Stopped, hold_standard_streams, leave, stand_by, stoppable, tune
 
     gc.set_threshold(100_000)  # what imports make stays: looking for garbage in it takes a tenth of the start
     tune()
@@ -25,7 +28,7 @@ def main() -> None:
         warnings.simplefilter("ignore")  # those of libraries name paths and lines; ours are notices, not Python's
     try:
         with stoppable():  # before anything that takes time is imported
-            from pcatool.cli.outcome import guarded
+            from pcatool.cli.reporter import guarded
 
             code = guarded(run, debug="--debug" in sys.argv)
     except SystemExit as stopped:

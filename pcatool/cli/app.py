@@ -11,13 +11,13 @@ from typer.exceptions import Exit, TyperException
 from typer.main import get_command
 
 from pcatool import __version__
-from pcatool.cli import (
+from pcatool.cli.commands import (
     completion,
     components,
     diff,
     explain_variance,
     fit,
-    inspect,
+    inspect_model,
     merge,
     plot,
     reconstruct,
@@ -28,9 +28,9 @@ from pcatool.cli import (
     transform,
     update,
 )
-from pcatool.cli.command import Group
-from pcatool.cli.outcome import print_result, say, tell
 from pcatool.cli.records import command
+from pcatool.cli.reporter import print_result, say, tell
+from pcatool.cli.subcommand import Group
 from pcatool.cli.usage import sentence
 
 __all__ = ["program", "run"]
@@ -61,7 +61,7 @@ COMMANDS = (
     components,
     plot,
     report,
-    inspect,
+    inspect_model,
     diff,
     update,
     merge,

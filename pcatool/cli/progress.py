@@ -11,8 +11,8 @@ from contextlib import suppress
 from threading import Thread
 from time import monotonic, sleep
 
-from pcatool.cli.bar import Look, State, bar_line
 from pcatool.cli.line import LINE, window
+from pcatool.cli.status_line import Look, State, bar_line
 from pcatool.progress import Gauge
 
 __all__ = ["Progress"]

@@ -10,8 +10,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from pcatool.cli.command import Command
 from pcatool.cli.page import WORDS
+from pcatool.cli.subcommand import Command
 from pcatool.errors import UsageError, show
 from pcatool.options import Flag, ValueKind
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any
 
-from pcatool.cli.bar import clock
 from pcatool.cli.line import LINE
-from pcatool.cli.outcome import is_screen, print_result, say, tell
 from pcatool.cli.progress import Progress
+from pcatool.cli.reporter import is_screen, print_result, say, tell
+from pcatool.cli.status_line import clock
 from pcatool.options import GeneralOptions
 from pcatool.progress import Gauge, Notices, listen
 

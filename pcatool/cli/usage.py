@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.exceptions import TyperException
 
-from pcatool.cli.slips import COMMANDS, refuse_apart, refuse_pasted, refuse_short_equals, refuse_truth
+from pcatool.cli.usage_errors import COMMANDS, refuse_apart, refuse_pasted, refuse_short_equals, refuse_truth
 from pcatool.errors import UsageError, nearest, show
 from pcatool.options.fields import OPTIONS, SENTENCES, option_word
 from pcatool.registry import PLOTS

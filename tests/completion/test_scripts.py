@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from completion.shells import SCRIPTS
-from pcatool.cli.completions.shells import FILES, SHELLS, script, write_all
-from pcatool.cli.completions.table import table
+from pcatool.cli.completion.generator import FILES, SHELLS, script, write_all
+from pcatool.cli.completion.table import table
 
-REFRESH = "python -m pcatool.cli.completions completions"
+REFRESH = "python -m pcatool.cli.completion completions"
 
 
 def test_each_shell_has_its_file() -> None:

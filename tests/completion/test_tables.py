@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from completion.shells import SCRIPTS, need
-from pcatool.cli.completions.table import Argument, Option, Subcommand, table
+from pcatool.cli.completion.table import Argument, Option, Subcommand, table
 
 TABLE = table()
 OPTIONS = [(entry.name, option) for entry in TABLE.subcommands for option in entry.options]

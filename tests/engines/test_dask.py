@@ -272,7 +272,7 @@ def test_a_part_that_costs_every_worker_its_life(own: Path) -> None:
 PROGRAM = """
 import sys
 from pathlib import Path
-from pcatool.cli.process import leave, stoppable
+from pcatool.cli.signals import leave, stoppable
 from pcatool.engines.dask import Dask
 from engines.dask_work import Noted, pair
 try:

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from pcatool.cli.app import run
-from pcatool.cli.outcome import guarded
+from pcatool.cli.reporter import guarded
 
 CODES = frozenset({0, 2, 3, 4, 5, 6})
 SECONDS = 30

@@ -35,7 +35,7 @@ MORE = """
 
 def load() -> Callable[[], None]:
     """Everything, and nothing run yet."""
-    from pcatool.cli.process import tune
+    from pcatool.cli.signals import tune
 
     tune()
     import pcatool

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import fs, parquet
 
 from pcatool.cli import app
-from pcatool.cli.outcome import guarded
+from pcatool.cli.reporter import guarded
 from pcatool.stores import providers as s3
 from stores.server import Cable, Store, refusing
 

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from pcatool.cli import app
-from pcatool.cli.outcome import guarded
+from pcatool.cli.reporter import guarded
 from pcatool.stores import http_client as web
 
 TEXT = b"a,b,c\n" + b"".join(b"%d,%d,%d\n" % (i % 17, i % 5, i * i % 11) for i in range(30_000))

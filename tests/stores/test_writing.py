@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from pcatool.cli import app
-from pcatool.cli.outcome import guarded
+from pcatool.cli.reporter import guarded
 from pcatool.stores import providers as s3
 from pcatool.writers import sink
 from stores.server import Cable, Store, refusing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pcatool.cli.completions.table import table
+from pcatool.cli.completion.table import table
 from pcatool.cli.manual.page import page
 
 __all__ = ["PAGES", "write_all", "written"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pcatool import __version__
-from pcatool.cli.command import PANELS
-from pcatool.cli.completions.table import Option, Subcommand, Table
+from pcatool.cli.completion.table import Option, Subcommand, Table
 from pcatool.cli.manual.facts import ENVIRONMENT, EXIT_STATUS, FILES
 from pcatool.cli.manual.roff import bold, entry, escaped, example, heading, italic, prose
+from pcatool.cli.subcommand import PANELS
 
 __all__ = ["page"]
 

@@ -1,4 +1,4 @@
-"""`pcatool scree`."""
+"""Command `pcatool scree`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcatool.cli.outcome import print_result
-from pcatool.cli.shared import NoClobber, Screen, Subject, lacks_input, variance_report
+from pcatool.cli.parameters import NoClobber, Screen, Subject, lacks_input, variance_report
+from pcatool.cli.reporter import print_result
 from pcatool.cli.speaker import Speaker
 from pcatool.errors import UsageError, printable
 from pcatool.options import (

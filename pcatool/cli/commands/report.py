@@ -1,4 +1,4 @@
-"""`pcatool report`."""
+"""Command `pcatool report`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pcatool.cli.shared import ModelPath, NoClobber, lacks_input, model_of
+from pcatool.cli.parameters import ModelPath, NoClobber, lacks_input, model_of
 from pcatool.cli.speaker import Speaker
 from pcatool.errors import UsageError
 from pcatool.options import (

@@ -1,9 +1,9 @@
-"""`pcatool inspect`."""
+"""Command `pcatool inspect`."""
 
 from __future__ import annotations
 
-from pcatool.cli.outcome import print_result
-from pcatool.cli.shared import ModelPath, Screen, lacks_input
+from pcatool.cli.parameters import ModelPath, Screen, lacks_input
+from pcatool.cli.reporter import print_result
 from pcatool.cli.speaker import Speaker
 from pcatool.options import GeneralOptions
 

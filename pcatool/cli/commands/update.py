@@ -1,9 +1,9 @@
-"""`pcatool update`."""
+"""Command `pcatool update`."""
 
 from __future__ import annotations
 
-from pcatool.cli.combined import ModelOutput, produce
-from pcatool.cli.shared import Inputs, ModelPath, NoClobber, lacks_input, model_of
+from pcatool.cli.model_output import ModelOutput, produce
+from pcatool.cli.parameters import Inputs, ModelPath, NoClobber, lacks_input, model_of
 from pcatool.cli.speaker import Speaker
 from pcatool.options import EngineOptions, GeneralOptions, TableOptions, UpdateOptions
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pcatool.cli.completions.files import PACKED_ENDINGS, TABLE_ENDINGS, spelled_in_any_case
-from pcatool.cli.completions.spelling import of_argument, of_option
-from pcatool.cli.completions.table import Subcommand, Table
-from pcatool.cli.completions.template import filled, quoted
+from pcatool.cli.completion.files import PACKED_ENDINGS, TABLE_ENDINGS, spelled_in_any_case
+from pcatool.cli.completion.spelling import of_argument, of_option
+from pcatool.cli.completion.table import Subcommand, Table
+from pcatool.cli.completion.template import filled, quoted
 
 __all__ = ["script"]
 

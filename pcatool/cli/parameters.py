@@ -1,4 +1,4 @@
-"""Parameters and checks that several subcommands share."""
+"""Parameters and checks that several commands share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from pcatool.cli.outcome import say
+from pcatool.cli.reporter import say
 from pcatool.errors import FileError, ModelError, UsageError
 from pcatool.options import DATA, MODEL, MODEL_OR_DATA
 from pcatool.stores.uri import is_remote

@@ -1,4 +1,4 @@
-"""The shells there are scripts for, and what each of them calls the file."""
+"""Shells that there are completion scripts for, and the files that the scripts go to."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["FILES", "SHELLS", "script", "write_all"]
 SHELLS = Registry(
     "shell",
     {
-        "bash": Entry("pcatool.cli.completions.bash:script", "bash 4 and later, with bash-completion or without"),
-        "zsh": Entry("pcatool.cli.completions.zsh:script", "zsh 5 and later, by compinit"),
-        "fish": Entry("pcatool.cli.completions.fish:script", "fish 3.2 and later"),
-        "powershell": Entry("pcatool.cli.completions.powershell:script", "PowerShell 5 and later, on every system"),
+        "bash": Entry("pcatool.cli.completion.bash:script", "bash 4 and later, with bash-completion or without"),
+        "zsh": Entry("pcatool.cli.completion.scripts:script", "zsh 5 and later, by compinit"),
+        "fish": Entry("pcatool.cli.completion.fish:script", "fish 3.2 and later"),
+        "powershell": Entry("pcatool.cli.completion.powershell:script", "PowerShell 5 and later, on every system"),
     },
 )
 
@@ -22,7 +22,7 @@ FILES = {"bash": "pcatool.bash", "zsh": "_pcatool", "fish": "pcatool.fish", "pow
 
 
 def script(shell: str) -> str:
-    from pcatool.cli.completions.table import table
+    from pcatool.cli.completion.table import table
 
     text: str = SHELLS.load(shell)(table())
     return text

@@ -1,4 +1,4 @@
-"""`pcatool fit`."""
+"""Command `pcatool fit`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcatool.cli.outcome import print_result
-from pcatool.cli.shared import Inputs, NoClobber, lacks_input, refuse_binary
+from pcatool.cli.parameters import Inputs, NoClobber, lacks_input, refuse_binary
+from pcatool.cli.reporter import print_result
 from pcatool.cli.speaker import Speaker
 from pcatool.errors import UsageError
 from pcatool.options import (

@@ -1,4 +1,4 @@
-"""`pcatool plot`."""
+"""Command `pcatool plot`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.outcome import print_result
-from pcatool.cli.shared import NoClobber, Screen, lacks_input
+from pcatool.cli.parameters import NoClobber, Screen, lacks_input
+from pcatool.cli.reporter import print_result
 from pcatool.cli.speaker import Speaker
 from pcatool.options import (
     ANY_FILE,

@@ -6,7 +6,7 @@ value; `--whiten=none pca zca` takes one of these words, `--values=+loadings cos
 
 from __future__ import annotations
 
-from pcatool.cli.completions.table import Argument, Option, Value
+from pcatool.cli.completion.table import Argument, Option, Value
 
 __all__ = ["of_argument", "of_option"]
 

@@ -1,4 +1,4 @@
-"""`pcatool merge`."""
+"""Command `pcatool merge`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from pcatool.cli.combined import ModelOutput, produce
-from pcatool.cli.shared import NoClobber
+from pcatool.cli.model_output import ModelOutput, produce
+from pcatool.cli.parameters import NoClobber
 from pcatool.cli.speaker import Speaker
 from pcatool.options import MODEL, AlignOptions, GeneralOptions
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pcatool.cli.completions.files import MODEL_ENDING, PACKED_ENDINGS, TABLE_ENDINGS
-from pcatool.cli.completions.table import Argument, Option, Subcommand, Table, Value
-from pcatool.cli.completions.template import filled, quoted
+from pcatool.cli.completion.files import MODEL_ENDING, PACKED_ENDINGS, TABLE_ENDINGS
+from pcatool.cli.completion.table import Argument, Option, Subcommand, Table, Value
+from pcatool.cli.completion.template import filled, quoted
 
 __all__ = ["script"]
 

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any, NamedTuple, get_args
 
 from pcatool.cli.app import program
-from pcatool.cli.command import explained, panel
+from pcatool.cli.subcommand import explained, panel
 from pcatool.options import NOTHING, ValueKind
 
 __all__ = ["Argument", "Option", "Subcommand", "Table", "Value", "table"]

@@ -6,9 +6,9 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from pcatool.cli.outcome import print_result
 from pcatool.cli.page import Entry, page, with_headings
-from pcatool.cli.shared import Screen
+from pcatool.cli.parameters import Screen
+from pcatool.cli.reporter import print_result
 from pcatool.cli.usage import no_command, refuse_slips, refuse_swallowed
 
 __all__ = ["PANELS", "Command", "Group", "explained", "panel"]

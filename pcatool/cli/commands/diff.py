@@ -1,4 +1,4 @@
-"""`pcatool diff`."""
+"""Command `pcatool diff`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from pcatool.cli.outcome import print_result
-from pcatool.cli.shared import Screen, lacks_input
+from pcatool.cli.parameters import Screen, lacks_input
+from pcatool.cli.reporter import print_result
 from pcatool.cli.speaker import Speaker
 from pcatool.options import MODEL, DiffOptions, GeneralOptions
 

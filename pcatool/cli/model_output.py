@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcatool.cli.shared import refuse_binary
+from pcatool.cli.parameters import refuse_binary
 from pcatool.cli.speaker import Speaker
 from pcatool.errors import UsageError
 from pcatool.options import ANY_FILE

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pcatool.cli.line import LINE
-from pcatool.cli.process import SHORT, is_limited, occupy, stop_in
+from pcatool.cli.signals import SHORT, is_limited, occupy, stop_in
 from pcatool.errors import FileError, PcatoolError, is_short, printable, show
 
 __all__ = ["guarded", "is_screen", "print_result", "say", "tell"]

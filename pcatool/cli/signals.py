@@ -1,4 +1,4 @@
-"""The process among others: signals, and standard descriptors that are closed."""
+"""The process among others: signals, exit codes, closed standard streams."""
 
 from __future__ import annotations
 

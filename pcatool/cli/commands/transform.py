@@ -1,11 +1,11 @@
-"""`pcatool transform`."""
+"""Command `pcatool transform`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from pcatool.cli.applied import deliver
-from pcatool.cli.shared import Inputs, ModelPath, lacks_input, model_of, refuse_binary
+from pcatool.cli.parameters import Inputs, ModelPath, lacks_input, model_of, refuse_binary
 from pcatool.cli.speaker import Speaker
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions
 

@@ -1,4 +1,4 @@
-"""`pcatool reconstruct`."""
+"""Command `pcatool reconstruct`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcatool.cli.applied import deliver
-from pcatool.cli.shared import Inputs, ModelPath, lacks_input, model_of, refuse_binary
+from pcatool.cli.parameters import Inputs, ModelPath, lacks_input, model_of, refuse_binary
 from pcatool.cli.speaker import Speaker
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions, word_of
 from pcatool.options.fields import require

@@ -1,4 +1,4 @@
-"""`pcatool components`."""
+"""Command `pcatool components`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.outcome import print_result
-from pcatool.cli.shared import NoClobber, Screen, Subject, lacks_input
+from pcatool.cli.parameters import NoClobber, Screen, Subject, lacks_input
+from pcatool.cli.reporter import print_result
 from pcatool.cli.speaker import Speaker
 from pcatool.errors import UsageError, show
 from pcatool.options import (

@@ -1,9 +1,9 @@
-"""`pcatool explain-variance`."""
+"""Command `pcatool explain-variance`."""
 
 from __future__ import annotations
 
-from pcatool.cli.outcome import print_result
-from pcatool.cli.shared import Screen, Subject, lacks_input, variance_report
+from pcatool.cli.parameters import Screen, Subject, lacks_input, variance_report
+from pcatool.cli.reporter import print_result
 from pcatool.cli.speaker import Speaker
 from pcatool.options import EngineOptions, FitOptions, GeneralOptions, ReportOptions, SelectOptions, TableOptions
 

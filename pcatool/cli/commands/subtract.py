@@ -1,11 +1,11 @@
-"""`pcatool subtract`."""
+"""Command `pcatool subtract`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from pcatool.cli.combined import ModelOutput, produce
-from pcatool.cli.shared import Inputs, ModelPath, NoClobber, lacks_input, model_of
+from pcatool.cli.model_output import ModelOutput, produce
+from pcatool.cli.parameters import Inputs, ModelPath, NoClobber, lacks_input, model_of
 from pcatool.cli.speaker import Speaker
 from pcatool.options import MODEL_OR_DATA, EngineOptions, GeneralOptions, TableOptions, UpdateOptions
 

@@ -1,4 +1,4 @@
-"""`pcatool completion`."""
+"""Command `pcatool completion`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from pcatool.cli.completions.shells import SHELLS, script
-from pcatool.cli.outcome import print_result
+from pcatool.cli.completion.generator import SHELLS, script
+from pcatool.cli.reporter import print_result
 from pcatool.options import word_of
 
 NAME = "completion"
