@@ -13,9 +13,7 @@ import pytest
 from pcatool import errors
 from pcatool.cli.app import program
 from pcatool.cli.completion.generator import FILES, script
-from pcatool.cli.manual.book import PAGES, write_all, written
-from pcatool.cli.manual.facts import EXIT_STATUS
-from pcatool.cli.manual.roff import escaped, prose
+from pcatool.cli.manual.page import EXIT_STATUS, PAGES, escaped, prose, write_all, written
 from programs import need
 from readme import ROOT
 from readme import section as section_of_readme

@@ -13,7 +13,7 @@ from often import often
 from pcatool.cli import app
 from pcatool.cli.app import program
 from pcatool.cli.reporter import guarded
-from pcatool.cli.usage import _options
+from pcatool.cli.usage_errors import _options
 from pcatool.errors import UsageError, edit_distance, nearest
 from pcatool.options.fields import OPTIONS, SENTENCES
 from pcatool.registry import RULES, SOLVERS

@@ -22,11 +22,10 @@ from pyarrow import parquet
 
 import pcatool
 from pcatool.arrays import in_turn
-from pcatool.cli import line as cli_line
-from pcatool.cli import progress
 from pcatool.cli import reporter as outcome
-from pcatool.cli.line import cells, fitted
-from pcatool.cli.status_line import Look, State, bar_line, clock
+from pcatool.cli import status_line as cli_line
+from pcatool.cli import status_line as progress
+from pcatool.cli.status_line import Look, State, bar_line, cells, clock, fitted
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.pipeline.combine import models_of
 from pcatool.progress import Notices, listen
@@ -34,7 +33,7 @@ from pcatool.readers.inputs import Inputs
 from screen import Screen, Window
 
 # A pcatool that does not wait for a second.
-SOON = "from pcatool.cli import main, progress\nprogress.PATIENCE = progress.EVERY = 0.01\nmain()\n"
+SOON = "from pcatool.cli import main, status_line as progress\nprogress.PATIENCE = progress.EVERY = 0.01\nmain()\n"
 EAGER = ["python", "-c", SOON]
 
 ROWS = "a,b\n" + "".join(f"{j},{j * j % 7}\n" for j in range(500))

@@ -1,13 +1,112 @@
-"""How far a run is, as a line of text that fits the window."""
+"""The status line of a terminal: how far a run is, drawn while it works and gone afterwards.
+
+The last line of a terminal, which is written over and over, and gone when there is something else to say.
+The cursor stays visible and in the first column: whatever ends the run, even a signal that nobody can answer, the
+prompt that follows is where it should be, and what is typed meanwhile, as ^C, does not break the line.
+
+How far a run is: a line on a terminal for what takes more than a second, and nothing anywhere else.
+A thread of its own draws it, so that it moves while the others reckon; it asks where the run stands only then.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+import termios
+from contextlib import suppress
+from threading import RLock, Thread
+from time import monotonic, sleep
 from typing import NamedTuple
+from unicodedata import combining, east_asian_width
 
-from pcatool.cli.line import cells, fitted
 from pcatool.errors import printable
+from pcatool.progress import Gauge
 
-__all__ = ["Look", "State", "bar_line", "clock"]
+__all__ = ["LINE", "Look", "Progress", "State", "bar_line", "cells", "clock", "fitted"]
+
+STDERR = 2
+
+# To the end of the screen, not of the line: in a window made narrower the line has become several.
+ERASE = "\x1b[J"
+
+USUAL = 80
+WIDE = ("W", "F")
+
+
+def window() -> int:
+    """Columns of the terminal, asked anew each time: people resize windows."""
+    with suppress(OSError):
+        return os.get_terminal_size(STDERR).columns or USUAL
+    return USUAL
+
+
+def cells(text: str) -> int:
+    """Columns that a text takes: two for most letters of East Asia, none for accents that join the letter before."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in WIDE else 1 for c in text)
+
+
+def fitted(text: str, most: int) -> str:
+    """As much of a name as fits, its end where it does not: that tells most."""
+    if cells(text) <= most:
+        return text
+    kept = ""
+    for c in reversed(text):
+        if cells(c + kept) > most - 1:
+            break
+        kept = c + kept
+    return f"~{kept}"
+
+
+def is_ours() -> bool:
+    """May we write there? Not from the background, nor while a pager or an editor has the terminal for itself."""
+    try:
+        return bool(termios.tcgetattr(STDERR)[3] & termios.ICANON) and os.tcgetpgrp(STDERR) == os.getpgrp()
+    except (OSError, termios.error):
+        return True  # it is not the terminal of a shell: nobody shares it
+
+
+class Line:
+    """What stands there. One thread draws it, others take it off."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self._shown = False
+        self._open = False
+
+    def open(self) -> None:
+        self._open = True
+
+    def draw(self, text: str) -> bool:
+        """One line of text, narrower than the window; False when nothing is drawn any more."""
+        with self.lock:
+            if self._open and is_ours():
+                self._shown = True
+                self._write(f"\r{text}{ERASE}\r")
+            return self._open
+
+    def erase(self) -> None:
+        with self.lock:
+            if self._shown and is_ours():
+                self._write(f"\r{ERASE}")
+            self._shown = False
+
+    def close(self) -> None:
+        """For good: what comes now stays."""
+        with self.lock:
+            self._open = False
+            self.erase()
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError, AttributeError):  # nobody to tell
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+# There is one terminal: whoever writes there takes the line off first, and holds the lock while it writes.
+LINE = Line()
+
 
 # Cells of the bar: fewer tell nothing, more are hard to follow.
 LEAST, MOST = 8, 30
@@ -109,3 +208,84 @@ def _rounded(rate: float) -> int:
 def _size(size: int) -> str:
     value, unit = (size / 1e9, "GB") if size >= 1e9 else (size / 1e6, "MB")
     return f"{value:.1f} {unit}"
+
+
+# Seconds until the line first appears, and between two of them.
+PATIENCE = 1.0
+EVERY = 0.2
+
+OPENING, READING, WORKING = "opening", "reading", "working"
+UNTIL_READING = (OPENING, WORKING, "looking at the first file")
+
+
+class Progress:
+    """Told what happens, shows it on standard error if that is a terminal."""
+
+    def __init__(self, wanted: bool) -> None:
+        self._what = OPENING
+        self._since = self._reading_since = monotonic()
+        self._gauge: Gauge | None = None
+        self._file = self._files = self._rows = self._done = self._parts = 0
+        if wanted and is_terminal():
+            self._show()
+
+    def at_stage(self, what: str) -> None:
+        if what != self._what:
+            self._what, self._since = what, monotonic()
+
+    def at_file(self, number: int, of: int) -> None:
+        self._file, self._files = number, of
+
+    def at_part(self, done: int, of: int) -> None:
+        if self._parts != of:
+            self.at_stage(WORKING)
+        self._done, self._parts = done, of
+
+    def at_reading(self, gauge: Gauge, further: bool) -> None:
+        self._gauge = gauge
+        if further:
+            return
+        self._rows, self._reading_since = 0, monotonic()
+        if self._what in UNTIL_READING:
+            self._what = READING
+
+    def at_rows(self, count: int) -> None:
+        self._rows += count
+
+    def at_end(self) -> None:
+        self._gauge, self._rows, self._files, self._parts = None, 0, 0, 0
+        self.at_stage(WORKING)
+
+    def _show(self) -> None:
+        LINE.open()
+        with suppress(RuntimeError):  # no memory for a thread: the run is more than its picture
+            Thread(target=self._draw, daemon=True).start()
+
+    def _draw(self) -> None:
+        sleep(PATIENCE)
+        color = not os.environ.get("NO_COLOR")
+        unicode = (sys.stderr.encoding or "").lower().replace("-", "").startswith("utf")
+        while LINE.draw(bar_line(self.state(), Look(window(), color, unicode))):
+            sleep(EVERY)
+
+    def state(self) -> State:
+        """As it is now; the run goes on meanwhile, so that each thing is looked at once."""
+        seconds, gauge = monotonic() - self._since, self._gauge
+        if parts := self._parts:
+            done = self._done
+            return State(self._what, seconds, done / parts, self._rows, place=f"{done} of {parts} parts")
+        if gauge is None:
+            return State(self._what, seconds)
+        seconds = monotonic() - self._reading_since
+        share, size, file, files = gauge.share(), None, self._file, self._files
+        if share is None:
+            size = gauge.taken()
+        elif files > 1 and not gauge.several:  # one after the other, each for itself
+            share = (file - 1 + share) / files
+        place = f"file {file} of {files}" if files > 1 else ""
+        return State(self._what, seconds, share, self._rows, size, place, gauge.current if files > 1 else "")
+
+
+def is_terminal() -> bool:
+    """One that can write a line over another."""
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"

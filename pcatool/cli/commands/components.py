@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcatool.cli.parameters import NoClobber, Screen, Subject, lacks_input
-from pcatool.cli.reporter import print_result
-from pcatool.cli.speaker import Speaker
+from pcatool.cli.reporter import Speaker, print_result
 from pcatool.errors import UsageError, show
 from pcatool.options import (
     ANY_FILE,

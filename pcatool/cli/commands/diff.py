@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from pcatool.cli.parameters import Screen, lacks_input
-from pcatool.cli.reporter import print_result
-from pcatool.cli.speaker import Speaker
+from pcatool.cli.reporter import Speaker, print_result
 from pcatool.options import MODEL, DiffOptions, GeneralOptions
 
 NAME = "diff"

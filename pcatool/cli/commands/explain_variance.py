@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pcatool.cli.parameters import Screen, Subject, lacks_input, variance_report
-from pcatool.cli.reporter import print_result
-from pcatool.cli.speaker import Speaker
+from pcatool.cli.reporter import Speaker, print_result
 from pcatool.options import EngineOptions, FitOptions, GeneralOptions, ReportOptions, SelectOptions, TableOptions
 
 NAME = "explain-variance"

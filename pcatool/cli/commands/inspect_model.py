@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pcatool.cli.parameters import ModelPath, Screen, lacks_input
-from pcatool.cli.reporter import print_result
-from pcatool.cli.speaker import Speaker
+from pcatool.cli.reporter import Speaker, print_result
 from pcatool.options import GeneralOptions
 
 NAME = "inspect"

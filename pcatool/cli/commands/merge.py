@@ -8,7 +8,7 @@ import typer
 
 from pcatool.cli.model_output import ModelOutput, produce
 from pcatool.cli.parameters import NoClobber
-from pcatool.cli.speaker import Speaker
+from pcatool.cli.reporter import Speaker
 from pcatool.options import MODEL, AlignOptions, GeneralOptions
 
 NAME = "merge"

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcatool.cli.parameters import NoClobber, Screen, lacks_input
-from pcatool.cli.reporter import print_result
-from pcatool.cli.speaker import Speaker
+from pcatool.cli.reporter import Speaker, print_result
 from pcatool.options import (
     ANY_FILE,
     MODEL_OR_DATA,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.applied import deliver
+from pcatool.cli.model_output import deliver
 from pcatool.cli.parameters import Inputs, ModelPath, lacks_input, model_of, refuse_binary
-from pcatool.cli.speaker import Speaker
+from pcatool.cli.reporter import Speaker
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions, word_of
 from pcatool.options.fields import require
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pcatool.cli.model_output import ModelOutput, produce
 from pcatool.cli.parameters import ModelPath, NoClobber, lacks_input, model_of
-from pcatool.cli.speaker import Speaker
+from pcatool.cli.reporter import Speaker
 from pcatool.options import GeneralOptions, RefitOptions
 
 NAME = "refit"

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from pcatool.cli.parameters import ModelPath, NoClobber, lacks_input, model_of
-from pcatool.cli.speaker import Speaker
+from pcatool.cli.reporter import Speaker
 from pcatool.errors import UsageError
 from pcatool.options import (
     ANY_FILE,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcatool.cli.parameters import NoClobber, Screen, Subject, lacks_input, variance_report
-from pcatool.cli.reporter import print_result
-from pcatool.cli.speaker import Speaker
+from pcatool.cli.reporter import Speaker, print_result
 from pcatool.errors import UsageError, printable
 from pcatool.options import (
     ANY_FILE,

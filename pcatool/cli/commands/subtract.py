@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pcatool.cli.model_output import ModelOutput, produce
 from pcatool.cli.parameters import Inputs, ModelPath, NoClobber, lacks_input, model_of
-from pcatool.cli.speaker import Speaker
+from pcatool.cli.reporter import Speaker
 from pcatool.options import MODEL_OR_DATA, EngineOptions, GeneralOptions, TableOptions, UpdateOptions
 
 if TYPE_CHECKING:

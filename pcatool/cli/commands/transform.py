@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pcatool.cli.applied import deliver
+from pcatool.cli.model_output import deliver
 from pcatool.cli.parameters import Inputs, ModelPath, lacks_input, model_of, refuse_binary
-from pcatool.cli.speaker import Speaker
+from pcatool.cli.reporter import Speaker
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions
 
 if TYPE_CHECKING:

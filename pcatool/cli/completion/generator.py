@@ -11,10 +11,14 @@ __all__ = ["FILES", "SHELLS", "script", "write_all"]
 SHELLS = Registry(
     "shell",
     {
-        "bash": Entry("pcatool.cli.completion.bash:script", "bash 4 and later, with bash-completion or without"),
-        "zsh": Entry("pcatool.cli.completion.scripts:script", "zsh 5 and later, by compinit"),
-        "fish": Entry("pcatool.cli.completion.fish:script", "fish 3.2 and later"),
-        "powershell": Entry("pcatool.cli.completion.powershell:script", "PowerShell 5 and later, on every system"),
+        "bash": Entry(
+            "pcatool.cli.completion.scripts:bash_script", "bash 4 and later, with bash-completion or without"
+        ),
+        "zsh": Entry("pcatool.cli.completion.scripts:zsh_script", "zsh 5 and later, by compinit"),
+        "fish": Entry("pcatool.cli.completion.scripts:fish_script", "fish 3.2 and later"),
+        "powershell": Entry(
+            "pcatool.cli.completion.scripts:powershell_script", "PowerShell 5 and later, on every system"
+        ),
     },
 )
 

@@ -1,14 +1,49 @@
-"""The table as `_arguments` of zsh wants it: zsh itself keeps track of what was given."""
+"""Completion scripts of bash, zsh, fish and PowerShell, made from the table of the command tree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pcatool.cli.completion.files import MODEL_ENDING, PACKED_ENDINGS, TABLE_ENDINGS
-from pcatool.cli.completion.table import Argument, Option, Subcommand, Table, Value
-from pcatool.cli.completion.template import filled, quoted
+from pcatool.cli.completion.table import (
+    MODEL_ENDING,
+    PACKED_ENDINGS,
+    TABLE_ENDINGS,
+    Argument,
+    CommandTable,
+    Option,
+    Subcommand,
+    Value,
+    filled,
+    of_argument,
+    of_option,
+    quoted,
+    spelled_in_any_case,
+)
 
-__all__ = ["script"]
+__all__ = ["bash_script", "fish_script", "powershell_script", "zsh_script"]
+
+
+def bash_script(table: CommandTable) -> str:
+    names = " ".join(subcommand.name for subcommand in table.subcommands)
+    branches = [
+        bash_branch("'' | help", table.program, [names]),
+        *(bash_branch(entry.name, entry, list(map(of_argument, entry.arguments))) for entry in table.subcommands),
+    ]
+    return filled(
+        "walk.bash", TABLE="\n".join(branches), TABLES=bash_pattern(TABLE_ENDINGS), PACKED=bash_pattern(PACKED_ENDINGS)
+    )
+
+
+def bash_pattern(endings: tuple[str, ...]) -> str:
+    return " | ".join(f"*{spelled_in_any_case(ending)}" for ending in endings)
+
+
+def bash_branch(names: str, entry: Subcommand, places: list[str]) -> str:
+    lines = [f"        {names})", "            options=("]
+    lines += [f"                {quoted(of_option(option))}" for option in entry.options]
+    lines += ["            )", f"            arguments=({' '.join(map(quoted, places))})", "            ;;"]
+    return "\n".join(lines)
+
 
 ACTIONS = {
     (): " ",  # shows what is wanted, and offers nothing
@@ -19,19 +54,19 @@ ACTIONS = {
 }
 
 
-def script(table: Table) -> str:
+def zsh_script(table: CommandTable) -> str:
     commands = (f"{entry.name}:{escaped(entry.about, ':')}" for entry in table.subcommands)
     return filled(
         "walk.zsh",
         COMMANDS=lines(commands, "    ", ""),
         PROGRAM=lines(specs(table.program), "    ", " \\"),
-        TABLE="\n".join(map(branch, table.subcommands)),
+        TABLE="\n".join(map(zsh_branch, table.subcommands)),
         MODEL=f"*{MODEL_ENDING}",
         DATA=f"(#i)*({'|'.join(TABLE_ENDINGS)})(|{'|'.join(PACKED_ENDINGS)})",
     )
 
 
-def branch(entry: Subcommand) -> str:
+def zsh_branch(entry: Subcommand) -> str:
     body = lines(specs(entry), "        ", " \\")
     return f"    {entry.name})\n      _arguments -s -S : \\\n{body}\n        && ret=0\n      ;;"
 
@@ -70,3 +105,76 @@ def action(value: Value) -> str:
 
 def escaped(text: str, marks: str) -> str:
     return "".join(f"\\{letter}" if letter in marks + "\\" else letter for letter in text)
+
+
+def fish_script(table: CommandTable) -> str:
+    commands = (f"            {fish_pair(entry.name, entry.about)}" for entry in table.subcommands)
+    return filled(
+        "walk.fish",
+        COMMANDS=" \\\n".join(commands),
+        TABLE="\n".join(
+            [fish_branch("'' help", table.program), *(fish_branch(one.name, one) for one in table.subcommands)]
+        ),
+        MODEL=fish_pattern(MODEL_ENDING),
+        TABLES=fish_pattern(*TABLE_ENDINGS),
+        PACKED=fish_pattern(*PACKED_ENDINGS),
+    )
+
+
+def fish_branch(names: str, entry: Subcommand) -> str:
+    options = [fish_pair(of_option(option), option.about) for option in entry.options]
+    places = "".join(f" {fish_word(of_argument(argument))}" for argument in entry.arguments)
+    listed = " \\\n                ".join(["set options", *options])
+    return f"        case {names}\n            {listed}\n            set arguments{places}"
+
+
+def fish_pair(name: str, about: str) -> str:
+    return f"{fish_word(name)}\\t{fish_word(about)}"
+
+
+def fish_pattern(*endings: str) -> str:
+    return "|".join(endings).replace(".", r"\.")
+
+
+def fish_word(text: str) -> str:
+    return quoted(text.replace("\\", r"\\"), r"\'")
+
+
+def powershell_script(table: CommandTable) -> str:
+    commands = (f"        {powershell_pair(entry.name, entry.about)}" for entry in table.subcommands)
+    branches = (
+        powershell_branch("", table.program),
+        *(powershell_branch(entry.name, entry) for entry in table.subcommands),
+    )
+    return filled(
+        "walk.ps1",
+        COMMANDS=",\n".join(commands),
+        TABLE="\n".join(branches),
+        MODEL=powershell_pattern(MODEL_ENDING),
+        TABLES=powershell_pattern(*TABLE_ENDINGS),
+        PACKED=powershell_pattern(*PACKED_ENDINGS),
+    )
+
+
+def powershell_branch(name: str, entry: Subcommand) -> str:
+    options = ",\n".join(
+        f"                {powershell_pair(of_option(option), option.about)}" for option in entry.options
+    )
+    places = ", ".join(powershell_word(of_argument(argument)) for argument in entry.arguments)
+    return (
+        f"        {powershell_word(name)} = @{{\n            Options = @(\n{options}\n            )\n"
+        f"            Arguments = @({places})\n        }}"
+    )
+
+
+def powershell_pair(name: str, about: str) -> str:
+    """No array of two: PowerShell takes an array apart where it stands alone in another."""
+    return f"@{{ Word = {powershell_word(name)}; About = {powershell_word(about)} }}"
+
+
+def powershell_word(text: str) -> str:
+    return quoted(text, "''")
+
+
+def powershell_pattern(*endings: str) -> str:
+    return "|".join(endings).replace(".", r"\.")

@@ -1,16 +1,62 @@
-"""The command tree as a table of plain records, which the script of each shell and the manual pages are made from."""
+"""The command tree as a table of plain records, from which completion scripts and manual pages are made.
+
+Options and arguments as short texts, for the shells whose script reads a table of such.
+`-o|--output=@any` has two names and takes a file; `*-c|--columns=` can be given again, and nothing is known of its
+value; `--whiten=none pca zca` takes one of these words, `--values=+loadings cos2` some of these.
+"""
 
 from __future__ import annotations
 
 import re
 from inspect import signature
+from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from pcatool.cli.app import program
 from pcatool.cli.subcommand import explained, panel
 from pcatool.options import NOTHING, ValueKind
+from pcatool.readers.paths import COMPRESSED, MODEL_SUFFIX
+from pcatool.registry import READERS
 
-__all__ = ["Argument", "Option", "Subcommand", "Table", "Value", "table"]
+__all__ = [
+    "MODEL_ENDING",
+    "PACKED_ENDINGS",
+    "TABLE_ENDINGS",
+    "Argument",
+    "CommandTable",
+    "Option",
+    "Subcommand",
+    "Value",
+    "filled",
+    "of_argument",
+    "of_option",
+    "quoted",
+    "spelled_in_any_case",
+    "table",
+]
+
+MODEL_ENDING = MODEL_SUFFIX
+
+# In small letters or in capitals, and behind it that of a compression.
+TABLE_ENDINGS = tuple(ending for entry in READERS.entries.values() for ending in entry.suffixes)
+PACKED_ENDINGS = COMPRESSED
+
+
+def spelled_in_any_case(ending: str) -> str:
+    """A pattern of a shell: `.[cC][sS][vV]`."""
+    return "".join(f"[{letter}{letter.upper()}]" if letter.isalpha() else letter for letter in ending)
+
+
+def filled(name: str, **parts: str) -> str:
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    for key, part in parts.items():
+        text = text.replace(f"@{key}@", part)
+    return text
+
+
+def quoted(text: str, inner: str = r"'\''") -> str:
+    """In single quotes, as a shell's word; `inner` is how the shell writes one of these within."""
+    return "'" + text.replace("'", inner) + "'"
 
 
 class Value(NamedTuple):
@@ -53,21 +99,21 @@ class Subcommand(NamedTuple):
     text: str  # of its help, line by line
 
 
-class Table(NamedTuple):
+class CommandTable(NamedTuple):
     """The program, whose options stand before any subcommand, and its subcommands."""
 
     program: Subcommand
     subcommands: tuple[Subcommand, ...]
 
 
-def table() -> Table:
+def table() -> CommandTable:
     tree = program()
     context = tree.context_class(tree, info_name="pcatool", **tree.context_settings)
     below = (
         _subcommand(command, tree.context_class(command, parent=context, info_name=name))
         for name, command in tree.commands.items()
     )
-    return Table(_subcommand(tree, context), tuple(below))
+    return CommandTable(_subcommand(tree, context), tuple(below))
 
 
 def _subcommand(command: Any, context: Any) -> Subcommand:
@@ -101,3 +147,21 @@ def _argument(param: Any, value: Value) -> Argument:
 def first_sentence(text: str) -> str:
     """Without its full stop; the dot of an abbreviation or of a file's ending is followed by no capital."""
     return re.split(r"(?<!\.)\.(?:\s+(?=[A-Z-])|\s*$)", " ".join(text.split()), maxsplit=1)[0]
+
+
+def of_option(option: Option) -> str:
+    names = starred("|".join(option.names), option.repeatable)
+    return names if option.metavar is None else f"{names}={of_value(option.value)}"
+
+
+def of_argument(argument: Argument) -> str:
+    return starred(of_value(argument.value), argument.repeatable)
+
+
+def of_value(value: Value) -> str:
+    files = "".join(f"@{kind}" for kind in value.files)
+    return files or f"{'+' if value.listed else ''}{' '.join(value.words)}"
+
+
+def starred(text: str, repeatable: bool) -> str:
+    return f"*{text}" if repeatable else text

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from pcatool.cli.manual.book import PAGES, write_all
+from pcatool.cli.manual.page import PAGES, write_all
 
 if __name__ == "__main__":
     write_all(Path(sys.argv[1]) if sys.argv[1:] else PAGES)

@@ -1,19 +1,98 @@
-"""One page: what `man` shows of the program or of a subcommand."""
+"""Manual pages in roff, one for the program and one for each subcommand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 from pcatool import __version__
-from pcatool.cli.completion.table import Option, Subcommand, Table
-from pcatool.cli.manual.facts import ENVIRONMENT, EXIT_STATUS, FILES
-from pcatool.cli.manual.roff import bold, entry, escaped, example, heading, italic, prose
+from pcatool.cli.completion.table import CommandTable, Option, Subcommand, table
 from pcatool.cli.subcommand import PANELS
 
-__all__ = ["page"]
+__all__ = ["EXIT_STATUS", "PAGES", "escaped", "prose", "write_all", "written"]
+
+EXIT_STATUS = {
+    "0": "Done, also when the reader of a pipe went away.",
+    "2": "Wrong usage.",
+    "3": "Bad data, a missing column included.",
+    "4": "Not a usable model.",
+    "5": "Could not read or write, a missing file included.",
+    "6": "Refused: memory or accuracy.",
+    "129, 130, 143": "Stopped by SIGHUP, SIGINT or SIGTERM.",
+}
+
+ENVIRONMENT = {
+    "NO_COLOR": "Set to anything, it takes the colours from what is drawn on a terminal.",
+    "TERM": "If it is dumb there are no colours, and no line that says how far a run is.",
+    "COLUMNS": "How wide help, tables and drawings are, instead of as wide as the terminal.",
+    "OPENBLAS_CORETYPE": (
+        "The processor that BLAS computes for, instead of the one that is there. With Haswell, all x86-64 processors "
+        "that have AVX2 give the same bytes."
+    ),
+    "TMPDIR": "Where temporary files go, which are gone when the program ends.",
+    "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL": (
+        "For paths that begin with s3://, as for Amazon's own tools."
+    ),
+    "GOOGLE_APPLICATION_CREDENTIALS": "For gs://, as for Google's own tools.",
+    "AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN": "For abfs://, beside what Azure's library finds.",
+}
+
+FILES = {
+    "*.npz": (
+        "Models: arrays of numbers and text without Python objects, which numpy.load reads. README.md has the table of "
+        "them."
+    ),
+    ".NAME.*.pcatool-tmp": (
+        "Beside an output that is being written; it takes the output's name in one step when all of it is there. After "
+        "a power cut one may be left, and can be removed."
+    ),
+}
 
 
-def page(one: Subcommand, tree: Table) -> str:
+WIDTH = 80  # of the lines of a page as it is stored; a reader fills them anew
+
+# By themselves most of these become the typographer's: a hyphen that is no option, quotes that quote nothing.
+MARKS = {
+    "\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", '"': r"\(dq",
+}  # fmt: skip
+
+
+def escaped(text: str) -> str:
+    """A line of text, or a word: no command of roff begins with it, whatever its first letter."""
+    line = "".join(MARKS.get(letter, letter if letter.isascii() else f"\\[u{ord(letter):04X}]") for letter in text)
+    return rf"\&{line}" if line.startswith(".") else line
+
+
+def bold(text: str) -> str:
+    return rf"\fB{escaped(text)}\fR"
+
+
+def italic(text: str) -> str:
+    return rf"\fI{escaped(text)}\fR"
+
+
+def prose(text: str) -> list[str]:
+    marked = " ".join(map(escaped, text.split()))  # by words: any of them may come to begin a line
+    return textwrap.wrap(marked, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def heading(name: str, level: str = "SH") -> str:
+    return f'.{level} "{escaped(name)}"' if re.search(r"\s", name) else f".{level} {escaped(name)}"
+
+
+def entry(words: str, meaning: str) -> list[str]:
+    """A term, roff already, and below it what it means."""
+    return [".TP", words, *prose(meaning)]
+
+
+def example(lines: Iterable[str]) -> list[str]:
+    """Lines that stay as they are."""
+    return [".RS 4", ".EX", *map(escaped, lines), ".EE", ".RE"]
+
+
+def page(one: Subcommand, tree: CommandTable) -> str:
     """There is no date on it, so that the same options give the same bytes."""
     whole = one is tree.program
     name = name_of(one, tree)
@@ -33,7 +112,7 @@ def page(one: Subcommand, tree: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def name_of(one: Subcommand, tree: Table) -> str:
+def name_of(one: Subcommand, tree: CommandTable) -> str:
     return "pcatool" if one is tree.program else f"pcatool-{one.name}"
 
 
@@ -66,7 +145,7 @@ def examples(text: str) -> Iterator[str]:
             yield from example(line.removeprefix("  ") for line in rest)
 
 
-def commands(tree: Table) -> Iterator[str]:
+def commands(tree: CommandTable) -> Iterator[str]:
     yield heading("COMMANDS")
     for command in tree.subcommands:
         yield from entry(rf"{bold(f'pcatool-{command.name}')}(1)", command.text.partition("\n")[0])
@@ -100,8 +179,25 @@ def listed(name: str, entries: Mapping[str, str]) -> Iterator[str]:
         yield from entry(bold(words), meaning)
 
 
-def see_also(one: Subcommand, tree: Table) -> Iterator[str]:
+def see_also(one: Subcommand, tree: CommandTable) -> Iterator[str]:
     others = (other for other in (tree.program, *tree.subcommands) if other is not one)
     named = [rf"{bold(name_of(other, tree))}(1)" for other in others]
     yield from (f"{name}," for name in named[:-1])
     yield named[-1]
+
+
+PAGES = Path(__file__).parent / "pages"
+
+
+def written() -> Iterator[tuple[str, str]]:
+    """The name of each file, and what is in it."""
+    tree = table()
+    yield "pcatool.1", page(tree.program, tree)
+    for entry in tree.subcommands:
+        yield f"pcatool-{entry.name}.1", page(entry, tree)
+
+
+def write_all(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, text in written():
+        (folder / name).write_text(text, encoding="ascii")
