@@ -32,11 +32,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # Tests of clusters, of a browser, and of the whole program many times, for which there is `pytest -m long`. Those that
 # take longest come first: begun last, one would keep one core while the others wait.
 NAMES = (
-    "engines/test_spark.py", "test_readme.py", "test_benchmarks.py", "engines/test_dask.py",
-    "report/test_in_browser.py", "test_same_bytes.py", "numerics/test_determinism.py", "fuzz/test_fuzz.py",
-    "test_cases.py", "test_pipes.py", "test_missing.py", "test_triples.py", "test_startup.py", "test_limits.py",
-    "test_recipes.py", "test_planned_memory.py", "test_help.py", "test_contributing.py", "render/test_pictures.py",
-    "completion/test_tables.py", "holes/test_r.py", "holes/test_em.py", "rules/test_parallel.py",
+    "engines/test_spark.py", "test_readme.py", "benchmarks/test_benchmarks.py", "engines/test_dask.py",
+    "render/report/test_in_browser.py", "properties/test_same_bytes.py", "properties/test_determinism.py",
+    "fuzz/test_fuzz.py", "test_cases.py", "properties/test_pipes.py", "missing/test_missing.py",
+    "methods/test_triples.py", "properties/test_startup.py", "properties/test_limits.py", "test_recipes.py",
+    "properties/test_planned_memory.py", "cli/test_help.py", "test_contributing.py", "render/test_pictures.py",
+    "cli/completion/test_table.py", "missing/test_r.py", "missing/test_em.py", "rules/test_parallel.py",
     "rules/test_all_rules.py",
 )  # fmt: skip
 LONG = {ROOT / "tests" / name: place for place, name in enumerate(NAMES)}

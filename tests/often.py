@@ -1,6 +1,6 @@
 """How many examples a test tries: few in a run of every day, more when asked.
 
-`PCATOOL_TIMES=20 pytest tests/readers/test_cutter.py` tries twenty times as many.
+`PCATOOL_TIMES=20 pytest tests/readers/csv_reader/test_split.py` tries twenty times as many.
 """
 
 from __future__ import annotations

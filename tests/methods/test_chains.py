@@ -17,11 +17,11 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import pcatool
-from numerics.weighted import WEIGHTS, false_claims, framed, spectrum
 from often import often
 from pcatool.errors import PcatoolError
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps, loads
+from solvers.weighted import WEIGHTS, false_claims, framed, spectrum
 
 pytestmark = pytest.mark.filterwarnings("ignore::pcatool.PcatoolWarning")
 

@@ -1,0 +1,250 @@
+"""Rows that are kept: the same bits from memory and from the file, in order, as often as they are asked for."""
+
+from __future__ import annotations
+
+import os
+import threading
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+
+import pcatool
+from pcatool.arrays import Runner, empty_block, in_turn, recut
+from pcatool.engines.threads import Threads
+from pcatool.errors import FileError
+from pcatool.model.npz import dumps
+from pcatool.registry import SOLVERS
+from pcatool.solvers import rows as solver_rows
+from pcatool.solvers import rows as solver_store
+from pcatool.solvers.base import Problem, Solution
+from pcatool.solvers.rows import Rows, Store
+from solvers.cases import Array, fit, names_of
+
+# --- the store ---
+
+HEIGHTS = (7, 16, 1, 16, 16, 3)
+D = 5
+
+
+def blocks_of(heights: tuple[int, ...] = HEIGHTS, d: int = D) -> list[Array]:
+    """With what a change of bits would show in: both zeros, NaN with a payload, the ends of the range."""
+    rng = np.random.default_rng(8)
+    blocks = []
+    for height in heights:
+        block = empty_block(height, d)
+        block[:] = rng.normal(size=(height, d)) * 10.0 ** rng.integers(-300, 300, (height, d))
+        block[0, 0], block[-1, -1] = -0.0, np.array(0x7FF8_0000_0000_BEEF).view(np.float64)
+        block.setflags(write=False)
+        blocks.append(block)
+    return blocks
+
+
+def bits(blocks: Any) -> list[tuple[tuple[int, ...], bytes]]:
+    return [(block.shape, block.tobytes("F")) for block in blocks]
+
+
+WHOLE = sum(8 * D * height for height in HEIGHTS)
+
+
+@pytest.mark.parametrize("memory", [0, 8 * D * 7, 8 * D * 8, WHOLE - 8, WHOLE, 1 << 30])
+def test_blocks_come_back_in_order_again_and_again_and_once_more(memory: int) -> None:
+    store, expected = Store(memory), bits(blocks_of())
+    for block in blocks_of():
+        store.add(block)
+    assert (store.rows, store.bytes) == (sum(HEIGHTS), WHOLE)
+    assert bits(store) == expected
+    first, second = iter(store), iter(store)  # two at a time
+    assert bits(pair[i] for pair in zip(first, second, strict=True) for i in (0, 1)) == [
+        one for one in expected for _ in (0, 1)
+    ]
+    assert all(block.flags.f_contiguous for block in store)
+    assert bits(store.drain()) == expected
+
+
+@pytest.mark.parametrize("memory", [0, 300, 1 << 30])
+def test_blocks_may_be_added_between_two_passes(memory: int) -> None:
+    store, blocks = Store(memory), blocks_of()
+    for count, block in enumerate(blocks, 1):
+        store.add(block)
+        assert bits(store) == bits(blocks[:count])
+
+
+def test_an_empty_store_and_blocks_of_one_column() -> None:
+    assert list(Store(0)) == list(Store(0).drain()) == []
+    store = Store(20)
+    for block in (thin := blocks_of((2, 1, 4), 1)):
+        store.add(block)
+    assert bits(store) == bits(thin)
+
+
+@pytest.mark.parametrize(("memory", "written"), [(0, 6), (8 * D * 7, 5), (8 * D * 8, 5), (WHOLE - 8, 1), (WHOLE, 0)])
+def test_no_more_lies_in_memory_than_may(memory: int, written: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the first block on that does not fit all go to the file, which is made only then."""
+    puts: list[int] = []
+
+    class Spool(solver_store.Spool):
+        def put(self, pieces: Any, place: int) -> None:
+            puts.append(place)
+            super().put(pieces, place)
+
+    monkeypatch.setattr(solver_store, "Spool", Spool)
+    store = Store(memory)
+    for block in blocks_of():
+        store.add(block)
+    assert len(puts) == written
+    assert sum(kept.nbytes for kept in store._blocks if not isinstance(kept, tuple)) <= memory
+    assert (store._spool is None) == (written == 0)
+
+
+def test_memory_does_not_grow_with_what_is_stored() -> None:
+    def peak(count: int) -> int:
+        store = Store(1 << 20)
+        tracemalloc.start()
+        for _ in range(count):
+            store.add(empty_block(1 << 13, 4))
+        for _ in store:
+            pass
+        for _ in store.drain():
+            pass
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    assert peak(60) < peak(15) + (1 << 18) < 3 << 20
+
+
+def test_what_was_drained_is_let_go_of() -> None:
+    store = Store(1 << 30)
+    tracemalloc.start()
+    for _ in range(10):
+        store.add(empty_block(1 << 14, 4))
+    for number, _ in enumerate(store.drain(), 1):
+        assert tracemalloc.get_traced_memory()[0] < (11 - number) * (1 << 19) + (1 << 16)
+    tracemalloc.stop()
+    assert list(store) == []
+
+
+def test_draining_closes_the_file() -> None:
+    store = Store(0)
+    store.add(blocks_of()[0])
+    assert store._spool is not None
+    descriptor = store._spool._file.fileno()
+    for _ in store.drain():
+        os.fstat(descriptor)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+
+
+# --- the rows of a fit ---
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of 64 rows; of those 100 KB are held, 8 KB of them in memory."""
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", 64)
+    monkeypatch.setattr(solver_rows, "SMALL_BYTES", 100_000)
+    monkeypatch.setattr(solver_rows, "HELD_BYTES", 8_000)
+
+
+def matrix(n: int, d: int) -> Array:
+    rng = np.random.default_rng(n + d)
+    return rng.normal(size=(n, d)) * np.linspace(1, 0.01, d) + 7
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("n", "known"), [(1, 1), (64, 64), (1250, 1250), (1251, None), (3000, None)])
+@pytest.mark.parametrize("keep", [True, False])
+def test_rows_pass_in_order_however_many_are_held(n: int, known: int | None, keep: bool) -> None:
+    X = matrix(n, 10)
+    rows = Rows(recut([X], 10))
+    assert (rows.n, rows.complete) == (known, known is not None)
+    assert rows.origin is not None
+    assert rows.origin.tolist() == X[0].tolist()
+    if keep:
+        rows.several_passes()
+    for _ in range(3 if keep or known else 1):
+        assert np.array_equal(np.concatenate(list(rows.map(lambda B, w: B.copy(), size=1))), X)
+
+
+@pytest.mark.usefixtures("small")
+def test_weights_are_told_from_rows_in_the_file_too() -> None:
+    X = matrix(3000, 10)
+    rows = Rows(recut([X], 10), weighted=True)
+    rows.several_passes()
+    for _ in range(2):
+        found = list(rows.map(lambda B, w: (B.copy(), w), size=1, height=100))
+        assert np.array_equal(np.concatenate([B for B, _ in found]), X[:, :-1])
+        assert np.array_equal(np.concatenate([w for _, w in found if w is not None]), X[:, -1])
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("solver", ["svd", "dual", "tsqr", "covariance", "randomized"])
+@pytest.mark.parametrize("n", [90, 1000, 3000])
+def test_rows_held_in_a_file_give_the_bits_of_those_in_memory(
+    solver: str, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = matrix(n, 12)
+    held = bits_of(fit(X, solver=solver, components=1))
+    monkeypatch.setattr(solver_rows, "HELD_BYTES", 1 << 30)
+    assert bits_of(fit(X, solver=solver, components=1)) == held
+
+
+def bits_of(model: Any) -> tuple[bytes, ...]:
+    return tuple(a.tobytes() for a in (model.mean, model.basis, model.eigenvalues))
+
+
+def solved(n: int, *, reread: bool, run: Runner = in_turn) -> tuple[Solution, list[str]]:
+    """What the randomized solver makes of rows that can, or cannot, be read again; and which were read."""
+    d, read = 30, []
+
+    def blocks(which: str) -> Iterator[Array]:
+        for block in recut([matrix(n, d)], d):
+            read.append(which)
+            yield block
+
+    rows = Rows(blocks("first"), reread=(lambda: blocks("again")) if reread else None, run=run)
+    return SOLVERS.load("randomized")().solve(rows, Problem(names_of(d), rows.n, wish=2)), read
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("n", [300, 2000])
+def test_several_passes_over_a_pipe_are_those_over_a_file(n: int, threads: int) -> None:
+    with Threads(threads) as pool:
+        (piped, once), (filed, read) = solved(n, reread=False, run=pool.map), solved(n, reread=True, run=pool.map)
+    assert set(once) == {"first"}
+    assert set(read) == ({"first"} if n == 300 else {"first", "again"})  # few are held and not read again
+    assert piped.eigenvalues.tobytes() == filed.eigenvalues.tobytes()
+    assert piped.leading(2).tobytes() == filed.leading(2).tobytes()
+    assert piped.variances.tobytes() == filed.variances.tobytes()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("solver", ["randomized", "svd", "auto"])
+def test_a_pipe_gives_the_model_of_the_file(solver: str, tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "x.csv", matrix(2000, 30), "%.9f", ",", header=",".join(names_of(30)), comments="")
+    os.mkfifo(tmp_path / "pipe")
+    data = (tmp_path / "x.csv").read_bytes()
+    feeder = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(data,), daemon=True)
+    feeder.start()
+    piped = dumps(pcatool.fit(tmp_path / "pipe", solver=solver, components=2, threads=3))
+    feeder.join(30)
+    assert piped == dumps(pcatool.fit(tmp_path / "x.csv", solver=solver, components=2, threads=1))
+
+
+def test_where_no_file_can_be_made_a_little_is_kept_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> NoReturn:
+        raise FileError("cannot spool rows to '/tmp': No space left on device")
+
+    monkeypatch.setattr("pcatool.solvers.rows.Spool", full)
+    blocks = [np.full((4, 2), float(i), order="F") for i in range(4)]  # of 64 bytes
+    store = Store(64, spare=128)
+    for block in blocks[:3]:
+        store.add(block)
+    assert [block[0, 0] for block in store] == [0, 1, 2]
+    with pytest.raises(FileError, match="No space left"):
+        store.add(blocks[3])
