@@ -5,10 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
+import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -85,6 +89,12 @@ RESERVED = {
     "typer": ("pcatool.cli",),
 }
 
+# A module, or something in one, named by a text.
+NAMED = re.compile(r"pcatool(\.[a-z_]+)+(:\w+)?")
+
+# Names models to notebooks; the one table of which an entry stands above those who load it.
+UPWARD = {("pcatool.model.model", "VIEWS")}
+
 TOP_LEVEL = {"README.md", "completions", "pcatool", "pyproject.toml", "sample_data", "tests"}
 
 
@@ -118,6 +128,23 @@ def imports_of(name: str, path: Path, modules: Mapping[str, Path]) -> Iterator[t
                 args=[ast.Constant(value=str(target)), *_],
             ):
                 yield node.lineno, target.partition(":")[0]
+
+
+def names_in_strings(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, module) of every text that names a module, as registries and tables of lazily loaded names do."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMED.fullmatch(node.value):
+            yield node.lineno, node.value.partition(":")[0]
+
+
+def registries_used(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, table) of every registry of which a module loads entries."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        match node:
+            case ast.Attribute(value=ast.Name(id=table), attr="load") if table.isupper():
+                yield node.lineno, table
+            case ast.Attribute(value=ast.Subscript(value=ast.Name(id=table)), attr="load" | "needs_of"):
+                yield node.lineno, table
 
 
 def within(name: str, package: str) -> bool:
@@ -155,8 +182,90 @@ def broken_rules(package: Path) -> list[str]:
 # --- the rules, held against this tree ---
 
 
+def test_no_text_that_names_a_module_points_up() -> None:
+    """The registry itself is below all: who loads an entry of a table must stand above it."""
+    modules, broken = modules_of(PACKAGE), []
+    for name, path in modules.items():
+        here = layer_of(name)
+        assert here is not None
+        named = (
+            [] if name == "pcatool.registry" else [(line, to) for line, to in names_in_strings(path) if to in modules]
+        )
+        for line, table in registries_used(path):
+            if table in REGISTRIES and (name, table) not in UPWARD:
+                targets = [entry.target for entry in REGISTRIES[table].entries.values()]
+                named += [(line, target.partition(":")[0]) for target in targets]
+        broken += [f"{name}:{line} names {to}: points up" for line, to in named if (layer_of(to) or 0) < here]
+    assert broken == []
+
+
+def test_texts_that_name_modules_are_found() -> None:
+    found = {target for _, target in names_in_strings(PACKAGE / "__init__.py")}
+    assert {"pcatool.errors", "pcatool.api.fit"} <= found
+    assert [table for _, table in registries_used(PACKAGE / "writers" / "base.py")] == ["WRITERS"]
+    assert {table for _, table in registries_used(PACKAGE / "methods" / "pca.py")} == {"RULES", "SOLVERS"}
+
+
 def test_no_import_points_up() -> None:
     assert broken_rules(PACKAGE) == []
+
+
+# --- rooms that a reader holds in the head ---
+
+MODULES = {name: path for name, path in modules_of(PACKAGE).items() if path.name != "__init__.py"}
+LINES = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()}
+
+MOST_LINES, LEAST_MEDIAN, MOST_IN_A_PACKAGE, MOST_LONELY = 500, 120, 20, 40
+
+
+def test_no_module_is_too_long_and_few_are_short() -> None:
+    assert {name: lines for name, lines in LINES.items() if lines > MOST_LINES} == {}
+    assert median(LINES.values()) >= LEAST_MEDIAN
+
+
+def test_no_package_has_too_many_modules() -> None:
+    counts = Counter(name.rpartition(".")[0] for name in MODULES)
+    assert {package: count for package, count in counts.items() if count > MOST_IN_A_PACKAGE} == {}
+
+
+def test_what_is_used_by_one_module_stands_in_it() -> None:
+    """But for registry entries, commands, and some that are a concept of their own."""
+    everything = modules_of(PACKAGE)
+    importers = defaultdict(set)
+    for name, path in everything.items():
+        for _, target in imports_of(name, path, everything):
+            importers[target].add(name)
+    named = {target for path in everything.values() for _, target in names_in_strings(path)}
+    lonely = [name for name in MODULES if len(importers[name]) < 2 and name not in named]
+    lonely = [name for name in lonely if not name.startswith("pcatool.cli.commands.") and "__main__" not in name]
+    assert len(lonely) <= MOST_LONELY, lonely
+
+
+def test_no_module_or_package_is_called_like_one_of_the_standard_library() -> None:
+    """With the current directory in a package, `import csv` must find Python's."""
+    names = {name.rpartition(".")[2] for name in modules_of(PACKAGE)} - {"__main__"}
+    assert names & set(sys.stdlib_module_names) == set()
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES.values()}), ids=lambda p: p.name)
+def test_numpy_can_be_imported_with_any_folder_as_the_current_one(folder: Path) -> None:
+    subprocess.run([sys.executable, "-c", "import numpy"], cwd=folder, check=True, capture_output=True)
+
+
+def test_no_two_classes_have_one_name() -> None:
+    found = Counter(
+        node.name
+        for path in MODULES.values()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert {name: count for name, count in found.items() if count > 1} == {}
+
+
+def test_every_package_says_what_is_inside() -> None:
+    """In its first lines, for somebody who opens it for the first time."""
+    texts = {path.parent: ast.get_docstring(ast.parse(path.read_text())) for path in PACKAGE.rglob("__init__.py")}
+    assert [str(folder) for folder, text in texts.items() if len((text or "").splitlines()) < 2] == []
 
 
 def test_every_folder_of_the_package_is_a_package() -> None:

@@ -1,1 +1,0 @@
-"""A model and rows as one page to look at."""
