@@ -1,4 +1,4 @@
-"""Arguments of the Python interface: models or their paths, tables in any form, keywords; and warnings."""
+"""Arguments of the Python API: models or their paths, data, keywords; and warnings."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ __all__ = [
 
 
 class Warnings(Notices):
-    """Warnings and notes go through Python's own machinery, each in a class of its own."""
+    """Notices issued as Python warnings: a `PcatoolWarning` for each warning, a `PcatoolNote` for each note."""
 
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
+        """Issue one notice, with the line of the caller outside this package."""
         category = PcatoolWarning if kind == "warning" else PcatoolNote
         warnings.warn("\n  ".join([text, *items]), category, stacklevel=_levels_to_the_caller())
 
 
 def _levels_to_the_caller() -> int:
-    """How many calls `show` lies below the first that is not in this package."""
+    """Return the `stacklevel` for `warnings.warn` in `show` that points to the first caller outside this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "pcatool":
         frame, level = frame.f_back, level + 1
@@ -47,12 +48,13 @@ def _levels_to_the_caller() -> int:
 
 
 def named_model(model: Model | str | Path) -> tuple[str, Model]:
+    """Return the model with a name for messages: its path, or "the model"."""
     made = model_of(model)
     return ("the model" if isinstance(model, Model) else os.fspath(model)), made
 
 
 def model_of(model: Model | str | Path) -> Model:
-    """A model as it is, or read from a path."""
+    """Return the model as given, or load it from a path; `UsageError` for anything else."""
     if isinstance(model, (list, tuple)) and model:
         raise UsageError(
             f"a {type(model).__name__} is no model, nor a path to one", "give models one by one, as in merge(*models)"
@@ -63,22 +65,22 @@ def model_of(model: Model | str | Path) -> Model:
 
 
 def model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
-    """A model as it is, or from a path, or fitted to the data with these settings.
+    """Return the model as given, loaded from a path, or fitted to the data with these settings.
 
-    Of a model the setting `components` takes the first of them.
+    Of a model that is already fitted, the setting `components` keeps only the first components.
     """
     return fitted_of(subject, settings).components
 
 
 def is_model(subject: Any) -> bool:
-    """Is it a model, or a path to one?"""
+    """Whether the subject is a model, or a path to one."""
     from pcatool.pipeline.plot_request import is_model
 
     return isinstance(subject, Model) or (isinstance(subject, (str, Path)) and is_model(str(subject)))
 
 
 def fitted_of(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
-    """The same with what the fit knows of its data."""
+    """Like `model_or_fit`, with what the fit knows of its data."""
     if isinstance(subject, Model):
         others = [name for name in settings if name != "components"]
         if others:
@@ -89,12 +91,13 @@ def fitted_of(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
 
 
 def job_of(data: Any, settings: Mapping[str, Any]) -> fitting.Job:
+    """Return the request of a fit: the data, and the settings as option records."""
     table, select, options, engine = records(settings, TableOptions, SelectOptions, FitOptions, EngineOptions)
     return fitting.Job(data_of(data), table, select, options, engine, Warnings())
 
 
 def data_of(data: Any) -> Any:
-    """Paths as a list of texts; anything else as it is."""
+    """Return paths as a list of texts, and anything else as it is; `UsageError` for an empty list."""
     if isinstance(data, (str, os.PathLike)):
         return [os.fspath(data)]
     if isinstance(data, (list, tuple)) and not data:
@@ -105,4 +108,5 @@ def data_of(data: Any) -> Any:
 
 
 def is_path(data: Any) -> bool:
+    """Whether the data are a path, or several."""
     return isinstance(data_of(data), list) and all(isinstance(item, str) for item in data_of(data))

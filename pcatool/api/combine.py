@@ -23,7 +23,7 @@ __all__ = ["merge", "refit", "subtract", "update"]
 
 
 def update(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettings]) -> Model:
-    """The model of the rows it was fitted to and of those of `data`, as a fit of all together would give it.
+    """Return the model of its own rows and the rows of `data`, as one fit of all these rows would give it.
 
     Settings: missing="error" or "drop", align_to=older, and how a file is read. Raises `ModelError` for a model without
     the sums over its rows, with the reason.
@@ -39,10 +39,10 @@ def update(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettin
 
 
 def subtract(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettings]) -> Model:
-    """The model of its rows without those of `data`, rows that were fitted or a model of them; settings as `update`.
+    """Return the model without the rows of `data`: rows that it was fitted to, or a model of such rows.
 
-    Raises `RefusedError` where what cancels would leave too few digits, `DataError` for rows that cannot have been
-    fitted, and `ModelError` for a model without the sums over its rows.
+    Settings: those of `update`. Raises `RefusedError` where cancellation would leave too few digits, `DataError` for
+    rows that cannot have been fitted, and `ModelError` for a model without the sums over its rows.
 
     >>> import numpy as np, pcatool
     >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 6]])
@@ -59,10 +59,10 @@ def subtract(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSett
 
 
 def merge(*models: Model | str | Path, **settings: Unpack[AlignSettings]) -> Model:
-    """The model of the rows of all these models. Settings: align_to=older.
+    """Return the model of the rows of all these models. Settings: align_to=older.
 
-    Raises `DataError` for models of different columns, `ModelError` for ones of different settings, or without the sums
-    over their rows.
+    Raises `DataError` for models of different columns, and `ModelError` for models of different settings or without the
+    sums over their rows.
 
     >>> import numpy as np, pcatool
     >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 6]])
@@ -76,7 +76,7 @@ def merge(*models: Model | str | Path, **settings: Unpack[AlignSettings]) -> Mod
 
 
 def refit(model: Model | str | Path, **settings: Unpack[RefitSettings]) -> Model:
-    """The model that a fit of the same rows with these settings would have given, without the rows.
+    """Return the model that a fit of the same rows with these settings would have given, without the rows.
 
     Settings: components, standardize, center, ddof, whiten, epsilon, columns, exclude, align_to. Raises `ModelError`
     for a model without the sums over its rows.

@@ -36,8 +36,8 @@ def fit(
     Settings: those of `pcatool fit`, such as components=0.99, standardize=True, center=False, ddof=1, solver="svd",
     missing="drop", columns=["a", "b"], exclude=["c"], and how a file is read, such as delimiter=";". With `scores`,
     the scores of the rows are written to that file, too, with the columns named in `keep` ahead of them,
-    or all with `keep_all`. Raises `UsageError` for settings that are none, before any data are read; `DataError` for
-    data that have no components, such as constant ones, or missing cells; `RefusedError` where memory would not do.
+    or all with `keep_all`. Raises `UsageError` for invalid settings, before any data are read; `DataError` for data
+    that have no components, such as constant ones, or missing cells; `RefusedError` where memory would not suffice.
 
     >>> import pcatool
     >>> model = pcatool.fit("sample_data/houses.csv", components=1)
@@ -54,7 +54,9 @@ def fit(
 
 
 def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:
-    """What a fit of `data` would do, with the settings of `fit`: solver, reason, rows, passes, bytes at the peak.
+    """Return the plan of a fit of `data`, without fitting: solver, reason, rows, passes, bytes at the peak.
+
+    Settings: those of `fit`.
 
     >>> import pcatool
     >>> pcatool.plan("sample_data/houses.csv")["solver"]
@@ -66,9 +68,11 @@ def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:
 
 
 def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack[FitSettings]) -> pd.DataFrame:
-    """A DataFrame with what each rule for the number of components says of a model, a path to one, or data.
+    """Return a DataFrame with the number of components that each rule chooses, and its reason.
 
-    `rules` by name, all that can be asked if none are named. Raises `UsageError` for a rule that is none.
+    `model` is a model, a path to one, or data to fit with the settings of `fit`. `rules` are names; None takes
+    all rules and the default share. A rule that does not apply has no k, and its reason says why. Raises `UsageError`
+    for an unknown rule.
 
     >>> import pcatool
     >>> table = pcatool.compare_rules("sample_data/digits.csv", ["kaiser", "elbow"], exclude="digit")

@@ -1,8 +1,8 @@
-"""Keywords of the Python interface: as type checkers and editors read them, and sorted into option records.
+"""Keywords of the Python API, listed for type checkers and editors, and sorted into option records.
 
-The keywords of the Python API as type checkers and editors read them: the fields of the option records, spelled out.
-A test holds each against its records. Where a record takes several texts, one is as good; where it takes a number of
-components, a share or a rule, so does the keyword.
+The typed dicts list the fields of the option records; a test compares each dict with its records. Where a record takes
+several texts, the keyword also takes one. Where a record takes a number of components, a share or a rule, so does the
+keyword.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Texts = str | Sequence[str]
 
 
 class TableSettings(TypedDict, total=False):
-    """How tables are read."""
+    """Settings of reading tables."""
 
     input_format: str | None
     delimiter: str | None
@@ -53,7 +53,7 @@ class TableSettings(TypedDict, total=False):
 
 
 class EngineSettings(TypedDict, total=False):
-    """What does the work."""
+    """Settings of the engine that does the work."""
 
     threads: int | None
     engine: str
@@ -61,14 +61,14 @@ class EngineSettings(TypedDict, total=False):
 
 
 class TriplesSettings(TypedDict, total=False):
-    """Tables with one line for each cell."""
+    """Settings of tables with one line for each cell."""
 
     triples: Texts | None
     absent: str | None
 
 
 class FitSettings(TableSettings, EngineSettings, TriplesSettings, total=False):
-    """Of a fit."""
+    """Settings of a fit."""
 
     columns: Texts
     exclude: Texts
@@ -100,7 +100,7 @@ class FitSettings(TableSettings, EngineSettings, TriplesSettings, total=False):
 
 
 class ArraySettings(TableSettings, EngineSettings, TriplesSettings, total=False):
-    """Of what is made of new rows without names, and how it is written."""
+    """Settings of `transform` and `reconstruct` for arrays, which have no named columns to pass through."""
 
     components: int | None
     missing: str | None
@@ -113,14 +113,14 @@ class ArraySettings(TableSettings, EngineSettings, TriplesSettings, total=False)
 
 
 class ApplySettings(ArraySettings, total=False):
-    """Of what is made of new rows that have columns to pass through."""
+    """Settings of `transform` and `reconstruct`."""
 
     keep: Texts
     keep_all: bool
 
 
 class ReportSettings(TableSettings, EngineSettings, TriplesSettings, total=False):
-    """Of a page about a model, and of the rows on it."""
+    """Settings of `report`."""
 
     components: int | None
     missing: str | None
@@ -135,19 +135,19 @@ class ReportSettings(TableSettings, EngineSettings, TriplesSettings, total=False
 
 
 class AlignSettings(TypedDict, total=False):
-    """Of models that follow an older one."""
+    """Settings of a model that is aligned to an older one."""
 
     align_to: Model | str | PathLike[str] | None
 
 
 class UpdateSettings(TableSettings, EngineSettings, AlignSettings, total=False):
-    """Of rows that are added or taken away."""
+    """Settings of `update` and `subtract`."""
 
     missing: str | None
 
 
 class RefitSettings(AlignSettings, total=False):
-    """Of another fit of the same sums."""
+    """Settings of `refit`."""
 
     components: int | float | str | None
     standardize: bool | None
@@ -164,7 +164,10 @@ TUPLES = ("columns", "exclude", "keep", "label", "null_value")
 
 
 def records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[Any]:
-    """The settings sorted into their records; one that no record knows is an error with the nearest that is known."""
+    """Sort the settings into option records of these kinds, in order.
+
+    Raises `UsageError` for a setting that no record has, with the nearest name. `always` adds settings as text.
+    """
     given = {**settings, **{key: str(value) for key, value in always.items() if value is not None}}
     known = [f.name for kind in kinds for f in fields(kind)]
     for name in given:
@@ -176,7 +179,10 @@ def records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[An
 
 
 def _plain(field: Field[Any], value: Any) -> Any:
-    """A setting as the record holds it: numpy's numbers and truth values count as Python's own."""
+    """Return a setting as its record holds it; numpy numbers and booleans become those of Python.
+
+    Raises `UsageError` for a value of the wrong type.
+    """
     name = field.name
     if name in TUPLES:
         return texts(value)
@@ -198,5 +204,5 @@ def _plain(field: Field[Any], value: Any) -> Any:
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """One text, or several."""
+    """Return one text or several as a tuple."""
     return (value,) if isinstance(value, str) else tuple(str(item) for item in value)

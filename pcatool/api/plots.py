@@ -65,13 +65,14 @@ def plot(
 ) -> Any:
     """Draw scores of rows ("scores"), "loadings" of columns, or both ("biplot") to the file `output`.
 
-    Of a model, or a path to one, and the rows in `data`; of data to fit with the settings of `fit` and then to draw; or
-    of a table of scores as `transform` gives it (`source`: "scores" or "rows", else by the columns). `axes` names the
-    components, `color` the column that colours the rows; `scaling` of a biplot is "rows" for distances of rows as in
-    the scores, or "columns" for angles of arrows that show how columns correlate. A picture is as large as `size`,
-    width and height in inches, at `dpi` pixels per inch; it needs matplotlib, without which a `UsageError` says so.
-    Without `output` the numbers are returned instead: scores in the kind of table that was given, as from `transform`;
-    loadings or arrows as a DataFrame. Raises `UsageError` for pictures that a model does not have.
+    `model` is a model or a path to one, with its rows in `data`; or data to fit with the settings of `fit` and to draw;
+    or a table of scores from `transform`. `source` says what the rows hold, "scores" or "rows"; without it the columns
+    decide. `axes` are the components to show, and `color` is the column that colours the rows. `scaling` of a biplot is
+    "rows", so that distances of rows are those of the scores, or "columns", so that angles of arrows show how columns
+    correlate. `size` is the width and height of the picture in inches, with `dpi` pixels per inch. A picture needs
+    matplotlib: without it a `UsageError` says so. Without `output` the numbers are returned: scores in the kind of
+    table that was given, as from `transform`; loadings or arrows as a DataFrame. Raises `UsageError` for plots that a
+    model does not have.
 
     >>> import pcatool
     >>> pcatool.plot("loadings", "sample_data/houses.csv", axes=1).round(4).values.tolist()
@@ -81,7 +82,7 @@ def plot(
     from pcatool.pipeline import plot
     from pcatool.pipeline.plot_request import Asked
 
-    look = PictureOptions(size, dpi)  # type: ignore[arg-type]  # which the record parses, as the next does
+    look = PictureOptions(size, dpi)  # type: ignore[arg-type]  # the record parses it, like the next record
     wishes = PlotOptions(axes, color, scaling, source)  # type: ignore[arg-type]
     asked = Asked(
         kind, wishes, look, None if output is None else str(output), form="csv" if output is None else "picture"
@@ -128,12 +129,11 @@ def report(
     no_clobber: bool = False,
     **settings: Unpack[ReportSettings],
 ) -> str | None:
-    """A page of HTML about a model, and about rows, `data`: as text, or written to the file `output`.
+    """Return a page of HTML about a model and the rows in `data`, or write it to the file `output`.
 
     Settings: color="column", axes=(1, 3), image=(8, 8), first=10, and those of `transform`: components, missing, keep,
     keep_all, with_error, with_coverage, and how files are read. With `no_clobber` a file that exists is not replaced.
-    Raises `UsageError` for settings that would change nothing, `DataError` for columns and components that are not
-    there.
+    Raises `UsageError` for settings that have no effect, and `DataError` for columns and components that do not exist.
 
     >>> import pcatool
     >>> model = pcatool.fit("sample_data/houses.csv", components=1)

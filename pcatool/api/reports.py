@@ -25,10 +25,11 @@ def explain_variance(model: Any, *, threshold: float, **settings: Unpack[FitSett
 def explain_variance(
     model: Any, *, threshold: float | None = None, **settings: Unpack[FitSettings]
 ) -> pd.DataFrame | int:
-    """A DataFrame with what each number of components keeps and loses; with `threshold`, how many keep that share.
+    """Return a DataFrame with the variance that each number of components keeps and loses.
 
-    Of a model, a path to one, or data to fit with the settings of `fit`. Raises `UsageError` for a threshold that is no
-    share, and `RefusedError` where the eigenvalues that are known do not reach it.
+    `model` is a model, a path to one, or data to fit with the settings of `fit`. With `threshold`, return instead how
+    many components keep that share. Raises `UsageError` for a threshold that is not between 0 and 1, and `RefusedError`
+    where the known eigenvalues do not reach it.
 
     >>> import pcatool
     >>> pcatool.explain_variance("sample_data/digits.csv", exclude="digit", threshold=0.9)
@@ -72,12 +73,12 @@ def scree(
     dpi: float | None = None,
     **settings: Unpack[FitSettings],
 ) -> str | None:
-    """The scree chart of a model, a path to one, or data to fit: as text, or drawn to the file `output`.
+    """Return the scree chart of a model, a path to one, or data to fit, as text; or draw it to the file `output`.
 
-    Text is `width` columns wide. A picture, by the name's end png, svg or pdf, needs matplotlib: without it a
-    `UsageError` says so. It shows the first 30 components, or all with `all_components`, has logarithmic scales with
-    `log` (of eigenvalues) and `log_components`, marks what the `rules` named pick, "all" or some, and is as large as
-    `size`, width and height in inches, at `dpi` pixels per inch.
+    Text is `width` columns wide. A picture is png, svg or pdf, by the ending of the name; it needs matplotlib, and
+    without it a `UsageError` says so. A picture shows the first 30 components, or all with `all_components`. The scale
+    of the eigenvalues is logarithmic with `log`, that of the components with `log_components`. `rules` names the rules
+    whose choices are marked, or is "all". `size` is the width and height in inches, with `dpi` pixels per inch.
 
     >>> import pcatool
     >>> print(pcatool.scree("sample_data/digits.csv", exclude="digit", components=2, width=40).splitlines()[0])
@@ -86,7 +87,7 @@ def scree(
     from pcatool.options import PictureOptions
     from pcatool.render.scree import ScreeLook, scree_chart
 
-    look, names = PictureOptions(size, dpi), texts(rules)  # type: ignore[arg-type]  # which the record parses
+    look, names = PictureOptions(size, dpi), texts(rules)  # type: ignore[arg-type]  # the record parses it
     scales = ScreeLook(bool(log), bool(log_components), bool(all_components))
     if output is None and (scales != ScreeLook() or names or look.given is not None):
         raise UsageError(
@@ -136,13 +137,13 @@ def components(
     dpi: float | None = None,
     **settings: Unpack[FitSettings],
 ) -> pd.DataFrame | None:
-    """What the components of a model, a path to one, or data to fit are made of, as a DataFrame.
+    """Return loadings, or other values of columns and components, as a DataFrame.
 
-    `values`: "loadings", "correlations", "contributions", "cos2", or several, which give a row for each component and
-    column; of the `first` components only. With `image`, the height and width of the images that the columns are pixels
-    of, the mean and the components are drawn to the file `output`, of a `size` in inches and at `dpi` pixels per inch,
-    and nothing is returned.
-    Raises `UsageError` for a kernel model, whose components are not made of columns.
+    `model` is a model, a path to one, or data to fit with the settings of `fit`. `values` is "loadings",
+    "correlations", "contributions" or "cos2", or several of these, which give a row for each component and column.
+    `first` limits the number of components. With `image`, the height and width of the images whose pixels the columns
+    are, the mean and the components are drawn to the file `output`, of a `size` in inches and with `dpi` pixels per
+    inch, and nothing is returned. Raises `UsageError` for a kernel model, whose components are not made of columns.
 
     >>> import pcatool
     >>> table = pcatool.components("sample_data/houses.csv", components=1)
@@ -157,7 +158,7 @@ def components(
     from pcatool.render.figures import picture_form
 
     names, first, shape = parse_values(values), parse_first(first), parse_image(image)
-    look = PictureOptions(size, dpi)  # type: ignore[arg-type]  # which the record parses
+    look = PictureOptions(size, dpi)  # type: ignore[arg-type]  # the record parses it
     if shape is None and look.given is not None:
         raise UsageError("size and dpi are for a picture", "give image and output, too")
     if (shape is None) != (output is None):
@@ -171,7 +172,7 @@ def components(
 
 
 def inspect(model: Model | str | Path) -> dict[str, Any]:
-    """What is in a model, or in a file of one, as plain values: what `pcatool inspect --json` prints.
+    """Return the contents of a model, or of a model file, as plain values: the JSON of `pcatool inspect --json`.
 
     >>> import pcatool
     >>> facts = pcatool.inspect(pcatool.fit("sample_data/houses.csv", components=1))
@@ -184,7 +185,7 @@ def inspect(model: Model | str | Path) -> dict[str, Any]:
 
 
 def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
-    """What has changed from model `a` to model `b`, or files of them: what `pcatool diff --json` prints.
+    """Return what has changed from model `a` to model `b`, or files of them: the JSON of `pcatool diff --json`.
 
     >>> import pcatool
     >>> a = pcatool.fit("sample_data/houses.csv", components=1)

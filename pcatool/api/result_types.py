@@ -1,4 +1,4 @@
-"""Give results back in the kind of table that was given."""
+"""Return results in the kind of table that was given."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ __all__ = ["in_kind"]
 
 
 def in_kind(results: Flow, data: Any) -> Any:
-    """All results at once: an array for arrays, a table for tables.
+    """Return all results at once: an array for arrays, a table for tables.
 
-    A DataFrame of pandas keeps its index and is what the rows of files become; one of polars becomes one of polars, a
-    record batch of Arrow a record batch, and whatever else speaks Arrow a table of Arrow.
+    A pandas DataFrame gives a DataFrame with its index; paths give a new one, and so does an array with columns passed
+    through. A polars DataFrame gives a polars DataFrame, an Arrow record batch gives a record batch, and any other
+    object that exports to Arrow gives an Arrow table.
     """
     gathered = list(results.each(lambda kept, values: (kept, values)))
     values = np.concatenate([np.empty((0, len(results.names))), *(values for _, values in gathered)])
@@ -36,12 +37,12 @@ def in_kind(results: Flow, data: Any) -> Any:
         arrays = [column.combine_chunks() for column in table.columns]
         return pa.RecordBatch.from_arrays(arrays, names=table.column_names)
     if type(data).__module__.partition(".")[0] == "polars":
-        return sys.modules["polars"].DataFrame(table)  # theirs: it need not be installed
+        return sys.modules["polars"].DataFrame(table)  # loaded by the caller, so that pcatool need not install it
     return table
 
 
 def _is_table(data: Any) -> bool:
-    """Does it have names of columns? Paths do, arrays and lists of rows do not."""
+    """Whether the data have column names: paths and tables do, arrays and lists of rows do not."""
     if isinstance(data, (list, tuple)):
         return all(isinstance(item, str) for item in data)
     return is_pandas(data) or any(
@@ -50,6 +51,10 @@ def _is_table(data: Any) -> bool:
 
 
 def _pandas(results: Flow, kept: dict[str, Any], values: Array, data: Any) -> Any:
+    """Return the results as a pandas DataFrame, after the columns passed through.
+
+    The index and the columns passed through come from `data` if this is a DataFrame with the same rows.
+    """
     import pandas as pd
 
     index: Any = data.index if is_pandas(data) and not results.by_users else None

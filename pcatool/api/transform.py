@@ -62,15 +62,15 @@ def transform(
 def transform(
     model: Model | str | Path, data: Any, *, output: str | Path | None = None, **settings: Unpack[ApplySettings]
 ) -> Any:
-    """Scores of the rows of `data`, in the kind of table that they are, or written to the file `output`.
+    """Return scores of the rows of `data`, in the kind of table given, or write them to the file `output`.
 
-    An array or a list of rows gives an array, a DataFrame of pandas one with its index, one of polars one of polars, a
-    record batch a record batch; a table or reader of Arrow, and whatever else speaks Arrow, gives a table of Arrow;
-    paths give a DataFrame of pandas, as does an array with columns to keep. Settings: components, missing, keep,
-    keep_all, with_error, with_coverage, and how files are read and written.
+    An array or a list of rows gives an array, a pandas DataFrame gives a DataFrame with its index, a polars DataFrame
+    gives a polars DataFrame, a record batch gives a record batch; an Arrow table or reader, and any other object that
+    exports to Arrow, gives an Arrow table; paths give a pandas DataFrame, as does an array with columns to keep.
+    Settings: components, missing, keep, keep_all, with_error, with_coverage, and how files are read and written.
     Columns are found by name; those of an array by position. Where `output` is a folder, or ends with /, each of the
-    files that `data` names gets an output of its own there; with engine="dask" or "spark" they are parts of one table.
-    Raises `DataError` for columns that are missing and for rows that cannot be scored.
+    files that `data` names gets an output of its own there; with engine="dask" or "spark" the outputs are parts of one
+    table. Raises `DataError` for columns that are missing and for rows that cannot be scored.
 
     >>> import numpy as np, pcatool
     >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 5]])
@@ -142,12 +142,13 @@ def reconstruct(
     output: str | Path | None = None,
     **settings: Unpack[ApplySettings],
 ) -> Any:
-    """Rows in original units, from scores or from original rows (`source`: "scores" or "rows", else by the columns).
+    """Return rows in original units, from scores or from original rows.
 
-    Results come in the kind of table that `data` are, as from `transform`, with the same settings, or are written to
-    `output`. A kernel model gives them only approximately, and only with preimage=True. With `fill`, the original rows
-    with only their missing cells replaced. Raises `UsageError` where an array could be both, and where a model does not
-    come back from scores.
+    `source` says which of them `data` holds, "scores" or "rows"; without it the columns decide. Results come in the
+    kind of table that `data` is, as from `transform`, with the same settings, or are written to `output`. A kernel
+    model gives rows only approximately, and only with preimage=True. With `fill`, the original rows are returned with
+    only their missing cells replaced. Raises `UsageError` where an array could be both, and for a model that cannot
+    give rows from scores.
 
     >>> import numpy as np, pcatool
     >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 5]])
@@ -177,7 +178,10 @@ def deliver(
     engine: EngineOptions,
     model: Model | str | Path,
 ) -> Any:
-    """Written to a file or a folder, or gathered in the form the data came in."""
+    """Write the results to a file or a folder and return None, or return them in the kind of table that `data` is.
+
+    `make` computes results from data, table options and notices. `model` is given for its path.
+    """
     path = None if isinstance(model, Model) else str(model)
     if engine.far:
         from pcatool.pipeline.cluster import write_parts

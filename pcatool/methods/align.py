@@ -1,7 +1,7 @@
 """Order and sign components like those of an older model.
 
-Directions are not changed, nor which of them are kept: a component may be turned round, and components of nearly equal
-eigenvalues may trade places. Every eigenvalue stays beside its component.
+The set of kept directions does not change: a component may change its sign, and components with nearly equal
+eigenvalues may trade places. Every eigenvalue stays with its component.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = ["aligned_to", "check_older", "cosines", "matched"]
 
 Indices = NDArray[np.intp]
 
-# Cosines this small, or this far apart, are rounding, which must not decide.
+# A cosine below this, or a difference of two cosines below this, is rounding error and must not decide.
 ROUNDING = 1e-8
 
-# A component less like the one in its place than this has its sign from the one that it is most like.
+# A component whose cosine with the old one in its place is below this takes its sign from the most similar old one.
 LIKE = 0.5
 
 
 def check_older(old: Model, *, method: str, in_kernel: bool, standardized: bool) -> None:
-    """Refuse an older model whose components cannot be held against those of such a fit."""
+    """Raise `UsageError` if the components of an older model are not comparable with those of the planned fit."""
     if in_kernel or "kernel" in old.meta:
         raise UsageError(
             "--align-to: the components of a kernel model lie in the space of its kernel, and those of two fits in two",
@@ -46,10 +46,11 @@ def check_older(old: Model, *, method: str, in_kernel: bool, standardized: bool)
 
 
 def aligned_to(model: Model, old: Model, notices: Notices) -> Model:
-    """This model with each component where the one most like it stands in the older model, and turned as that is.
+    """Return the model with components in the places of the most similar old ones, with their signs.
 
-    Component j may stand where the i-th largest eigenvalue stood only if its own is within a tenth of that one; among
-    such orders the one with the largest sum of |cosine| is taken. `meta["aligned"]` keeps the places by size.
+    A component may take the place of the i-th largest eigenvalue only if both eigenvalues differ by at most a tenth.
+    Among such orders, the one with the largest sum of |cosine| is taken. `meta["aligned"]` holds, for each place, the
+    rank by eigenvalue of its component.
     """
     check_older(old, method=method_of(model), in_kernel="kernel" in model.meta, standardized=model.standardized)
     _tell_others(model, old, notices)
@@ -69,7 +70,7 @@ def method_of(model: Model) -> str:
 
 
 def cosines(model: Model, old: Model) -> Array:
-    """Of the angles between the components of two models, (k, k_old); a column that one lacks has no part in it."""
+    """Cosines between the components of two models over their common columns, (k, k_old)."""
     places = {name: j for j, name in enumerate(old.columns)}
     here = [j for j, name in enumerate(model.columns) if name in places]
     there = [places[model.columns[j]] for j in here]
@@ -77,22 +78,25 @@ def cosines(model: Model, old: Model) -> Array:
 
 
 def matched(alike: Array) -> tuple[Indices, Indices]:
-    """Rows and columns of a table of likeness, paired so that the sum is largest; -inf is never chosen."""
+    """Return the rows and columns of the pairs of a similarity matrix with the largest sum; -inf is never chosen."""
     if alike.shape[0] > alike.shape[1]:
         columns, rows = matched(alike.T)
         order = np.argsort(rows)
         return rows[order], columns[order]
     wished = np.argmax(alike, axis=1)
-    if len(set(wished.tolist())) == len(wished):  # each can have what it is most like
+    if len(set(wished.tolist())) == len(wished):  # all prefer different columns
         return np.arange(len(wished)), wished
-    from scipy.optimize import linear_sum_assignment  # takes a fifth of a second
+    from scipy.optimize import linear_sum_assignment  # imported late: it takes a fifth of a second
 
     rows, columns = linear_sum_assignment(alike, maximize=True)
     return rows, columns
 
 
 def _tell_others(model: Model, old: Model, notices: Notices) -> None:
-    """Columns that only one of the models has."""
+    """Note columns that are in only one of the models.
+
+    Raise `DataError` if no column is in both.
+    """
     new, known = set(model.columns), set(old.columns)
     if new.isdisjoint(known):
         raise DataError(
@@ -108,7 +112,7 @@ def _tell_others(model: Model, old: Model, notices: Notices) -> None:
 
 
 def _order(model: Model, C: Array) -> Indices:
-    """Which component stands at each place, (k,); those past the rank stay where they are."""
+    """Return the component for each place, (k,); components past the rank keep their places."""
     k = model.k
     values = model.eigenvalues[:k]
     near = np.abs(values[:, None] - values) <= NEAR_EQUAL * values
@@ -118,13 +122,13 @@ def _order(model: Model, C: Array) -> Indices:
     alike = np.zeros((k, k))
     known = min(k, C.shape[1])
     alike[:, :known] = np.abs(C[:, :known])
-    alike[stay, stay] += ROUNDING  # without a reason to move, a component stays
+    alike[stay, stay] += ROUNDING  # prefers the current place among equals
     _, places = matched(np.where(near, alike, -np.inf))
     return np.argsort(places)
 
 
 def _signs(C: Array) -> Array:
-    """+1 or -1 for the components in their places, by their cosines with the older ones, (k,)."""
+    """Return +1 or -1 for each component in its new place, (k,), by the cosines C (k, k_old) with old components."""
     k, known = C.shape
     partner = np.argmax(np.abs(C), axis=1)
     own = np.arange(min(k, known))
@@ -135,7 +139,7 @@ def _signs(C: Array) -> Array:
 
 
 def _reordered(certificate: Mapping[str, Any], order: Indices) -> dict[str, Any]:
-    """What is proved of each component follows it."""
+    """Reorder the entries of a certificate with the components."""
     moved = dict(certificate)
     for name in ("relative_error", "vouched"):
         if name in moved:

@@ -1,4 +1,4 @@
-"""Protocol of a method: what a fit takes and gives, what is said of its components, whether its sums are kept."""
+"""Protocol of a method: labels, supply and result of a fit; warnings about components; checks of rules and sums."""
 
 from __future__ import annotations
 
@@ -33,43 +33,43 @@ __all__ = [
 
 
 class Labels(NamedTuple):
-    """What supervises: columns that follow the features in every block."""
+    """Label columns of a supervised fit; in every block they follow the features."""
 
     names: tuple[str, ...]
-    classes: bool  # one column with the number of the row's class, 0, 1, ... as they first appear; else numbers
-    width: int  # of the columns
-    levels: Callable[[], list[str]]  # names of the classes, once the rows were read
+    classes: bool  # one column with the class number of the row, 0, 1, ... in order of appearance; else numbers
+    width: int  # number of label columns
+    levels: Callable[[], list[str]]  # returns the names of the classes, after the rows were read
 
 
 class Supply(NamedTuple):
-    """What a fit may ask of where its rows come from, and of who works on them.
+    """Resources of a fit: memory, a second reading of the rows, threads, and labels.
 
-    `scoring` takes the number of components and the bytes of the model; it gives 0 where nothing is scored.
+    `scoring` takes the number of components and the bytes of the model; it returns 0 if nothing is scored.
     """
 
-    limit: int | None = None  # bytes of memory
-    reread: Callable[[], Iterable[Array]] | None = None  # all blocks once more
-    expected: Callable[[], int | None] = lambda: None  # about how many rows there are
-    run: Runner = in_turn  # who works on the blocks
-    threads: int = 1  # at how many of them at a time
+    limit: int | None = None  # memory limit in bytes
+    reread: Callable[[], Iterable[Array]] | None = None  # returns all blocks again
+    expected: Callable[[], int | None] = lambda: None  # returns the approximate number of rows
+    run: Runner = in_turn  # applies a function to the blocks
+    threads: int = 1  # blocks worked on at a time
     labels: Labels | None = None
-    reading: Callable[[], int] = lambda: 0  # bytes that the input takes while it is read, beside blocks
-    scoring: Callable[[int, int], int] = lambda k, model: 0  # bytes at the peak while the same rows are scored
-    small: int | None = None  # bytes of rows that are held, to know their number before a solver is chosen
+    reading: Callable[[], int] = lambda: 0  # returns the bytes for reading the input, besides blocks
+    scoring: Callable[[int, int], int] = lambda k, model: 0  # bytes at the peak of scoring the same rows
+    small: int | None = None  # bytes of rows to hold, so that their number is known before a solver is chosen
 
 
 NOTHING_MORE = Supply()
 
 
 class Fit(NamedTuple):
-    """A model, and what the rules for k looked at."""
+    """A fitted model, and the evidence that the rules for k saw."""
 
     model: Model
     evidence: Evidence
 
 
 def linear_model(solution: Solution, basis: Array, columns: tuple[str, ...], meta: Mapping[str, Any]) -> Model:
-    """The model of what a solver found."""
+    """Build the model from a solution, its basis (d, k) and the settings."""
     return Model(
         mean=solution.mean,
         std=solution.std,
@@ -84,7 +84,7 @@ def linear_model(solution: Solution, basis: Array, columns: tuple[str, ...], met
     )
 
 
-# Components named one by one; more are counted.
+# Most components named one by one; more are counted.
 FEW = 5
 
 
@@ -93,33 +93,34 @@ def span(first: int, last: int) -> str:
 
 
 def listed_components(indices: Sequence[int]) -> str:
-    """PC2, PC5 and 3 more, of components counted from 0."""
+    """Return a text such as `PC2, PC5 and 3 more`, for components counted from 0."""
     shown = ", ".join(f"PC{j + 1}" for j in indices[:FEW])
     return shown if len(indices) <= FEW else f"{shown} and {len(indices) - FEW} more"
 
 
 def tell_constant(notices: Notices, columns: Sequence[str], constant: Iterable[int], so: str) -> None:
+    """Note the names of constant columns; `so` is the consequence."""
     names = [columns[j] for j in constant]
     if names:
         notices.note(f"constant {'column' if len(names) == 1 else 'columns'}, {so}: {listed(names)}")
 
 
 def warn_past_rank(notices: Notices, rank: int, k: int, of: str, zero: str) -> None:
-    """Components past the rank: what they carry nothing of, and what is 0 there."""
+    """Warn about components past the rank: they carry nothing `of` something, and `zero` names what is 0 there."""
     if k > rank:
         carries = "carries" if k == rank + 1 else "carry"
         notices.warn(f"{span(rank + 1, k)} {carries} nothing{of} rank {rank}; {zero} are 0 (-k all keeps {rank})")
 
 
 def warn_unsure(notices: Notices, unsure: Sequence[int], more: str) -> None:
-    """Components whose eigenvalue may be rounding."""
+    """Warn about components, counted from 1, whose eigenvalue may be rounding error."""
     if unsure:
         noun = "eigenvalue is" if len(unsure) == 1 else "eigenvalues are"
         notices.warn(f"{span(unsure[0], unsure[-1])}: the {noun} not told from rounding to 8 digits{more}")
 
 
 def check_rule(wish: Wish, method: str) -> None:
-    """Refuse the rules that reckon with noise in rows of columns, or leave cells out."""
+    """Raise `UsageError` for a rule that needs the covariance of rows or the rows themselves."""
     if isinstance(wish, str) and split_rule(wish)[0] not in SPECTRAL_RULES:
         raise UsageError(
             f"-k {show(wish)} does not go with --method {method}: it reckons with the covariance of rows",
@@ -128,13 +129,13 @@ def check_rule(wish: Wish, method: str) -> None:
 
 
 def rule_with_rows(wish: object) -> str | None:
-    """The rule for k that cannot be asked of sums, if the wish is one."""
+    """Return the name of the rule in `wish` if that rule needs the rows, not only sums; else None."""
     rule = split_rule(wish)[0] if isinstance(wish, str) else ""
     return rule if rule and not RULES[rule].alone else None
 
 
 def reason_against(model: Model) -> str | None:
-    """Why rows cannot be added to a model, nor taken from it, nor its settings changed; None where they can."""
+    """Return why rows cannot be added to or removed from a model, and its settings not changed; None if they can."""
     if model.statistic is not None:
         return None
     meta = model.meta

@@ -1,4 +1,4 @@
-"""Dependence of columns on labels, X^T H Ky H X, from cross-moments in one pass or with the rows held."""
+"""Dependence of columns on labels, Q = X^T H Ky H X, from cross-moments in one pass or from rows held in memory."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ __all__ = [
     "refuse_above",
 ]
 
-# A matrix that is taken apart: itself, its scaled copy, a triangle, singular vectors, and LAPACK's own of each.
+# Copies of a matrix that is decomposed: itself, scaled, a triangle, singular vectors, and LAPACK's copies of each.
 COPIES = 6
 
 
 class SupervisedTask(NamedTuple):
-    """Rows whose labels follow the features, and what is asked of them."""
+    """A supervised fit: rows with labels after the features, and the settings."""
 
     rows: Rows
     problem: Problem
@@ -66,37 +66,39 @@ class SupervisedTask(NamedTuple):
     notices: Notices
 
     def split(self, block: Array) -> tuple[Array, Array]:
-        """Features and label columns of a block."""
+        """Return the features (h, d), centred by row if asked for, and the labels (h, t) of a block."""
         X, Y = block[:, : self.problem.d], block[:, self.problem.d :]
         return (center_rows(X) if self.center_rows else X), Y
 
     @property
     def origin(self) -> tuple[Array, Array]:
+        """Features (d,) and labels (t,) of the first row, subtracted from all rows."""
         X, Y = self.split(self.rows.origin[None, :])
         return X[0], Y[0]
 
 
 class Dependence(NamedTuple):
-    """What was found, how, and how many eigenvalues could be above 0."""
+    """Solution for Q, and the solver that found it."""
 
     solution: Solution
-    possible: int
+    possible: int  # eigenvalues that may be above 0
     solver: str
     reason: str
-    classes: int | None = None
+    classes: int | None = None  # number of classes; None for labels that are numbers
 
 
 class Columns(NamedTuple):
-    """The features in the units of the fit."""
+    """Centre, scale and rounding error of the features, in the units of the fit."""
 
     centre: Centre
     variances: Array  # (d,) as read
-    sigma: Array  # (d,)
+    sigma: Array  # (d,) divisor of each column
     length: Array  # (d,) |x - mu| / sigma of each column
-    noise: Array  # (d,) relative rounding of each
+    noise: Array  # (d,) relative rounding error of each column
 
     @classmethod
     def of(cls, centre: Centre, squares: Array, problem: Problem) -> Columns:
+        """Compute from the centre and the sums of squares (d,); raise an error if there is nothing to solve."""
         n, constant = centre.rows, ~centre.varies
         divisor = n - problem.ddof
         with np.errstate(all="ignore"):
@@ -104,7 +106,7 @@ class Columns(NamedTuple):
             sigma = scale_of(variances, constant, problem)
             length = np.sqrt(squares) / sigma
             total = float(np.sum(np.square(length)))
-        if n < 2:  # not about zero either: H is what makes it supervised
+        if n < 2:  # also without centring: H is what makes the fit supervised
             raise one_row()
         check_solvable(problem, n, divisor, constant, variances, total)
         return cls(centre, variances, sigma, length, problem.noise(centre, squares))
@@ -115,6 +117,7 @@ class Columns(NamedTuple):
 
 
 def refuse_above(limit: int | None, need: int, what: str, remedy: str) -> None:
+    """Raise `RefusedError` if `need` bytes are more than the limit."""
     if limit is not None and need > limit:
         raise RefusedError(
             f"{what}: that takes about {size_text(need)}, the limit is {size_text(limit)} "
@@ -124,6 +127,7 @@ def refuse_above(limit: int | None, need: int, what: str, remedy: str) -> None:
 
 
 def independent(labels: Labels) -> DataError:
+    """Return the error for columns that do not depend on the labels."""
     noun = "label" if len(labels.names) == 1 else "labels"
     return DataError(
         f"no column depends on {noun} {listed(labels.names)}: their products are 0 but for rounding",
@@ -140,7 +144,7 @@ def from_product(
     reason: str,
     classes: int | None = None,
 ) -> Dependence:
-    """From M with Q = M M^T."""
+    """Solve for Q = M M^T from M, by singular values."""
     A = M.values
     with np.errstate(all="ignore"):
         total = float(np.einsum("ij,ij->", A, A))
@@ -150,6 +154,7 @@ def from_product(
 
 
 def check_total(total: float, A: Array) -> None:
+    """Raise `RefusedError` if the trace of Q overflows or underflows a double; A is M or Q."""
     if not np.isfinite(total):
         raise RefusedError("products of the values and the label overflow a double", "rescale the columns or the label")
     if total < SMALLEST and A.any():
@@ -170,7 +175,10 @@ def found(
     reason: str,
     classes: int | None = None,
 ) -> Dependence:
-    """What there is to say of Q, of which only what it does to vectors is known here."""
+    """Build the result from the spectrum of Q; `apply` maps V to Q V.
+
+    Raise `DataError` if no column depends on the labels.
+    """
     if spectrum.rank == 0:
         raise independent(labels)
     most = min(columns.centre.rows, problem.d)
@@ -180,12 +188,12 @@ def found(
 
 
 def by_cross_moments(task: SupervisedTask) -> Dependence:
-    """Ky = Y Y^T: M = X^T H Y in one pass."""
+    """Solve for a label kernel Ky = Y Y^T: M = X^T H Y, in one pass."""
     return of_cross_moments(cross_moments_of(task), task.problem, task.labels)
 
 
 def cross_moments_of(task: SupervisedTask) -> CrossMoments:
-    """The cross-moments of all rows."""
+    """Return the cross-moments of all rows, in one pass."""
     labels, d = task.labels, task.problem.d
     x_origin, y_origin = task.origin
 
@@ -200,14 +208,18 @@ def cross_moments_of(task: SupervisedTask) -> CrossMoments:
 
 
 def noise_of(moments: CrossMoments, problem: Problem, classes: bool) -> Array:
-    """(d + 1,) relative rounding of each column and of the labels, just added up."""
+    """Return the relative rounding error of each column and, last, of the labels, (d + 1,), for new sums."""
     n = moments.centre.rows
     noise = problem.noise(moments.centre, moments.squares)
     return np.append(noise, 0.0 if classes else rounding(moments.label.high, moments.label_squares / n).max())
 
 
 def of_cross_moments(moments: CrossMoments, problem: Problem, labels: Labels, noise: Array | None = None) -> Dependence:
-    """From cross-moments alone, and what is known of their digits if they were added up before."""
+    """Solve from cross-moments alone.
+
+    `noise` (d + 1,) is as from `noise_of`, for cross-moments that were added up earlier. Raise `DataError` if the
+    labels are constant or no column depends on them.
+    """
     d = problem.d
     columns = Columns.of(moments.centre, moments.squares, problem)
     n, t = moments.centre.rows, moments.t
@@ -239,7 +251,7 @@ def of_cross_moments(moments: CrossMoments, problem: Problem, labels: Labels, no
 
 
 def _merged(task: SupervisedTask, parts: Iterator[CrossMoments]) -> CrossMoments:
-    """All cross-moments in their order, weighed as the classes grow in number."""
+    """Merge cross-moments in order; check the memory limit as the number of classes grows."""
     merged: CrossMoments | None = None
     for part in parts:
         merged = part if merged is None else merged.merge(part)
@@ -254,18 +266,21 @@ def _merged(task: SupervisedTask, parts: Iterator[CrossMoments]) -> CrossMoments
     return merged
 
 
-# Rows that are held: as read, in one table, centred, and summed by label.
+# Copies of the rows that are held: as read, in one table, centred, and summed by label.
 HELD_COPIES = 4
 
-# The factor L, twice while it is centred, its product with the kernel, L^T Kx L with its eigenvectors and LAPACK's
-# workspace, and Theta; measured, 6.5 where L is n x n.
+# Copies of the factor L: two while it is centred, its product with the kernel, L^T Kx L with its eigenvectors and
+# LAPACK's workspace, and Theta; measured: 6.5 where L is n x n.
 FACTOR_COPIES = 7
 
 HOLDS_NO_ROWS = "--label-kernel delta or linear, without --kernel, holds no rows"
 
 
 def by_label_kernel(task: SupervisedTask) -> Dependence:
-    """Ky of rbf: taken apart where it has a low rank or d > n, else multiplied a few rows at a time."""
+    """Solve for a label kernel rbf, with all rows in memory.
+
+    Ky is factored where it has low rank or d > n, else multiplied a few rows at a time.
+    """
     problem, run = task.problem, task.supply.run
     X, Y = held(task)
     columns, Xc = centred(task, X)
@@ -278,7 +293,7 @@ def by_label_kernel(task: SupervisedTask) -> Dependence:
     possible = min(n - 1, columns.varying, len(values) - 1)
     scales = problem.scales(columns.noise)
     uncertain = Uncertain(sums, columns.length, np.sqrt(n), columns.noise, n, possible, NOTHING * n, scales)
-    # Rounding of the label kernel, and of the sums over equal labels and over all of them.
+    # Rounding error of the label kernel, of the sums over equal labels, and of the sum over all labels.
     blur = kernel.doubt(values, counts) + n * EPS * (float(counts.max()) + len(values))
     name, what = "dual" if d > n else "label-kernel", f"a label kernel over {len(values)} distinct labels"
     G = low_rank(kernel, values)
@@ -304,7 +319,10 @@ def by_label_kernel(task: SupervisedTask) -> Dependence:
 
 
 def held(task: SupervisedTask) -> tuple[Array, Array]:
-    """All rows in memory, features and labels as they came, weighed as they come, with the program and its reading."""
+    """Return all rows in memory: features (n, d) and labels (n, t) as read.
+
+    The memory limit is checked as rows arrive, with the program and reading included.
+    """
     blocks: list[Array] = []
     count = 0
     width, reading = task.problem.d + task.labels.width, task.supply.reading()
@@ -320,7 +338,7 @@ def held(task: SupervisedTask) -> tuple[Array, Array]:
 
 
 def centred(task: SupervisedTask, X: Array) -> tuple[Columns, Array]:
-    """What is known of the columns of X (n, d), and its rows about their mean; X may be used up."""
+    """Return the centre and scale of the columns of X (n, d), and the centred rows; X may be overwritten."""
     X = center_rows(X) if task.center_rows else X
     centre, Xc, rest = center_block(X, X[0].copy(), out=X)
     with np.errstate(all="ignore"):
@@ -330,7 +348,10 @@ def centred(task: SupervisedTask, X: Array) -> tuple[Columns, Array]:
 
 
 def check_targets(task: SupervisedTask, Y: Array) -> None:
-    """Refuse labels Y (n, t) on which nothing can depend, and say where their kernel hardly looks at them."""
+    """Raise `DataError` for constant labels Y (n, t).
+
+    Note a gamma of rbf at which hardly any two labels are alike.
+    """
     if task.labels.classes:
         if not Y.any():
             raise constant_label(task.labels.names, task.labels.levels()[0])

@@ -1,8 +1,8 @@
-"""Kernel PCA, of every row against every other or from a few landmark rows.
+"""Kernel PCA, from all pairs of rows or from a few landmark rows.
 
-Kernel PCA: PCA of the rows as a kernel sees them, from their n x n inner products alone.
-K_ij = k(x_i, x_j) is centred twice, H K H with H = I - 1 1^T / n, and V, Lambda are its eigenvectors and eigenvalues.
-Scores of the training rows are V sqrt(Lambda); new rows need their kernel values with the training rows.
+The n x n inner products K_ij = k(x_i, x_j) are centred twice, H K H with H = I - 1 1^T / n; V and Lambda are the
+eigenvectors and eigenvalues of H K H. Scores of the training rows are V sqrt(Lambda); scores of new rows need their
+kernel values with the training rows.
 
 | solver | when | passes | cost | memory |
 |---|---|---|---|---|
@@ -10,8 +10,8 @@ Scores of the training rows are V sqrt(Lambda); new rows need their kernel value
 | `lapack` | else | 1, rows held | n^2 d + 9 n^3 | 5 n^2 |
 | `nystroem` | `--landmarks m` | 2 | n m (d + m) + m^3 | m^2 |
 
-SciPy: `scipy.linalg.eigh(H @ K @ H)`. Accuracy: an eigenvalue is known to
-what rounding did to the kernel's values, which each kernel bounds (`Kernel.doubt`), and to a few eps n max |K|.
+SciPy: `scipy.linalg.eigh(H @ K @ H)`. Accuracy: the error of an eigenvalue is at most that of rounding in the kernel
+values, which each kernel bounds (`Kernel.doubt`), and a few eps n max |K|.
 Schoelkopf, Smola, Mueller 1998, "Nonlinear component analysis as a kernel eigenvalue problem", Neural Computation
 10(5). The special cases: Ham, Lee, Mika, Schoelkopf 2004, "A kernel view of the dimensionality reduction of manifolds".
 """
@@ -46,17 +46,18 @@ from pcatool.solvers.rows import Rows, nothing_to_fit
 
 __all__ = ["KernelPCA"]
 
-# Matrices of n x n at the peak: the kernel, LAPACK's copy, workspace and vectors; for a graph, distances before that.
+# n x n matrices at the peak: the kernel, and LAPACK's copy, workspace and vectors; for a graph kernel, also distances
+# before that.
 COPIES, GRAPH_COPIES = 5, 6
-DUAL_COPIES = 3  # of the n x k vectors that are kept: with their signs, in the certificate, in the model
-SPACE_COPIES = 1  # what Lanczos spans, of which three times the usual is reckoned with
-SOLUTION_COPIES = 8  # of m x m: the kernel of the landmarks, or the scatter of phi, with LAPACK's copies and phi itself
-SLAB_COPIES, LANDMARK_COPIES = 3, 5  # of the kernel values that a thread works on, and of those of landmarks
-ROW_COPIES = 3  # as read, as prepared, and on the way
+DUAL_COPIES = 3  # copies of the n x k kept vectors: with their signs, in the certificate, in the model
+SPACE_COPIES = 1  # copies of the Lanczos space, which is planned at three times its usual size
+SOLUTION_COPIES = 8  # m x m matrices: the kernel of the landmarks, or the scatter of phi, with LAPACK's copies and phi
+SLAB_COPIES, LANDMARK_COPIES = 3, 5  # copies of a slab of kernel values per thread, without and with landmarks
+ROW_COPIES = 3  # copies of the rows: as read, as prepared, and one in between
 
 
 class Needs(NamedTuple):
-    """Of a fit with these options; rows may be many more than anybody knows."""
+    """Memory needs of a kernel fit with these options; the number of rows may be unknown."""
 
     options: FitOptions
     wish: Wish
@@ -65,11 +66,11 @@ class Needs(NamedTuple):
     supply: Supply
 
     def solver(self, n: int) -> tuple[str, str]:
-        """Which solver takes n rows, and why."""
+        """Return the solver for n rows and the reason."""
         return choose(n, self.wish, definite=self.kernel.is_definite(self.options.center), flat=self.kernel.flat)
 
     def weighed(self, blocks: Iterable[Array]) -> Iterator[Array]:
-        """The blocks, refused as soon as there are more rows than n x n numbers have room for."""
+        """Yield the blocks; raise `RefusedError` as soon as n x n numbers exceed the memory limit."""
         n = 0
         for block in blocks:
             n += len(block)
@@ -77,7 +78,10 @@ class Needs(NamedTuple):
             yield block
 
     def check(self, n: int | None, how: str, *, dense: bool = False) -> None:
-        """Refuse what does not fit, naming what would."""
+        """Raise `RefusedError` if n rows need more than the memory limit, with a remedy.
+
+        `how` tells how n is known; `dense` is as for `peak`.
+        """
         limit, need = self.supply.limit, self.peak(n, dense=dense)
         if limit is None or need <= limit:
             return
@@ -93,7 +97,7 @@ class Needs(NamedTuple):
         )
 
     def peak(self, n: int | None, *, dense: bool = False) -> int:
-        """Bytes at the most, the program's own included; `dense` when LAPACK takes the matrix apart as a whole."""
+        """Bytes at the peak, including the program; `dense` if LAPACK decomposes the whole matrix."""
         rows = min(n or 0, self.options.landmarks or sys.maxsize)
         k = most_kept(self.wish, rows)
         return max(self._fitting(n, dense=dense), self.supply.scoring(k, 2 * 8 * rows * (self.d + k) + self._slabs))
@@ -104,18 +108,19 @@ class Needs(NamedTuple):
         return self.supply.threads * copies * 8 * CELLS
 
     def _fitting(self, n: int | None, *, dense: bool) -> int:
+        """Bytes at the peak of the fit alone, without scoring."""
         m, d = self.options.landmarks, self.d
         threads = self.supply.threads
         in_hand = self.supply.reading() + blocks_bytes(d, n, threads, copies=2) + self._slabs
         if m is not None:
             m = min(m, n or m)
-            # The scatter so far and its correction, those of some slabs, theirs, and phi.
+            # The scatter and its correction, the scatters of waiting slabs and of the threads, and phi.
             scatters = 3 + in_flight(threads) + threads
             return with_program(d, in_hand + 8 * m * (max(scatters, SOLUTION_COPIES) * m + ROW_COPIES * d))
         rows = n or 0
         if not dense and isinstance(self.wish, int) and self.solver(rows)[0] == LANCZOS:
             work = (GRAPH_COPIES if self.kernel.graph else 1) * rows + SPACE_COPIES * usual_space(rows, self.wish)
-        else:  # a share may end there, too
+        else:  # a share may need `lapack`, too
             kept = min(self.wish, rows) if isinstance(self.wish, int) else rows
             work = (GRAPH_COPIES if self.kernel.graph else COPIES) * rows + DUAL_COPIES * kept
         return with_program(d, in_hand + 8 * rows * (work + ROW_COPIES * d))
@@ -125,7 +130,7 @@ NYSTROEM = "nystroem"
 
 
 class Data(NamedTuple):
-    """What is known of the data before they are solved."""
+    """The input of a kernel fit, before it is solved."""
 
     columns: tuple[str, ...]
     kernel: Kernel
@@ -138,20 +143,20 @@ class Data(NamedTuple):
 
 
 class SolvedKernel(NamedTuple):
-    """A solution in the units of the model, before k is chosen; eigenvalues are those of K over n - ddof."""
+    """A solution in the units of the model, before k is chosen; eigenvalues are those of K divided by n - ddof."""
 
     solver: str
     reason: str
-    eigenvalues: Array  # (m,)
-    error: Array  # (m,)
+    eigenvalues: Array  # (m,) descending
+    error: Array  # (m,) bounds
     total: float
     rank: int
     n: int
-    most: int  # how many components there can be
+    most: int  # largest possible number of components
 
 
 class KernelTask:
-    """The settings of a fit, and the steps that do not depend on how the kernel is solved."""
+    """The settings of a kernel fit, and the steps that are common to all solvers."""
 
     def __init__(self, options: FitOptions, notices: Notices) -> None:
         self.options = options
@@ -160,17 +165,23 @@ class KernelTask:
         check_rule(self.wish, "kernel")
 
     def rows_centred(self, X: Array) -> Array:
+        """Return the rows, each about its own mean if asked for."""
         return center_rows(X) if self.options.center_rows else X
 
     def moments(self, blocks: Iterable[Array], origin: Array) -> ColumnMoments:
+        """Return the moments of all columns, about the row `origin` (d,)."""
         first = self.rows_centred(origin[None])[0]
         return ColumnMoments.gather(ColumnMoments.of_block(self.rows_centred(X), first) for X in blocks)
 
     def mean_matters(self, kernel: Kernel) -> bool:
-        """Do the eigenvalues change when all rows are shifted?"""
+        """Whether the eigenvalues change when all rows are shifted."""
         return not (kernel.invariant or (kernel.cancels and self.options.center))
 
     def preparation(self, data: Data, moments: ColumnMoments) -> Preparation:
+        """Return the shift and scale of rows before the kernel.
+
+        Raise an error if squares overflow or underflow, or if all columns are constant.
+        """
         o, kernel = self.options, data.kernel
         prepared = Preparation.of(
             moments,
@@ -196,6 +207,7 @@ class KernelTask:
         return prepared
 
     def check_rows(self, n: int, most: int) -> None:
+        """Raise `DataError` if n rows are too few; `most` is the largest possible k."""
         o = self.options
         if n == 0:
             raise nothing_to_fit()
@@ -212,6 +224,7 @@ class KernelTask:
             )
 
     def check_rank(self, rank: int) -> None:
+        """Raise `DataError` if no eigenvalue is above rounding error."""
         if rank == 0:
             centred = "centred " if self.options.center else ""
             raise DataError(
@@ -220,6 +233,7 @@ class KernelTask:
             )
 
     def warn_negative(self, kernel: Kernel, negative: int, n: int, lowest: float) -> None:
+        """Warn about `negative` eigenvalues below 0, of n; `lowest` is relative to the largest."""
         which = f"1 of {n} eigenvalues is" if negative == 1 else f"{negative} of {n} eigenvalues are"
         self.notices.warn(
             f"kernel {kernel.settings.name} is not positive semidefinite here: {which} negative, the lowest "
@@ -227,6 +241,7 @@ class KernelTask:
         )
 
     def decide(self, solved: SolvedKernel) -> tuple[Evidence, Choice]:
+        """Return the evidence and the choice of k; warn about components past the rank."""
         o = self.options
         evidence = Evidence(
             eigenvalues=solved.eigenvalues,
@@ -255,6 +270,10 @@ class KernelTask:
         D: Array,
         means: Array,
     ) -> KernelModel:
+        """Build the model and warn about its eigenvalues.
+
+        `rows` (m, d) are the training rows or landmarks, `D` (m, k) the dual vectors, `means` (m,) those of the kernel.
+        """
         o, kernel = self.options, data.kernel
         unsure = [j for j, sure in enumerate(certificate["vouched"][: solved.rank], 1) if not sure]
         warn_unsure(self.notices, unsure, "; give a smaller -k, or other numbers to the kernel")
@@ -303,7 +322,7 @@ class KernelTask:
 
 
 def exact(task: KernelTask, data: Data, X: Array) -> Fit:
-    """The kernel of all rows X (n, d), taken apart."""
+    """Fit from the kernel of all rows X (n, d)."""
     o, kernel, run = task.options, data.kernel, data.supply.run
     n = len(X)
     task.check_rows(n, n)
@@ -344,7 +363,7 @@ def exact(task: KernelTask, data: Data, X: Array) -> Fit:
 
 
 def by_landmarks(task: KernelTask, data: Data, rows: Rows, m: int) -> Fit:
-    """From m rows drawn at random (Nystroem), in two passes."""
+    """Fit from m landmark rows drawn at random (Nystroem), in two passes."""
     rows.several_passes()
     doing("pass 1 of 2")
     draw, moments = _first_pass(task, rows, data.d, m)
@@ -368,7 +387,7 @@ def by_landmarks(task: KernelTask, data: Data, rows: Rows, m: int) -> Fit:
 
 
 def _first_pass(task: KernelTask, rows: Rows, d: int, m: int) -> tuple[Draw, ColumnMoments]:
-    """The landmarks, and the moments of all columns."""
+    """Draw the landmarks, and take the moments of all columns."""
     origin = task.rows_centred(rows.origin[None])[0]
     draw = Draw(m, d, task.options.seed)
     parts: list[ColumnMoments] = []
@@ -385,9 +404,9 @@ def _first_pass(task: KernelTask, rows: Rows, d: int, m: int) -> tuple[Draw, Col
 def _fit_features(
     task: KernelTask, data: Data, prepared: Preparation, landmarks: Landmarks, draw: Draw, S: Array, part: LandmarkPart
 ) -> Fit:
-    """PCA of phi, whose covariance is S (r, r)."""
+    """Fit PCA to the features phi, whose covariance is S (r, r)."""
     m, total = len(landmarks.L), float(np.trace(S))
-    if not np.isfinite(total):  # other rows may lie farther out than the landmarks
+    if not np.isfinite(total):  # other rows may have larger kernel values than the landmarks
         check_finite(S, data.kernel.settings.name)
     task.check_rank(int(total > 0))
     doing("solving")
@@ -409,23 +428,27 @@ def _fit_features(
 
 
 class KernelPCA:
-    """Rows in, model out."""
+    """Method `kernel`: fits from all pairs of rows, or from landmarks."""
 
     def __init__(self, options: FitOptions, notices: Notices) -> None:
         self.options = options
         self.task = KernelTask(options, notices)
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Fit:
+        """Fit a model to blocks (h, d) of rows.
+
+        Raise `RefusedError` if the fit needs more than the memory limit.
+        """
         data, rows = self._data(blocks, columns, supply)
         data.needs.check(_expected(rows, supply), "about")
-        with threads(1), np.errstate(all="ignore"):  # what overflows is looked for and refused by name
+        with threads(1), np.errstate(all="ignore"):  # overflow is checked and refused with a message
             if self.options.landmarks is not None:
                 return by_landmarks(self.task, data, rows, self.options.landmarks)
             return exact(self.task, data, np.ascontiguousarray(rows.matrix()[0]))
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
-        """What would be done."""
-        data, rows = self._data(blocks, columns, supply._replace(limit=None))  # it is asked, not done
+        """Return the plan of the fit, without fitting."""
+        data, rows = self._data(blocks, columns, supply._replace(limit=None))  # a plan alone needs no memory
         n = _expected(rows, supply)
         known = rows.so_far if n is None else n
         if self.options.landmarks is not None and (n is None or n > self.options.landmarks):
@@ -445,5 +468,5 @@ class KernelPCA:
 
 
 def _expected(rows: Rows, supply: Supply) -> int | None:
-    """How many rows there are, as far as that can be told."""
+    """Return the number of rows, exact or expected, or None if unknown."""
     return supply.expected() if rows.n is None else rows.n

@@ -1,9 +1,9 @@
-"""Kernels over labels: Ky of supervised PCA, centred, and what it costs.
+"""Kernels over labels: Ky of supervised PCA, its centred factor, and its cost.
 
-delta: 1 for rows of the same class, else 0, which is Y Y^T of zeros and ones. linear: y . y', which is Y Y^T itself.
-rbf: exp(-gamma |y - y'|^2), n x n. Rows with equal labels share a row of it, so it is taken over the distinct labels;
-and for one target or two, smooth as this kernel is, it is a product G^T G of low rank to the last digit, found by a
-Cholesky factorisation that stops when nothing is left (Fine and Scheinberg 2001, JMLR 2).
+delta: 1 for rows of the same class, else 0; equal to Y Y^T for indicators Y. linear: y . y', equal to Y Y^T.
+rbf: exp(-gamma |y - y'|^2), n x n. Rows with equal labels share a row of the matrix, so the kernel is computed over the
+distinct labels. For one or two targets this smooth kernel is a product G^T G of low rank to the last digit, found by a
+Cholesky factorisation that stops when the rest is rounding error (Fine and Scheinberg 2001, JMLR 2).
 """
 
 from __future__ import annotations
@@ -36,26 +36,29 @@ __all__ = [
     "whole",
 ]
 
-# Steps of the factorisation before it is given up. Targets in units of their own spread need about 30 for one column
-# and 150 for two; what needs more is nearly the identity, and blocks of it cost less than further steps.
+# Most steps of the factorisation. Targets in units of their own spread need about 30 steps for one column and 150 for
+# two. A kernel that needs more steps is nearly the identity, and multiplying blocks of it costs less than further
+# steps.
 MOST_STEPS = 256
 
-# A diagonal below this is rounding of the steps before: each leaves about one of eps.
+# A diagonal below this is rounding error of earlier steps: each leaves about one eps.
 NOTHING = 64 * EPS
 
-# Rows looked at to see whether labels are alike at all, and how alike on average is hardly.
+# Number of rows in the sample that tells whether labels are alike, and the mean kernel value below which hardly any
+# are.
 SAMPLE = 500
 ALIKE = 0.01
 
 
 class LabelKernel(NamedTuple):
-    """Which kernel, with its number."""
+    """A kernel over labels and its parameter."""
 
     name: str  # delta, linear or rbf
-    gamma: float | None = None  # of rbf
+    gamma: float | None = None  # coefficient of rbf
 
     @classmethod
     def of(cls, options: FitOptions, labels: Labels) -> LabelKernel:
+        """Choose the kernel from the options; by default delta for classes and linear for numbers."""
         name = options.label_kernel or ("delta" if labels.classes else "linear")
         if name != "rbf":
             return cls(name)
@@ -63,22 +66,22 @@ class LabelKernel(NamedTuple):
 
     @property
     def streams(self) -> bool:
-        """Is it Y Y^T, so that X^T H Y is all that is needed of the rows?"""
+        """Whether the kernel is Y Y^T, so that X^T H Y is all that is needed of the rows."""
         return self.name != "rbf"
 
     def between(self, A: Array, B: Array) -> Array:
-        """rbf of labels A (h, t) and B (u, t)."""
+        """Return the rbf values (h, u) between labels A (h, t) and B (u, t)."""
         with np.errstate(over="ignore", under="ignore"):
             D = squared_distances(A, B)
             D *= -float(self.gamma or 0)
             return np.asarray(np.exp(D, out=D))
 
     def doubt(self, values: Array, counts: Array) -> float:
-        """Bound on the norm of what rounding did to rbf over all rows: u labels (u, t), of `counts` rows (u,) each.
+        """Bound the norm of the rounding error of rbf over all rows.
 
-        A value is off by the roundings of its exponent g, where g exp(-g) is below 0.37, those of exp, and those of
-        both labels about their mean times the steepest slope of exp(-gamma r^2), 0.86 sqrt(gamma). Sums along rows
-        bound the norm.
+        `values` (u, t) are distinct labels, of `counts` (u,) rows each. The error of a value is that of its exponent g,
+        where g exp(-g) is below 0.37, that of exp, and that of both centred labels times the steepest slope of
+        exp(-gamma r^2), 0.86 sqrt(gamma). Sums along rows bound the norm.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             error = EPS * np.sqrt(np.einsum("ij,ij->i", values, values))
@@ -87,7 +90,7 @@ class LabelKernel(NamedTuple):
             return float(n * each + slope * (n * float(error.max()) + float(error @ counts)))
 
     def wider(self, Y: Array) -> float | None:
-        """Where rbf finds hardly any two of the labels Y (n, t) alike: a gamma that would, from the median distance."""
+        """Return a better gamma, from the median distance, if hardly any two labels Y (n, t) are alike; else None."""
         some = Y[:: max(len(Y) // SAMPLE, 1)]
         D = squared_distances(some, some)[np.triu_indices(len(some), 1)]
         median = middle(D)
@@ -96,7 +99,7 @@ class LabelKernel(NamedTuple):
 
 
 def squared_distances(A: Array, B: Array) -> Array:
-    """(h, u), from the differences: a low rank shows only with every digit."""
+    """Return squared distances (h, u), from differences: a low rank shows only if every digit is right."""
     if A.shape[1] == 1:
         D = A - B[:, 0]
         D *= D
@@ -107,7 +110,7 @@ def squared_distances(A: Array, B: Array) -> Array:
 
 
 def distinct(Y: Array) -> tuple[Array, NDArray[np.intp]]:
-    """The distinct rows of Y (n, t), about the mean, and which of them each row is."""
+    """Return the distinct rows of Y (n, t), minus their mean, and the number of the distinct row of each row (n,)."""
     if Y.shape[1] == 1:
         values, codes = np.unique(Y[:, 0], return_inverse=True)
         values = values[:, None]
@@ -118,7 +121,10 @@ def distinct(Y: Array) -> tuple[Array, NDArray[np.intp]]:
 
 
 def low_rank(kernel: LabelKernel, Y: Array) -> Array | None:
-    """G (r, u) of few rows with G^T G the kernel over the labels Y (u, t) but for NOTHING; None when there is none."""
+    """Return G (r, u) with G^T G equal to the kernel over the labels Y (u, t) to NOTHING.
+
+    Return None if that takes more than MOST_STEPS rows.
+    """
     most = min(len(Y), MOST_STEPS)
     G = np.empty((most, len(Y)))
     left = np.ones(len(Y))
@@ -134,7 +140,7 @@ def low_rank(kernel: LabelKernel, Y: Array) -> Array | None:
 
 
 def whole(kernel: LabelKernel, Y: Array, run: Runner) -> Array:
-    """The same of as many rows as it takes, up to u x u numbers."""
+    """Like `low_rank`, with as many rows of G as it takes, up to u x u numbers in memory."""
     from scipy.linalg import lapack
 
     K = symmetric(lambda rows, others: kernel.between(Y[rows], Y[others]), len(Y), run)
@@ -146,15 +152,15 @@ def whole(kernel: LabelKernel, Y: Array, run: Runner) -> Array:
 
 
 def factor_doubt(n: int, rank: int) -> float:
-    """Bound on the norm of what a Cholesky factor of so many rows leaves out of an rbf kernel over n rows."""
+    """Bound the norm of what a Cholesky factor of this rank leaves out of an rbf kernel over n rows."""
     return n * (NOTHING + (rank + 2) * EPS)
 
 
 def centred_factor(kernel: LabelKernel, Y: Array, run: Runner, check: Callable[[int], None]) -> tuple[Array, float]:
-    """L (n, m) with L L^T = H Ky H, for all labels Y (n, t) at once: classes by their numbers, or targets.
+    """Return L (n, m) with L L^T = H Ky H for all labels Y (n, t), and a bound on the norm of the difference.
 
-    Beside it a bound on the norm of what L L^T lacks, but for the rounding of L itself.
-    `check` is asked before so many columns are made.
+    The bound excludes the rounding error of L itself. Labels are class numbers or targets. `check` is called with m
+    before L is allocated.
     """
     lacks = 0.0
     if kernel.name == "delta":
@@ -172,15 +178,15 @@ def centred_factor(kernel: LabelKernel, Y: Array, run: Runner, check: Callable[[
             G = whole(kernel, values, run)
         L = G[:, codes].T
         lacks += factor_doubt(len(Y), len(G))
-    for _ in range(2):  # the second time takes out the rounding of the first mean
+    for _ in range(2):  # the second pass removes the rounding error of the first mean
         L = L - L.mean(axis=0)
     return np.asarray(L), lacks
 
 
 def product_with(kernel: LabelKernel, Y: Array, X: Array, counts: Array, run: Runner) -> tuple[Array, float]:
-    """X^T K X (d, d) for the kernel K over the labels Y (u, t), a few rows of K at a time, and a bound on its norm.
+    """Return X^T K X (d, d) for the kernel K over the labels Y (u, t), and a bound on the norm of K over all rows.
 
-    Label j stands for counts_j rows.
+    K is computed a few rows at a time. Label j stands for counts_j rows.
     """
 
     def part(rows: slice) -> tuple[Array, float]:
@@ -195,6 +201,7 @@ def product_with(kernel: LabelKernel, Y: Array, X: Array, counts: Array, run: Ru
 
 
 def constant_label(names: Sequence[str], value: str) -> DataError:
+    """Return the error for labels that have the same value in every row."""
     if len(names) == 1:
         what, remedy = (
             f"label {show(names[0])} is {show(value)} in every row: nothing can depend on it",
@@ -207,7 +214,7 @@ def constant_label(names: Sequence[str], value: str) -> DataError:
 
 
 def check_numbers(labels: Labels, origin: Array, varies: NDArray[np.bool_], squares: Array) -> None:
-    """Refuse targets of one value only, and those whose squares a double cannot hold."""
+    """Raise an error for targets that are constant, or whose squares (t,) overflow a double."""
     large = ~np.isfinite(squares)
     if large.any():
         name = labels.names[int(np.argmax(large))]

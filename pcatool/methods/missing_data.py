@@ -1,4 +1,4 @@
-"""Linear PCA of tables with missing cells, and of tables with one line for each given cell."""
+"""Linear PCA of tables with missing cells, and of tables in triples, one line per given cell."""
 
 from __future__ import annotations
 
@@ -30,25 +30,27 @@ from pcatool.solvers.sparse import choose_sparse, estimate_sparse, solve_sparse
 
 __all__ = ["IncompletePCA", "TriplesPCA"]
 
-# A component less than half of which comes from cells that are there says more of what stands in for the others; a few
-# roundings below it are still half.
+# Least share of a component that must come from observed cells: a component below it tells more about what replaces
+# missing cells. A few rounding errors below one half still count as half.
 HALF = 0.5 - 1e-9
 
-# A component that whole rows would tell less than this of is as weak as the noise, with holes or without.
+# A component of which complete rows would tell less than this share is as weak as the noise, with missing cells or
+# without.
 LITTLE_TOLD = 1e-3
 
-# A column to which components give this many times the variance of its cells, of which there are enough to tell.
+# A column is inflated if the components give it INFLATED times the variance of its cells, and it has ENOUGH cells to
+# tell.
 INFLATED, ENOUGH = 3.0, 30
 
-# Columns this far apart in variance leave the noise of the smaller no digits.
+# Ratio of variances from which the noise of the smaller column has no digits left.
 UNEQUAL = 1e10
 
-# Names in one warning.
+# Most names in one warning.
 MOST_NAMED = 3
 
 
 def tell_apart(notices: Notices, groups: Groups, columns: Sequence[str]) -> None:
-    """Columns that no row has together, not by way of others either."""
+    """Warn about groups of columns that no row links, directly or through other columns."""
     apart = groups_of(groups)
     if len(apart) > 1:
         some = "; ".join(listed((columns[j] for j in group), MOST_NAMED) for group in apart[:MOST_NAMED])
@@ -60,7 +62,10 @@ def tell_apart(notices: Notices, groups: Groups, columns: Sequence[str]) -> None
 
 
 def tell_made_up(notices: Notices, shares: Array, what: str, remedy: str) -> None:
-    """Components that missing cells make meaningless, by the share that they do not."""
+    """Warn about components that depend mostly on missing cells.
+
+    `shares` (k,) are the shares that come from observed cells; `what` names the share.
+    """
     little = np.flatnonzero(shares < HALF).tolist()
     if little:
         mean, their = ("means", "its") if len(little) == 1 else ("mean", "their")
@@ -69,7 +74,7 @@ def tell_made_up(notices: Notices, shares: Array, what: str, remedy: str) -> Non
 
 
 def tell_em(notices: Notices, fitted: EMFit, problem: Problem, k: int, remedy: str) -> None:
-    """What is doubtful of a fit by EM of which k components are kept."""
+    """Warn about doubtful results of a fit by EM of which k components are kept."""
     if not fitted.converged:
         moved = float(np.max(fitted.error[:k] / fitted.eigenvalues[:k]))
         notices.warn(
@@ -85,6 +90,7 @@ def tell_em(notices: Notices, fitted: EMFit, problem: Problem, k: int, remedy: s
 
 
 def _tell_exact(notices: Notices, fitted: EMFit, problem: Problem, k: int) -> None:
+    """Warn that the components explain every cell, or, if that is the cause, that variances are too far apart."""
     varying = fitted.variances[fitted.census.varies]
     if not problem.standardize and len(varying) and varying.max() / UNEQUAL > varying.min():
         notices.warn("column variances are too far apart for EM to tell the noise of the smallest; use --standardize")
@@ -94,7 +100,7 @@ def _tell_exact(notices: Notices, fitted: EMFit, problem: Problem, k: int) -> No
 
 
 def _told(fitted: EMFit) -> Array:
-    """(k,) of what whole rows would tell of each component, what the cells that are there tell."""
+    """Information about each component in the observed cells, as a share of that in complete rows, (k,)."""
     values = np.maximum(fitted.eigenvalues[: len(fitted.certainty)], np.finfo(float).tiny)
     by_whole = 1 - fitted.noise_variance / values
     weak = by_whole < LITTLE_TOLD
@@ -102,7 +108,7 @@ def _told(fitted: EMFit) -> Array:
 
 
 def _tell_inflated(notices: Notices, fitted: EMFit, problem: Problem) -> None:
-    """Columns of few cells to which components give what these do not have."""
+    """Warn about columns to which components give far more variance than their cells have."""
     seen = fitted.variances / fitted.std**2
     given = (fitted.basis**2) @ (fitted.eigenvalues[: fitted.basis.shape[1]] - fitted.noise_variance)
     much = (given > INFLATED * seen) & (fitted.census.cells >= ENOUGH) & fitted.census.varies
@@ -113,22 +119,26 @@ def _tell_inflated(notices: Notices, fitted: EMFit, problem: Problem) -> None:
         )
 
 
-# Of a block whose holes are filled.
+# Copies of a block while its missing cells are filled.
 FILLED_COPIES = 3
 
-# EM for a share or a rule starts with this many components and doubles, as long as the weakest has this many times the
-# variance of the noise: what comes after it is noise, and costs the square of their number.
+# First number of components of EM for a share or a rule. The number doubles while the weakest component has more than
+# WEAK times the variance of the noise: further components are noise, and cost the square of their number.
 FEW = 4
 WEAK = 2.0
 
 
 class IncompletePCA(PCA):
-    """Rows with holes in, model out; with EM and no hole it is PCA, bit for bit."""
+    """Method `pca` for rows with missing cells, which are filled with means or fitted by EM.
 
-    # What can be done about columns or components that the cells say little of.
+    With EM, complete rows give bit-identical results to `PCA`.
+    """
+
+    # Remedy in warnings about columns or components of which the cells tell little.
     remedy = "give fewer with -k, or leave out columns with few cells (-x)"
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Fit:
+        """Fit a model to blocks (h, d) of rows with NaN in the missing cells."""
         rows, problem, plan = self._prepared(blocks, columns, supply)
         if supply.limit is not None:
             plan.check(supply.limit, problem)
@@ -138,6 +148,7 @@ class IncompletePCA(PCA):
             return self._by_pairs(rows, problem, plan) if _one_pass(rows, plan) else self._filled(rows, problem, plan)
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
+        """Return the plan of the fit, without fitting."""
         rows, problem, plan = self._prepared(blocks, columns, supply)
         if self.options.policy != EM:
             return plan
@@ -146,26 +157,30 @@ class IncompletePCA(PCA):
         return plan._replace(solver=EM, reason=f"where cells are missing; else {plan.solver}: {plan.reason}")
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> Rows:
-        """EM passes over the rows so often that text is better parsed once, and numbers kept in a temporary file."""
+        """Return the rows of the fit.
+
+        EM passes over the rows so often that the input is parsed once, and the numbers kept in a temporary file.
+        """
         return super().rows(blocks, columns, supply._replace(reread=None) if self.options.policy == EM else supply)
 
     def _prepared(
         self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply
     ) -> tuple[Rows, Problem, Plan]:
+        """Return rows, problem and plan; the plan covers EM, or filling with means."""
         rows, problem, plan = super()._prepared(blocks, columns, supply)
         if self.options.policy == EM:
             check_rule(problem.wish, "pca --missing em")
             need = estimate(problem.d, problem.wish if isinstance(problem.wish, int) else FEW)
         elif _one_pass(rows, plan):
             need = Estimate(plan.passes, 8 * 12 * problem.d**2, pair_bytes(problem.d))
-        else:  # the mask of each block, the means in its holes, and the block about the origin
+        else:  # mask of each block, means in its missing cells, and the block about the origin
             filled = plan.threads * FILLED_COPIES * 8 * min(plan.rows or 1 << 30, block_rows(problem.d)) * problem.d
-            if plan.solver in HOLDING:  # which fill some of the rows at a time
+            if plan.solver in HOLDING:  # they fill some of the rows at a time
                 filled = min(filled, AT_ONCE)
             return rows, problem, plan.at_least(plan.peak_bytes + filled)
         of_holes = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads, plan.reading)
         remedy = "use fewer columns (-c, -x), or a smaller -k"
-        # Where nothing is missing in the rows so far, it may be PCA after all.
+        # If no cell is missing in the rows so far, plain PCA may follow.
         holed = self.options.policy == EM and rows.has_holes()
         peak = of_holes.peak_bytes if holed else max(plan.peak_bytes, of_holes.peak_bytes)
         plan = plan._replace(passes=need.passes, peak_bytes=peak, remedy=remedy)
@@ -175,13 +190,13 @@ class IncompletePCA(PCA):
     # --- column means stand in ---
 
     def _by_pairs(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
-        """In one pass."""
+        """Fit with column means in the missing cells, in one pass."""
         origin = rows.origin
         moments = gather_pairs(rows.map(lambda X, w: of_block(X, origin, w), size=pair_bytes(problem.d)))
         return self._of_pairs(moments, problem, plan.solver, plan.reason, rows)
 
     def of_sums(self, sums: HoledSums, columns: tuple[str, ...], reason: str) -> Fit:
-        """From sums over parts of the rows."""
+        """Fit a model to sums over parts of the rows; `reason` explains the choice of the solver."""
         problem = self.problem(columns, sums.pairs.rows)
         return self._of_pairs(sums.pairs, problem, "covariance", reason, noise=sums.noise)
 
@@ -194,6 +209,7 @@ class IncompletePCA(PCA):
         rows: Rows | None = None,
         noise: Array | None = None,
     ) -> Fit:
+        """Fit a model to the merged sums of all rows."""
         there = np.ones(problem.d)
         if isinstance(moments, PairSums):
             moments.check(problem.columns)
@@ -205,7 +221,10 @@ class IncompletePCA(PCA):
         return self._with_means(problem, solved, known, moments.centre.mean, there)
 
     def _filled(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
-        """In two passes or more, the means first. Centred rows are filled about cells of theirs, at small numbers."""
+        """Fit with column means in the missing cells, in two passes or more; the first takes the means.
+
+        Centred rows are filled about one of their cells per column, so that numbers stay small.
+        """
         rows.several_passes()
         census = take_census(rows, problem)
         tell_apart(self.notices, census.groups, problem.columns)
@@ -221,6 +240,10 @@ class IncompletePCA(PCA):
         return self._with_means(problem, solved, known, census.mean, there)
 
     def _with_means(self, problem: Problem, solved: Solved, known: Evidence, means: Array, there: Array) -> Fit:
+        """Finish the fit and warn about components that lie mostly on means.
+
+        `means` (d,) are kept in an uncentred model; `there` (d,) are the shares of observed cells.
+        """
         fit = self.finished(problem, solved, known)
         shares = there @ (fit.model.basis**2)
         what = "weight lies on cells that are there, the rest on column means"
@@ -238,6 +261,7 @@ class IncompletePCA(PCA):
         return self.finished(problem, solved, evidence(solved.solution, problem, rows))
 
     def _of_cells(self, rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner = in_turn) -> Fit:
+        """Fit by EM, with bounds on the errors where affordable, and warn."""
         fitted, choice = _grown(rows, problem, census, run)
         fitted = fitted.bounded()
         solution = as_solution(fitted, problem)
@@ -251,12 +275,15 @@ class IncompletePCA(PCA):
 
 
 def _one_pass(rows: Rows, plan: Plan) -> bool:
-    """Is one pass enough for means, and are there more rows than are held?"""
+    """Whether the solver can take means in one pass, and there are more rows than are held."""
     return plan.solver == "covariance" and not rows.complete
 
 
 def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner) -> tuple[EMFit, Choice]:
-    """As many components as asked for; for a share or a rule as many as stand out of the noise, if that is fewer."""
+    """Fit as many components as asked for.
+
+    For a share or a rule, fit as many as stand out from the noise, if that is fewer.
+    """
     wish = problem.wish
     most = max(most_components(census, problem), 1)
 
@@ -277,13 +304,14 @@ def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, run: Runne
 
 
 def _how(fitted: EMFit) -> str:
+    """Return the reason for the solver, as recorded in the model."""
     if fitted.iterations == 0:
         return "cells are missing only in rows that have none: PCA of the others"
     return f"cells are missing: probabilistic PCA by EM, {fitted.iterations} steps"
 
 
 def _record(fitted: EMFit) -> dict[str, Any]:
-    """What the model file tells of how EM went. Where there is no noise at all the likelihood has no bound."""
+    """Return the settings about EM for the model; null for a likelihood that is unbounded, without any noise."""
     climb = [value if math.isfinite(value) else None for value in fitted.log_likelihood]
     return {
         "steps": fitted.iterations,
@@ -295,17 +323,21 @@ def _record(fitted: EMFit) -> dict[str, Any]:
     }
 
 
-# Of each cell while lines are read and sorted: names as numbers, value and place, in the order of the lines, in that of
-# the rows, and as they are joined.
+# Bytes per cell while lines are read and sorted: names as numbers, value and place, in the order of the lines, in that
+# of the rows, and while they are joined.
 READING_BYTES = 88
 
 
 class TriplesPCA(IncompletePCA):
-    """Cells in, model out; where every cell is given it is PCA of the table, bit for bit."""
+    """Method `pca` for cells in compressed form.
+
+    If every cell is given, the result is bit-identical to that of `PCA`.
+    """
 
     remedy = "give fewer with -k, or leave out the lines of items with few"
 
     def fit_cells(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Fit:
+        """Fit a model to a table in compressed form."""
         if _whole(table):
             return self.fit(_blocks(table), columns, supply=_of_blocks(table, supply))
         problem, plan = self.problem(columns, table.n), self._plan_holed(table, columns, supply)
@@ -317,7 +349,7 @@ class TriplesPCA(IncompletePCA):
             return self._of_whole(table, problem, plan)
 
     def plan_cells(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Plan:
-        """What would be done, once it is known that it can be."""
+        """Return the plan of the fit, without fitting; raise the errors that the fit would raise."""
         if _whole(table):
             return self.plan(_blocks(table), columns, supply=_of_blocks(table, supply))
         plan = self._plan_holed(table, columns, supply)
@@ -327,6 +359,10 @@ class TriplesPCA(IncompletePCA):
         return plan
 
     def _plan_holed(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Plan:
+        """Return the plan for a table with absent cells.
+
+        Raise `UsageError` if EM is asked for a share or a rule.
+        """
         problem = self.problem(columns, table.n)
         cells, wish = len(table.values), problem.wish
         k = wish if isinstance(wish, int) else min(32, problem.d)
@@ -345,7 +381,7 @@ class TriplesPCA(IncompletePCA):
         return plan.then_scoring(read_again)._replace(remedy="use a smaller -k, or leave out the lines of rare items")
 
     def _of_whole(self, table: SparseRows, problem: Problem, plan: Plan) -> Fit:
-        """Of the table with zeros or means where no cell is given."""
+        """Fit the table with zeros or column means in the absent cells."""
         filled = self.options.policy == "mean"
         solution = solve_sparse(table, problem, "mean" if filled else "zero")
         known = evidence(solution, problem)
@@ -358,14 +394,16 @@ class TriplesPCA(IncompletePCA):
 
 
 def _whole(table: SparseRows) -> bool:
-    """Is every cell given?"""
+    """Whether every cell is given."""
     return len(table.values) == table.n * table.d
 
 
 def _of_blocks(table: SparseRows, supply: Supply) -> Supply:
+    """Return a supply that reads the dense blocks of a table again."""
     return supply._replace(reread=lambda: _blocks(table), expected=lambda: table.n)
 
 
 def _blocks(table: SparseRows) -> Iterator[Array]:
+    """Yield the rows of a table in dense blocks, NaN in the absent cells."""
     height = block_rows(table.d)
     return (table.dense(at, min(at + height, table.n), np.nan) for at in range(0, table.n, height))

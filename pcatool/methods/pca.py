@@ -1,4 +1,4 @@
-"""Linear PCA: the directions of largest variance, equally those of smallest mean squared reconstruction error."""
+"""Linear PCA: the directions of largest variance, equal to those of smallest mean squared reconstruction error."""
 
 from __future__ import annotations
 
@@ -27,62 +27,64 @@ from pcatool.solvers.rows import Rows
 
 __all__ = ["EM", "PCA", "Solved", "evidence", "scored_bytes"]
 
-# Variances further apart than this let the largest column speak for all.
+# Ratio of the largest to the smallest variance from which a note advises --standardize: one column then dominates the
+# components.
 UNEQUAL = 1000.0
 
-# Up to this many columns a second look at small data costs next to nothing.
+# Most columns for which a second fit of small data costs next to nothing.
 CHEAP = 256
 
-# Whitening adds this part of the mean eigenvalue to each, as the lectures do with values between 0 and 1.
+# Default epsilon of whitening, as a share of the mean eigenvalue. Lecture notes add as much to data between 0 and 1.
 SMOOTHING = 1e-5
 
-# Rounding below this part of epsilon changes a whitened score by half of that at most.
+# Largest error of an eigenvalue as a share of epsilon: it changes a whitened score by half of this share at most.
 COVERED = 1e-3
 
-# Of a solution that is looked at: the scatter, that of the fit, and the eigenvectors, or as many directions.
+# Matrices min(n, d) x d of a solution that is checked: the scatter, that of the fit, and the eigenvectors or as many
+# directions.
 KEPT_SQUARES = 4
 
-# What a fit that is not vouched for is solved again with, while the data are held.
+# Solver for a second fit while the rows are held, if eigenvalues of the first are not vouched for.
 STABLER = "svd"
 
 
-# The solver of rows with missing cells, which is taken for those and cannot be asked for, and to what part of itself an
-# eigenvalue must have settled when it ends: more digits than the missing cells leave certain.
+# EM is the solver for rows with missing cells, which `--solver` cannot choose. SETTLED is the largest relative error of
+# an eigenvalue that counts as settled when EM ends: the missing cells leave fewer digits certain than that.
 EM = "em"
 SETTLED = 1e-3
 
-# Rows that are only expected may be so many times more.
+# Factor on the expected number of rows, which is an estimate.
 SURPLUS = 1.02
 
-# Which solver keeps more digits than another.
+# Solvers that keep more digits than the given one.
 BETTER = {"covariance": "--solver tsqr", "dual": "--solver svd", "randomized": "--solver covariance or tsqr"}
 
 
 class Solved(NamedTuple):
-    """A solution, how it came about, and how many of its components are kept."""
+    """A solution, its solver, and the choice of k."""
 
     name: str
     reason: str
     solution: Solution
     choice: Choice
-    proved: bool = True  # the errors are bounds
-    record: Mapping[str, Any] = {}  # more for the model's settings
+    proved: bool = True  # whether the errors are bounds
+    record: Mapping[str, Any] = {}  # further settings for the model
 
     @property
     def sure(self) -> NDArray[np.bool_]:
-        """For each eigenvalue whether it can be relied on."""
+        """Mask of the eigenvalues that are accurate, (m,)."""
         values, error = self.solution.eigenvalues, self.solution.error
         return error <= SETTLED * values if self.name == EM else vouched(values, error)
 
     @property
     def unsure(self) -> list[int]:
-        """Kept components, from 1, whose eigenvalue cannot be told from rounding; past the rank it is known to be 0."""
+        """Kept components, from 1, whose eigenvalue may be rounding error; past the rank it is known to be 0."""
         sure = self.sure
         return [j + 1 for j in range(min(self.choice.k, self.solution.rank)) if not sure[j]]
 
     @property
     def worst(self) -> float:
-        """The largest relative error that a kept eigenvalue may have."""
+        """Largest relative error of a kept eigenvalue."""
         if self.solution.rank == 0:
             return np.inf
         kept = slice(min(self.choice.k, self.solution.rank))
@@ -92,7 +94,7 @@ class Solved(NamedTuple):
 
 
 class PCA:
-    """Rows in, model out."""
+    """Method `pca` for complete rows: chooses a solver, fits, and warns."""
 
     def __init__(self, options: FitOptions, notices: Notices) -> None:
         self.options = options
@@ -105,28 +107,33 @@ class PCA:
         *,
         supply: Supply = NOTHING_MORE,
     ) -> Fit:
+        """Fit a model to blocks (h, d) of rows.
+
+        Raise `RefusedError` if the plan is above the memory limit or no component can be computed, and `DataError` for
+        rows without variance.
+        """
         rows, problem, plan = self._prepared(blocks, columns, supply)
         if supply.limit is not None:
             plan.check(supply.limit, problem)
-        with threads(1):  # each factorisation takes what its size asks for
+        with threads(1):  # each factorisation sets its own number of threads
             solved = self._solve(rows, problem, plan)
             check_rank(solved.solution, problem)
             give_back()
             return self.finished(problem, solved, evidence(solved.solution, problem, rows))
 
     def finished(self, problem: Problem, solved: Solved, known: Evidence) -> Fit:
-        """The model of a solution, once it is said what should be known of it."""
+        """Write the notes and warnings about a solution, and return its model with the evidence `known`."""
         self._remark(problem, solved)
         return Fit(self._model(problem, solved), known)
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
-        """What would be done."""
-        return self._prepared(blocks, columns, supply._replace(limit=None))[2]  # it is asked, not done
+        """Return the plan of the fit, without fitting."""
+        return self._prepared(blocks, columns, supply._replace(limit=None))[2]  # a plan alone needs no memory
 
     def _prepared(
         self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply
     ) -> tuple[Rows, Problem, Plan]:
-        """What would be done, from the columns and as many rows as that takes."""
+        """Return rows, problem and plan; read only as many rows as the choice of a solver needs."""
         rows = self.rows(blocks, columns, supply)
         problem = self.problem(columns, rows.n)
         name, reason = self.choose(problem)
@@ -141,7 +148,7 @@ class PCA:
         return rows, problem, plan.then_scoring(scored_bytes(problem, known, supply))
 
     def _afterwards(self, rows: Rows, problem: Problem, plan: Plan) -> int:
-        """Bytes at the peak of what may follow while the rows are held: another solver, or a rule that needs them."""
+        """Bytes at the peak of later work on the held rows: a second solver, or a rule that needs the rows."""
         if not rows.small or rows.n is None:
             return 0
         rule = problem.wish if isinstance(problem.wish, str) else ""
@@ -154,7 +161,7 @@ class PCA:
         return peak
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> Rows:
-        """The rows, held as far as the choice of a solver needs to know their number."""
+        """Return the rows of the fit, holding as many as the choice of a solver needs."""
         hold = DUAL_ROWS if len(columns) > SCATTER_COLUMNS and self.options.solver == "auto" else 0
         weighted = self.options.weights is not None
         return Rows(
@@ -170,23 +177,30 @@ class PCA:
         )
 
     def _peak_of(self, n: int, columns: tuple[str, ...], supply: Supply) -> int:
-        """Bytes at the peak if there were no more than n rows."""
+        """Bytes at the peak of a fit of n rows."""
         problem = self.problem(columns, n)
         return make_plan(*self.choose(problem), problem, n, supply.threads, supply.reading()).peak_bytes
 
     def problem(self, columns: tuple[str, ...], n: int | None) -> Problem:
+        """Return the problem for these columns and n rows; n is None if unknown."""
         o = self.options
         wish = parse_components(o.components)
         kind = o.weights_kind if o.weights is not None else None
-        # With the default epsilon nothing is divided by less than a hundred-thousandth of the mean eigenvalue.
+        # With the default epsilon, no divisor is below 1e-5 of the mean eigenvalue.
         sharp = o.whiten != "none" and o.epsilon is not None
         keeps = o.keeps(len(columns) ** 2)
         return Problem(columns, n, wish, o.center, o.standardize, o.ddof, kind, o.seed, sharp, keeps, o.center_rows)
 
     def choose(self, problem: Problem) -> tuple[str, str]:
+        """Return the name of the solver and the reason."""
         return choose(problem) if self.options.solver == "auto" else (self.options.solver, "asked for")
 
     def _solve(self, rows: Rows, problem: Problem, plan: Plan) -> Solved:
+        """Solve the problem with the planned solver.
+
+        If eigenvalues may be rounding error and the rows are held, solve again with STABLER and return the better
+        solution.
+        """
         name = plan.solver
         solved = self._with(name, plan.reason, rows, problem)
         if self.options.solver != "auto" or name == STABLER or not rows.small or not self._doubtful(solved, problem):
@@ -196,12 +210,12 @@ class PCA:
         return again if again.worst <= solved.worst or again.solution.rank > solved.solution.rank else solved
 
     def _with(self, name: str, reason: str, rows: Rows, problem: Problem) -> Solved:
-        with np.errstate(all="ignore"):  # what overflows or underflows is looked for and refused by name
+        with np.errstate(all="ignore"):  # overflow and underflow are checked and refused with a message
             solution: Solution = SOLVERS.load(name)().solve(rows, problem)
         return Solved(name, reason, solution, decide(problem.wish, evidence(solution, problem, rows)))
 
     def _doubtful(self, solved: Solved, problem: Problem) -> bool:
-        """Is a kept component not vouched for, or may there be components that this solver took for rounding?"""
+        """Whether a kept eigenvalue may be rounding error, or the solver may have lost components to rounding."""
         if solved.unsure:
             return True
         varying = problem.d - (len(solved.solution.constant) if problem.center else 0)
@@ -210,6 +224,7 @@ class PCA:
         return wants_more and solved.solution.rank < possible
 
     def _model(self, problem: Problem, solved: Solved) -> Model:
+        """Build the model with its basis, certificate and settings."""
         solution, k = solved.solution, solved.choice.k
         basis = fix_signs(solution.leading(k))
         all_known = len(solution.eigenvalues) >= min(solution.n, problem.d)
@@ -246,17 +261,18 @@ class PCA:
         return linear_model(solution, basis, problem.columns, meta)
 
     def _remark(self, problem: Problem, solved: Solved) -> None:
-        """Say what the user should know before trusting the components."""
+        """Write the notes and warnings that the user should see before trusting the components."""
         solution, k = solved.solution, solved.choice.k
         if problem.center:
             tell_constant(self.notices, problem.columns, solution.constant, "carrying no variance")
         warn_past_rank(self.notices, solution.rank, k, ": the data have", "eigenvalues and scores there")
         better = f"; a fit with {BETTER[solved.name]} keeps more digits" if solved.name in BETTER else ""
-        if solved.name != EM:  # which has words of its own
+        if solved.name != EM:  # EM has warnings of its own
             warn_unsure(self.notices, solved.unsure, f" by solver {solved.name}{better}")
         self._compare_scales(problem, solution)
 
     def _compare_scales(self, problem: Problem, solution: Solution) -> None:
+        """Note columns of very different variance, if the fit does not standardize."""
         varies = np.ones(problem.d, dtype=np.bool_)
         varies[list(solution.constant)] = False
         varying = np.flatnonzero(varies)
@@ -264,7 +280,7 @@ class PCA:
         if problem.standardize or len(varying) < 2 or variances.max() / UNEQUAL <= variances.min():
             return
         largest, smallest = (problem.columns[varying[int(at)]] for at in (variances.argmax(), variances.argmin()))
-        # In decades, since the quotient itself may overflow.
+        # The difference of logarithms, since the quotient may overflow.
         decades = float(np.log10(variances.max()) - np.log10(variances.min()))
         factor = f"{10**decades:.2g}" if decades < 300 else f"1e{decades:.0f}"
         self.notices.note(
@@ -274,16 +290,19 @@ class PCA:
 
 
 def scored_bytes(problem: Problem, rows: int, supply: Supply) -> int:
-    """Bytes at the peak while the rows are scored, with the model, which may hold the scatter, and a copy of it."""
+    """Bytes at the peak of scoring the rows, with the model, which may hold the scatter, and a copy of the model."""
     most = min(problem.d, rows)
-    half = isinstance(problem.wish, float)  # a share seldom takes more
+    half = isinstance(problem.wish, float)  # a share of the variance seldom needs more
     k = most_kept(problem.wish, max(min(SOME, most), most // 2) if half else most)
     scatter = problem.d**2 if problem.keeps else 0
     return supply.scoring(k, 2 * 8 * (problem.d * k + scatter))
 
 
 def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
-    """What is added to each eigenvalue; refused where whitening would blow up what is nothing but rounding."""
+    """Return the number that whitening adds to each eigenvalue.
+
+    Raise `RefusedError` if whitening would amplify an eigenvalue that is only rounding error.
+    """
     solution, k = solved.solution, solved.choice.k
     mean = solution.total_variance / len(solution.mean)
     epsilon = SMOOTHING * mean if options.epsilon is None else options.epsilon
@@ -304,7 +323,7 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
 
 
 def check_rank(solution: Solution, problem: Problem) -> None:
-    """Refuse rows of which no component is told from rounding."""
+    """Raise `RefusedError` if no component is distinguishable from rounding error."""
     if solution.rank == 0:
         remedy = (
             "leave out rows of hardly any weight" if problem.weights else "fit the values less what all have in common"
@@ -313,7 +332,7 @@ def check_rank(solution: Solution, problem: Problem) -> None:
 
 
 def evidence(solution: Solution, problem: Problem, rows: Rows | None = None) -> Evidence:
-    """What the rules for k may look at; rows only while they are held."""
+    """Return the evidence for the rules; with the rows only while they are held."""
     held = rows if rows is not None and rows.small else None
     return Evidence(
         eigenvalues=solution.eigenvalues,
@@ -334,12 +353,13 @@ def evidence(solution: Solution, problem: Problem, rows: Rows | None = None) -> 
 
 
 def _weights(rows: Rows) -> Array:
+    """Return the weights (n,) of the held rows, ones if there are none."""
     X, w = rows.matrix()
-    return np.ones(len(X)) if w is None else w.copy()  # a column of all
+    return np.ones(len(X)) if w is None else w.copy()  # a copy: `w` is a column of the whole table
 
 
 def fitted_rows(rows: Rows, solution: Solution) -> Array:
-    """The rows as they were decomposed, (n, d): centred, scaled, and times the root of their weights."""
+    """Return the rows as decomposed, (n, d): centred, scaled, and multiplied by the roots of their weights."""
     Y, w = rows.matrix()
     Y -= solution.mean
     Y /= solution.std

@@ -1,4 +1,4 @@
-"""Take rows back out of the sums of a model, where enough digits are left."""
+"""Remove rows from the sums of a model, where enough digits are left."""
 
 from __future__ import annotations
 
@@ -19,14 +19,18 @@ from pcatool.progress import Notices
 
 __all__ = ["check_digits", "check_scales", "less"]
 
-# Squares that may be off by more than this part of themselves say too little of the scale of a column.
+# Largest relative error of the squares of a column: a larger one says too little of its scale.
 DIGITS = 1e-8
-# An eigenvalue that had fewer may lose no more than one of them.
+# Largest growth of the error of an eigenvalue that was worse than DIGITS: one digit.
 WORSE = 10.0
 
 
 def less(model: Model, notices: Notices) -> Callable[[Statistic, Statistic], Statistic]:
-    """Taking rows back out of the sums of a model, where they are in it and leave enough digits."""
+    """Return a function that subtracts sums: (whole, gone) -> sums of the rows that are left.
+
+    The function raises `DataError` if `gone` cannot be part of `whole`, and `RefusedError` if cancellation leaves too
+    few digits.
+    """
 
     def taken(whole: Statistic, gone: Statistic) -> Statistic:
         left = whole.centre.rows - gone.centre.rows
@@ -59,7 +63,10 @@ def less(model: Model, notices: Notices) -> Callable[[Statistic, Statistic], Sta
 
 
 def _of_known_weight(model: Model, whole: Statistic, gone: Statistic) -> Statistic:
-    """What is left; refused where too little is known of the weight that variances are divided by, or may be."""
+    """Return the sums that are left.
+
+    Raise `RefusedError` if too few digits are left of a weight that variances are, or may be, divided by.
+    """
     rest = whole.less(gone)
     reliability = model.meta.get("weights_kind") == "reliability"
     known = max(rest.centre.blur(ddof, reliability=reliability) for ddof in {0, model.ddof, int(reliability)})
@@ -73,7 +80,7 @@ def _of_known_weight(model: Model, whole: Statistic, gone: Statistic) -> Statist
 
 
 def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
-    """Refuse to divide by scales of which too little is known."""
+    """Raise `RefusedError` if a column would be divided by a scale with too few digits."""
     noise = 2 * statistic.rounding
     blurred = np.flatnonzero((statistic.sums.squares > 0) & ~(noise <= DIGITS)).tolist()
     if blurred:
@@ -87,7 +94,7 @@ def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
 
 
 def _check_products(rest: Statistic) -> None:
-    """Refuse what no rows can add up to."""
+    """Raise `DataError` if no rows can have these sums: some direction has a variance below 0."""
     rest = rest.without(rest.flat)
     if isinstance(rest.sums, Moments):
         smallest = float(unit_spectrum(rest.sums.scatter)[-1])
@@ -96,9 +103,10 @@ def _check_products(rest: Statistic) -> None:
 
 
 def check_digits(before: Model, after: Model) -> None:
-    """Refuse a model of which a component has lost the digits that it had."""
+    """Raise `RefusedError` if a component of `after` has lost digits that it had in `before`."""
     had, has = _known(before), _known(after)
-    # So many components rows of such a number can have; of labels none is missed, which may be gone.
+    # Only as many components are compared as so many rows can have. In a supervised model a lost component is no error:
+    # it may have gone with the rows.
     rank = after.meta.get("rank", 0) if after.meta.get("method") == "pca" else after.k
     for j, then in enumerate(had[: after.n_samples - after.centered]):
         lost = after.meta.get("method") == "pca" and j >= rank
@@ -115,16 +123,16 @@ def check_digits(before: Model, after: Model) -> None:
 
 
 def _known(model: Model) -> list[float]:
-    """To what part of itself each kept eigenvalue is known, as far as there is one that is not 0."""
+    """Relative errors of the kept eigenvalues, up to the first eigenvalue that is 0."""
     errors = model.meta.get("certificate", {}).get("relative_error", [])
     return list(itertools.takewhile(lambda error: error is not None, errors))
 
 
 def _blur(before: Model, after: Model, j: int) -> float:
-    """Rounding of what is left along a component that was there, as a part of what it was.
+    """Return the rounding error of the rest along component j of `before`, as a share of its old eigenvalue.
 
-    Where that is little the component has gone with the rows; else it may be there still. Entry ij of what is left is
-    off by 2 sqrt(e_i e_j) at most, e_i being the error of square i (`Statistic.less`).
+    If the share is small, the component is gone with the rows; else it may still be there. The error of entry ij of the
+    rest is at most 2 sqrt(e_i e_j), where e_i is the error of square i (`Statistic.less`).
     """
     statistic = after.statistic
     assert statistic is not None

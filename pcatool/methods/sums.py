@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def options_of(model: Model, **changes: Any) -> FitOptions:
-    """The options of the fit that made a model, as far as they shape it, with some of them changed."""
+    """Return the options of the fit that made a model, as far as they change the result; `changes` replace some."""
     meta = model.meta
     default = SMOOTHING * (model.total_variance / model.d)
     given = {
@@ -60,13 +60,17 @@ def options_of(model: Model, **changes: Any) -> FitOptions:
 def fit_again(
     statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str | None = None
 ) -> Fit:
-    """The model of such sums, with a certificate of its own; without a reason for the solver they were kept."""
+    """Fit a model to kept sums, with a certificate of its own.
+
+    `reason` explains the choice of the solver; by default it says that the sums were kept. Raise `RefusedError` if a
+    rule needs the rows, or if the sums hold no component that is distinguishable from rounding error.
+    """
     reason = f"from the sums kept of {statistic.centre.rows} rows" if reason is None else reason
     if rule := rule_with_rows(parse_components(options.components)):
         raise RefusedError(
             f"-k {rule} needs the rows, and a model keeps sums over them", "pcatool refit -k sets another k"
         )
-    with threads(1), np.errstate(all="ignore"):  # what overflows or underflows is refused by name
+    with threads(1), np.errstate(all="ignore"):  # overflow and underflow are refused with a message
         if options.method == "supervised":
             return _fit_with_labels(statistic, columns, options, notices, reason)
         method = PCA(options, notices)
@@ -85,20 +89,21 @@ def fit_again(
 
 
 def _kept(solution: Solution, statistic: Statistic | None, left_out: float) -> Solution:
-    """With what the columns that were left out may add to each eigenvalue, and the sums where they are kept."""
+    """Add the bound `left_out` to the errors of a solution, and set its statistic."""
     return solution._replace(error=solution.error + left_out, statistic=statistic)
 
 
 def _left_out(statistic: Statistic) -> float:
-    """The most that squares of columns not told from rounding may add up to."""
+    """Bound on the sum of squares of the flat columns, those indistinguishable from rounding error."""
     flat = statistic.flat
     return float(np.sum(statistic.sums.squares[flat] * (1 + 2 * statistic.rounding[flat])))
 
 
 def _left_out_about_zero(statistic: Statistic, problem: Problem, solution: Solution) -> float:
-    """The most that such columns may add about 0, where their means stay: by products of both with all others.
+    """Bound on what flat columns may add to an eigenvalue about 0, where their means stay.
 
-    Nor can a column move an eigenvalue by more than its sum of squares, which is little of a mean near 0.
+    The bound is that of their products with all other columns, or that of their sums of squares, which is smaller for a
+    mean near 0: no column moves an eigenvalue by more than its sum of squares.
     """
     flat, divisor, means = statistic.flat, problem.divisor(statistic.centre), statistic.centre.mean
     whole = (
@@ -112,9 +117,10 @@ def _left_out_about_zero(statistic: Statistic, problem: Problem, solution: Solut
 
 
 def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:
+    """Solve from the sums, without the flat columns; return the solver and the solution."""
     known = statistic.without(statistic.flat)
     noise, uncentred = known.rounding, about_zero(statistic)
-    uncentred[statistic.flat] = 2 * EPS  # what these may add is told beside it
+    uncentred[statistic.flat] = 2 * EPS  # what flat columns may add is bounded by `_left_out_about_zero`
     match known.sums:
         case Moments() as moments:
             return "covariance", Covariance().finish(moments, problem, noise, uncentred)
@@ -125,7 +131,10 @@ def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:
 
 
 def about_zero(statistic: Statistic) -> Array:
-    """(d,) rounding of sums about 0: that of squares about the mean, and that of the mean as a part of all squares."""
+    """Return the relative rounding error of sums about 0, (d,).
+
+    It consists of that of squares about the mean and that of the mean, as shares of the squares about 0.
+    """
     squares, centre = statistic.sums.squares, statistic.centre
     all_ = squares + centre.weight * centre.mean**2
     mean = statistic.drift * np.sqrt(centre.weight / all_)
@@ -136,6 +145,7 @@ def about_zero(statistic: Statistic) -> Array:
 def _fit_with_labels(
     statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str
 ) -> Fit:
+    """Like `fit_again`, for sums over rows and labels."""
     from pcatool.linalg.cross_moments import CrossMoments
     from pcatool.methods.dependence import of_cross_moments
     from pcatool.methods.label_kernels import LabelKernel
@@ -156,14 +166,17 @@ def _fit_with_labels(
 
 Sums = Union[Statistic, "HoledSums"]
 
-# Solvers whose work on a block adds up.
+# Solvers whose results for blocks add up.
 ADD_UP = ("covariance", "tsqr")
 
 
 def sums_of(
     blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, supply: Supply, *, triangular: bool
 ) -> Sums | None:
-    """The sums over some rows; None of no rows. `triangular` ones have twice the digits."""
+    """Return the sums over some rows, or None without rows.
+
+    `triangular` sums have twice as many digits.
+    """
     with threads(1), np.errstate(all="ignore"):
         if supply.labels is not None:
             return _sums_with_labels(blocks, columns, options, supply, supply.labels)
@@ -181,6 +194,7 @@ def sums_of(
 def _sums_with_labels(
     blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, supply: Supply, labels: Labels
 ) -> Statistic | None:
+    """Return the sums over some rows and their labels, or None without rows."""
     from pcatool.methods.dependence import cross_moments_of, noise_of
     from pcatool.methods.supervised import SupervisedPCA
 
@@ -194,6 +208,7 @@ def _sums_with_labels(
 
 
 def _with_holes(rows: Rows, d: int) -> HoledSums:
+    """Return the sums over rows with missing cells, in one pass."""
     from pcatool.missing.mean_imputation import HoledSums, gather_pairs, of_block, pair_bytes
 
     origin = rows.origin
@@ -201,7 +216,7 @@ def _with_holes(rows: Rows, d: int) -> HoledSums:
 
 
 def plan_sums(options: FitOptions, columns: tuple[str, ...], labels: Labels | None, rows: int | None) -> Plan:
-    """What becomes of sums over parts of the rows; only solvers that need no more than these."""
+    """Return the plan of a fit from sums over parts of the rows, with a solver that needs no more than sums."""
     if labels is not None:
         return _plan_with_labels(options, columns, labels)._replace(rows=rows)
     method = PCA(options, Notices())
@@ -213,6 +228,7 @@ def plan_sums(options: FitOptions, columns: tuple[str, ...], labels: Labels | No
 
 
 def _plan_with_labels(options: FitOptions, columns: tuple[str, ...], labels: Labels) -> Plan:
+    """Return the plan of a supervised fit from sums. Raise `UsageError` for a label kernel that does not add up."""
     from pcatool.methods.label_kernels import LabelKernel
     from pcatool.methods.supervised import SupervisedPCA
 
@@ -226,13 +242,14 @@ def _plan_with_labels(options: FitOptions, columns: tuple[str, ...], labels: Lab
 
 
 def check_adds_up(options: FitOptions) -> None:
-    """Refuse what needs the rows in one place, naming the way out."""
+    """Raise `UsageError` for options that need all rows in one place, with a remedy."""
     reason, remedy = next(((why, remedy) for given, why, remedy in _needing_rows(options) if given), ("", ""))
     if reason:
         raise UsageError(reason, remedy)
 
 
 def _needing_rows(options: FitOptions) -> list[tuple[bool, str, str]]:
+    """List the options that need all rows: whether given, the reason, and the remedy."""
     rule = rule_with_rows(parse_components(options.components))
     here = "--engine threads does it on one machine"
     return [
@@ -266,7 +283,7 @@ def _needing_rows(options: FitOptions) -> list[tuple[bool, str, str]]:
 
 
 def fit_sums(sums: Sums, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str | None) -> Fit:
-    """The model of all rows from their sums."""
+    """Fit a model to sums over all rows; see `fit_again` for `reason` and errors."""
     if isinstance(sums, Statistic):
         return fit_again(sums, columns, options, notices, reason)
     from pcatool.methods.missing_data import IncompletePCA

@@ -1,6 +1,6 @@
 """Supervised PCA: the directions whose scores depend most on labels, by the Hilbert-Schmidt independence criterion.
 
-Of all orthonormal U (d, k) the one that makes tr(U^T X^T H Ky H X U) largest: the leading eigenvectors of
+Among all orthonormal U (d, k), take the one with the largest tr(U^T X^T H Ky H X U): the leading eigenvectors of
 Q = X^T H Ky H X, with H = I - 1 1^T / n and Ky the kernel over the labels. Scores are x U, not centred: H is inside Q.
 
 | solver | when | passes | cost | memory |
@@ -11,7 +11,7 @@ Q = X^T H Ky H X, with H = I - 1 1^T / n and Ky the kernel over the labels. Scor
 | `kernel` | `--kernel`: directions in the features of a kernel | 1, rows held | n^2 (d + r) | n (d + r) |
 
 t labels or classes, u distinct labels, r the rank of Ky. SciPy: `scipy.linalg.eigh(X.T @ H @ Ky @ H @ X)`.
-Accuracy: M is taken apart by its singular values, so an eigenvalue keeps twice the digits that it has in Q.
+Accuracy: M is decomposed by its singular values, so that an eigenvalue keeps twice as many digits as in Q.
 Reference: Barshan, Ghodsi, Azimifar, Zolghadri Jahromi 2011, "Supervised principal component analysis: Visualization,
 classification and regression on subspaces and submanifolds", Pattern Recognition 44(7).
 """
@@ -68,28 +68,33 @@ WHOLE = "dependence on the label"
 
 
 class SupervisedPCA(PCA):
-    """Rows with labels in, model out."""
+    """Method `supervised`: linear directions, or, with `--kernel`, directions in the features of a kernel."""
 
     def __init__(self, options: FitOptions, notices: Notices) -> None:
         super().__init__(options, notices)
         check_rule(parse_components(options.components), "supervised")
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Fit:
+        """Fit a model to blocks (h, d + t) of rows, whose last columns are labels.
+
+        Raise `RefusedError` if the fit needs more than the memory limit, and `DataError` if no column depends on the
+        labels.
+        """
         task, plan = self.task(blocks, columns, supply)
         refuse_above(
-            None if plan.grows else supply.limit,  # rows that nobody counted are weighed as they come
+            None if plan.grows else supply.limit,  # an unknown number of rows is checked as rows arrive
             plan.peak_bytes,
             f"solver {plan.solver} for {plan.rows or 'some'} rows of {plan.columns} columns",
             "use fewer columns (-c, -x)" if plan.solver == "cross-moment" else HOLDS_NO_ROWS,
         )
-        with threads(1), np.errstate(all="ignore"):  # what overflows or underflows is refused by name
+        with threads(1), np.errstate(all="ignore"):  # overflow and underflow are refused with a message
             if self.options.kernel is not None:
                 return self._in_features(task)
             found = (by_cross_moments if task.kernel.streams else by_label_kernel)(task)
             return self.finished_with(found, task.problem, task.labels, task.kernel)
 
     def finished_with(self, found: Dependence, problem: Problem, labels: Labels, kernel: LabelKernel) -> Fit:
-        """The model of what was found, once it is said what should be known of it."""
+        """Write the notes and warnings about a result, and return its model with the evidence."""
         looked_at = evidence(found, problem)
         solved = Solved(found.solver, found.reason, found.solution, decide(problem.wish, looked_at))
         self._remark(problem, solved)
@@ -101,10 +106,11 @@ class SupervisedPCA(PCA):
         return Fit(self._linear_model(problem, known, solved), looked_at)
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
-        """What would be done."""
+        """Return the plan of the fit, without fitting."""
         return self.task(blocks, columns, supply)[1]
 
     def task(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> tuple[SupervisedTask, Plan]:
+        """Return the task and the plan of a fit. Raise `UsageError` if there are no labels."""
         labels = supply.labels
         if labels is None:
             raise UsageError("--method supervised needs a label", "name its column with --label")
@@ -115,10 +121,11 @@ class SupervisedPCA(PCA):
         return task, self._planned(task, supply.expected() if rows.n is None else rows.n)
 
     def _planned(self, task: SupervisedTask, n: int | None) -> Plan:
+        """Return the plan for n rows, or for the rows so far if n is None."""
         d, width = task.problem.d, task.problem.d + task.labels.width
         rows = task.rows.so_far if n is None else n
         if self.options.kernel is not None:
-            # Classes are mostly few; the rank of an rbf label kernel is not known before it is taken apart.
+            # The number of classes is mostly small; the rank of an rbf label kernel is known only after it is factored.
             factor = SOME if task.kernel.streams else FACTOR_COPIES * SOME + min(rows, MOST_STEPS)
             need, name, reason = 8 * rows * (HELD_COPIES * width + factor), "kernel", _kernel_reason(self.options)
         elif task.kernel.streams:
@@ -136,6 +143,7 @@ class SupervisedPCA(PCA):
         return Plan(name, reason, n, d, "1", peak, threads, reading=reading, grows=grows)
 
     def _linear_model(self, problem: Problem, known: dict[str, Any], solved: Solved) -> Model:
+        """Build the linear model from the settings `known` and the solution."""
         solution = solved.solution
         basis = fix_signs(solution.leading(solved.choice.k))
         certificate = certify(
@@ -154,7 +162,7 @@ class SupervisedPCA(PCA):
         return linear_model(solution, basis, problem.columns, meta)
 
     def _in_features(self, task: SupervisedTask) -> Fit:
-        """The kernel form."""
+        """Fit the kernel form of the method."""
         from pcatool.kernels.model import KernelModel
         from pcatool.methods.supervised_kernel import in_features
 
@@ -206,6 +214,7 @@ class SupervisedPCA(PCA):
         return Fit(model, looked_at)
 
     def _remark_features(self, found: Features, k: int) -> None:
+        """Warn about negative and uncertain eigenvalues of the kernel form."""
         if found.negative:
             some = "1 eigenvalue is" if found.negative == 1 else f"{found.negative} eigenvalues are"
             self.notices.warn(
@@ -226,6 +235,7 @@ class SupervisedPCA(PCA):
             self.notices.note(f"all {n} rows differ in their label: directions are those of plain PCA")
 
     def _doubts(self, rank: int, k: int, unsure: list[int]) -> None:
+        """Warn about components past the rank, and about uncertain eigenvalues."""
         shared = " of the label: what columns and label share has"
         warn_past_rank(self.notices, rank, k, shared, "eigenvalues there")
         warn_unsure(self.notices, unsure, "; the label shares hardly anything there")
@@ -236,7 +246,7 @@ def _kernel_reason(options: FitOptions) -> str:
 
 
 def evidence(found: Dependence, problem: Problem) -> Evidence:
-    """What the rules may look at: no more eigenvalues can be above 0 than the labels have dimensions."""
+    """Return the evidence for the rules. Labels of few dimensions limit the number of eigenvalues above 0."""
     solution = found.solution
     return Evidence(
         eigenvalues=solution.eigenvalues,
@@ -256,7 +266,7 @@ def evidence(found: Dependence, problem: Problem) -> Evidence:
 def settings(
     problem: Problem, labels: Labels, kernel: LabelKernel, options: FitOptions, classes: int | None
 ) -> dict[str, Any]:
-    """What of the meta data is known before the fit."""
+    """Return the settings of the model that are known before the fit."""
     meta: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "method": "supervised",

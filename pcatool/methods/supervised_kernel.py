@@ -1,13 +1,13 @@
 """Supervised PCA in kernel form: directions among the features of a kernel, from Kx H Ky H Kx Theta = Kx Theta Lambda.
 
 When to prefer it: the label depends on the columns, but not on weighted sums of them. Needs all rows in memory.
-With H Ky H = L L^T, where L (n, m) is as narrow as the labels allow, Theta = L A Lambda^(-1/2) solves it, A and Lambda
-being the eigenvectors and eigenvalues of the small matrix L^T Kx L. So Kx is multiplied, a few rows of it at a time,
-and never taken apart; Theta^T Kx Theta = I. Scores are k(x, rows) Theta, not centred.
-Cost: n^2 (d + m) + m^3. Memory: n (d + m). SciPy: `scipy.linalg.eigh(Kx @ H @ Ky @ H @ Kx, Kx)`, which needs Kx to be
-of full rank; where it is not, what Theta may have more is a function that is 0 everywhere.
-Accuracy: an eigenvalue is known to the errors of both kernels' values, each times the norm of the other kernel, and to
-a few eps n max |Kx| times the norm of H Ky H.
+With H Ky H = L L^T, where L (n, m) is as narrow as the labels allow, the solution is Theta = L A Lambda^(-1/2); A and
+Lambda are the eigenvectors and eigenvalues of the small matrix L^T Kx L. So Kx is multiplied, a few rows at a time, and
+never decomposed. Theta^T Kx Theta = I. Scores are k(x, rows) Theta, not centred.
+Cost: n^2 (d + m) + m^3. Memory: n (d + m). SciPy: `scipy.linalg.eigh(Kx @ H @ Ky @ H @ Kx, Kx)`, which needs Kx of
+full rank; where Kx is singular, Theta may differ by a function that is 0 everywhere.
+Accuracy: the error of an eigenvalue is at most the errors of both kernels' values, each times the norm of the other
+kernel, and a few eps n max |Kx| times the norm of H Ky H.
 Reference: Barshan et al. 2011, Pattern Recognition 44(7); Ghojogh and Crowley 2019, arXiv:1906.03148.
 """
 
@@ -43,31 +43,35 @@ from pcatool.solvers.plan import with_program
 
 __all__ = ["Features", "in_features"]
 
-# Roundings of one value of a kernel, and of the sums it goes into.
+# Rounding errors, in eps, of one kernel value and of the sums with it.
 ROUNDINGS = 8
 
 
 class Features(NamedTuple):
-    """What was found among the features of a kernel."""
+    """Result of the kernel form: eigenpairs in the features of a kernel."""
 
     kernel: Kernel
-    rows: Array  # (n, d) as read; (0, d) when the table is the kernel
+    rows: Array  # (n, d) as read; (0, d) if the table is the kernel matrix
     prepared: Preparation
-    eigenvalues: Array  # (n,), 0 past the rank
-    error: Array  # (n,)
+    eigenvalues: Array  # (n,) descending, 0 past the rank
+    error: Array  # (n,) bounds
     rank: int
-    possible: int
-    total: float  # sum of all eigenvalues above 0
+    possible: int  # eigenvalues that may be above 0
+    total: float  # sum of the eigenvalues above 0
     trace: float  # tr(Kx H Ky H)
     product: Array  # L^T Kx L (m, m)
-    A: Array  # (m, rank)
-    theta: Array  # (n, rank)
-    negative: int  # eigenvalues below 0 by more than rounding
-    classes: int | None
+    A: Array  # (m, rank) eigenvectors of the product
+    theta: Array  # (n, rank) dual vectors
+    negative: int  # number of eigenvalues below 0 by more than rounding error
+    classes: int | None  # number of classes; None for labels that are numbers
 
 
 def in_features(task: SupervisedTask, options: FitOptions) -> Features:
-    """Solve; what cannot be a kernel of this form is refused."""
+    """Solve the kernel form for all rows.
+
+    Raise `UsageError` for kernels without such a form, and `DataError` or `RefusedError` for rows or labels that cannot
+    be solved.
+    """
     kernel = load(resolve(options, task.problem.d))
     if kernel.graph or kernel.conditional:
         raise UsageError(
@@ -99,7 +103,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
     with threads(factorisation_threads(len(product))):
         values, A = np.linalg.eigh(product)
     values, A = values[::-1], A[:, ::-1]
-    # The norm of L^T L is no more than that of its entries, and what L leaves out meets a kernel of norm n max |Kx|.
+    # The norm of L^T L is at most that of its entries. What L leaves out is multiplied by a kernel of norm n max |Kx|.
     doubt = ROUNDINGS * EPS * float(np.linalg.norm(L.T @ L)) + (0.0 if task.kernel.streams else NOTHING * n)
     bound = n * largest * doubt + backward(len(values), float(np.abs(values).max()))
     possible = min(n - 1, L.shape[1] - task.labels.classes)
@@ -130,14 +134,15 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
 
 
 def _error(kernel: Kernel, L: Array, values: Array, norm: float, wrong: float, lacks: float) -> Array:
-    """(m,) bounds on what rounding did to eigenvalues of L^T Kx L before they were computed.
+    """Bound the errors of the eigenvalues of L^T Kx L, (m,), without those of the eigenvalue solver.
 
-    `norm` bounds that of Kx, `wrong` that of its error, `lacks` that of what L L^T lacks of H Ky H. Sums over n rows,
-    of the two products and of the means that were taken off L, are known to n / 2 eps of the sizes of their terms.
+    `norm` bounds the norm of Kx, `wrong` that of its error, `lacks` that of H Ky H - L L^T. Sums over n rows, of the
+    two products and of the means subtracted from L, are accurate to n / 2 eps of the sizes of their terms.
     """
     n, size = len(L), float(np.einsum("ij,ij->", L, L))
     arithmetic = EPS * (3 * n + 2 * np.sqrt(n) + 16) * norm * size
-    # What L lacks adds columns of length sqrt(lacks); without a sign of Kx their products with L count, over the gap.
+    # The part that L lacks adds columns of length sqrt(lacks). If Kx is indefinite, their products with L count, too,
+    # divided by the gap.
     worth = 1.0 if kernel.is_definite(centred=False) else np.maximum(4 * norm * size / values, 1.0)
     return np.asarray(wrong * size + arithmetic + lacks * norm * worth + np.zeros(len(values)))
 
@@ -151,9 +156,10 @@ def _check_k(wish: int | float | str, n: int) -> None:
 
 
 def _preparation(task: SupervisedTask, kernel: Kernel, X: Array) -> tuple[Preparation, Array]:
-    """What is done to rows before the kernel, and the shift that may be made while solving: no digits are lost to it.
+    """Return the preparation of rows before the kernel, and a shift (d,) for solving without loss of digits.
 
-    A shift that changes only what H takes out again must not be made to new rows, whose scores are not centred.
+    The shift may include one that changes only what H removes. Such a shift must not be applied to new rows, whose
+    scores are not centred.
     """
     d = task.problem.d
     if not kernel.of_rows:
@@ -170,7 +176,7 @@ def _preparation(task: SupervisedTask, kernel: Kernel, X: Array) -> tuple[Prepar
 
 
 def _product(kernel: Kernel, known: Prepared, L: Array, run: Runner) -> tuple[Array, float, float, float]:
-    """L^T Kx L (m, m), the largest value of Kx, and bounds on its norm and on that of its error."""
+    """Return L^T Kx L (m, m), the largest |Kx|, and bounds on the norm of Kx and on the norm of its error."""
     T = known.Y
     n = len(T)
     K = None if kernel.of_rows else kernel.matrix(T, run)

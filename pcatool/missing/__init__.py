@@ -1,4 +1,5 @@
-"""Rows with missing cells: counts, models fitted to them, scores and fills.
+"""PCA of rows with missing cells: counts, fits, scores and fills.
 
-Begin with `em` (the fit) and `project` (a model applied).
+Begin with `em` (maximum likelihood fit) and `project` (apply a model). `census` counts observed cells,
+`mean_imputation` fits with column means in the missing cells.
 """

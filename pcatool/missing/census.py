@@ -1,4 +1,7 @@
-"""Count observed cells per column and per row, in one pass; patterns of missing cells, and columns that rows link."""
+"""Count observed cells per column and per row, in one pass.
+
+Also: group rows by their pattern of missing cells, and group columns that are linked by rows.
+"""
 
 from __future__ import annotations
 
@@ -33,30 +36,38 @@ Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
 Keys = NDArray[np.uint64]
 
-# An odd number with well mixed bits and two shifts, from the finaliser of SplitMix64 (Steele, Lea, Flood 2014, OOPSLA).
+# Multiplier (odd, with well mixed bits) and shift of the finaliser of SplitMix64 (Steele, Lea, Flood 2014, OOPSLA).
 MIX = np.uint64(0xBF58476D1CE4E5B9)
 SHIFT = np.uint64(31)
 
 
 def same_holes(observed: Mask) -> tuple[Index, Index]:
-    """The first row of each pattern of holes, and the number of each row's pattern."""
+    """Return the first row of each pattern of missing cells, (u,), and the pattern number of each row, (n,)."""
     return _told_apart(hole_keys(observed), observed)
 
 
 def same_cells(columns: NDArray[np.int32], keys: Keys) -> tuple[Index, Index]:
-    """The same of rows with equally many cells, (h, c) their columns; `keys` are those of the columns."""
+    """Group rows that observe the same columns, for rows with equally many observed cells.
+
+    `columns` (h, c) are the columns of the observed cells; `keys` (d,) are those of `column_keys`. Return the first
+    row of each group and the group number of each row, like `same_holes`.
+    """
     return _told_apart(keys[columns].sum(axis=1, dtype=np.uint64), columns)
 
 
 def _told_apart(keys: Keys, rows: NDArray[Any]) -> tuple[Index, Index]:
+    """Group equal rows (h, c) by their keys (h,): the first row of each group, and the group number of each row."""
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    if not np.array_equal(rows[first[group]], rows):  # two patterns came by one key: each row for itself
+    if not np.array_equal(rows[first[group]], rows):  # two patterns share a key: give each row a group of its own
         first = group = np.arange(len(rows))
     return first, group
 
 
 def column_keys(d: int) -> Keys:
-    """A number for each column, so well mixed that a sum tells of which it is made."""
+    """Hash each column number, (d,).
+
+    The bits are well mixed, so that the sum of some keys identifies the columns that were summed.
+    """
     keys = np.arange(1, d + 1, dtype=np.uint64)
     for _ in range(2):
         keys *= MIX
@@ -65,7 +76,10 @@ def column_keys(d: int) -> Keys:
 
 
 def hole_keys(observed: Mask) -> Keys:
-    """A number for each row that says where its holes are, (n,); up to 64 columns no two patterns share one."""
+    """Hash the pattern of missing cells of each row, (n,).
+
+    Up to 64 columns, different patterns have different keys.
+    """
     n, d = observed.shape
     packed = np.zeros((n, -(-d // 64) * 8), dtype=np.uint8)
     packed[:, : -(-d // 8)] = np.packbits(observed, axis=1)
@@ -76,12 +90,15 @@ def hole_keys(observed: Mask) -> Keys:
     return key
 
 
-# For each column the first of those that it is linked with, (d,).
+# For each column, the first column of its group, (d,).
 Groups = NDArray[np.int64]
 
 
 def links(observed: Mask) -> Groups:
-    """By rows that have two columns at once, and by chains of them; observed (n, d)."""
+    """Group columns: two columns are linked if a row observes both, or through a chain of such columns.
+
+    `observed` is (n, d).
+    """
     d = observed.shape[1]
     first: Groups = np.arange(d)
     while True:
@@ -94,12 +111,12 @@ def links(observed: Mask) -> Groups:
 
 
 def links_of_cells(table: SparseRows) -> Groups:
-    """The same of rows in compressed form: each cell links its row with its column."""
+    """Like `links`, for rows in compressed form: each cell links its row with its column."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
     n, d = table.n, table.d
-    starts = np.concatenate([np.zeros(d, dtype=np.int64), table.starts])  # columns come first, and link with nothing
+    starts = np.concatenate([np.zeros(d, dtype=np.int64), table.starts])  # columns are the first nodes, without edges
     graph = csr_array((np.ones(len(table.values), dtype=np.int8), table.columns, starts), (d + n, d + n))
     group = connected_components(graph, directed=False)[1][:d]
     _, first, of_column = np.unique(group, return_index=True, return_inverse=True)
@@ -107,7 +124,7 @@ def links_of_cells(table: SparseRows) -> Groups:
 
 
 def joined(one: Groups, other: Groups) -> Groups:
-    """Linked by either."""
+    """Group columns that are linked by `one`, by `other`, or by a chain of links of both."""
     first = one
     while True:
         least = first.copy()
@@ -121,42 +138,46 @@ def joined(one: Groups, other: Groups) -> Groups:
 
 
 def groups_of(first: Groups) -> list[list[int]]:
-    """The columns of each group, in their order."""
+    """List the columns of each group in ascending order."""
     return [np.flatnonzero(first == head).tolist() for head in np.unique(first)]
 
 
 class Census(NamedTuple):
-    """What there is of each column, about an origin of its own, and of the rows."""
+    """Counts and moments of the observed cells of each column, about an origin per column, and counts of the rows.
 
-    rows: int  # with a cell at least
-    empty: int  # rows without
-    weight: float  # of the rows: their number, or the sum of their weights
+    Made by `take_census`, for EM and for filling with means in several passes.
+    """
+
+    rows: int  # with at least one observed cell
+    empty: int  # rows without an observed cell
+    weight: float  # number of rows, or the sum of their weights
     squares: float  # sum of squared weights
-    cells: NDArray[np.int64]  # (d,) that are there
-    weights: Array  # (d,) of these
-    weight_squares: Array  # (d,)
-    origin: Array  # (d,) a cell of the column
+    cells: NDArray[np.int64]  # (d,) number of observed cells
+    weights: Array  # (d,) sum of the weights of the observed cells
+    weight_squares: Array  # (d,) sum of their squared weights
+    origin: Array  # (d,) an observed cell of the column
     shift: Array  # (d,) mean about the origin
     scatter: Array  # (d,) sum of w (x - mean)^2
-    varies: Mask  # (d,) two cells differ
-    groups: Groups  # (d,) which columns rows link
+    varies: Mask  # (d,) whether two observed cells differ
+    groups: Groups  # (d,) columns linked by rows
 
     @property
     def complete(self) -> bool:
-        """Has every row that is not empty all its cells?"""
+        """Whether every row that is not empty has all its cells."""
         return bool(np.all(self.cells == self.rows))
 
     @property
     def missing(self) -> NDArray[np.int64]:
-        """Cells missing in each column, (d,), those of empty rows too."""
+        """Number of missing cells per column, (d,), including the cells of empty rows."""
         return self.rows + self.empty - self.cells
 
     @property
     def mean(self) -> Array:
+        """Mean of the observed cells of each column, (d,)."""
         return self.origin + self.shift
 
     def merge(self, other: Census) -> Census:
-        """Of these rows followed by the others (Chan, Golub, LeVeque 1983)."""
+        """Return the census of these rows followed by those of `other` (Chan, Golub, LeVeque 1983)."""
         both = (self.cells > 0) & (other.cells > 0)
         origin = np.where(self.cells > 0, self.origin, other.origin)
         weights = self.weights + other.weights
@@ -179,8 +200,11 @@ class Census(NamedTuple):
 
 
 def take_census(rows: Rows | SparseRows, problem: Problem) -> Census:
-    """One pass over the columns; refuses one that holds nothing, and what no model can be fitted to."""
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # units_of refuses in words
+    """Take the census of all rows in one pass.
+
+    Raise `NoRows` if there are no rows, and `DataError` if a column has no observed cell.
+    """
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # `units_of` refuses overflow with a message
         parts = rows.map(_of_block, size=64 * problem.d) if isinstance(rows, Rows) else iter([_of_cells(rows)])
         first = next(parts, None)
         if first is None:
@@ -191,6 +215,7 @@ def take_census(rows: Rows | SparseRows, problem: Problem) -> Census:
 
 
 def _of_block(X: Array, w: Array | None) -> Census:
+    """Census of one block X (n, d) with NaN in the missing cells, and weights (n,) or None."""
     observed = ~np.isnan(X)
     w = np.ones(len(X)) if w is None else w
     used = observed.any(axis=1)
@@ -201,7 +226,7 @@ def _of_block(X: Array, w: Array | None) -> Census:
     varies = np.asarray(Y.any(axis=0))
     shift = (w @ Y) / _or_one(weights)
     Y = np.where(observed, Y - shift, 0.0)
-    rest = w @ Y  # what rounding left
+    rest = w @ Y  # rounding error of the mean
     return Census(
         int(used.sum()),
         int(len(X) - used.sum()),
@@ -219,6 +244,7 @@ def _of_block(X: Array, w: Array | None) -> Census:
 
 
 def _of_cells(table: SparseRows) -> Census:
+    """Census of rows in compressed form."""
     used = int(np.count_nonzero(table.counts))
     about = table.about()
     weights = about.cells.astype(np.float64)
@@ -239,4 +265,5 @@ def _of_cells(table: SparseRows) -> Census:
 
 
 def _or_one(weights: Array) -> Array:
+    """Replace zero weights by 1, to divide by them."""
     return np.where(weights > 0, weights, 1.0)

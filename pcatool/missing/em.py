@@ -1,19 +1,22 @@
 """Probabilistic PCA of rows with missing cells, by maximum likelihood of the observed cells.
 
-Where EM starts: PCA of the rows with 0, their mean, in the holes, with what these did to it taken back out.
-Where shares p_i and p_j of two columns are there, their covariance is p_i p_j of what it was, a variance p_i
-(Lounici 2014, Bernoulli 20(3)). So few steps remain, and no seed is needed up to WHOLE columns.
+The model is x = W z + mu + noise. When to prefer it: cells are missing at random, given the observed cells. The method
+neither drops rows nor makes up cells, so that the result stays right when most cells are missing. Without missing cells
+the optimum is known: PCA (`closed_form`).
 
-Probabilistic PCA of rows with holes: x = W z + mu + noise, by maximum likelihood of the observed cells.
-When to prefer it: cells are missing, at random given what is seen. It neither drops rows nor makes up cells, so it
-stays right when most cells are missing. Without any hole the optimum is known: PCA (`closed_form`).
-Each pass is one step of EM: the posterior of z for each row from its observed cells, rows of one pattern together, then
-each row of W with its mean from normal equations of its own. The expanded posterior of z is folded back into W (PX-EM),
-and what the steps tell of the curvature leads to longer ones (`climb`), kept only if the likelihood does not fall.
-Passes: one for the columns, one for the start, 20 to 200 to converge. Cost a pass: n d k^2 for as many patterns as
-rows, n d k for few; k^2 a cell for rows in compressed form. Memory: d k^2 and one block, whatever n, or the cells; the
-start takes d^2 up to WHOLE columns.
-SciPy has none; `numpy.linalg.eigh(numpy.cov(X.T, bias=True))` when nothing is missing.
+Start: PCA of the rows with 0, their mean, in the missing cells. Zeros shrink the covariance of two columns with
+observed shares p_i and p_j by p_i p_j, and a variance by p_i (Lounici 2014, Bernoulli 20(3)); the start divides by
+these factors. So few steps remain, and no seed is needed up to WHOLE columns.
+
+Step: one pass over the rows. The E step computes the posterior of z for each row from its observed cells, rows with the
+same pattern of missing cells together. The M step solves normal equations for each row of W with its mean, and folds
+the expanded posterior of z back into W (PX-EM). From what the steps tell of the curvature, `climb` computes longer
+steps, and keeps a step only if the likelihood does not fall.
+
+Passes: one for the columns, one for the start, 20 to 200 to converge. Cost per pass: n d k^2 if each row has its own
+pattern, n d k if there are few patterns; k^2 per cell for rows in compressed form. Memory: d k^2 and one block,
+whatever n, or the cells; the start takes d^2 up to WHOLE columns.
+SciPy has no equal; `numpy.linalg.eigh(numpy.cov(X.T, bias=True))` when nothing is missing.
 Tipping and Bishop 1999, J. R. Stat. Soc. B 61(3); Ilin and Raiko 2010, JMLR 11; Liu, Rubin, Wu 1998, Biometrika 85(4).
 """
 
@@ -42,26 +45,30 @@ from pcatool.solvers.rows import Rows
 
 __all__ = ["check_census", "estimate", "fit_em", "most_components"]
 
-# Columns up to which the start is had from the whole scatter, without a seed.
+# Most columns for a start from the whole d x d scatter, which needs no seed.
 WHOLE = 1024
 
-# Of wider rows it comes from a few more directions than asked for, multiplied this often.
+# Wider tables start from k + EXTRA directions, multiplied POWERS times by the covariance.
 EXTRA, POWERS = 10, 4
 
-# A component of the start has at least this part of the noise: EM never leaves a column of zeros.
+# Each component of the start has at least this share of the noise variance: EM never leaves a column of zeros.
 LEAST_SIGNAL = 0.1
 
-# What is left to the noise at the start, of a sum of variances d: steps from too small a noise go far astray.
+# Least noise of the start, out of a sum of variances d: steps from a smaller noise go far astray.
 LEAST_LEFT = 1e-9
 
 
 def start_width(d: int, k: int) -> int:
-    """Directions that are multiplied at once."""
+    """Number of directions that the start multiplies at once."""
     return d if d <= WHOLE else min(k + EXTRA, d)
 
 
 def start(product: Callable[[Array], Array], census: Census, variances: Array, k: int, seed: int) -> Parameters:
-    """From `product`, V -> Y^T Y V for the filled rows Y, and the variances (d,) of their observed cells."""
+    """Compute the first parameters of EM.
+
+    `product` maps V to Y^T Y V for the rows Y with 0 in the missing cells; `variances` (d,) are those of the observed
+    cells.
+    """
     d = len(variances)
     there = (census.weights / census.weight)[:, None]
     variances = variances[:, None]
@@ -75,7 +82,8 @@ def start(product: Callable[[Array], Array], census: Census, variances: Array, k
         T = V.T @ covariance(V)
         values, vectors = np.linalg.eigh((T + T.T) / 2)
     values, vectors = values[::-1], (V @ vectors[:, ::-1])[:, :k]
-    # Of the whole scatter the smallest tell the noise, however much larger the others; holes may make some negative.
+    # The whole scatter gives the noise by its smallest eigenvalues, however much larger the others are. Missing cells
+    # may make some of them negative.
     left = float(np.abs(values[k:]).sum()) if width == d else d - float(values[:k].sum())
     noise = max(left, LEAST_LEFT) / (d - k)
     W = vectors * np.sqrt(np.maximum(values[:k] - noise, LEAST_SIGNAL * noise))
@@ -83,28 +91,34 @@ def start(product: Callable[[Array], Array], census: Census, variances: Array, k
 
 
 def _leading_space(covariance: Callable[[Array], Array], d: int, width: int, seed: int) -> Array:
+    """Return an orthonormal basis (d, width) of the approximate leading eigenspace, by power iteration."""
     V = np.random.default_rng(seed).standard_normal((d, width))
     for _ in range(POWERS):
         V = covariance(np.linalg.qr(V)[0])
     return np.linalg.qr(V)[0]
 
 
-# The likelihood has converged when three steps gain less than this per observed cell, twice in a row. It is judged per
-# cell since the log-likelihood itself changes with the units and may be 0. At 1e-10 eigenvalues are within 1e-6 of the
-# optimum, 1e-4 where a component is as weak as the noise; a tenth of it takes a tenth more steps, or twice as many.
+# The likelihood has converged when three steps gain less than this per observed cell, twice in a row. The gain is
+# judged per cell since the log-likelihood itself changes with the units and may be 0. At 1e-10 eigenvalues are within
+# 1e-6 of the optimum, 1e-4 where a component is as weak as the noise; a tenth of this value takes a tenth more steps,
+# or twice as many.
 GAIN = 1e-10
 
-# EM steps at most: with holes at random 20 to 200 are enough.
+# Most EM steps: with cells missing at random, 20 to 200 are enough.
 MOST_STEPS = 1000
 
 
 def estimate(d: int, k: int, cells: SparseRows | None = None) -> Estimate:
-    """What a fit will need: of blocks whatever their number, or of rows in compressed form, these included."""
+    """Estimate passes and memory of a fit.
+
+    Without `cells`, for rows in blocks, whatever their number. With `cells`, for rows in compressed form, including
+    `cells`.
+    """
     sums = 8 * d * (k + 1) * (k + 4) // 2
     if cells is None:
         working, slab = working_bytes(d, k), 0
     else:
-        # The cells as given and in EM's units; of each thread a slab with what is gathered for it.
+        # The cells as given and in EM's units; and for each thread a slab with the numbers gathered for it.
         at_once = cells_at_a_time(d, k)
         most_rows = max((last - first for first, last in cells.cut(at_once)), default=0)
         working = 48 * len(cells.values) + 32 * cells.n + (16 << 20)
@@ -127,9 +141,10 @@ def fit_em(
     iterate: bool = False,
     run: Runner = in_turn,
 ) -> EMFit:
-    """Fit k components; without holes in the closed form, unless told to `iterate`.
+    """Fit k components; complete rows by the closed form, unless `iterate`.
 
-    `census` saves a pass; `run` works on rows in compressed form, as blocks have their own.
+    `census` saves a pass; `run` works on rows in compressed form (blocks have a runner of their own). Raise `DataError`
+    if there are too few rows or cells for k components, and `RefusedError` if the observed cells do not determine them.
     """
     _several_passes(rows)
     with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
@@ -152,14 +167,20 @@ def _several_passes(rows: Rows | SparseRows) -> None:
 
 
 def check_census(census: Census, problem: Problem) -> None:
-    """Refuse, before the fit, what it would refuse: for a share or a rule, one component must be possible."""
+    """Raise, before the fit, the errors that the fit would raise.
+
+    For a share or a rule, one component must be possible.
+    """
     check_number(problem.wish if isinstance(problem.wish, int) else 1, census, problem)
     with np.errstate(all="ignore"):
         units_of(census, problem)
 
 
 def check_number(k: int, census: Census, problem: Problem) -> None:
-    """Refuse a model of more numbers than there are cells: it would explain anything, at infinite likelihood."""
+    """Raise `DataError` if a model of k components has at least as many numbers as there are cells.
+
+    Such a model could explain any cells, at infinite likelihood.
+    """
     if k < 1 or k > min(census.rows, problem.d):
         raise _too_many(k, census, problem)
     most = most_components(census, problem)
@@ -172,7 +193,7 @@ def check_number(k: int, census: Census, problem: Problem) -> None:
 
 
 def most_components(census: Census, problem: Problem) -> int:
-    """As many as the rows, the columns and, with holes, the cells can have."""
+    """Largest number of components that the rows, the columns and, with missing cells, the cells allow."""
     bound, cells = min(census.rows, problem.d), int(census.cells.sum())
     if census.complete:
         return bound
@@ -180,7 +201,7 @@ def most_components(census: Census, problem: Problem) -> int:
 
 
 def _numbers(k: int, problem: Problem) -> int:
-    """W but for its rotation, the noise, and the mean."""
+    """Number of free parameters of k components: W without its rotation, the noise, and the mean."""
     d, k = problem.d, min(k, problem.d - 1)
     return d * k - k * (k - 1) // 2 + 1 + problem.center * d
 
@@ -194,7 +215,7 @@ def _too_many(k: int, census: Census, problem: Problem) -> DataError:
 
 
 def _solved(rows: Rows | SparseRows, census: Census, problem: Problem) -> Solution:
-    """PCA of the rows that are not empty."""
+    """PCA of the rows that are not empty, all of them complete, by their covariance."""
 
     def of_block(X: Array, w: Array | None) -> Moments | None:
         used = ~np.isnan(X[:, 0])
@@ -214,6 +235,7 @@ def _solved(rows: Rows | SparseRows, census: Census, problem: Problem) -> Soluti
 def _iterated(
     rows: Rows | SparseRows, problem: Problem, census: Census, k: int, most_steps: int, gain: float, run: Runner
 ) -> EMFit:
+    """Fit by EM: units, start, climb, and the result in the units of the fit."""
     units = units_of(census, problem)
     cells = float(census.weights.sum())
     inner = min(k, problem.d - 1)

@@ -1,8 +1,8 @@
 """One step of EM for probabilistic PCA: units, posterior of the scores, and new parameters.
 
-The posterior of z from the observed cells of each row: mean, covariance and density.
-Many small matrices are worked on together, (k, k, u) with the last index along the rows, entry by entry: of ten
-components that is five times as fast as LAPACK one by one.
+The posterior of z (mean, covariance and density) follows from the observed cells of each row. Small k x k matrices are
+worked on together, as (k, k, u) with the last index along rows or patterns, entry by entry: for ten components this is
+five times as fast as LAPACK on one matrix at a time.
 """
 
 from __future__ import annotations
@@ -40,23 +40,30 @@ __all__ = [
 
 
 class Units(NamedTuple):
-    """How cells come to these units: about their column's mean, of mean variance 1."""
+    """Shift and scale that bring cells to the units of EM: about the mean of their column, with mean variance 1."""
 
-    origin: Array  # (d,)
-    shift: Array  # (d,)
-    std: Array  # (d,) what the fit divides by
-    unit: float  # and then this
+    origin: Array  # (d,) subtracted first
+    shift: Array  # (d,) subtracted from the difference
+    std: Array  # (d,) scale of the fit
+    unit: float  # divides all columns, after the scale of the fit
     variances: Array  # (d,) of the columns in these units
 
     def rows(self, X: Array) -> Array:
+        """Convert rows X (n, d) to the units of EM."""
         return ((X - self.origin) - self.shift) / (self.std * self.unit)
 
     def cells(self, table: SparseRows) -> SparseRows:
+        """Convert rows in compressed form to the units of EM."""
         at = table.columns
         return table._replace(values=((table.values - self.origin[at]) - self.shift[at]) / (self.std * self.unit)[at])
 
 
 def units_of(census: Census, problem: Problem) -> Units:
+    """Compute the units of EM from the census.
+
+    Raise `DataError` or `RefusedError` if the problem cannot be solved: too few rows, no variance, overflow, or weights
+    that leave no divisor.
+    """
     variances = variances_of(census, problem)
     std = scale_of(variances, ~census.varies, problem)
     about = variances if problem.center else variances + census.mean**2
@@ -69,18 +76,18 @@ def units_of(census: Census, problem: Problem) -> Units:
 
 
 def variances_of(census: Census, problem: Problem) -> Array:
-    """Of the observed cells about their mean, (d,); 0 for a column with one cell."""
+    """Variances of the observed cells about their mean, (d,); 0 for a column with one cell."""
     divisor = _divisor(census.weights, census.weight_squares, problem)
     return np.where(divisor > 0, census.scatter / np.where(divisor > 0, divisor, 1.0), 0.0)
 
 
 def fewer(census: Census, problem: Problem) -> float:
-    """(n - ddof) / n: likelihood divides by n."""
+    """(n - ddof) / n, by which variances of the fit differ from those of the likelihood, which divides by n."""
     return float(_divisor(np.asarray(census.weight), np.asarray(census.squares), problem)) / census.weight
 
 
 def rounding_of(census: Census, problem: Problem) -> tuple[float, float]:
-    """Relative rounding of the divisor of the rows, and the largest of those of the columns if standardised."""
+    """Relative rounding of the divisor of the rows, and the largest one of the columns (0 unless standardized)."""
     if problem.weights is None or problem.ddof == 0:
         return 0.0, 0.0
     of_rows = _rounding(census.weight, census.rows) / (fewer(census, problem) * census.weight)
@@ -92,7 +99,10 @@ def rounding_of(census: Census, problem: Problem) -> tuple[float, float]:
 
 
 def _checked_divisor(census: Census, problem: Problem) -> float:
-    """n - ddof of the rows, at most 0 if it may be rounding; refuses weights that leave only rounding."""
+    """Return n - ddof of the rows, at most 0 if the difference may be rounding error.
+
+    Raise an error if the weights leave nothing but rounding in the divisor of the rows or of a column.
+    """
     squares = census.squares
     if problem.weights == "reliability" and problem.ddof == 1 and not SMALLEST <= squares < math.inf:
         raise RefusedError(
@@ -125,25 +135,26 @@ def _rounding(weight: Any, rows: int) -> Any:
 
 
 def _divisor(weight: Array, squares: Array, problem: Problem) -> Array:
-    """n - ddof as Problem.divisor has it, of every column or of the rows."""
+    """n - ddof, like `Problem.divisor`, from sums of weights and of squared weights, of every column or of the rows."""
     if problem.weights == "reliability" and problem.ddof == 1:
         return np.asarray(weight - squares / weight)
     return np.asarray(weight - problem.ddof)
 
 
 class Posterior(NamedTuple):
-    """Of z, for u patterns of observed cells."""
+    """Posterior of z for u patterns of observed cells."""
 
     root: Array  # (k, k, u) lower triangles R with R^T R = (W_o^T W_o + sigma^2 I)^-1
-    covariance: Array  # (k (k + 1) / 2, u)
+    covariance: Array  # (k (k + 1) / 2, u) upper triangles of Cov z
     log_det: Array  # (u,) log |C_o|
 
     @classmethod
     def of(cls, sums: Array, cells: NDArray[Any], k: int, noise: float) -> Posterior:
-        """From the sums over observed cells of the pairs of W, (u, k (k + 1) / 2), and how many these are, (u,).
+        """Compute the posterior of u patterns.
 
-        R is the inverse of a Cholesky factor: where cells are fewer than components, twice as many digits are left to
-        the scores as by the inverse itself.
+        `sums` (u, k (k + 1) / 2) are sums of the pairs of W over the observed cells of each pattern; `cells` (u,) count
+        these cells. R is the inverse of a Cholesky factor: in rows with fewer cells than components, this leaves the
+        scores twice as many digits as the inverse matrix itself would.
         """
         L = _cholesky(square(sums.T, k) + noise * np.eye(k)[:, :, None])
         log_det = 2 * np.log(np.einsum("iiu->iu", L)).sum(axis=0) + (cells - k) * math.log(noise)
@@ -154,13 +165,19 @@ class Posterior(NamedTuple):
         return cls(R, C[np.triu_indices(k)], log_det)
 
     def scores(self, B: Array, group: slice | Index = slice(None)) -> Array:
-        """E[z] (k, h) of rows with B = W_o^T (x - mu) (k, h); `group` tells the pattern of each."""
+        """Return E[z] (k, h) for rows with B = W_o^T (x - mu) (k, h).
+
+        `group` (h,) is the pattern of each row.
+        """
         R = self.root[:, :, group]
         return np.asarray(np.einsum("jih,jh->ih", R, np.einsum("jih,ih->jh", R, B)))
 
 
 def _cholesky(S: Array) -> Array:
-    """L with L L^T = S, in the lower triangles; S is used up."""
+    """Return lower triangles L (k, k, u) with L L^T = S, in place of S.
+
+    Raise `LinAlgError` unless S is positive definite.
+    """
     for j in range(len(S)):
         if not np.all(S[j, j] > 0):
             raise np.linalg.LinAlgError("not positive definite")
@@ -170,7 +187,7 @@ def _cholesky(S: Array) -> Array:
 
 
 def _inverse(L: Array) -> Array:
-    """Of lower triangles."""
+    """Invert lower triangles (k, k, u)."""
     R = np.zeros_like(L)
     for i in range(len(L)):
         R[i, i] = 1.0 / L[i, i]
@@ -179,44 +196,50 @@ def _inverse(L: Array) -> Array:
 
 
 def pairs(Z: Array) -> Array:
-    """The products z_i z_j with i <= j of each column of Z (m, h), (m (m + 1) / 2, h)."""
+    """Return the products z_i z_j with i <= j of each column of Z (m, h), (m (m + 1) / 2, h)."""
     i, j = np.triu_indices(len(Z))
     return np.asarray(Z[i] * Z[j])
 
 
 def square(upper: Array, m: int) -> Array:
-    """Symmetric matrices (m, m, ...) from their upper triangles (m (m + 1) / 2, ...)."""
+    """Return symmetric matrices (m, m, ...) from their upper triangles (m (m + 1) / 2, ...)."""
     i, j = np.triu_indices(m)
     S = np.empty((m, m, *upper.shape[1:]))
     S[i, j] = S[j, i] = upper
     return S
 
 
-# The noise is kept above this part of the mean variance. Cells that W explains exactly would drive it to 0; and the
-# posterior of a row with fewer cells than components has the inverse as its condition: six digits are left.
+# Least noise, as a share of the mean variance. Cells that W explains exactly would drive the noise to 0. The posterior
+# of a row with fewer cells than components has the inverse of this share as its condition number: six digits are left.
 LEAST_NOISE = 1e-13
 
 LOG_2_PI = math.log(2 * math.pi)
-LARGEST_LOG = 700.0  # of what a double holds
+LARGEST_LOG = 700.0  # the exponential of a larger number overflows
 
 
 class Parameters(NamedTuple):
+    """Parameters of probabilistic PCA, in the units of EM."""
+
     W: Array  # (d, k)
     mu: Array  # (d,)
     noise: float  # sigma^2
 
     @property
     def eigenvalues(self) -> Array:
-        """Of W W^T + sigma^2 I, (d,) descending."""
+        """Eigenvalues of W W^T + sigma^2 I, (d,) descending."""
         s = np.linalg.svd(self.W, compute_uv=False)
         return np.concatenate([s * s, np.zeros(len(self.W) - len(s))]) + self.noise
 
     @property
     def vector(self) -> Array:
-        """(d k + d + 1,). The noise goes by its logarithm, which keeps it above 0."""
+        """All parameters in one vector, (d k + d + 1,): W, mu, log(noise).
+
+        The logarithm keeps the noise above 0.
+        """
         return np.concatenate([self.W.ravel(), self.mu, [math.log(self.noise)]])
 
     def moved(self, by: Array) -> Parameters:
+        """Return the parameters moved by a vector (d k + d + 1,), the noise kept at LEAST_NOISE or more."""
         d, k = self.W.shape
         vector = self.vector + by
         noise = max(math.exp(min(float(vector[-1]), LARGEST_LOG)), LEAST_NOISE)
@@ -224,31 +247,38 @@ class Parameters(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a step needs of all rows. m is k and one more for the mean; pairs of m stand as in the upper triangle."""
+    """Sums over rows that one step needs. Made by `em_sums`.
+
+    m is k, or k + 1 with the mean; m (m + 1) / 2 pairs are in the order of an upper triangle.
+    """
 
     log_likelihood: float
-    squares: Array  # (d, m (m + 1) / 2) of each column the sum of E[z z^T] over the rows that have it
+    squares: Array  # (d, m (m + 1) / 2) for each column, sum of E[z z^T] over the rows that observe the column
     products: Array  # (d, m) sum of x E[z]
     residual: float  # sum of squares of x - W E[z] - mu
     doubt: Array  # (k (k + 1) / 2,) sum of Cov z
     latent: Array  # (m (m + 1) / 2,) sum of E[z z^T] over all rows
 
     def merge(self, other: Sums) -> Sums:
-        """Of these rows and the others."""
+        """Return the sums of these rows and of those of `other`."""
         return Sums(*map(operator.add, self, other))
 
 
 class Slope(NamedTuple):
-    """What the sums tell of the parameters they were taken at: the normal equations of each row of W with its mean."""
+    """Gradient and expected curvature at the parameters of the sums.
+
+    They stand as the normal equations of each row of W with its mean.
+    """
 
     at: Parameters
-    A: Array  # (d, m, m)
-    rest: Array  # (d, m) what the equations leave at these parameters
-    squares: float  # expected, of x - W z - mu
-    cells: float
+    A: Array  # (d, m, m) matrices of the normal equations
+    rest: Array  # (d, m) residual of the equations at these parameters
+    squares: float  # expected sum of squares of x - W z - mu
+    cells: float  # number of observed cells, or the sum of their weights
 
     @classmethod
     def of(cls, sums: Sums, at: Parameters, cells: float, weight: float) -> Slope:
+        """Build the normal equations from the sums taken at the parameters `at`; `weight` is that of all rows."""
         d, k = at.W.shape
         m = sums.products.shape[1]
         A = np.ascontiguousarray(np.moveaxis(square(sums.squares.T, m), -1, 0))
@@ -259,20 +289,23 @@ class Slope(NamedTuple):
 
     @property
     def gradient(self) -> Array:
-        """Of the log-likelihood, as `Parameters.vector` has them (Fisher's identity)."""
+        """Gradient of the log-likelihood, in the order of `Parameters.vector` (Fisher's identity)."""
         return self._vector(self.rest / self.at.noise, (self.squares / self.at.noise - self.cells) / 2)
 
     def scaled(self, gradient: Array) -> Array:
-        """A gradient over the curvature that EM takes the log-likelihood to have."""
+        """Divide a gradient by the curvature that EM assumes for the log-likelihood."""
         d, k = self.at.W.shape
         rest = np.column_stack([gradient[: d * k].reshape(d, k), gradient[d * k : -1]])[:, : self.rest.shape[1]]
         return self._vector(self.at.noise * self._solved(rest), 2 * float(gradient[-1]) / self.cells)
 
     def maximum(self, latent: Array) -> Parameters:
-        """The parameters that fit the expected sums best; `latent` is the mean of E[z z^T]."""
+        """Return the parameters that fit the expected sums best: the M step.
+
+        `latent` is the mean of E[z z^T].
+        """
         k = self.at.W.shape[1]
         move = self._solved(self.rest)
-        # The expected squares at the old parameters, less what the move takes off: no large sums cancel.
+        # The expected squares at the old parameters minus the gain of the move: no large sums cancel.
         squares = self.squares - float(np.einsum("ij,ij->", move, self.rest))
         mu = self.at.mu + move[:, k] if move.shape[1] > k else self.at.mu
         best = Parameters(self.at.W + move[:, :k], mu, max(squares / self.cells, LEAST_NOISE))
@@ -288,9 +321,9 @@ class Slope(NamedTuple):
 
 
 def _folded(at: Parameters, latent: Array, k: int) -> Parameters:
-    """The same model with mean 0 and covariance I of z again, after these had been let free.
+    """Return the same model with mean 0 and covariance I of z, after the M step had let both be free.
 
-    The symmetric root turns W as little as can be, so that what earlier moves told of the curvature stays true.
+    The symmetric root turns W as little as possible, so that the curvature learned from earlier moves stays valid.
     """
     mean = latent[:k, k] if len(latent) > k else np.zeros(k)
     values, vectors = np.linalg.eigh(latent[:k, :k] - np.outer(mean, mean))

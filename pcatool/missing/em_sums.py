@@ -1,4 +1,4 @@
-"""Sums over rows that a step of EM needs: of blocks with NaN, and of rows in compressed form."""
+"""Sums over rows that a step of EM needs: of blocks with NaN in the missing cells, and of rows in compressed form."""
 
 from __future__ import annotations
 
@@ -19,35 +19,37 @@ __all__ = ["Blocks", "Cells", "cells_at_a_time", "working_bytes"]
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# Numbers worked on at a time: half a megabyte stays in the cache, and threads do not wait for memory.
+# Numbers in one slab of a block: half a megabyte stays in the cache, and threads do not wait for memory.
 BLOCK_SLAB = 1 << 16
 
-# Of wide rows so many at a time nevertheless: their sums are larger than they are.
+# Least rows in a slab, also of wide rows: the sums of a slab are larger than its rows.
 FEWEST_ROWS = 64
 
 
 def working_bytes(d: int, k: int) -> int:
-    """Of a slab and what becomes of it."""
+    """Bytes of one slab and of the arrays computed from it."""
     return 8 * 16 * max(BLOCK_SLAB, FEWEST_ROWS * max(d, k * k))
 
 
 class Blocks(NamedTuple):
-    """A table of blocks of rows."""
+    """Rows in blocks, with the three passes over them that `em` needs."""
 
     rows: Rows
     units: Units
-    result: int  # bytes of the sums
+    result: int  # bytes of one `Sums`
 
     def sums(self, at: Parameters, center: bool) -> Sums:
+        """Return the sums of an EM step at these parameters, in one pass."""
         parts = self.rows.map(lambda X, w: _of_block(self.units.rows(X), w, at, center), size=self.result)
         return reduce(Sums.merge, parts)
 
     def curvature(self, at: Parameters, center: bool) -> Array:
+        """Return the second derivatives of the log-likelihood (p, p), in one pass."""
         size = 8 * parameters(len(at.W), at.W.shape[1], center) ** 2
         return reduce(np.add, self.rows.map(lambda X, w: curvature(self.units.rows(X), w, at, center), size=size))
 
     def product(self, V: Array) -> Array:
-        """Y^T Y V for the rows Y with 0 in the holes."""
+        """Return Y^T Y V for the rows Y with 0 in the missing cells, in one pass."""
 
         def of_block(X: Array, w: Array | None) -> Array:
             Y = self.units.rows(X)
@@ -66,6 +68,7 @@ def _of_block(Y: Array, w: Array | None, at: Parameters, center: bool) -> Sums:
 
 
 def _of_block_slab(Y: Array, w: Array, at: Parameters, center: bool) -> Sums:
+    """Sums of a few rows Y (h, d) in the units of EM; the posterior is computed once per pattern of missing cells."""
     W, mu, noise = at
     observed = ~np.isnan(Y)
     w = np.where(observed.any(axis=1), w, 0.0)
@@ -95,49 +98,54 @@ def _of_block_slab(Y: Array, w: Array, at: Parameters, center: bool) -> Sums:
 
 
 def _by_pattern(moments: Array, group: Index) -> Array:
-    """Sums over the rows of each pattern, (m (m + 1) / 2, u)."""
+    """Sum the columns of `moments` over the rows of each pattern, (m (m + 1) / 2, u)."""
     together = np.argsort(group, kind="stable")
     begins = np.flatnonzero(np.diff(group[together], prepend=-1))
     return np.asarray(np.add.reduceat(moments[:, together], begins, axis=1))
 
 
-# Numbers worked on at a time: what is gathered for the cells of a slab stays in the cache.
+# Numbers in one slab of cells: the numbers gathered for the cells of a slab stay in the cache.
 SLAB = 1 << 19
 
 
 def cells_at_a_time(d: int, k: int) -> int:
-    """More of many columns, so that merging sums costs less than taking them."""
+    """Number of cells per slab; larger for many columns, so that merging the sums costs less than computing them."""
     return max(SLAB // k, 2 * d)
 
 
 class Slab(NamedTuple):
-    cells: SparseRows  # in EM's units
-    there: csr_array  # 1 in each cell
+    """A few rows in compressed form, worked on at once."""
+
+    cells: SparseRows  # in the units of EM
+    there: csr_array  # 1 in each observed cell
 
 
 class Cells(NamedTuple):
-    """A table of cells, parted by rows."""
+    """Rows in compressed form, cut into slabs; has the methods of `Blocks`."""
 
     slabs: list[Slab]
     run: Runner
 
     @classmethod
     def of(cls, table: SparseRows, units: Units, k: int, run: Runner) -> Cells:
-        used = table._replace(starts=table.starts[np.append(True, table.counts > 0)])  # rows that have a cell
+        """Convert the cells to the units of EM, drop empty rows, and cut the rows into slabs."""
+        used = table._replace(starts=table.starts[np.append(True, table.counts > 0)])  # without empty rows
         used = units.cells(used)
         parts = [used.part(*ends) for ends in used.cut(cells_at_a_time(table.d, k))]
         ones = np.ones(max(len(part.values) for part in parts))
         return cls([Slab(part, part.matrix(ones[: len(part.values)])) for part in parts], run)
 
     def sums(self, at: Parameters, center: bool) -> Sums:
+        """Return the sums of an EM step at these parameters."""
         WW = np.ascontiguousarray(pairs(at.W.T).T)
         return reduce(Sums.merge, self.run(lambda slab: _of_slab(*slab, at, WW, center), self.slabs))
 
     def curvature(self, at: Parameters, center: bool) -> Array:
+        """Return the second derivatives of the log-likelihood (p, p)."""
         return reduce(np.add, self.run(lambda slab: _curvature_of_slab(slab.cells, at, center), self.slabs))
 
     def product(self, V: Array) -> Array:
-        """Y^T Y V for the rows Y with 0 in the holes."""
+        """Return Y^T Y V for the rows Y with 0 in the missing cells."""
         product = np.zeros_like(V)
         for slab in self.slabs:
             Y = slab.cells.matrix()
@@ -154,6 +162,7 @@ def _curvature_of_slab(cells: SparseRows, at: Parameters, center: bool) -> Array
 
 
 def _of_slab(cells: SparseRows, there: csr_array, at: Parameters, WW: Array, center: bool) -> Sums:
+    """Sums of one slab; `WW` (d, k (k + 1) / 2) are the products of the columns of W."""
     W, mu, noise = at
     k = W.shape[1]
     posterior = Posterior.of(there @ WW, cells.counts, k, noise)

@@ -1,21 +1,20 @@
-"""Climb the likelihood of probabilistic PCA by L-BFGS, and bound the distance of its end from the maximum.
+"""Climb the likelihood of probabilistic PCA by L-BFGS, and bound the distance of the end from the maximum.
 
-The way up the likelihood: quasi-Newton steps from what EM knows of its curvature, else EM itself.
-L-BFGS with the curvature of the expected log-likelihood, one small matrix for each row of W, as its first guess. Where
-components are as weak as the noise it needs a tenth of the steps of EM. Each costs as much, since the sums that EM
-takes hold the gradient; one that leads down, or where nothing can be worked out, is taken back, and EM goes on.
+The climb takes quasi-Newton steps. Their first guess of the curvature is that of the expected log-likelihood, one small
+matrix for each row of W, which EM computes anyway. Where components are as weak as the noise, the climb needs a tenth
+of the steps of EM. Each step costs as much as one of EM, since the sums of EM contain the gradient. A step that lowers
+the likelihood, or that cannot be computed, is taken back, and an EM step follows.
 Jamshidian and Jennrich 1997, J. R. Stat. Soc. B 59(3); Nocedal 1980, Math. Comp. 35(151).
 
-Second derivatives of the likelihood, and how far from its maximum a climb has ended.
-A climb ends where steps gain little. That alone does not tell how far the maximum is. The second derivatives at the
-end do: where the likelihood bends down in every direction, Newton's steps lead to the maximum, and each is a fraction
-of the one before. The bound on the error of an eigenvalue is twice what these steps change of it. There is no bound
-where the likelihood does not bend down, where steps do not shrink, or where it falls: no maximum may be near.
-The maximum is the one that the climb leads to; a table may have others.
+A climb ends where steps gain little, which alone does not tell how far the maximum is. The second derivatives at the
+end tell. Where the likelihood is concave in every direction, Newton steps lead to the maximum, and each step is a
+fraction of the one before. The bound on the error of an eigenvalue is twice the change that these steps make. There is
+no bound where the likelihood is not concave, where steps do not shrink, or where the likelihood falls: no maximum may
+be near. The maximum is the one that the climb leads to; a table may have others.
 Cost: n (d k)^2 for second derivatives, mostly once, and three to five passes, each as long as a step of EM.
 Memory: (d k)^2.
 Second derivatives of a normal likelihood: Magnus and Neudecker 2019, Matrix Differential Calculus, chapter 15.
-Newton's steps: Deuflhard 2011, Newton Methods for Nonlinear Problems, section 2.1.
+Newton steps: Deuflhard 2011, Newton Methods for Nonlinear Problems, section 2.1.
 """
 
 from __future__ import annotations
@@ -45,41 +44,42 @@ __all__ = [
     "parameters",
 ]
 
-# Moves whose effect on the gradient is remembered.
+# Number of moves whose effect on the gradient is kept (the memory of L-BFGS).
 MEMORY = 10
 
-# The last move tells by how much EM takes the curvature to be too large; believed up to this. Without a bound, steps
-# fail again and again where the noise tends to 0.
+# The last move tells by which factor EM overestimates the curvature. This is the largest factor that is believed:
+# without a bound, steps fail again and again where the noise tends to 0.
 LONGEST = 16.0
 
-# Points over which the likelihood has to gain, and how often in a row it may fail to: once may be a bad step.
+# The climb ends when the likelihood gains too little over the last SPAN points, IDLE times in a row: a single failure
+# may be a bad step.
 SPAN, IDLE = 3, 2
 
 
 class Point(NamedTuple):
-    """Parameters, their log-likelihood, and where EM goes from there."""
+    """Parameters, their log-likelihood, and the EM step from there."""
 
     at: Parameters
     log_likelihood: float
     doubt: Array  # (k, k) mean of Cov z
     slope: Slope
-    next: Parameters
+    next: Parameters  # after one step of EM
 
 
 class Climbed(NamedTuple):
-    """Where a climb ended and how it went."""
+    """The end of a climb and its path."""
 
     end: Point
-    before: Parameters  # SPAN points earlier, or where it began
-    log_likelihood: tuple[float, ...]  # of the points reached, none less than the last
+    before: Parameters  # SPAN points before the end, or the start
+    log_likelihood: tuple[float, ...]  # of the accepted points, never falling
     steps: int
     converged: bool
 
 
 def climb(step: Callable[[Parameters], Point], start: Parameters, most_steps: int, gain: float) -> Climbed:
-    """From the start to where steps gain too little, or where one of EM falls, which on paper none does.
+    """Climb from `start` until steps gain less than `gain`, or until an EM step lowers the likelihood.
 
-    What is left to gain is rounding then.
+    In exact arithmetic no EM step lowers the likelihood, so what is left to gain is then rounding error.
     """
     last = step(start)
     secants = _Secants()
@@ -102,7 +102,7 @@ def climb(step: Callable[[Parameters], Point], start: Parameters, most_steps: in
 
 
 def _if_possible(step: Callable[[Parameters], Point], at: Parameters) -> Point | None:
-    """A long step may end where matrices are singular to rounding."""
+    """Return step(at), or None: a long step may end where matrices are singular to rounding."""
     try:
         return step(at)
     except np.linalg.LinAlgError:
@@ -110,18 +110,19 @@ def _if_possible(step: Callable[[Parameters], Point], at: Parameters) -> Point |
 
 
 class _Secants(deque[tuple[Array, Array]]):
-    """Moves, and by how much the gradient fell along each."""
+    """The last moves of the parameters, each with the decrease of the gradient along the move."""
 
     def __init__(self) -> None:
         super().__init__(maxlen=MEMORY)
 
     def add(self, old: Slope, new: Slope) -> None:
+        """Keep the move from `old` to `new`, unless the likelihood is convex along the move."""
         s, y = new.at.vector - old.at.vector, old.gradient - new.gradient
-        if s @ y > 0:  # else it bends upwards, and there is no top
+        if s @ y > 0:  # else the likelihood is convex here, and has no maximum along the move
             self.append((s, y))
 
     def move(self, slope: Slope) -> Array:
-        """To where the gradient would be 0 (the two loops of L-BFGS)."""
+        """Return the move to where the gradient is expected to be 0 (two-loop recursion of L-BFGS)."""
         q = slope.gradient
         taken = []
         for s, y in reversed(self):
@@ -134,51 +135,52 @@ class _Secants(deque[tuple[Array, Array]]):
         return move
 
 
-# Most parameters: their matrix then takes 8 MB. Most multiplications for second derivatives: a second or two.
+# Most parameters for second derivatives: a matrix of so many takes 8 MB. Most multiplications: a second or two.
 MOST_PARAMETERS = 1000
 MOST_WORK = 3 * 10**9
 
-# From so many columns on, second derivatives take several times as long as the climb: (d k)^2 a row against d k^2 for
-# each of some tens of steps. Half a second of it is allowed.
+# From WIDE columns on, second derivatives take several times as long as the climb: (d k)^2 per row against d k^2 for
+# each of some tens of steps. MOST_WORK_WIDE multiplications take half a second.
 WIDE, MOST_WORK_WIDE = 128, 10**8
 
-# Numbers worked on at a time.
+# Numbers worked on at a time, in cache.
 SLAB = 1 << 17
 
-# The curvature in every direction must be more than this part of the curvature that EM assumes: rounding of second
-# derivatives is less, as long as the noise is not below LEAST_NOISE_SHARE of the largest eigenvalue. Their rounding is
-# EPS times the inverse of that share.
+# Least curvature in every direction, as a share of the curvature that EM assumes. The rounding error of second
+# derivatives is smaller, as long as the noise is at least LEAST_NOISE_SHARE of the largest eigenvalue: that error is
+# EPS divided by the share of the noise.
 LEAST_CURVATURE = 1e-6
 LEAST_NOISE_SHARE = 1e-9
 
-# Rotations of W change nothing, and are taken out. Where they are this nearly dependent a component is 0, and the
-# likelihood may be flat there.
+# Rotations of W do not change the likelihood and are taken out. Where they are this nearly dependent, a component is 0,
+# and the likelihood may be flat there.
 DEPENDENT = 1e-6
 
-# Each step must be at most half of the one before: all that follow are then no longer than the last together. A step
-# that shrinks to a tenth needs no new second derivatives.
+# Each Newton step must be at most half as long as the one before: all later steps are then no longer than the last
+# together. A step that shrinks to a tenth needs no new second derivatives.
 SHRINKS, SHRINKS_WELL = 0.5, 0.1
 
-# A step below this that does not shrink is rounding. The unit is the standard error that a parameter would have if no
-# cell were missing.
+# A step below this length that does not shrink is rounding error. The unit is the standard error that a parameter would
+# have if no cell were missing.
 SMALL = 1e-6
 
-# The steps are computed from second derivatives near the maximum, not at it; what they change is doubled.
+# Factor on the change by the Newton steps: second derivatives are taken near the maximum, not at it.
 MARGIN = 2
 
-# Relative rounding of the sums that make up a gradient; multiplied by the inverse of the curvature.
+# Relative rounding of the sums in a gradient; multiplied by the inverse of the curvature.
 ROUNDING = 100 * EPS
 
-# The number of right digits doubles with each step from new second derivatives, so that a few steps are enough.
+# Most Newton steps. The number of right digits doubles with each step from new second derivatives, so that a few steps
+# are enough.
 MOST_STEPS = 12
 
-# The steps end when the next one would change each eigenvalue by less than this part of what all have changed, or by
-# less than this part of the eigenvalue.
+# The steps end when the next one would change each eigenvalue by less than REMAINS of the change so far, or by less
+# than ROUNDED of the eigenvalue.
 REMAINS, ROUNDED = 0.1, 1e-11
 
 
 class Likelihood(NamedTuple):
-    """The log-likelihood of a table as a function of the parameters."""
+    """The log-likelihood of a table as a function of the parameters: value with slope, and second derivatives."""
 
     value: Callable[[Parameters], tuple[float, Slope]]
     curvature: Callable[[Parameters], Array]
@@ -190,15 +192,15 @@ def parameters(d: int, k: int, center: bool) -> int:
 
 
 def affordable(n: int, d: int, k: int, center: bool) -> bool:
-    """Whether second derivatives take no more than a second or two, nor much longer than the climb."""
+    """Whether second derivatives take at most a second or two, and not much longer than the climb."""
     p = parameters(d, k, center)
     return p <= MOST_PARAMETERS and n * p * p <= (MOST_WORK if d < WIDE else MOST_WORK_WIDE)
 
 
 def curvature(Y: Array, w: Array | None, at: Parameters, center: bool) -> Array:
-    """Second derivatives of the log-likelihood of rows Y with NaN in the holes, (p, p).
+    """Second derivatives of the log-likelihood of rows Y with NaN in the missing cells, (p, p).
 
-    Parameters stand as in `Slope.rest`, each row of W with its mean, and the logarithm of the noise last.
+    The parameters are in the order of `Slope.rest`, each row of W with its mean; the logarithm of the noise is last.
     """
     w = np.ones(len(Y)) if w is None else w
     d, k = at.W.shape
@@ -216,17 +218,17 @@ def curvature(Y: Array, w: Array | None, at: Parameters, center: bool) -> Array:
 
 
 def bytes_needed(d: int, k: int) -> tuple[int, int]:
-    """Memory for second derivatives, and for those of a block; 0 where there are too many parameters."""
+    """Bytes for second derivatives, and for those of one block; (0, 0) if there are too many parameters."""
     p = parameters(d, k, True)
     return (7 * 8 * p * p + 6 * 8 * max(SLAB, d * d), 8 * p * p) if p <= MOST_PARAMETERS else (0, 0)
 
 
 def _of_slab(Y: Array, w: Array, at: Parameters, center: bool) -> tuple[Array, ...]:
-    """Sums that make up second derivatives, from a few rows.
+    """Return the sums, over a few rows, that make up second derivatives.
 
     For each row, C = W W^T + sigma^2 I of its observed cells, P is the inverse of C, u = P (x - mu), z = W^T u, and
-    d^2 L = tr(P dC P dC) / 2 - v^T P v + tr((u u^T - P) d^2 C) / 2, where v = dC u + dmu. Rows of one pattern of holes
-    have the same P; only the sums of u u^T, u z^T and z z^T over these rows are needed.
+    d^2 L = tr(P dC P dC) / 2 - v^T P v + tr((u u^T - P) d^2 C) / 2, where v = dC u + dmu. Rows with the same pattern of
+    missing cells have the same P; only the sums of u u^T, u z^T and z z^T over these rows are needed.
     """
     W, mu, noise = at
     d, k = W.shape
@@ -276,7 +278,10 @@ def _of_slab(Y: Array, w: Array, at: Parameters, center: bool) -> tuple[Array, .
 
 
 def distance(of: Likelihood, end: Parameters) -> Array | None:
-    """Bounds (d,) on the distance of each eigenvalue of W W^T + sigma^2 I from the maximum; None without a bound."""
+    """Bound the distance of each eigenvalue of W W^T + sigma^2 I from the maximum, (d,).
+
+    Return None if there is no bound.
+    """
     try:
         return _distance(of, end)
     except np.linalg.LinAlgError:
@@ -284,6 +289,7 @@ def distance(of: Likelihood, end: Parameters) -> Array | None:
 
 
 def _distance(of: Likelihood, end: Parameters) -> Array | None:
+    """Like `distance`, but raise `LinAlgError` where a matrix is singular or the likelihood is not concave."""
     values = end.eigenvalues
     if not end.noise > LEAST_NOISE_SHARE * values[0]:
         return None
@@ -313,14 +319,18 @@ def _distance(of: Likelihood, end: Parameters) -> Array | None:
 
 
 class _Frame(NamedTuple):
-    """Coordinates in which the curvature that EM assumes is 1, without rotations of W, which change nothing."""
+    """Coordinates of the parameters in which the curvature that EM assumes is the identity.
 
-    root: Array  # (d, m, m) lower triangles L with L L^T the curvature of each row of W with its mean
-    of_noise: float  # root of the curvature of the logarithm of the noise
-    turns: Array  # (p, k (k - 1) / 2) orthonormal
+    Rotations of W, which do not change the likelihood, are projected out.
+    """
+
+    root: Array  # (d, m, m) lower triangles L; L L^T is the curvature of each row of W with its mean
+    of_noise: float  # square root of the curvature of the logarithm of the noise
+    turns: Array  # (p, k (k - 1) / 2) orthonormal directions of the rotations of W
 
     @classmethod
     def of(cls, slope: Slope) -> _Frame:
+        """Build the frame at the parameters of `slope`. Raise `LinAlgError` if a component is 0."""
         W = slope.at.W
         d, k = W.shape
         root = np.linalg.cholesky(slope.A / slope.at.noise)
@@ -337,7 +347,10 @@ class _Frame(NamedTuple):
         return cls(np.asarray(root), math.sqrt(slope.cells / 2), np.asarray(Q))
 
     def bend(self, H: Array) -> Array:
-        """The inverse of the curvature H (p, p) with its sign turned; LinAlgError unless it is positive definite."""
+        """Return the inverse of -H in these coordinates, for second derivatives H (p, p).
+
+        Raise `LinAlgError` unless -H is positive definite.
+        """
         d, m, _ = self.root.shape
         K = -H
         for _ in range(2):  # from the left, then from the right
@@ -352,11 +365,12 @@ class _Frame(NamedTuple):
         return np.asarray(np.linalg.inv(K))
 
     def uphill(self, slope: Slope) -> Array:
-        """The gradient of the log-likelihood, (p,)."""
+        """Gradient of the log-likelihood in these coordinates, (p,)."""
         rows = np.linalg.solve(self.root, slope.rest[:, :, None] / slope.at.noise).ravel()
         return self._without_turns(np.append(rows, (slope.squares / slope.at.noise - slope.cells) / 2 / self.of_noise))
 
     def moved(self, at: Parameters, move: Array) -> Parameters:
+        """Return the parameters moved by `move` (p,), given in these coordinates."""
         d, m, _ = self.root.shape
         k = at.W.shape[1]
         move = self._without_turns(move)
@@ -369,9 +383,9 @@ class _Frame(NamedTuple):
 
 
 def _reach(one: Parameters, other: Parameters) -> Array:
-    """Bounds (d,) on the difference of the eigenvalues at two points, from the distance of the points.
+    """Bound the difference of the eigenvalues at two points by the distance of the points, (d,).
 
-    A singular value s of W changes by |dW| at most (Weyl), its square by 2 s |dW| + |dW|^2.
+    A singular value s of W changes by at most |dW| (Weyl), its square by 2 s |dW| + |dW|^2.
     """
     k = one.W.shape[1]
     apart = float(np.linalg.norm(other.W - one.W))

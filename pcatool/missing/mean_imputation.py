@@ -1,10 +1,11 @@
 """Moments of rows whose missing cells are replaced by column means, in one pass.
 
-With y = x - mu where a cell is there and 0 where it is missing, the scatter of the filled rows is sum y y^T. The mean
-is known only at the end: each block is centred on the means of its own cells, and blocks are merged about their common
-ones, as `linalg.moments` does it. What moving a mean takes is kept beside the scatter: for every two columns how many
-rows have both, and the sum of the one over the rows that have the other. Rows without holes take the plain route, and
-give its bits. Cost: n d^2, and twice that for the columns with holes. Memory: 3 d^2.
+With y = x - mu in an observed cell and 0 in a missing cell, the scatter of the filled rows is sum y y^T. The mean is
+known only at the end. So each block is centred on the means of its own observed cells, and blocks are merged about
+their common means, as in `linalg.moments`. Moving a mean needs two more sums for every two columns i and j: the weight
+of the rows that observe both, and the sum of y_j over the rows that observe i.
+Complete blocks take the plain route and give bit-identical results to it.
+Cost: n d^2, and twice that for the columns with missing cells. Memory: 3 d^2.
 """
 
 from __future__ import annotations
@@ -26,27 +27,34 @@ __all__ = ["HoledSums", "PairSums", "gather_pairs", "of_block", "pair_bytes"]
 
 
 def pair_bytes(d: int) -> int:
+    """Bytes of the three matrices of a `PairSums`."""
     return 3 * 8 * d * d
 
 
 class PairSums(NamedTuple):
-    """The statistic of some rows with holes, about the means of the cells that are there."""
+    """Sums over rows with missing cells, about the means of the observed cells.
+
+    Made by `of_block`, then merged in order of the rows.
+    """
 
     rows: int
-    weight: float  # of the rows
+    weight: float  # number of rows, or the sum of their weights
     pairs: float  # sum of w_i w_j over i != j
     origin: Array  # (d,) subtracted from every row
-    high: Array  # (d,) means of the shifted cells, as a pair of doubles; 0 for a column without any
-    low: Array  # (d,)
-    first: Array  # (d,) a cell of each column, NaN for none
-    varies: NDArray[np.bool_]  # (d,) some cell differs from it
-    both: Array  # (d, d) weight of the rows that have both columns
-    cross: Array  # (d, d) sum of w y_j over the rows that have column i
+    high: Array  # (d,) means of the shifted cells, as a pair of doubles; 0 for a column without observed cells
+    low: Array  # (d,) second part of the pair
+    first: Array  # (d,) an observed cell of each column, NaN for none
+    varies: NDArray[np.bool_]  # (d,) whether an observed cell differs from `first`
+    both: Array  # (d, d) weight of the rows that observe both columns
+    cross: Array  # (d, d) sum of w y_j over the rows that observe column i
     scatter: Array  # (d, d) sum of w y y^T
 
     @classmethod
     def of_plain(cls, moments: Moments) -> PairSums:
-        """Rows without holes: nothing is left of a column's sum about its mean, whatever rows have the other."""
+        """Convert the moments of complete rows.
+
+        All cross sums are 0: they are sums of a whole column about its mean.
+        """
         c, d = moments.centre, len(moments.scatter)
         return cls(
             c.rows, c.weight, c.pairs, c.origin, c.high, c.low, c.origin, c.varies,
@@ -55,18 +63,18 @@ class PairSums(NamedTuple):
 
     @property
     def seen(self) -> Array:
-        """(d,) weight of each column's cells."""
+        """Weight of the observed cells of each column, (d,)."""
         return np.diagonal(self.both)
 
     def about(self, high: Array, low: Array) -> tuple[Array, Array]:
-        """Cross sums and scatter about other means."""
+        """Return the cross sums and the scatter about other means, given as pairs of doubles (d,)."""
         t = (high - self.high) + (low - self.low)
         cross = self.cross - self.both * t
         moved = self.scatter - self.cross * t[:, None] - (self.cross * t[:, None]).T + np.outer(t, t) * self.both
         return cross, moved
 
     def merge(self, other: PairSums) -> PairSums:
-        """Of these rows followed by the others."""
+        """Return the sums of these rows followed by those of `other`."""
         mine, theirs = self.seen > 0, other.seen > 0
         delta = np.where(mine & theirs, (other.high - self.high) + (other.low - self.low), 0.0)
         share = np.divide(other.seen, self.seen + other.seen, out=np.zeros(len(delta)), where=theirs)
@@ -88,7 +96,7 @@ class PairSums(NamedTuple):
         )
 
     def about_zero(self) -> PairSums:
-        """The same about 0, which is no row of anybody's."""
+        """Return the sums with origin 0, so that the sums hold no row of the input."""
         high, low = two_sum(self.origin, self.high)
         high, low = two_sum(high, low + self.low)
         none = self.seen == 0
@@ -96,43 +104,46 @@ class PairSums(NamedTuple):
         return self._replace(origin=np.zeros(len(high)), high=high, low=low)
 
     def check(self, columns: Sequence[str]) -> None:
-        """Refuse columns without a cell."""
+        """Raise `DataError` if a column has no observed cell."""
         check_columns(self.seen, columns)
 
     def filled(self) -> Moments:
-        """Of the rows with their columns' means in the holes."""
+        """Return the moments of the rows with column means in the missing cells."""
         errors = usual_errors(self.rows, self.weight, self.pairs)
         centre = Centre(self.rows, self.weight, self.pairs, self.origin, self.high, self.low, self.varies, *errors)
         return Moments(centre, self.scatter)
 
 
 class HoledSums(NamedTuple):
-    """Sums over rows with holes, and what is known of their digits."""
+    """Sums over rows with missing cells, and bounds on their rounding. Made for parts of the input, and merged."""
 
     pairs: PairSums  # about 0
-    noise: Array  # (d,) relative rounding of each column
+    noise: Array  # (d,) relative rounding error of each column
 
     @classmethod
     def summed(cls, sums: Moments | PairSums) -> HoledSums:
-        """Of sums about an origin, such as the first row."""
+        """Build from sums about any origin, such as the first row."""
         pairs = PairSums.of_plain(sums) if isinstance(sums, Moments) else sums
         with np.errstate(all="ignore"):
             noise = rounding(pairs.high, np.diagonal(pairs.scatter) / pairs.seen)
         return cls(pairs.about_zero(), noise)
 
     def merged(self, other: HoledSums) -> HoledSums:
-        """Of these rows followed by the others; each merge rounds sums, as of rows without holes."""
+        """Return the sums of these rows followed by those of `other`.
+
+        Each merge rounds the sums; `noise` grows by as much as for complete rows.
+        """
         pairs = self.pairs.merge(other.pairs)
         mine, theirs, all_ = (np.diagonal(p.scatter) for p in (self.pairs, other.pairs, pairs))
         return HoledSums(pairs, relative(STEP * EPS * all_ + self.noise * mine + other.noise * theirs, all_))
 
 
 def of_block(X: Array, origin: Array, w: Array | None) -> Moments | PairSums:
-    """The statistic of the rows X (h, d), NaN in the holes; plain moments where there is none.
+    """Return the sums of rows X (h, d) with NaN in the missing cells; plain moments if no cell is missing.
 
-    `origin` is a cell of each column, NaN for a column that had none to give.
+    `origin` (d,) is a cell of each column, NaN for a column without an observed cell.
     """
-    missing = np.isnan(X).T  # columns lie in one piece each
+    missing = np.isnan(X).T  # transposed: each column is contiguous
     holed = missing.any(axis=1)
     if not holed.any() and not np.isnan(origin).any():
         return Moments.of_block(X, origin, w)
@@ -150,7 +161,7 @@ def of_block(X: Array, origin: Array, w: Array | None) -> Moments | PairSums:
         Y -= mean[:, None]
         np.copyto(Y, 0.0, where=missing)
         weighted = Y if w is None else Y * w
-        both = np.minimum.outer(seen, seen)  # where one of two columns is whole
+        both = np.minimum.outer(seen, seen)  # right where at least one of two columns is complete
         both[np.ix_(holed, holed)] = (there if w is None else there * w) @ there.T
         cross = np.zeros_like(both)
         cross[holed] = there @ weighted.T
@@ -162,7 +173,7 @@ def of_block(X: Array, origin: Array, w: Array | None) -> Moments | PairSums:
 
 
 def _settled(part: PairSums, rest: Array) -> PairSums:
-    """About the means with what their rounding left put right."""
+    """Return the sums about means corrected by their rounding error; `rest` (d,) are the sums about the old means."""
     part.cross[part.seen == part.weight] = rest
     high, low = two_sum(part.high, rest / np.where(part.seen > 0, part.seen, 1.0))
     cross, scatter = part.about(high, low)
@@ -171,7 +182,7 @@ def _settled(part: PairSums, rest: Array) -> PairSums:
 
 
 def gather_pairs(parts: Iterable[Moments | PairSums]) -> PairSums | Moments:
-    """Of all blocks, merged in their order."""
+    """Merge the sums of all blocks in order. The result is plain moments if all parts are."""
     with np.errstate(over="ignore", invalid="ignore"):
         return reduce(_merged, parts)
 

@@ -1,15 +1,12 @@
 """Scores, reconstructions and fills of rows with missing cells under a linear model.
 
-Rows with holes under a linear model: their least-squares scores, what of the components was seen, and fills.
-The scores of a row are z = argmin |y_o - B_o z|^2 over its observed cells o: one small problem per pattern of holes,
-solved by the SVD of B_o; where that leaves z open, the shortest. Given the variances of the scores and of the noise, z
-is the posterior mean of probabilistic PCA instead, which is what fills holes best. Only observed cells are worked on,
-rows of equally many together, and a row gets the same bits whatever other rows stand beside it, and in whatever form.
-Cost: 10 k^2 a cell of every pattern and 2 k a cell of every row. Memory: a few slabs of SLAB numbers.
+The scores of a row are z = argmin |y_o - B_o z|^2 over its observed cells o: one small problem per pattern of missing
+cells, solved by the SVD of B_o. Where the cells do not determine z, the shortest z is taken. Given the variances of the
+scores and of the noise, z is the posterior mean of probabilistic PCA instead, which fills missing cells best.
+Only observed cells are worked on, rows with equally many together. A row gets the same bits whatever other rows stand
+beside it, dense or compressed.
+Cost: 10 k^2 per cell of every pattern and 2 k per cell of every row. Memory: a few slabs of SLAB numbers.
 SciPy: `scipy.linalg.lstsq(B[o], y[o], cond=OPEN)`, row by row.
-
-A linear model at work on rows with holes: scores, rows and errors from the cells that are there.
-Every row gets the same bits whatever other rows stand beside it.
 """
 
 from __future__ import annotations
@@ -29,8 +26,8 @@ from pcatool.model.model import Model
 
 __all__ = ["OPEN", "OfHoles", "coverage", "coverage_of_cells", "fill", "project_cells", "project_with_holes"]
 
-# A singular value of B_o below this leaves its direction open. B is known to about EPS and its columns have length 1:
-# division by sqrt(EPS) leaves half of the digits, by less than that mostly rounding.
+# A direction whose singular value of B_o is below this is left undetermined. B is known to about EPS and its columns
+# have length 1: division by sqrt(EPS) leaves half of the digits, division by less leaves mostly rounding error.
 OPEN = float(np.sqrt(EPS))
 
 # Numbers worked on at a time: 4 MB stay in the cache.
@@ -38,17 +35,17 @@ SLAB = 1 << 19
 
 
 def project_with_holes(Y: Array, B: Array, *, variances: Array | None = None, noise: float = 0.0) -> Array:
-    """Scores (n, k) of rows Y (n, d), in the units of the fit with NaN in the holes; NaN for a row of holes only.
+    """Return scores (n, k) of rows Y (n, d), in the units of the fit with NaN in the missing cells.
 
-    With `variances` (k,) of the scores without noise and `noise`, the variance of the noise in each cell, these are
-    posterior means, drawn towards 0 by as much as the observed cells leave open.
+    An empty row gets NaN. With `variances` (k,) of the scores without noise and `noise`, the variance of the noise in
+    each cell, scores are posterior means: the less the observed cells tell, the closer to 0.
     """
     parts = [project_cells(cells, B, variances=variances, noise=noise) for cells in _compressed(Y)]
     return np.concatenate([np.empty((0, B.shape[1])), *parts])
 
 
 def project_cells(cells: SparseRows, B: Array, *, variances: Array | None = None, noise: float = 0.0) -> Array:
-    """The same of the cells that are there, in the units of the fit."""
+    """Like `project_with_holes`, for rows in compressed form."""
     keys = column_keys(cells.d)
     Z = np.full((cells.n, B.shape[1]), np.nan)
     with threads(1):
@@ -56,13 +53,16 @@ def project_cells(cells: SparseRows, B: Array, *, variances: Array | None = None
             columns = cells.columns[at]
             first, pattern = same_cells(columns, keys)
             P = _solvers(B[columns[first]], variances, noise, columns.shape[1] == len(B))
-            # One small product for each row, whatever stands beside it; as one large one BLAS would choose its order.
+            # One small product per row: in one large product, BLAS would choose the order of the sums by its size.
             Z[rows] = ((P if len(P) == 1 else P[pattern]) @ cells.values[at][:, :, None])[:, :, 0]
     return Z
 
 
 def _equally_long(cells: SparseRows, k: int) -> Iterator[tuple[Index, Index]]:
-    """Numbers of rows with c cells each, (h,), and where these are, (h, c); at most SLAB numbers for k components."""
+    """Yield groups of rows with c cells each: their numbers (h,), and the places of their cells (h, c).
+
+    A group takes at most SLAB numbers for k components.
+    """
     counts = cells.counts
     order = np.argsort(counts, kind="stable")
     lengths, begins = np.unique(counts[order], return_index=True)
@@ -74,9 +74,12 @@ def _equally_long(cells: SparseRows, k: int) -> Iterator[tuple[Index, Index]]:
 
 
 def _solvers(B: Array, variances: Array | None, noise: float, complete: bool) -> Array:
-    """What makes scores of the observed cells, (u, k, c), of B_o (u, c, k): the pseudo-inverse, or damped by noise."""
+    """Return the matrices (u, k, c) that map observed cells to scores, from B_o (u, c, k).
+
+    These are pseudo-inverses, or, given `variances` and `noise`, damped by the noise.
+    """
     if variances is None and complete:
-        return np.ascontiguousarray(B.transpose(0, 2, 1))  # exactly, as for any row without holes
+        return np.ascontiguousarray(B.transpose(0, 2, 1))  # exactly, like a complete row in a complete table
     scale = np.ones(B.shape[2]) if variances is None else np.sqrt(np.maximum(variances, 0.0))
     U, s, Vt = np.linalg.svd(B * scale, full_matrices=False)
     if variances is None or noise == 0:
@@ -88,54 +91,57 @@ def _solvers(B: Array, variances: Array | None, noise: float, complete: bool) ->
 
 
 def coverage(holes: Mask, B: Array, eigenvalues: Array) -> Array:
-    """Of each row the share of the components' variance in the cells that are there, (n,).
+    """Return the share of the variance of the components that lies in the observed cells of each row, (n,).
 
-    That is sum_j lambda_j |B_oj|^2 / sum_j lambda_j: 1 without holes, 0 for a row of holes only.
+    That is sum_j lambda_j |B_oj|^2 / sum_j lambda_j over the components j: 1 for a complete row, 0 for an empty one.
     """
     parts = [coverage_of_cells(cells, B, eigenvalues) for cells in _compressed(np.where(holes, np.nan, 0.0))]
     return np.concatenate([np.empty(0), *parts])
 
 
 def coverage_of_cells(cells: SparseRows, B: Array, eigenvalues: Array) -> Array:
-    """The same of rows in compressed form."""
+    """Like `coverage`, for rows in compressed form."""
     carried = (B * B) @ eigenvalues[: B.shape[1]]
     some = cells.counts > 0
     share = np.zeros(cells.n)
     if some.any():
-        # Both sums in one order, so that a row without holes gets 1 exactly.
+        # Both sums run in the same order, so that a complete row gets exactly 1.
         seen = np.add.reduceat(carried[cells.columns], cells.starts[:-1][some])
         share[some] = seen / np.add.reduceat(carried, [0])
     return share
 
 
 def _compressed(Y: Array) -> Iterator[SparseRows]:
-    """The cells of rows with NaN in the holes, some rows at a time."""
+    """Yield rows with NaN in the missing cells in compressed form, at most SLAB numbers at a time."""
     height = max(SLAB // Y.shape[1], 1)
     return (SparseRows.of_dense(Y[at : at + height]) for at in range(0, len(Y), height))
 
 
 def fill(X: Array, R: Array) -> Array:
-    """The rows X with only their holes replaced, by what stands in R."""
+    """Return X with its missing cells replaced by those of R."""
     return np.where(np.isnan(X), R, X)
 
 
-# Numbers worked on at a time.
+# Numbers worked on at a time: 4 MB stay in the cache.
 ROW_SLAB = 1 << 19
 
 
 class OfHoles(NamedTuple):
-    """Rows X (n, d) with NaN in the holes, under a model."""
+    """Scores and reconstructions of rows X (n, d) with NaN in the missing cells, under a model.
+
+    Has the methods that commands call on a model for complete rows.
+    """
 
     model: Model
-    how: str  # mean: the columns' stand in; em: what the model expects, its noise allowed for; project: least squares
+    how: str  # mean: column means fill in; em: posterior means, with noise; project: least squares
 
     def scores(self, X: Array) -> Array:
-        """What `Model.project` gives, NaN where nothing can be told."""
+        """Return scores like `Model.project`; NaN for an empty row under the policy `project`."""
         Z = self.model.whitened(self._scores(self._standard_rows(X)))
         return _turned_back(Z, self.model.basis) if self.model.whitening == "zca" else Z
 
     def rows(self, X: Array) -> Array:
-        """What `Model.there_and_back` gives, with something in every cell."""
+        """Return reconstructions like `Model.there_and_back`; only an empty row under `project` has NaN."""
         model = self.model
         back = model.std * _turned_back(self._scores(self._standard_rows(X)), model.basis) + model.mean
         if not model.rows_centered:
@@ -144,7 +150,10 @@ class OfHoles(NamedTuple):
         return back + np.where(np.isnan(means), 0.0, means)
 
     def squared_error(self, X: Array) -> Array:
-        """What the components leave out of the cells that are there, or of what stands in for the others, (n,)."""
+        """Sum of squared residuals of each row over its observed or filled cells, (n,).
+
+        An empty row that is not filled has NaN.
+        """
         Y = self._standard_rows(X)
         R = Y - _turned_back(self._scores(Y), self.model.basis)
         R = np.where(np.isnan(R), 0.0, R)
@@ -152,11 +161,11 @@ class OfHoles(NamedTuple):
         return np.where(np.isnan(Y).all(axis=1), np.nan, errors)
 
     def coverage(self, X: Array) -> Array:
-        """The share of the components' variance in the cells that are there, (n,)."""
+        """Return the share of the variance of the components in the observed cells of each row, (n,)."""
         return coverage(np.isnan(X), self.model.basis, self.model.eigenvalues)
 
     def _standard_rows(self, X: Array) -> Array:
-        """In the units of the fit, with column means in the holes where they stand in."""
+        """Convert rows to the units of the fit; policy `mean` also puts column means in the missing cells."""
         model = self.model
         Y = model.standard_rows(X)
         if self.how != "mean":
@@ -171,11 +180,14 @@ class OfHoles(NamedTuple):
         signal = np.maximum(model.eigenvalues[: model.k] - model.noise, 0.0)
         Z = project_with_holes(Y, model.basis, variances=signal, noise=model.noise)
         nothing = np.isnan(Y).all(axis=1, keepdims=True)
-        return np.where(nothing, 0.0, Z)  # of nothing, the mean is expected
+        return np.where(nothing, 0.0, Z)  # an empty row has the mean as posterior
 
 
 def _turned_back(Z: Array, B: Array) -> Array:
-    """Z B^T. Sums along contiguous cells take one order whatever stands beside; a product by BLAS does not."""
+    """Return Z B^T (n, d).
+
+    Sums along contiguous cells have one order whatever other rows stand beside; a product by BLAS does not.
+    """
     Z, B = np.ascontiguousarray(Z), np.ascontiguousarray(B)
     Y = np.empty((len(Z), len(B)))
     height = max(ROW_SLAB // B.size, 1)

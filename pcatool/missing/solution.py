@@ -1,4 +1,4 @@
-"""Result of a fit to rows with missing cells, as the solution of a solver."""
+"""Result of a fit to rows with missing cells, and its conversion to the solution of a solver."""
 
 from __future__ import annotations
 
@@ -21,36 +21,40 @@ __all__ = ["EMFit", "as_solution", "closed_form", "in_units_of_fit"]
 
 
 class EMFit(NamedTuple):
-    """The model; variances and the log-likelihood are in the units of the fit."""
+    """The fitted model of probabilistic PCA.
+
+    Variances and the log-likelihood are in the units of the fit: the columns centred and scaled as the problem asks.
+    """
 
     mean: Array  # (d,)
     std: Array  # (d,)
     basis: Array  # (d, k) orthonormal
-    eigenvalues: Array  # (d,) of W W^T + sigma^2 I: descending, sigma^2 past the components
+    eigenvalues: Array  # (d,) of W W^T + sigma^2 I: descending, sigma^2 after the first k
     noise_variance: float  # sigma^2
-    log_likelihood: tuple[float, ...]  # of the observed cells, as it rose
-    iterations: int  # EM steps, each of them a pass
+    log_likelihood: tuple[float, ...]  # of the observed cells, at each point of the climb
+    iterations: int  # EM steps; each is a pass
     converged: bool
-    certainty: Array  # (k,) share of each component's variance that the cells tell, the mean of all rows
-    exact: bool  # the components explain every cell: the noise is 0, or where it is kept from falling to 0
-    error: Array  # (d,) of the eigenvalues: the most that one of them moved by last; a bound if `proved`
-    distance: Callable[[], Array | None]  # gives bounds (d,) on the distance of the eigenvalues from the maximum
-    variances: Array  # (d,) of the observed cells, about their mean
+    certainty: Array  # (k,) 1 - posterior variance of each score, mean of all rows
+    exact: bool  # the components explain every cell: the noise is 0 or at its lower limit
+    error: Array  # (d,) of the eigenvalues: the largest change in the last steps; a bound if `proved`
+    distance: Callable[[], Array | None]  # returns bounds (d,) on the distance of the eigenvalues from the maximum
+    variances: Array  # (d,) of the observed cells of each column, about their mean
     census: Census
-    proved: bool = False  # the error is a bound
+    proved: bool = False  # whether `error` is a bound
 
     def bounded(self) -> EMFit:
-        """Replace the error of each eigenvalue by a bound, if there is one; this takes a few more passes."""
+        """Return the fit with `error` replaced by a bound, if there is one. This takes a few more passes."""
         error = self.distance()
         return self if error is None else self._replace(error=error, proved=True)
 
     @property
     def rows(self) -> int:
+        """Number of rows with at least one observed cell."""
         return self.census.rows
 
     @property
     def missing(self) -> NDArray[np.int64]:
-        """Cells missing in each column, (d,), those of empty rows too."""
+        """Number of missing cells per column, (d,), including the cells of empty rows."""
         return self.census.missing
 
     @property
@@ -64,7 +68,7 @@ class EMFit(NamedTuple):
 
 
 def closed_form(solution: Solution, census: Census, k: int, problem: Problem) -> EMFit:
-    """The optimum where nothing is missing: PCA, with the mean of the discarded eigenvalues as noise."""
+    """Return the maximum of the likelihood for complete rows: PCA, with the mean discarded eigenvalue as noise."""
     kept, lost = solution.eigenvalues[:k], solution.eigenvalues[k:]
     noise = float(lost.sum()) / (problem.d - k) if k < problem.d else 0.0
     model = np.concatenate([kept, np.full(problem.d - k, noise)])
@@ -88,7 +92,7 @@ def closed_form(solution: Solution, census: Census, k: int, problem: Problem) ->
 
 
 def _log_likelihood(model: Array, census: Census, problem: Problem) -> float:
-    """-n/2 (d log 2 pi + log |C| + tr C^-1 S), where C^-1 S has trace d."""
+    """Return -n/2 (d log 2 pi + log |C| + tr C^-1 S), where C^-1 S has trace d; infinity if the noise is 0."""
     if model[-1] <= 0:
         return math.inf
     d = len(model)
@@ -103,14 +107,17 @@ def in_units_of_fit(
     problem: Problem,
     k: int,
 ) -> EMFit:
-    """The end of a climb; `distance` bounds how far its eigenvalues are from the maximum."""
+    """Convert the end of a climb from the units of EM to those of the fit.
+
+    `distance` bounds how far the eigenvalues are from the maximum, in the units of EM.
+    """
     at = climbed.end.at
     turn = np.linalg.svd(at.W, full_matrices=False)[2]
     told = 1 - np.diagonal(turn @ climbed.end.doubt @ turn.T)
-    # With as many components as columns, the last of them is what noise says of the direction that W leaves out.
+    # With k = d, W has d - 1 columns: the last axis is the direction that W leaves to the noise.
     axes = np.linalg.svd(at.W, full_matrices=k > at.W.shape[1])[0]
     values = at.eigenvalues
-    # One of them may happen to stand still for a moment; all of them do so at the end only.
+    # A single eigenvalue may stop moving for a few steps; all of them stop only at the end.
     moved = float(np.abs(values - climbed.before.eigenvalues).max()) + backward(problem.d, values[0])
     scale = units.unit**2 / fewer(census, problem)
 
@@ -141,7 +148,7 @@ def in_units_of_fit(
 
 
 def as_solution(fitted: EMFit, problem: Problem) -> Solution:
-    """The fitted covariance, U (Lambda - sigma^2 I) U^T + sigma^2 I, as a solver gives that of the rows."""
+    """Return the fitted covariance, U (Lambda - sigma^2 I) U^T + sigma^2 I, as the solution of a solver."""
     U, noise = fitted.basis, fitted.noise_variance
     signal = fitted.eigenvalues[: U.shape[1]] - noise
     census = fitted.census
@@ -153,7 +160,7 @@ def as_solution(fitted: EMFit, problem: Problem) -> Solution:
         error=fitted.error,
         leading=lambda count: U[:, :count],
         total_variance=fitted.total_variance,
-        rank=U.shape[1] if fitted.exact else problem.d,  # the noise has every direction
+        rank=U.shape[1] if fitted.exact else problem.d,  # the noise has full rank
         route="em",
         constant=fitted.constant,
         variances=fitted.variances,

@@ -1,4 +1,4 @@
-"""The only place that joins the stages: read, cut into blocks, solve, make the model, apply it, write.
+"""Join the stages of a run: read, cut into blocks, solve, build the model, apply it, write the results.
 
-Begin with `job` and `fit`; then `apply` and `results`.
+No other package joins the stages. Begin with `job` and `fit`; then read `apply` and `results`.
 """

@@ -1,4 +1,4 @@
-"""Abilities of a model, reasons against the others, and the policy for rows with missing cells."""
+"""Commands that a model supports, reasons against the others, and the policy for rows with missing cells."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ from pcatool.model.model import Model
 
 __all__ = ["abilities", "policy_for_rows", "policy_for_scores"]
 
-# What a model's fit did about missing cells, and what becomes of them in new rows unless something else is asked for.
+# Default policy for missing cells in new rows, by the policy of the fit; any other fit gives "error".
 AS_FITTED = {"drop": "keep", "mean": "mean", "em": "project"}
 
-# Those that need the directions of a linear model to be where its rows lie.
+# Policies that fill or project a row with missing cells. They need the components of linear PCA (--method pca).
 LINEAR = ("mean", "project", "em")
 
 
 def policy_for_rows(model: Model, given: str | None, *, fill: bool, back: bool) -> str:
-    """One of APPLY_MISSING, for rows that are projected, and brought `back`, or only their holes filled."""
+    """Return the policy for rows with missing cells, one of APPLY_MISSING.
+
+    `given` is the policy that the user asked for; None takes the default, which depends on the fit of the model.
+    `back`: the rows are reconstructed. `fill`: only their missing cells are replaced. Raises `UsageError` for a policy
+    that the model or `fill` does not allow.
+    """
     fitted = model.meta.get("missing")
     policy = given or ("em" if back and fitted == "em" else AS_FITTED.get(str(fitted), "error"))
     if fill and given is None and policy not in LINEAR:
@@ -38,27 +43,36 @@ def policy_for_rows(model: Model, given: str | None, *, fill: bool, back: bool) 
 
 
 def policy_for_scores(model: Model, given: str | None) -> str:
-    """The same for scores, where an empty one leaves nothing to go by."""
+    """Return the policy for rows of scores with missing cells, "error" or "keep".
+
+    `given` is the policy that the user asked for, or None. Raises `UsageError` for the policies in LINEAR: a missing
+    score cannot be estimated from the other scores of its row.
+    """
     if given in LINEAR:
         raise UsageError(f"--missing {given} is for rows, the input holds scores", "give --missing keep")
     return given or ("keep" if model.meta.get("missing") in ("drop", "em") else "error")
 
 
+# Remarks on `transform` for models that do not take a plain table of rows.
 PRECOMPUTED = "of tables that hold kernel values with the training rows, under their names"
-# What needs no rows but the sums over them.
+# Commands that need the sums over rows, and not the rows.
 FROM_SUMS = ("update", "merge", "subtract", "refit")
 
 TRIPLES = "of --triples, or of a table with a column for each item"
 
 
 class Abilities(NamedTuple):
-    """Commands, each with what is to be known of it, or with the reason against it."""
+    """Commands that a model supports, each with a remark (may be empty), and refused commands, each with the reason.
+
+    Made by `abilities`; `inspect` and the report page show it.
+    """
 
     can: dict[str, str]
     cannot: dict[str, str]
 
 
 def abilities(model: Model) -> Abilities:
+    """Return the commands that a model supports, and the reasons against the others."""
     found = Abilities({"transform": _transform(model)}, {})
     _add_reconstruct(model, found)
     found.can.update({"explain-variance": "", "scree": ""})
@@ -68,6 +82,10 @@ def abilities(model: Model) -> Abilities:
 
 
 def _add_from_sums(model: Model, found: Abilities) -> None:
+    """Add update, merge, subtract and refit, which need only the sums over rows that a model keeps.
+
+    A rule for k that needs the rows leaves `refit` alone, with another -k.
+    """
     against, rule = reason_against(model), rule_with_rows(model.meta.get("components"))
     if against is None and rule:
         found.can["refit"] = "with another -k"
@@ -77,6 +95,7 @@ def _add_from_sums(model: Model, found: Abilities) -> None:
 
 
 def _transform(model: Model) -> str:
+    """Return the remark on `transform`: the kind of table that the model takes, empty for rows as usual."""
     if _is_precomputed(model):
         return PRECOMPUTED
     return TRIPLES if "absent" in model.meta else ""
@@ -88,7 +107,7 @@ def _is_precomputed(model: Model) -> bool:
 
 
 def _add_reconstruct(model: Model, found: Abilities) -> None:
-    """From scores, and where it has them from rows."""
+    """Add `reconstruct` with its remark, or the reason against it."""
     if "kernel" not in model.meta:
         found.can["reconstruct"] = "from scores without the rows' own means" if model.rows_centered else ""
         return
@@ -102,6 +121,7 @@ def _add_reconstruct(model: Model, found: Abilities) -> None:
 
 
 def _add_components(model: Model, found: Abilities) -> None:
+    """Add `components` with its remark, or the reason against it."""
     if "kernel" in model.meta:
         found.cannot["components"] = "the directions lie in the space of the kernel, they are not made of columns"
     elif model.meta.get("method") == "supervised":

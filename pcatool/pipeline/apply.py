@@ -1,4 +1,4 @@
-"""Apply a model to rows: transform and reconstruct, with the columns that tell rows from scores."""
+"""Apply a model to rows: transform and reconstruct, and tell rows from scores by their columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ __all__ = ["Back", "reconstruct", "transform", "transform_opened"]
 
 
 def model_columns(model: Model, inputs: Inputs) -> Wanted:
-    """The model's columns by name; without a header, by position when the names are not the made-up ones."""
+    """Return the columns of the model, as they are wanted from every input.
+
+    Columns are found by name. Without a header line they are found by position, unless the generated names (c1, c2,
+    ...) include all columns of the model.
+    """
     present = {c.name for c in inputs.columns.own}
     by_position = inputs.columns.nameless and not present.issuperset(model.columns)
     booleans = frozenset(model.meta.get("booleans", ()))
@@ -29,7 +33,11 @@ def model_columns(model: Model, inputs: Inputs) -> Wanted:
 
 
 def sees(model: Model, inputs: Inputs) -> str:
-    """What the input holds, by its columns; the scores of ZCA are called like the rows."""
+    """Return "rows" or "scores", whichever the input holds, judged by its columns.
+
+    A ZCA model always gives "scores", since its scores have the names of the columns. Raises `UsageError` when the
+    columns could be both.
+    """
     if model.whitening == "zca":
         return "scores"
     names = [c.name for c in inputs.columns.own]
@@ -50,7 +58,10 @@ def sees(model: Model, inputs: Inputs) -> str:
 
 
 def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
-    """PC1, PC2, ... as far as they go; a gap, or more than the model has, is an error."""
+    """Return the names of the score columns PC1, PC2, ... up to `most`; without a header line, all columns.
+
+    Raises `DataError` when there are none, when a number is left out, or when the model has fewer components.
+    """
     names = [c.name for c in inputs.columns.own]
     where = inputs.first.name
     if inputs.columns.nameless:
@@ -73,36 +84,42 @@ def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
 
 
 class Back(NamedTuple):
-    """How rows come back."""
+    """Options of `reconstruct`."""
 
-    source: str | None = None  # what the input holds, "scores" or "rows"; None goes by its columns
-    preimage: bool = False  # approximately, from a kernel model
-    fill: bool = False  # rows as they are, but for their holes
+    source: str | None = None  # "scores" or "rows", as the input holds; None: judged by its columns
+    preimage: bool = False  # approximate rows, from a kernel model
+    fill: bool = False  # original rows with only their missing cells replaced
 
 
 def transform(
     model: Model, data: Any, table: TableOptions, options: ApplyOptions, engine: EngineOptions, notices: Notices
 ) -> Results:
-    """Scores of the rows of the data."""
+    """Return the scores of the rows of `data`, computed as the results are taken."""
     return transform_opened(model, Inputs(data, table, notices), options, engine, notices)
 
 
 def transform_opened(
     model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Notices
 ) -> Results:
-    """The same of inputs that are open already."""
+    """Like `transform`, for inputs that are already open."""
     doing("scoring")
     model = _light(model, engine).truncated(options.components)
     return _settled(inputs, lambda one: _transform(model, one, options, engine, notices))
 
 
 def _light(model: Model, engine: EngineOptions) -> Model:
-    """Without the sums over rows where it is sent to others: they are large, and tell nothing of new rows."""
+    """Return the model without its sums over rows if it is sent to workers.
+
+    The sums are large, and applying a model does not need them.
+    """
     return replace(model, statistic=None) if engine.far and model.statistic is not None else model
 
 
 def _settled(inputs: Inputs, make: Callable[[Inputs], Results]) -> Results:
-    """Results of all inputs; where bad files are left out, the first of those named is good."""
+    """Return the results of all inputs, with columns settled by the first good file.
+
+    Under --skip-bad, bad files at the front are found by reading them through, and left out.
+    """
     inputs.settle(lambda one: make(one).read_through())
     return make(inputs)
 
@@ -123,7 +140,10 @@ def reconstruct(
     notices: Notices,
     back: Back = Back(),  # noqa: B008
 ) -> Results:
-    """Rows in original units, from scores or by projecting original rows and coming back, or only their holes so."""
+    """Return rows in original units, from scores, or from original rows that are projected and reconstructed.
+
+    With `back.fill`, only the missing cells of the original rows are replaced.
+    """
     doing("reconstructing")
     model = _light(model, engine)
     model = (model.with_preimage() if back.preimage else model.reversible()).truncated(options.components)
@@ -134,10 +154,14 @@ def reconstruct(
 def _reconstruct(
     model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Notices, back: Back
 ) -> Results:
+    """Reconstruct from rows or from scores, whichever the inputs hold.
+
+    Raises `UsageError` for options that need the original rows when the inputs hold scores.
+    """
     names = list(model.columns)
     if options.triples and back.source == "scores":
         raise UsageError("--triples gives rows, not scores", "leave out --from scores")
-    rows = options.triples or (back.fill and model.whitening == "zca")  # whose scores are called like rows
+    rows = options.triples or (back.fill and model.whitening == "zca")  # scores of ZCA have the names of the columns
     known = back.source or ("rows" if rows else None)
     if (known or sees(model, inputs)) == "rows":
         policy = policy_for_rows(model, options.missing, fill=back.fill, back=True)
@@ -168,6 +192,7 @@ def _apply(
     engine: EngineOptions,
     notices: Notices,
 ) -> Results:
+    """Return the results of `work` on the inputs, with the columns to pass through."""
     scorer = Scorer(model, work, options.with_error, options.with_coverage)
     if options.triples:
         keep = inputs.columns.choose_triples(options.triples).kept[:1]
@@ -176,7 +201,7 @@ def _apply(
             raise UsageError(what, "rename the column of users")
     else:
         keep = inputs.columns.keep(options.keep, options.keep_all)
-        if work.fill and options.keep_all:  # all columns, each once
+        if work.fill and options.keep_all:  # reconstructed columns are not passed through a second time
             keep = tuple(name for name in keep if name not in work.names)
     wanted = wanted._replace(kept=keep)
     return results_of(ResultsPlan(wanted, scorer, options), inputs, engine, notices)

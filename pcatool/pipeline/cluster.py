@@ -1,4 +1,4 @@
-"""Run fits and transforms on the workers of a cluster: splits out, sums or written files back."""
+"""Run fits and transforms on the workers of a cluster: send splits out, get sums or written parts back."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Taken = TypeVar("Taken")
 
 
 def cluster_of(engine: EngineOptions) -> Cluster:
-    """Who does the work elsewhere."""
+    """Return the cluster that the engine options name; entering the cluster finds or starts its workers."""
     if engine.threads is not None:
         raise UsageError(
             f"--threads would change nothing with --engine {engine.engine}: each worker takes one core for a task",
@@ -56,7 +56,7 @@ def cluster_of(engine: EngineOptions) -> Cluster:
 
 
 def counting(notices: Notices, parts: int) -> Done:
-    """Tells how many parts are done."""
+    """Return a callback that reports how many of the parts are done."""
     done = 0
     notices.at_part(0, parts)
 
@@ -69,24 +69,30 @@ def counting(notices: Notices, parts: int) -> Done:
 
 
 def remedied(error: PcatoolError, files: int, skip_bad: bool) -> PcatoolError:
-    """An error of an input, with the way out that there is where there are several."""
+    """Return the error, with a hint at --skip-bad when one of several files is bad."""
     if error.of_input and is_bad_file(error) and files > 1 and not skip_bad:
         error.add_remedy("--skip-bad leaves such files out")
     return error
 
 
 class Met(NamedTuple):
-    """What was met while parts of the inputs were read."""
+    """Record of reading some parts of the inputs: row counts, notes, warnings, left-out files.
+
+    Workers return one with each result; `tell` reports it in the main process.
+    """
 
     tally: Tally
-    rounded: str = ""  # the note on the first whole number that no double holds
+    rounded: str = ""  # note on the first whole number that a double cannot hold exactly
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    further: tuple[tuple[int, Further], ...] = ()
-    skipped: tuple[tuple[int, Skip], ...] = ()
+    further: tuple[tuple[int, Further], ...] = ()  # number of the input, and columns missing in the first input
+    skipped: tuple[tuple[int, Skip], ...] = ()  # number of the input, and why it was left out
 
     def merged(self, other: Met) -> Met:
-        """Of these parts followed by the others; both are left as they are, since a merge may have to be done again."""
+        """Return the record of these parts followed by the parts of `other`.
+
+        Both records stay unchanged, since a merge is run again when its worker is lost.
+        """
         tally = deepcopy(self.tally)
         tally.join(other.tally)
         return Met(
@@ -99,7 +105,7 @@ class Met(NamedTuple):
         )
 
     def tell(self, inputs: Inputs, notices: Notices) -> None:
-        """Say what was met on the way, as if it had been met here."""
+        """Report the record as if the parts had been read in this process."""
         inputs.at_rows(self.tally.rows)
         if self.rounded:
             inputs.tell_rounding(self.rounded)
@@ -116,14 +122,20 @@ class Met(NamedTuple):
 
 @dataclass(frozen=True)
 class SplitReading:
-    """How those read a part of the inputs who have nothing else of them."""
+    """Reader of single parts of the inputs.
+
+    It is sent to workers, with the facts about the other inputs that a worker cannot see.
+    """
 
     partitions: Partitions | None
     table: TableOptions
     told: SchemaFacts
 
     def read(self, portion: Portion, take: Callable[[Inputs, Notices, Tally], Taken]) -> tuple[Taken | None, Met]:
-        """What is taken from it, nothing where it is left out; and what was met."""
+        """Open a part, call `take` on it, and return its result with the record of the reading.
+
+        The result is None for a bad file that --skip-bad leaves out.
+        """
         notices, tally = Notices(), Tally()
         try:
             inputs = self._open(portion, notices)
@@ -142,6 +154,7 @@ class SplitReading:
         )
 
     def _open(self, portion: Portion, notices: Notices) -> Inputs:
+        """Open a part; an error is marked as an error of the input."""
         found = Found((portion.input,), self.partitions)
         table = replace(self.table, skip_bad=False)
         try:
@@ -152,25 +165,26 @@ class SplitReading:
 
 
 class Summed(NamedTuple):
-    """What some parts of the inputs add up to, and what was met while they were read."""
+    """Sums over the rows of some parts (None without rows), and the record of reading the parts."""
 
     sums: Sums | None
     met: Met
 
     def merged(self, other: Summed) -> Summed:
-        """Of these parts followed by the others."""
+        """Return the sums of these parts followed by the parts of `other`."""
         return Summed(_joined(self.sums, other.sums), self.met.merged(other.met))
 
 
 def _joined(one: Sums | None, other: Sums | None) -> Sums | None:
+    """Return the merged sums; None stands for no rows."""
     if one is None or other is None:
         return other if one is None else one
-    return one.merged(other)  # type: ignore[arg-type]  # both are of one kind
+    return one.merged(other)  # type: ignore[arg-type]  # both sums are of one kind
 
 
 @dataclass(frozen=True)
 class SumUp:
-    """Reads a part of the inputs and adds it up; what workers do."""
+    """Task of a worker: read some parts of the inputs and add up their rows."""
 
     reading: SplitReading
     wanted: Wanted
@@ -181,20 +195,21 @@ class SumUp:
         return reduce(Summed.merged, (Summed(*self.reading.read(portion, self._sums)) for portion in portions))
 
     def _sums(self, inputs: Inputs, notices: Notices, tally: Tally) -> Sums | None:
+        """Return the sums over one part; None when the part has no rows, or missing cells that are to be refused."""
         classes = self.wanted.classes
         wanted = self.wanted if classes is None else self.wanted._replace(classes=classes.fresh())
-        read = read_wanted(self.options, inputs, wanted, tally, in_turn, "")  # refused when all are counted
+        read = read_wanted(self.options, inputs, wanted, tally, in_turn, "")  # `_gathered` refuses missing cells
         try:
             supply = Supply(labels=read.labels, small=0)
             return sums_of(read.blocks, read.features, self.options, supply, triangular=self.triangular)
         except DataError as error:
             if self.options.missing == "error" and tally.incomplete and not error.of_input:
-                return None  # all are counted before they are refused
+                return None  # `_gathered` refuses them, once all rows are counted
             raise
 
 
 def fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
-    """A model of rows that are read and added up elsewhere."""
+    """Fit a model to the sums of rows that workers read; return the columns and the fit."""
     check_adds_up(job.options)
     portions = portions_of(inputs.found, job.table)
     wanted, plan = _planned(job, inputs)
@@ -203,40 +218,49 @@ def fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
     sums = _gathered(job, inputs, portions, wanted, tally, triangular=plan.solver == "tsqr")
     if sums is None:
         raise nothing_to_fit()
-    reason = None if labels_of(wanted) else plan.reason  # that of labels tells how many there are
+    reason = None if labels_of(wanted) else plan.reason  # the reason for labels names their number
     return wanted, fit_sums(sums, wanted.features, options, job.notices, reason)
 
 
 def plan_far(job: Job, inputs: Inputs) -> Plan:
-    """What such a fit would do and need."""
+    """Return the plan of a fit on a cluster, with the number of parts."""
     check_adds_up(job.options)
-    cluster_of(job.engine)  # whose address may be none
+    cluster_of(job.engine)  # refuses a wrong address
     portions = portions_of(inputs.found, job.table)
     plan = _planned(job, inputs)[1]
     return plan._replace(parts=len(_parts(portions, inputs)))
 
 
 def _planned(job: Job, inputs: Inputs) -> tuple[Wanted, Plan]:
-    """The columns, and what becomes of them."""
+    """Return the columns of the fit, and the plan of a fit from sums."""
     wanted = wanted_of(job, inputs, in_turn)
     return wanted, plan_sums(wanted.named(job.options), wanted.features, labels_of(wanted), inputs.expected_rows())
 
 
 def sums_far(job: Job, inputs: Inputs, tally: Tally, *, triangular: bool) -> Sums | None:
-    """The sums over all rows, of a fit whose columns and options are known to add up."""
+    """Return the sums over all rows, added up by workers; None without rows.
+
+    The caller has checked that the options allow a fit from sums.
+    """
     portions = portions_of(inputs.found, job.table)
     return _gathered(job, inputs, portions, wanted_of(job, inputs, in_turn), tally, triangular=triangular)
 
 
 def _parts(portions: Sequence[Portion], inputs: Inputs) -> list[tuple[Portion, ...]]:
-    """What is read: not the inputs left out while the columns were chosen, which other columns may not show as bad."""
+    """Group the portions into tasks, without the inputs that were found bad while the columns were chosen.
+
+    A worker that reads other columns of such an input might not notice that the input is bad.
+    """
     return together([portion for portion in portions if portion.at not in inputs.skipping.bad])
 
 
 def _gathered(
     job: Job, inputs: Inputs, portions: Sequence[Portion], wanted: Wanted, tally: Tally, *, triangular: bool
 ) -> Sums | None:
-    """The sums over all parts; what was met on the way is told."""
+    """Return the sums over all parts, None without rows, and report what the workers recorded.
+
+    Raises `DataError` for missing cells that are refused, once the rows of all parts are counted.
+    """
     parts = _parts(portions, inputs)
     found, options = inputs.found, wanted.named(job.options)
     told = inputs.columns.tell(wanted.kept)
@@ -258,21 +282,21 @@ def _gathered(
 
 
 class Parted(NamedTuple):
-    """What was written: the results with their counts, and of each part its input, its name and its rows."""
+    """Outcome of `write_parts`: the results with their counts, and (input, output, rows) for each written part."""
 
     results: Results
     written: list[tuple[str, str, int]]
 
 
 class Item(NamedTuple):
-    """A part of the inputs, and the name of the file that its results go to."""
+    """A part of the inputs, and the name of its output file."""
 
     portion: Portion
     name: str
 
 
 class Written(NamedTuple):
-    """What became of one; no errors where it was left out."""
+    """Outcome of one part: its squared errors, None when it was left out, and the record of reading it."""
 
     errors: ErrorSum | None
     met: Met
@@ -280,7 +304,11 @@ class Written(NamedTuple):
 
 @dataclass(frozen=True)
 class WriteParts:
-    """Reads parts of the inputs and writes what becomes of each; what workers do."""
+    """Task of a worker: read some parts of the inputs and write the results of each to its own file.
+
+    `sign` is the path of a file that proves that the worker sees the output folder; it is empty for a folder in a
+    store.
+    """
 
     reading: SplitReading
     plan: ResultsPlan
@@ -294,6 +322,7 @@ class WriteParts:
         return [Written(*self.reading.read(item.portion, partial(self._write, item.name))) for item in items]
 
     def _write(self, name: str, inputs: Inputs, notices: Notices, tally: Tally) -> ErrorSum:
+        """Write the results of one part, count its rows, and return its squared errors."""
         results = results_of(self.plan, inputs, EngineOptions(threads=1), notices)
         write(results, replace(self.output, output=self.folder.place(name)), None)
         tally.join(results.tally)
@@ -309,7 +338,10 @@ def write_parts(
     engine: EngineOptions,
     notices: Notices,
 ) -> Parted:
-    """Results of all inputs, in parts; what can be refused is refused before the first is written."""
+    """Write the results of all inputs into a folder, one file for each part; return what was written.
+
+    Everything that can be refused is refused before the first file is written.
+    """
     folder, output = _folder_of(output, engine)
     found = _inputs_of(make, data, table, output, notices)
     portions = portions_of(found, table)
@@ -331,7 +363,10 @@ def write_parts(
 
 
 def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolder, OutputOptions]:
-    """Where the parts go, and how each is written."""
+    """Return the output folder, and the output options of its parts (Parquet unless a format is given).
+
+    Raises `UsageError` when the output is not a folder, and for --resume.
+    """
     name, remedy = output.output, "name it with -o, as in -o scores/"
     if name is None or name == "-":
         raise UsageError(f"--engine {engine.engine} writes a folder of parts, not one stream", remedy)
@@ -347,7 +382,7 @@ def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolde
 
 
 def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions, notices: Notices) -> Found:
-    """The inputs without results of an earlier run, found in a folder or by a glob that holds theirs."""
+    """Return the inputs without results of an earlier run that a search for inputs found in the output folder."""
     if not (isinstance(data, list) and all(isinstance(item, str) for item in data)):
         raise UsageError("a table in memory cannot be read elsewhere", "write it to files that all workers see")
     folder = str(output.output)
@@ -363,7 +398,7 @@ def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions
 
 
 def _refuse_within(inputs: Sequence[Input], folder: str) -> None:
-    """What lies where the parts go might be taken for one of them."""
+    """Refuse an input that lies in the output folder: it could be mistaken for a part."""
     for item in inputs:
         if not item.flows and lies_in(item.path, folder):
             raise UsageError(
@@ -373,7 +408,7 @@ def _refuse_within(inputs: Sequence[Input], folder: str) -> None:
 
 
 def _try_writer(results: Results, output: OutputOptions) -> None:
-    """Refuse here what every worker would."""
+    """Open a writer on the null device, to refuse here what every worker would refuse."""
     with open_sink(os.devnull, no_clobber=False) as sink:
         open_writer(output, sink, results.kept, results.names)
 
@@ -387,11 +422,12 @@ def _run(
     engine: EngineOptions,
     notices: Notices,
 ) -> list[Written]:
+    """Let workers write all parts, add up what they recorded, and mark the folder as complete."""
     inputs = results.inputs
     reading = SplitReading(inputs.found.partitions, table, inputs.columns.tell(results.plan.wanted.kept))
     inputs.close()
     tasks = _tasks(items)
-    output = replace(output, no_clobber=False)  # a task that is done again finds what it wrote
+    output = replace(output, no_clobber=False)  # a task that is run again finds the file it wrote
     try:
         with cluster_of(engine) as cluster, folder.writing(notices) as sign:
             work = WriteParts(reading, results.plan, output, folder, sign)
@@ -405,13 +441,13 @@ def _run(
 
 
 def _tasks(items: Sequence[Item]) -> list[list[Item]]:
-    """Small ones go together, each with a file of its own all the same."""
+    """Group small parts into one task; every part still has its own file."""
     rest = iter(items)
     return [list(islice(rest, len(portions))) for portions in together([item.portion for item in items])]
 
 
 def _add_up(results: Results, written: Sequence[Written], notices: Notices) -> None:
-    """What the parts have told, in their order, as if all had been done here."""
+    """Add the counts, errors and notices of all parts to the results, in the order of the parts."""
     met = reduce(Met.merged, (part.met for part in written), Met(Tally()))
     results.tally.join(met.tally)
     for part in written:

@@ -1,4 +1,4 @@
-"""Update, merge, subtract and refit models from the sums that they keep."""
+"""Update, merge, subtract and refit models from the sums over rows that they keep."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = [
     "update",
 ]
 
-# What makes two models models of different things.
+# Settings, with their flags, in which models must agree before their sums are added.
 SETTINGS = {
     "method": "--method",
     "center": "--center",
@@ -59,19 +59,19 @@ SETTINGS = {
     "epsilon": "--epsilon",
 }
 
-# Those that another fit of the same sums can change.
+# Settings that `refit` can change, since the sums do not depend on them.
 REFITTED = ("center", "standardize", "ddof", "whiten", "epsilon")
 
-Named = tuple[str, Model]  # as the user knows it
+Named = tuple[str, Model]  # the name is for messages: a path, or "the model"
 
 
 def model_paths(paths: Sequence[str]) -> list[str]:
-    """Models by name, those of folders and globs among them."""
+    """Return the paths of the models, with folders and globs expanded."""
     return [item.path for item in resolve_models(paths)]
 
 
 def models_of(paths: Sequence[str]) -> Iterator[Named]:
-    """Models as they are asked for, each with its name."""
+    """Yield each model with its name, loaded when it is asked for."""
     found = model_paths(paths)
     for number, path in enumerate(found, 1):
         doing(f"model {number} of {len(found)}")
@@ -79,7 +79,7 @@ def models_of(paths: Sequence[str]) -> Iterator[Named]:
 
 
 def are_models(paths: Sequence[str]) -> bool:
-    """Is the first of them a model? Then the others must be models, too."""
+    """Whether the first path is a model file; callers then take all paths as models."""
     if not paths or paths[0] == STDIN:
         return False
     first = resolve(paths[:1])[0]
@@ -91,14 +91,14 @@ def are_models(paths: Sequence[str]) -> bool:
 
 
 def refuse_reading(*records: Any) -> None:
-    """Models are not read as tables are: what says how must not be passed over in silence."""
+    """Raise `UsageError` for options of reading tables: they have no effect where models are subtracted."""
     given = given_flags(*records, leaving_out="align_to")
     if given:
         raise UsageError(f"{', '.join(given)} would change nothing where models are subtracted", "leave it out")
 
 
 def statistic_of(named: Named) -> Statistic:
-    """The sums that a model keeps; a model without them is refused with the reason."""
+    """Return the sums that a model keeps; raise `ModelError` with the reason when it keeps none."""
     name, model = named
     if model.statistic is None:
         what = f"{show(name)} keeps no sums over its rows: {reason_against(model)}"
@@ -107,7 +107,10 @@ def statistic_of(named: Named) -> Statistic:
 
 
 def in_order_of(first: Model, named: Named, name: str) -> Statistic:
-    """The sums of a model with its columns in the order of the first; what cannot be added to it is refused."""
+    """Return the sums of a model, with its columns in the order of the first model.
+
+    Raises `MissingColumns` when the models have different columns, and `ModelError` when their settings differ.
+    """
     other, model = named
     statistic = statistic_of(named)
     if model is first:
@@ -127,7 +130,10 @@ def in_order_of(first: Model, named: Named, name: str) -> Statistic:
 
 
 def _check_labels(first: Model, model: Model, name: str, other: str) -> None:
-    """Which classes there are depends on whether a label is a number."""
+    """Refuse two models if one read a label as a number and the other read it as text.
+
+    As numbers, 7 and 07 are one class; as text, they are two.
+    """
     numbers = [set(of.meta.get("label_numbers", ())) for of in (first, model)]
     differing = [label for label in model.meta.get("labels", ()) if (label in numbers[0]) != (label in numbers[1])]
     if not differing or not all("label_numbers" in of.meta for of in (first, model)):
@@ -141,18 +147,25 @@ def _check_labels(first: Model, model: Model, name: str, other: str) -> None:
 
 
 def _setting(name: str, model: Model) -> Any:
-    """As it was given: an epsilon that was not differs from model to model."""
+    """Return a setting of the fit as it was given.
+
+    A default epsilon becomes None: its value depends on the data, so it differs from model to model.
+    """
     return options_of(model).epsilon if name == "epsilon" else model.meta.get(name)
 
 
 def _said(value: Any) -> str:
+    """Return a setting as text for a message."""
     if value is None or isinstance(value, bool):
         return "yes" if value else "no"
     return show(", ".join(value) if isinstance(value, list) else value)
 
 
 class Watch:
-    """Looks for what may be a slip: rows that count twice, and another number of components."""
+    """Checks of the models of a merge for likely mistakes.
+
+    Two models of the same rows count these rows twice; models may also differ in the number of components asked for.
+    """
 
     def __init__(self, first: Named, notices: Notices) -> None:
         self._name, self._wish = first[0], first[1].meta.get("components")
@@ -162,6 +175,7 @@ class Watch:
         self.see(first)
 
     def see(self, named: Named) -> None:
+        """Check the next model; warn when its means and squares equal those of an earlier model."""
         name, model = named
         if model.meta.get("components") != self._wish:
             self._otherwise.append(name)
@@ -172,6 +186,7 @@ class Watch:
         self._seen.setdefault(key, name)
 
     def tell(self) -> None:
+        """Note the models whose -k differs from that of the first."""
         if self._otherwise:
             self._notices.note(
                 f"-k {self._wish} is taken from {show(self._name)}; another one in {listed(self._otherwise)}"
@@ -179,17 +194,17 @@ class Watch:
 
 
 class Combined(NamedTuple):
-    """A model, of how many rows it was before, and what was read for it."""
+    """A combined model, with the rows of the model it came from and the row counts of the data."""
 
     model: Model
-    before: int
-    tally: Tally | None = None
+    before: int  # rows of the model that it came from
+    tally: Tally | None = None  # counts of the rows that were read; None where models are combined
 
 
 def update(
     named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, notices: Notices
 ) -> Combined:
-    """The model of its rows and of those of the data."""
+    """Return the model of its own rows and the rows of `data`."""
     combined = _with_rows(named, data, table, options, engine, notices, Statistic.merged)
     _tell_lost(_rank(named[1]), combined.model, notices)
     return combined
@@ -198,7 +213,10 @@ def update(
 def subtract(
     named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, notices: Notices
 ) -> Combined:
-    """The model of its rows without those of the data, which are among them."""
+    """Return the model without the rows of `data`, which it was fitted to.
+
+    Raises `DataError` for rows that the model does not hold, and `RefusedError` where too few digits are left.
+    """
     combined = _with_rows(named, data, table, options, engine, notices, less(named[1], notices))
     check_digits(named[1], combined.model)
     return combined
@@ -213,6 +231,10 @@ def _with_rows(
     notices: Notices,
     join: Callable[[Statistic, Statistic], Statistic],
 ) -> Combined:
+    """Refit the model from its sums joined with the sums over `data`.
+
+    The model stays as it is, with a warning, when the data have no rows or all rows are dropped.
+    """
     _, model = named
     statistic = statistic_of(named)
     fit_options = options_of(model, missing=options.missing or model.meta.get("missing", "error"))
@@ -227,7 +249,7 @@ def _with_rows(
 
 
 def _rows_of(job: Job, like: Statistic) -> tuple[Statistic | None, Tally]:
-    """The sums over the rows of the data; none of no rows."""
+    """Return the sums over the rows of the data (None without rows) and the row counts."""
     tally, inputs = Tally(), job.open()
     if inputs.model is not None:
         raise UsageError(f"{inputs.model.name} is a model, not a table", "pcatool merge adds models up")
@@ -240,6 +262,7 @@ def _rows_of(job: Job, like: Statistic) -> tuple[Statistic | None, Tally]:
 
 
 def _sums_here(job: Job, inputs: Inputs, tally: Tally, triangular: bool) -> Any:
+    """Add up the rows on the threads of this process."""
     with Threads(job.engine.threads) as pool:
         _, columns, labels, blocks = read_blocks(job, inputs, tally, pool.map)
         supply = supply_of(job, inputs, pool, len(columns), labels)
@@ -247,13 +270,14 @@ def _sums_here(job: Job, inputs: Inputs, tally: Tally, triangular: bool) -> Any:
 
 
 def _sums_far(job: Job, inputs: Inputs, tally: Tally, triangular: bool) -> Any:
+    """Add up the rows on the workers of a cluster."""
     from pcatool.pipeline.cluster import sums_far
 
     return sums_far(job, inputs, tally, triangular=triangular)
 
 
 def merge(models: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
-    """The model of the rows of all of them; one at a time is at hand."""
+    """Return the model of the rows of all models, which are taken from the iterator one at a time."""
     others = iter(models)
     named = next(others)
     name, first = named
@@ -273,12 +297,18 @@ def merge(models: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
 
 
 def _rank(model: Model) -> int:
-    """More rows have no lower one; of labels nothing is said, whose sums with the columns may cancel."""
+    """Return the rank of a PCA model; 0 for other methods.
+
+    More rows cannot lower the rank in PCA. With labels they can: sums of products of labels and columns may cancel.
+    """
     return int(model.meta.get("rank", 0)) if model.meta.get("method") == "pca" else 0
 
 
 def _tell_lost(rank: int, model: Model, notices: Notices) -> None:
-    """Components of some rows that sums over all rows hold too few digits of."""
+    """Warn when the combined model has a lower rank than a model of some of its rows.
+
+    Sums over all rows then hold too few digits of the weakest components.
+    """
     if rank > _rank(model):
         notices.warn(
             f"of {rank} components that some of the rows have, {_rank(model)} are told from rounding in the sums over "
@@ -287,7 +317,7 @@ def _tell_lost(rank: int, model: Model, notices: Notices) -> None:
 
 
 def subtract_models(named: Named, others: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
-    """The model of its rows without those of the others."""
+    """Return the model without the rows of the other models."""
     name, model = named
     whole = statistic_of(named)
     old = older_of(model, align_to, None)
@@ -298,7 +328,11 @@ def subtract_models(named: Named, others: Iterable[Named], align_to: Any, notice
 
 
 def older_of(model: Model, align_to: Any, data: Any, options: FitOptions | None = None) -> Model | None:
-    """The older model that a model fitted so is to be aligned to."""
+    """Return the older model that the new one is aligned to; None without `align_to`.
+
+    `options` are those of the new fit, by default those of `model`. `data` serves only to refuse standard input for
+    both.
+    """
     options = replace(options or options_of(model), align_to=align_to)
     return older_model(Job(data, TableOptions(), SelectOptions(), options, EngineOptions(), Notices(), model))
 
@@ -311,7 +345,11 @@ def refitted(
     notices: Notices,
     columns: tuple[str, ...] = (),
 ) -> Model:
-    """A model of such sums, of the columns of the one that it comes from or of some of them."""
+    """Fit a model from sums over rows, and copy from `model` what sums do not hold, such as boolean columns.
+
+    `columns` are the names of the summed columns, by default all of `model`. The new model is aligned to `old` if
+    given.
+    """
     columns = columns or model.columns
     fitted = fit_again(statistic, columns, options, notices).model
     if booleans := [column for column in model.meta.get("booleans", ()) if column in columns]:
@@ -323,7 +361,10 @@ def refitted(
 
 
 def refit(named: Named, options: RefitOptions, notices: Notices) -> Model:
-    """The model that a fit of the same rows with these settings would have given."""
+    """Return the model that a fit of the same rows with the changed settings would have given.
+
+    Raises `UsageError` when no setting is changed, and `ModelError` for a model without sums.
+    """
     name, model = named
     if options.changes_nothing:
         raise UsageError("nothing is asked to be otherwise", "give -k, -s, --no-center, --ddof, --whiten, -c or -x")
@@ -344,7 +385,7 @@ def refit(named: Named, options: RefitOptions, notices: Notices) -> Model:
 
 
 def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:
-    """The places of the columns that stay, in the order in which they are named, or else that of the model."""
+    """Return the indices of the columns that stay, in the order of -c, or else in that of the model."""
     chosen = _places(name, model, options.columns) if options.columns else range(model.d)
     gone = frozenset(_places(name, model, options.exclude))
     left = [j for j in chosen if j not in gone]
@@ -354,7 +395,10 @@ def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:
 
 
 def _places(name: str, model: Model, terms: Sequence[str]) -> list[int]:
-    """Columns that terms name: as in a table, where the elements of a vector are one column."""
+    """Return the indices of the columns that the terms name.
+
+    As in a table, a vector can be named as one column, which stands for all of its elements.
+    """
     elements = [element_of(column) for column in model.columns]
     heads = [column if element is None else element[0] for column, element in zip(model.columns, elements, strict=True)]
     tables = [Column(column) for column in model.columns], [Column(head) for head in dict.fromkeys(heads)]

@@ -1,4 +1,4 @@
-"""Describe a model file as facts, and compare two models."""
+"""Describe a model or a model file as facts, and compare two models."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from pcatool.stores.uri import shown
 
 __all__ = ["diff", "inspect"]
 
-# What a double can hold of a number.
+# Decimal digits that a double holds.
 MOST_DIGITS = 15
 
-# Told elsewhere, under names of their own.
+# Entries of `meta` that are no settings; the facts show them under other names.
 NO_SETTINGS = ("format_version", "method", "choice", "solver", "reason", "rank", "certificate", "em", "hsic", "aligned")
 
 
 def inspect(model: Model | str | Path) -> dict[str, Any]:
-    """Everything that is in a model, or in the file that this is the path of."""
+    """Return everything in a model, or in the model file at a path, as plain values: the JSON of `pcatool inspect`."""
     if isinstance(model, Model):
         path, data = None, dumps(model)
     else:
@@ -60,19 +60,19 @@ def inspect(model: Model | str | Path) -> dict[str, Any]:
 
 
 def fitted_with(model: Model) -> dict[str, Any]:
-    """Every setting that shaped the fit."""
+    """Return every setting that shaped the fit."""
     return {name: value for name, value in model.meta.items() if name not in NO_SETTINGS}
 
 
 def _meaning(model: Model) -> str:
-    """The method, and the kernel, in a few words."""
+    """Return the method, and the kernel if there is one, in a few words."""
     said = METHODS[str(model.meta.get("method", "pca"))].summary
     kernel = model.meta.get("kernel")
     return said if kernel is None else f"{said}; kernel {kernel['name']}: {KERNELS[kernel['name']].summary}"
 
 
 def _columns(model: Model) -> list[dict[str, Any]]:
-    """What is subtracted from each column and what it is divided by; and its variance, where that is known."""
+    """Return for each column its mean, its divisor and, where the model knows it, its variance."""
     known = {"mean": model.mean, "std": model.std}
     if model.variances is not None:
         known["variance"] = model.variances
@@ -84,12 +84,15 @@ def _columns(model: Model) -> list[dict[str, Any]]:
 
 
 def _variance(model: Model) -> list[dict[str, Any]]:
-    """A row for each eigenvalue known, as in explain-variance, and what those kept are good for."""
+    """Return a row for each known eigenvalue, as in explain-variance.
+
+    The rows of kept components also have the bound on their relative error, where the model has one.
+    """
     table = model.variance.columns()
     rows = [dict(zip(table, row, strict=True)) for row in zip(*(c.tolist() for c in table.values()), strict=True)]
     certificate = model.meta.get("certificate", {})
     errors, sure = certificate.get("relative_error", []), certificate.get("vouched", [])
-    # What earlier versions wrote of EM is how far its last steps went, which bounds nothing.
+    # Earlier versions stored for EM the size of its last steps, which is no bound on the error.
     bounded = "em" not in model.meta or bool(model.meta["em"].get("proved"))
     for j, row in enumerate(rows):
         row["kept"] = j < model.k
@@ -99,7 +102,7 @@ def _variance(model: Model) -> list[dict[str, Any]]:
 
 
 def _digits(error: float | None) -> int:
-    """How many digits of an eigenvalue a bound on its relative error leaves."""
+    """Return how many digits of an eigenvalue are right, given the bound on its relative error, or None."""
     if error is None or not error < 1:
         return 0
     return MOST_DIGITS if error == 0 else min(math.floor(-math.log10(error)), MOST_DIGITS)
@@ -110,7 +113,10 @@ UNITS = "one model is standardised and the other is not, so that their component
 
 
 def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
-    """Everything that two models, or files of them, have in common to be compared."""
+    """Compare two models, or model files, and return the differences as plain values: the JSON of `pcatool diff`.
+
+    Raises `UsageError` for models of different methods, and `DataError` for models without a common column.
+    """
     if str(a) == STDIN == str(b):
         raise UsageError("standard input cannot be both models", "name a file for one of them")
     paths = [None if isinstance(model, Model) else str(model) for model in (a, b)]
@@ -148,6 +154,7 @@ def _both(a: float, b: float) -> dict[str, Any]:
 
 
 def _check(a: Model, b: Model) -> None:
+    """Refuse models of different methods, and models without a common column."""
     methods = [str(m.meta.get("method", "pca")) for m in (a, b)]
     if methods[0] != methods[1]:
         raise UsageError(
@@ -162,6 +169,7 @@ def _check(a: Model, b: Model) -> None:
 
 
 def _changed_columns(a: Model, b: Model) -> dict[str, Any]:
+    """Compare the column names: the number in both models, those in one only, and whether the order is the same."""
     first, second = set(a.columns), set(b.columns)
     shared = [name for name in a.columns if name in second]
     return {
@@ -173,7 +181,7 @@ def _changed_columns(a: Model, b: Model) -> dict[str, Any]:
 
 
 def _settings(a: Model, b: Model) -> list[dict[str, Any]]:
-    """Those that differ; None where a model has none of that name."""
+    """Return the settings that differ; None stands for a setting that a model does not have."""
     one, other = fitted_with(a), fitted_with(b)
     return [
         {"setting": name, "a": one.get(name), "b": other.get(name)}
@@ -186,7 +194,7 @@ def _settings(a: Model, b: Model) -> list[dict[str, Any]]:
 
 
 def _angles(a: Model, b: Model) -> list[float]:
-    """Between the subspaces, in degrees, on the columns that both have, ascending."""
+    """Return the principal angles between the two subspaces, in degrees, ascending, on the shared columns."""
     at = {name: j for j, name in enumerate(b.columns)}
     shared = [(i, at[name]) for i, name in enumerate(a.columns) if name in at]
     here, there = ([pair[which] for pair in shared] for which in (0, 1))
@@ -194,7 +202,10 @@ def _angles(a: Model, b: Model) -> list[float]:
 
 
 def _matched(a: Model, b: Model) -> list[dict[str, Any]]:
-    """For each component of the first model the one of the second that it is most like, as far as there are enough."""
+    """Pair the components of two models so that the sum of |cosine| is largest, and compare each pair.
+
+    The model with fewer components sets the number of pairs. Components are counted from 1.
+    """
     C = np.clip(cosines(a, b), -1.0, 1.0)
     shares = a.variance.share, b.variance.share
     found = []
@@ -211,7 +222,10 @@ def _matched(a: Model, b: Model) -> list[dict[str, Any]]:
 
 
 def _near(model: Model, at: int) -> list[int]:
-    """Components whose eigenvalues are nearly equal to this one's, so that rows drawn anew may turn them about."""
+    """Return the components with eigenvalues nearly equal to that of component `at`, counted from 1.
+
+    In another sample of rows such components may swap places or rotate into each other.
+    """
     values = model.eigenvalues
     larger = np.maximum(values, values[at])
     near = (np.abs(values - values[at]) <= NEAR_EQUAL * larger) & (larger > 0)
@@ -219,7 +233,7 @@ def _near(model: Model, at: int) -> list[int]:
 
 
 def _too_close(model: Model, at: int) -> list[int]:
-    """Components that rounding alone may turn about with this one, by the certificate."""
+    """Return the components that rounding alone may mix with component `at`, by the certificate; counted from 1."""
     pairs = model.meta.get("certificate", {}).get("close_pairs", [])
     return sorted({j for pair in pairs if at + 1 in pair for j in pair if j != at + 1})
 
@@ -228,22 +242,26 @@ def _too_close(model: Model, at: int) -> list[int]:
 
 
 class Known(NamedTuple):
-    """What a model knows of the columns as read."""
+    """Mean and standard deviation of each column as read, each (d,), or None where a model does not hold them."""
 
     mean: Array | None
     std: Array | None
 
 
 def _known(model: Model) -> Known:
+    """Return the column means and standard deviations that a model holds."""
     std = np.sqrt(model.variances) if model.variances is not None else model.std if model.standardized else None
-    if model.statistic is not None:  # has the means, subtracted or not
+    if model.statistic is not None:  # the sums hold the means even with --no-center
         return Known(model.statistic.centre.mean, std)
     about_means = model.meta.get("method") == "pca" or model.mean.any()
     return Known(model.stand_in if about_means else None, std)
 
 
 def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:
-    """What has become of the mean and the standard deviation of each column, and a reason where neither is known."""
+    """Compare mean and standard deviation of each shared column.
+
+    Return one row per column, and the reason why means or standard deviations are left out, None if neither is.
+    """
     one, other = _known(a), _known(b)
     means = one.mean is not None and other.mean is not None
     stds = one.std is not None and other.std is not None
@@ -263,6 +281,7 @@ def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:
 
 
 def _mean_shift(one: Known, other: Known, i: int, j: int) -> dict[str, Any]:
+    """Return both means, and their difference in standard deviations of model `a`; None where it is undefined."""
     assert one.mean is not None
     assert other.mean is not None
     a, b = float(one.mean[i]), float(other.mean[j])
@@ -272,6 +291,7 @@ def _mean_shift(one: Known, other: Known, i: int, j: int) -> dict[str, Any]:
 
 
 def _std_shift(one: Known, other: Known, i: int, j: int) -> dict[str, Any]:
+    """Return both standard deviations and their ratio; None where the ratio is undefined."""
     assert one.std is not None
     assert other.std is not None
     a, b = float(one.std[i]), float(other.std[j])

@@ -1,4 +1,4 @@
-"""Fit a model: read, cut into blocks, solve, make the record."""
+"""Fit a model: read, cut into blocks, solve, build the model."""
 
 from __future__ import annotations
 
@@ -47,26 +47,26 @@ __all__ = [
 
 
 class Fitted(NamedTuple):
-    """A model, and what was read for it."""
+    """A fitted or loaded model, with the counts of the rows that were read for it."""
 
     model: Model
     tally: Tally
-    evidence: Evidence | None = None  # of data just fitted; a model read from a file has its own
-    first: int | None = None  # how many components of a model a report is to show
+    evidence: Evidence | None = None  # what the rules for k need, from a fit; None for a loaded model
+    first: int | None = None  # number of components that a report shows; None: all
 
     @classmethod
     def of_model(cls, model: Model, first: int | None) -> Fitted:
-        """A model to be reported on, with only its first components if that was asked for."""
+        """Wrap an existing model, cut to its first components: `first` of them, all if None or more than there are."""
         return cls(model.truncated(first and min(first, model.k)), Tally(), first=first)
 
     @property
     def components(self) -> Model:
-        """The model whose components are shown; more than there are is refused."""
+        """The model with only the components that a report shows; `DataError` when it has fewer."""
         return self.model.truncated(self.first)
 
     @property
     def variance(self) -> VarianceTable:
-        """The rows that are shown; more than there are eigenvalues known is refused."""
+        """The rows of the variance table that a report shows; `DataError` when fewer eigenvalues are known."""
         table = self.model.variance
         known = len(table.component)
         if self.first is not None and self.first > known:
@@ -78,18 +78,22 @@ class Fitted(NamedTuple):
 
 
 def fit(job: Job) -> Fitted:
-    """A model of the data."""
+    """Fit a model to the data of a job."""
     old = older_model(job)
     return fit_opened(job, job.open(), old)
 
 
 def fit_opened(job: Job, inputs: Inputs, old: Model | None) -> Fitted:
-    """The same of inputs that are open already, and an older model that was read."""
+    """Like `fit`, for inputs that are already open and an older model to align to, None without one."""
     fitted = _fit_rows(job, inputs)
     return fitted if old is None else fitted._replace(model=aligned_to(fitted.model, old, job.notices))
 
 
 def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
+    """Fit a model to rows, here or on a cluster, and report the counts of the rows.
+
+    Raises `DataError` with the cause when no complete row is left, or when all weights are 0.
+    """
     options, tally = job.options, Tally()
     if options.triples and not job.engine.far:
         return _fit_triples(job, inputs, tally)
@@ -119,7 +123,7 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
 
 
 def _fit_here(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
-    """By the cores of this machine."""
+    """Fit on the threads of this process; return the columns and the fit."""
     with Threads(job.engine.threads) as pool:
         wanted, features, labels, blocks = read_blocks(job, inputs, tally, pool.map)
         method = method_of(wanted.named(job.options), job.notices)
@@ -127,14 +131,14 @@ def _fit_here(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
 
 
 def _fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
-    """By workers in other processes."""
+    """Fit on the workers of a cluster; return the columns and the fit."""
     from pcatool.pipeline.cluster import fit_far
 
     return fit_far(job, inputs, tally)
 
 
 def _fit_triples(job: Job, inputs: Inputs, tally: Tally) -> Fitted:
-    """The same of a table with one line for each cell."""
+    """Fit a model to a table with one line for each cell (user, item, value)."""
     from pcatool.pipeline.triples import table_to_fit
 
     with Threads(job.engine.threads) as pool:
@@ -144,7 +148,10 @@ def _fit_triples(job: Job, inputs: Inputs, tally: Tally) -> Fitted:
 
 
 def older_model(job: Job) -> Model | None:
-    """The model to align to, read before the data are, whose place it may be about to take."""
+    """Return the model to align to, None without --align-to; refuse one that does not suit the fit.
+
+    It is read before the data, because the output may replace its file.
+    """
     o = job.options
     if o.align_to is None:
         return None
@@ -154,6 +161,7 @@ def older_model(job: Job) -> Model | None:
 
 
 def _read_older(path: str, data: Any) -> Model:
+    """Load the older model; if the file does not exist, the error says that a first fit needs none."""
     if path == STDIN and isinstance(data, list) and (not data or STDIN in data):
         raise UsageError("standard input cannot be both the older model and the data", "name a file for one of them")
     try:
@@ -166,7 +174,7 @@ def _read_older(path: str, data: Any) -> Model:
 
 
 def method_of(options: FitOptions, notices: Notices) -> Any:
-    """What fits."""
+    """Return the method that fits, such as `PCA`; `IncompletePCA` where rows with missing cells are kept."""
     if options.missing in WITH_HOLES:
         from pcatool.methods.missing_data import IncompletePCA
 
@@ -175,8 +183,8 @@ def method_of(options: FitOptions, notices: Notices) -> Any:
 
 
 def plan_fit(job: Job) -> Plan:
-    """What a fit would do and need."""
-    older_model(job)  # which may be refused
+    """Return the plan of a fit, without fitting: solver, reason, passes over the rows, memory."""
+    older_model(job)  # refuses an unsuitable older model
     inputs = job.open()
     if job.engine.far:
         from pcatool.pipeline.cluster import plan_far
@@ -195,7 +203,7 @@ def plan_fit(job: Job) -> Plan:
 
 
 def fit_and_save(job: Job, output: str, *, no_clobber: bool) -> Fitted:
-    """Fit and write the model; a place that cannot be written is refused before the work."""
+    """Fit a model and save it; an output that cannot be written is refused before the fit."""
     old = older_model(job)
     inputs = job.open()
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
@@ -205,12 +213,15 @@ def fit_and_save(job: Job, output: str, *, no_clobber: bool) -> Fitted:
 
 
 def model_or_fit(job: Job) -> Fitted:
-    """The model that the input is, or a fit of the table that it is; the content tells, or else the name."""
+    """Load the model if the input is one; else fit a model to its rows.
+
+    The content of the input decides. A file with the name of a model must be one.
+    """
     return model_or_fit_of(job, open_subject(job))
 
 
 def open_subject(job: Job) -> Inputs:
-    """The inputs; what is called a model and begins like none is refused as one, not as a table."""
+    """Open the inputs; a file named .npz that does not begin like a model is refused, and not read as a table."""
     match job.data:
         case [str(path)] if plain_name(path).endswith(MODEL_SUFFIX) and (is_remote(path) or Path(path).is_file()):
             npz.check_beginning(path)
@@ -218,7 +229,7 @@ def open_subject(job: Job) -> Inputs:
 
 
 def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
-    """The same of inputs that are open already."""
+    """Like `model_or_fit`, for inputs that are already open."""
     if inputs.model is None:
         refuse_kept(job.options)
         return fit_opened(job, inputs, older_model(job))
@@ -229,7 +240,10 @@ def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
 
 
 def narrowing(options: FitOptions) -> tuple[int | None, FitOptions]:
-    """How many components of a model are to be shown, by -k; and what else was asked for."""
+    """Split off -k: return the number of components to show, and the options with the default -k.
+
+    For a model that is already fitted, -k only sets how much of it is shown; None shows all.
+    """
     usual = FitOptions().components
     if options.components == usual:
         return None, options
@@ -237,7 +251,7 @@ def narrowing(options: FitOptions) -> tuple[int | None, FitOptions]:
 
 
 def refuse_kept(options: FitOptions) -> None:
-    """What is kept in a model must not be passed over in silence where a fit is only reported."""
+    """Raise `UsageError` for --updatable or --no-updatable where no model is saved: they have no effect."""
     if options.updatable is not None:
         flag = options.updatable_flag
         raise UsageError(f"{flag} would change nothing here: no model is written", f"leave out {flag}")
@@ -246,7 +260,10 @@ def refuse_kept(options: FitOptions) -> None:
 def refuse_settings(
     name: str, *records: Any, what: str = "is a model, fitted already", remedy: str = "give the data"
 ) -> None:
-    """A model was fitted as it was: what would need its data must not be passed over in silence."""
+    """Raise `UsageError` for options that have no effect, because the input `name` is already fitted.
+
+    `records` are the option records to check; `what` and `remedy` word the message.
+    """
     given = given_flags(*records)
     if given:
         raise UsageError(f"{name} {what}: {', '.join(given)} would change nothing", remedy)

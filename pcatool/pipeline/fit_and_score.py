@@ -1,4 +1,4 @@
-"""Fit a model and score its own rows in one run: both are written, or neither."""
+"""Fit a model and score its own rows in one run: both outputs are written, or neither."""
 
 from __future__ import annotations
 
@@ -30,14 +30,18 @@ __all__ = ["Both", "fit_and_score", "with_copies"]
 
 
 class Both(NamedTuple):
-    """What was fitted, and what was scored."""
+    """The fitted model, and the scores of its rows."""
 
     fitted: Fitted
     results: Results
 
 
 def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobber: bool = False) -> Both:
-    """Fit, score what was read again, and save the model, if it has a place, when the scores are ready for theirs."""
+    """Fit, read the rows again to score them, and save the model just before the scores are put in place.
+
+    Without `output` the model is not saved. Outputs that cannot be written, or are the same, are refused before the
+    fit.
+    """
     o = job.options
     if job.engine.far:
         raise UsageError(
@@ -55,16 +59,16 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
         check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
         _refuse_one_place(output, str(asked.scores))
     if not o.triples:
-        inputs.columns.keep(asked.keep, asked.keep_all)  # what is not there is told before the work
+        inputs.columns.keep(asked.keep, asked.keep_all)  # refuses a missing column before the fit
     paths = inputs.paths
-    fitted = fit_opened(job, inputs, old)._replace(evidence=None)  # which may hold the rows
+    fitted = fit_opened(job, inputs, old)._replace(evidence=None)  # the evidence may hold the rows
     give_back()
 
     def save() -> None:
         if output is not None:
             npz.save_model(fitted.model, output, no_clobber=no_clobber, inputs=paths)
 
-    table = replace(job.table, skip_bad=False)  # what was bad was left out by now
+    table = replace(job.table, skip_bad=False)  # bad files are already left out
     results = transform(fitted.model, inputs.good, table, apply, job.engine, job.notices.silent())
     try:
         if output is None or not is_remote(scores.output or ""):
@@ -73,7 +77,7 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
             with _put_last(open_sink(output, no_clobber=no_clobber, inputs=paths, compress=False), scores) as place:
                 write(results, scores, older, before_end=lambda: _hand_over(fitted.model, place))
     except BrokenPipeError:
-        if descriptor_of(scores.output) is not None:  # whoever read the scores has what they wanted
+        if descriptor_of(scores.output) is not None:  # the reader of the scores has read enough
             save()
         raise
     except DataError as error:
@@ -85,8 +89,11 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
 
 @contextmanager
 def _put_last(place: Sink, scores: OutputOptions) -> Iterator[Sink]:
-    """The place of a model whose scores go to a store: an upload may fail until it has ended, a file with all that it
-    holds is put in place by a name. What fails thereafter takes the scores back."""
+    """Yield the sink of a model whose scores go to a store, and put the model in place after the scores.
+
+    An upload may fail until it has ended; a finished local file only needs to be renamed. If putting the model in place
+    fails all the same, the scores are removed.
+    """
     ended = False
     try:
         with place:
@@ -99,11 +106,13 @@ def _put_last(place: Sink, scores: OutputOptions) -> Iterator[Sink]:
 
 
 def _hand_over(model: Model, place: Sink) -> None:
+    """Write the model to its sink, which is put in place later."""
     doing("writing")
     place.write(npz.dumps(model))
 
 
 def _take_back(scores: str, error: BaseException) -> None:
+    """Remove scores whose model could not be written; if that fails too, the error tells the user to remove them."""
     try:
         remove(scores)
     except FileError:
@@ -112,6 +121,7 @@ def _take_back(scores: str, error: BaseException) -> None:
 
 
 def _check_ending(scores: OutputOptions) -> None:
+    """Refuse a name for the scores that does not end like a known format."""
     try:
         format_name(scores)
     except UsageError as error:
@@ -119,7 +129,7 @@ def _check_ending(scores: OutputOptions) -> None:
 
 
 def with_copies(data: Any, table: TableOptions) -> Any:
-    """The inputs, those that can be read only once with a place for a copy of them."""
+    """Return the data; an input that can be read only once gets a place for a copy, and can be read again."""
     if not (isinstance(data, list) and all(isinstance(item, str) for item in data)):
         return data
     found = Found.of(data, table)
@@ -127,7 +137,7 @@ def with_copies(data: Any, table: TableOptions) -> Any:
 
 
 def _refuse_one_place(output: str, scores: str) -> None:
-    """Model and scores in one stream or one file would be neither."""
+    """Refuse a model and scores that would go to the same stream or file."""
     stream = descriptor_of(output)
     if stream != descriptor_of(scores):
         return
@@ -139,6 +149,7 @@ def _refuse_one_place(output: str, scores: str) -> None:
 
 
 def _object(target: Target) -> str:
+    """Return the canonical name of an object in a store; an empty text for a file."""
     if not target.remote:
         return ""
     from pcatool.stores.providers import OneName

@@ -1,4 +1,4 @@
-"""Rebuild the command that fits a model from what the model says of itself."""
+"""Rebuild the `pcatool fit` command from the settings that a model keeps."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from pcatool.options import MOST_KEPT, FitOptions, parse_components
 
 __all__ = ["DATA", "TRIPLES", "fit_command", "spelled"]
 
-# Letters that names of columns may take in a command; with more it could not be read, nor given to every system.
+# Most characters for column names in a command. A longer command is unreadable, and some systems refuse it.
 MOST_LETTERS = 4000
 
-# So many names in a row, as p0, p1, p2, are written as a range.
+# Shortest run of numbered names, such as p0, p1, p2, p3, that is written as a range.
 RUN = 4
 
 
 def column_words(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """-c and the columns by name, as words of a command, and what to know of it."""
+    """Return the -c options that name the columns, as words of a command, and remarks about them."""
     terms = list(_terms(names))
     together = [",".join(run) for _, run in groupby(terms, key=_alone)]
-    apart = [f" {term}" if term.startswith("-") else term for term in together]  # or it would be an option
+    apart = [f" {term}" if term.startswith("-") else term for term in together]  # not to be read as an option
     found = [word for term in apart for word in ("-c", term)]
     if sum(map(len, found)) > MOST_LETTERS or "" in names:
         said = (
@@ -49,19 +49,19 @@ def column_words(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _shown(name: str) -> str:
-    """A name, or a glob for one with a line break or the like, which no page shows so that it could be copied."""
+    """Return the name, or a glob with ? for unprintable characters, so that it can be copied from a page."""
     if name.isprintable():
         return name
     return "".join(c if c.isprintable() and c not in "*?[]," else "?" for c in name)
 
 
 def _alone(term: str) -> str:
-    """What a term shares a -c with: one with a comma in it shares its own with nothing."""
+    """Return the key by which terms share one -c option: a term with a comma in it has an option of its own."""
     return term if "," in term else ""
 
 
 def _terms(names: Sequence[str]) -> Iterator[str]:
-    """Names, or ranges of them where they are numbered one after the other."""
+    """Yield the names; runs of numbered names become ranges, and the elements of a vector become its name."""
     known, start = set(names), 0
     while start < len(names):
         end = start + 1
@@ -70,7 +70,7 @@ def _terms(names: Sequence[str]) -> Iterator[str]:
         term = f"{names[start]}-{names[end - 1]}"
         first, last = (re.fullmatch(r"(.*)\[(\d+)\]", name, re.ASCII) for name in (names[start], names[end - 1]))
         if first and last and end - start > 1 and first[2] == "0" and first[1] not in known:
-            yield first[1]  # a vector, whole
+            yield first[1]  # the vector as one column
         elif end - start >= RUN and term not in known and "," not in term and term.isprintable() and not first:
             yield term
         else:
@@ -79,32 +79,35 @@ def _terms(names: Sequence[str]) -> Iterator[str]:
 
 
 def _next(name: str) -> str | None:
-    """p7 -> p8, p09 -> p10, v[3] -> v[4]."""
+    """Return the next name in a numbered run: p7 -> p8, p09 -> p10, v[3] -> v[4]; None for other names."""
     found = re.fullmatch(r"(.*?)(\d{1,15})(\]?)", name, re.ASCII | re.DOTALL)
     return f"{found[1]}{int(found[2]) + 1:0{len(found[2])}d}{found[3]}" if found else None
 
 
-# What stands for files whose names a model does not keep.
+# Placeholders for files, since a model does not keep their names.
 DATA, OLDER = "data.csv", "older.npz"
-# The same of the columns of a table of triples.
+# Placeholder for the columns of a table of triples.
 TRIPLES = "user,item,value"
 
 
 class Made(NamedTuple):
-    """A command as words, None where there is none, and what should be known of it."""
+    """A command as words, None when no command makes the model, and remarks for its reader."""
 
     command: list[str] | None
     remarks: list[str]
 
 
 def fit_command(model: Model, output: str = "model.npz", components: int | str | None = None) -> Made:
-    """What fits this model to its rows, or one of so many components; what the model cannot tell is remarked on."""
+    """Return the command that fits this model to its rows, with remarks on what the model does not hold.
+
+    `components` replaces the number of components of the model.
+    """
     meta = model.meta
     if meta.get("solver") == SCIKIT_LEARN:
         return Made(None, ["the model was fitted by scikit-learn, and taken from it"])
     try:
         given = _settings(model)
-    except UsageError as error:  # of a file that was edited, or made elsewhere
+    except UsageError as error:  # the file was edited, or written by another program
         return Made(None, [f"its settings are none of a fit: {error.message}"])
     if components is not None:
         given["components"] = components
@@ -120,12 +123,12 @@ def fit_command(model: Model, output: str = "model.npz", components: int | str |
             "the model was made from sums over rows that models keep, by update, merge, subtract or refit: "
             "a fit of all its rows gives the same but for rounding"
         )
-    options = FitOptions(**given)  # as a fit would check it
+    options = FitOptions(**given)  # checks the settings as a fit does
     return Made(["pcatool", "fit", DATA, *names, *_words(options, given), "-o", output], remarks)
 
 
 def _words(options: FitOptions, given: dict[str, Any]) -> Iterator[str]:
-    """The settings that are not the usual ones, as words of a command."""
+    """Yield the settings that differ from the default, as words of a command."""
     for field in fields(options):
         value = getattr(options, field.name)
         if field.name not in given or value == field.default or _is_usual(field.name, value):
@@ -140,26 +143,28 @@ def _words(options: FitOptions, given: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_usual(name: str, value: Any) -> bool:
+    """Whether this is the default number of components, as a number or as text."""
     return name == "components" and str(value) == str(FitOptions.components)
 
 
 def _text(value: Any) -> str:
+    """Return a value as it is typed; a fraction has no exponent."""
     return np.format_float_positional(value) if isinstance(value, float) and 0 < value < 1 else str(value)
 
 
 def _word(flag: str, value: str) -> list[str]:
-    """A value that begins like an option is tied to its own."""
+    """Return a flag and its value; they are one word, --flag=value, when the value begins with a dash."""
     return [f"{flag}={value}"] if value.startswith("-") else [flag, value]
 
 
 def _settings(model: Model) -> dict[str, Any]:
-    """The options of the fit, as far as a model keeps them."""
+    """Return the options of the fit, as far as the model keeps them."""
     meta = model.meta
     kernel = dict(meta.get("kernel", {}))
     name = kernel.pop("name", None)
     absent = {"absent": meta["absent"], "triples": TRIPLES} if "absent" in meta else {}
     if absent and meta.get("missing") == "em":
-        absent["missing"] = "error"  # the usual: with triples, whose cells are missing, em goes without saying
+        absent["missing"] = "error"  # the default: with triples, a fit uses em unasked when cells are missing
     more = {
         "updatable": None,
         "solver": meta.get("solver", "auto") if meta.get("reason") == "asked for" else "auto",
@@ -179,7 +184,7 @@ def _settings(model: Model) -> dict[str, Any]:
 
 
 def _kept(model: Model, usual: FitOptions) -> bool | None:
-    """Whether sums were asked for, or declined; None where they are as they are unasked."""
+    """Return whether sums were asked for (--updatable) or declined; None when they are kept or not by default."""
     if usual.why_not_updatable is not None or model.meta.get("solver") == "randomized":
         return None
     kept = model.statistic is not None
@@ -187,5 +192,5 @@ def _kept(model: Model, usual: FitOptions) -> bool | None:
 
 
 def spelled(command: Sequence[str]) -> str:
-    """A command as it is typed into a shell."""
+    """Return a command as one line for a shell."""
     return shlex.join(command)

@@ -1,4 +1,4 @@
-"""Request of a fit, and its rows: from inputs to blocks."""
+"""Request of a fit (`Job`), and the rows of a fit: from inputs to blocks."""
 
 from __future__ import annotations
 
@@ -32,28 +32,29 @@ __all__ = [
     "wanted_of",
 ]
 
-# What is never refused unasked: on a small machine such a fit is better tried.
+# Bytes that a fit may always take without --memory: on a small machine, trying is better than refusing.
 SMALL_JOB = 256 << 20
 
 
 class Job(NamedTuple):
-    """The data of a fit, and everything that was asked of it."""
+    """Data of a fit and all its options. Commands and the Python API make one; `pipeline.fit` runs it."""
 
-    data: Any  # paths, or something in memory
+    data: Any  # paths, or a table in memory
     table: TableOptions
     select: SelectOptions
     options: FitOptions
     engine: EngineOptions
     notices: Notices
-    like: Model | None = None  # whose columns are taken, instead of those selected
-    scored: bool = False  # the rows are read again and scored, once the model is there
+    like: Model | None = None  # model whose columns are taken instead of the selected ones
+    scored: bool = False  # the rows are read again and scored after the fit
 
     def open(self) -> Inputs:
+        """Open the inputs."""
         return Inputs(self.data, self.table, self.notices)
 
 
 class FitRows(NamedTuple):
-    """What is read of the inputs: after the features come the labels, then the weights."""
+    """Columns and blocks of a fit. In a block the labels follow the features, and the weights come last."""
 
     wanted: Wanted
     features: tuple[str, ...]
@@ -62,12 +63,15 @@ class FitRows(NamedTuple):
 
 
 def read_blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> FitRows:
-    """The rows of a fit, in blocks, and what their columns are."""
+    """Choose the columns of a fit, and return them with the rows in blocks."""
     return read_wanted(job.options, inputs, wanted_of(job, inputs, run), tally, run, remedy_of(job))
 
 
 def wanted_of(job: Job, inputs: Inputs, run: Runner) -> Wanted:
-    """The columns of a fit, by the first input that is good."""
+    """Return the columns of a fit, settled by the first good input.
+
+    They are the columns of the model `job.like` if there is one, else the selected ones.
+    """
     o = job.options
     inputs.settle(lambda one: deque(read_blocks(job, one, Tally(), run).blocks, maxlen=0).clear())
     if job.like is None:
@@ -78,13 +82,16 @@ def wanted_of(job: Job, inputs: Inputs, run: Runner) -> Wanted:
 
 
 def read_wanted(o: FitOptions, inputs: Inputs, wanted: Wanted, tally: Tally, run: Runner, remedy: str) -> FitRows:
-    """The rows of a fit of which the columns are known."""
+    """Return the rows of a fit in blocks, for columns that are already chosen.
+
+    `remedy` is the hint of the error for missing cells; `run` maps a function over batches.
+    """
     rows = rows_to_fit(inputs, wanted, o.missing, tally, weighted=o.weights is not None, remedy=remedy, run=run)
     return FitRows(wanted, wanted.features, labels_of(wanted), recut(rows, wanted.width))
 
 
 def remedy_of(job: Job) -> str:
-    """What can be done about rows with missing cells."""
+    """Return the hint of the error for missing cells."""
     drop = "--missing drop leaves such rows out"
     if job.like is not None:
         return drop
@@ -93,14 +100,18 @@ def remedy_of(job: Job) -> str:
 
 
 def labels_of(wanted: Wanted) -> Labels | None:
-    """What supervises, if anything does."""
+    """Return the labels of a supervised fit, None without labels."""
     if wanted.classes is not None:
         return Labels(wanted.classes.names, True, 1, wanted.classes.levels)
     return Labels(wanted.labels, False, len(wanted.labels), list) if wanted.labels else None
 
 
 def supply_of(job: Job, inputs: Inputs, pool: Threads, d: int, labels: Labels | None = None) -> Supply:
-    """How much memory there is for rows of d columns, how to read them again, and who works on them."""
+    """Return what a solver may use for rows of d columns.
+
+    That is memory, a second reading of the rows, threads, and estimates of rows and of the memory of reading and
+    scoring.
+    """
 
     def reread() -> Iterator[Array]:
         return read_blocks(job, inputs.again(), Tally(), pool.map).blocks
@@ -125,5 +136,5 @@ def supply_of(job: Job, inputs: Inputs, pool: Threads, d: int, labels: Labels | 
 
 
 def limit_of(options: FitOptions) -> int:
-    """Bytes that a fit may take."""
+    """Return the bytes that a fit may take: --memory, or half of the free memory, at least SMALL_JOB."""
     return parse_size(options.memory) if options.memory is not None else max(free_bytes() // 2, SMALL_JOB)

@@ -1,4 +1,4 @@
-"""Loadings, correlations and contributions of columns, as numbers or as images."""
+"""Loadings, correlations and contributions of columns, as a table or as images."""
 
 from __future__ import annotations
 
@@ -37,16 +37,17 @@ __all__ = [
     "table_caption",
 ]
 
-# Panels of a picture, unless more are asked for: they can still be told apart on a page.
+# Most images in a picture by default: on a page, more are too small to tell apart.
 PANELS = 36
 
 
 def check_method(options: FitOptions, names: Sequence[str]) -> None:
-    """Refuse before the fit what would be refused after it."""
+    """Raise `UsageError`, before a fit, for named values that its model will not have."""
     _refuse(options.method, options.kernel is not None, names)
 
 
 def _refuse(method: str, in_kernel: bool, names: Sequence[str]) -> None:
+    """Raise `UsageError` for named values that the method does not define."""
     if in_kernel:
         raise UsageError(
             "the components of a kernel model are directions in the space of its kernel: they are not made of columns",
@@ -67,20 +68,20 @@ def is_supervised(model: Model) -> bool:
 
 
 def contributions(model: Model) -> Array:
-    """Per cent of each component that each column makes up, (d, k): each component adds up to 100."""
+    """Contribution of each column to each component in per cent, (d, k); each component adds up to 100."""
     return 100 * model.basis**2
 
 
 def correlations(model: Model) -> Array:
-    """Correlation of each column with the scores, B_jm sqrt(lambda_m) / s_j, (d, k); 0 for a column without spread."""
+    """Correlation of each column with each score, B_jm sqrt(lambda_m) / s_j, (d, k); 0 for a constant column."""
     s = column_spread(model)[:, None]
     cross = model.basis * np.sqrt(model.eigenvalues[: model.k])
     found = np.divide(cross, s, out=np.zeros_like(cross), where=s > 0)
-    return np.clip(found, -1.0, 1.0)  # rounding may go past
+    return np.clip(found, -1.0, 1.0)  # rounding may exceed 1
 
 
 def cos2(model: Model) -> Array:
-    """Share of each column's variance that each component carries, (d, k): all components add up to 1."""
+    """Share of each column's variance that each component carries, (d, k); all components add up to 1."""
     found: Array = correlations(model) ** 2
     return found
 
@@ -94,7 +95,10 @@ MATRICES: Mapping[str, Callable[[Model], Array]] = {
 
 
 def column_spread(model: Model) -> Array:
-    """s_j, the root of S_jj, in the units of the fit, (d,)."""
+    """Standard deviation s_j = sqrt(S_jj) of each column in the units of the fit, (d,).
+
+    Raises `UsageError` for a model without centring, and `ModelError` for one that does not hold the variances.
+    """
     if model.centered and model.variances is not None:
         return np.sqrt(model.variances) / model.std
     if model.centered and model.standardized:
@@ -114,13 +118,16 @@ def column_spread(model: Model) -> Array:
 
 
 def holds_all_variance(model: Model) -> bool:
-    """Does the basis hold every component that carries variance?"""
+    """Whether the basis holds every component that carries variance."""
     rank = model.meta.get("rank")
     return isinstance(rank, int) and model.k >= rank and bool(model.variance.lost[model.k - 1] == 0)
 
 
 def recovered_spread(model: Model) -> Array:
-    """S_jj = sum_m lambda_m B_jm^2, when all components are known; what rounding of B alone can make is 0."""
+    """Standard deviation of each column when all components are known, (d,): S_jj = sum_m lambda_m B_jm^2.
+
+    A variance that rounding of B alone can make becomes 0.
+    """
     squares = model.basis**2 @ model.eigenvalues[: model.k]
     noise = (model.d * np.finfo(float).eps) ** 2 * model.total_variance
     return np.sqrt(np.where(squares > noise, squares, 0.0))
@@ -130,14 +137,17 @@ def recovered_spread(model: Model) -> Array:
 
 
 def shown(model: Model, first: int | None) -> int:
-    """How many components are shown."""
+    """Return how many components to show: `first`, or all if None; `DataError` when the model has fewer."""
     if first is not None:
         refuse_past(f"--first {first}", first, model.k, model.directions)
     return first or model.k
 
 
 def refuse_past(asked: str, number: int, k: int, possible: int = 0) -> None:
-    """Refuse a component that is not among the k there are, where so many are `possible`."""
+    """Raise `DataError` for a component `number` past the k of the model.
+
+    `asked` begins the message. If a fit could give more than k, up to `possible`, the hint says so.
+    """
     if number > k:
         there = "is 1 component" if k == 1 else f"are {k} components"
         more = ", or fit with a larger -k" if k < possible else ""
@@ -145,10 +155,10 @@ def refuse_past(asked: str, number: int, k: int, possible: int = 0) -> None:
 
 
 def component_table(model: Model, names: Sequence[str] = ("loadings",), first: int | None = None) -> dict[str, Any]:
-    """The values named, by the names of their columns.
+    """Return the named values as a table, by column name.
 
-    One of them has a row for each column of the data and a column for each component; several have a row for each
-    component and column of the data.
+    One name gives a row for each column of the data and a column for each component. Several names give a row for each
+    pair of component and column of the data, and a column for each name.
     """
     check_columns(model, names)
     k = shown(model, first)
@@ -164,12 +174,12 @@ def component_table(model: Model, names: Sequence[str] = ("loadings",), first: i
 
 
 def check_columns(model: Model, names: Sequence[str]) -> None:
-    """Refuse a model that has no such numbers."""
+    """Raise `UsageError` for a model that does not have the named values."""
     _refuse(str(model.meta.get("method", "pca")), model.basis.shape[1] == 0, names)
 
 
 def entries(model: Model, names: Sequence[str], first: int | None) -> list[dict[str, Any]]:
-    """The same row by row, for a machine."""
+    """Return the rows of `component_table` as dicts, for JSON."""
     table = component_table(model, names, first)
     return [dict(zip(table, row, strict=True)) for row in zip(*(c.tolist() for c in table.values()), strict=True)]
 
@@ -183,7 +193,7 @@ SAID = {
 
 
 def table_caption(model: Model, names: Sequence[str], first: int | None) -> str:
-    """What the numbers are, and what they depend on."""
+    """Return the caption of a table: its values, the settings of the fit, and the number of components."""
     said = "; ".join(SAID[name] for name in names)
     k = shown(model, first)
     count = f"k = {k}" if k == model.k else f"the first {k} of {model.k} components"
@@ -194,12 +204,12 @@ def table_caption(model: Model, names: Sequence[str], first: int | None) -> str:
 
 
 def drawn(model: Model, first: int | None) -> int:
-    """How many components a picture shows."""
+    """Return how many components a picture shows: `first`, or by default at most PANELS."""
     return shown(model, first if first is not None else min(model.k, PANELS))
 
 
 def check_image(model: Model, shape: tuple[int, int]) -> None:
-    """Refuse images that the columns of a model are not the pixels of."""
+    """Raise `DataError` unless the columns of the model are the pixels of an image of this shape (height, width)."""
     check_columns(model, ("loadings",))
     pixels = shape[0] * shape[1]
     if model.d != pixels:
@@ -211,7 +221,7 @@ def check_image(model: Model, shape: tuple[int, int]) -> None:
 
 
 def drawn_mean(model: Model) -> Array | None:
-    """The mean, where the model has one to draw."""
+    """Return the mean to draw, (d,); None for a model without centring or with labels."""
     return model.mean if model.centered and not is_supervised(model) else None
 
 
@@ -222,7 +232,10 @@ def components_picture(
     first: int | None = None,
     look: PictureOptions = PictureOptions(),  # noqa: B008
 ) -> bytes:
-    """The mean and the components as images, as the bytes of a file."""
+    """Return the mean and the components as images, as the bytes of a picture file.
+
+    `shape` is the height and width of an image, `form` the format of the picture.
+    """
     check_image(model, shape)
     H, W = shape
     k = drawn(model, first)
@@ -245,13 +258,17 @@ def components_picture(
 
 
 def whose_share(model: Model) -> str:
+    """Return the words that say what the shares of the components are taken of."""
     if is_supervised(model):
         return "per cent: of the dependence on the label"
     return f"per cent: of the {'variance' if model.centered else 'sum of squares'}"
 
 
 def fit_and_write(job: Job, output: str, make: Callable[[Model], str | bytes], *, no_clobber: bool) -> Model:
-    """The model of a job, and what is made of it in a file; one that cannot be written is refused before the work."""
+    """Load or fit the model of a job, write `make(model)` to a file, and return the model.
+
+    An output that cannot be written is refused before the fit.
+    """
     inputs = open_subject(job)
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
     model = model_or_fit_of(job, inputs).components
@@ -260,5 +277,6 @@ def fit_and_write(job: Job, output: str, make: Callable[[Model], str | bytes], *
 
 
 def write(data: str | bytes, output: str, *, no_clobber: bool = False, inputs: Sequence[str] = ()) -> None:
+    """Write text or bytes to the output."""
     with open_sink(output, no_clobber=no_clobber, inputs=inputs) as sink:
         sink.write(data.encode() if isinstance(data, str) else data)

@@ -1,4 +1,4 @@
-"""One output for each of many inputs, in a folder that a second run can go on with."""
+"""Write one output for each of many inputs into a folder; a second run can resume the work."""
 
 from __future__ import annotations
 
@@ -47,28 +47,29 @@ __all__ = [
     "write_each",
 ]
 
-# The results of some inputs, given how they are read and where to say what there is to say.
+# Function from inputs, table options and notices to results; it knows the model and the other options.
 Make = Callable[[Any, TableOptions, Notices], Results]
 
 
 class Sorted(NamedTuple):
-    """What is read, in order, and what was passed over, being results."""
+    """Inputs to read, in order, and inputs left out as results of an earlier run."""
 
     inputs: list[Input]
     earlier: list[Input]
 
 
 class Marks(NamedTuple):
-    """By which columns the results of a run are told from what it reads."""
+    """Columns that tell the results of a run from its possible inputs."""
 
-    reads: frozenset[str]
-    keeps: frozenset[str]  # passed through, so that results have them, too
-    writes: str  # the first of those that results have and inputs need not
+    reads: frozenset[str]  # columns that the run reads
+    keeps: frozenset[str]  # columns passed through, which results have too
+    writes: str  # first column that results have and inputs need not have
 
     def are_in(self, names: Collection[str], *, by_name: bool) -> bool:
-        """Are these the columns of results, and of nothing that could be read?
+        """Whether these names are the columns of results, and not of a possible input.
 
-        What is named as a result would be may have what is passed through; else that could as well be an input.
+        `by_name`: the file is named as a result would be. Columns that are passed through then say nothing, because
+        results have them too; without `by_name`, a file with all columns that are read could be an input.
         """
         own = self.reads - self.keeps if by_name else self.reads
         could_be_read = self.writes in self.reads or (bool(own) and own.issubset(names))
@@ -76,17 +77,21 @@ class Marks(NamedTuple):
 
 
 def were_found_in(folder: str, inputs: Iterable[Input]) -> list[Input]:
-    """Inputs in the folder of the outputs that a search came upon from outside, maybe by a link."""
+    """Return the inputs in the output folder that were found by a search from outside it, maybe through a link."""
     return [item for item in inputs if _was_found_in(folder, item)]
 
 
 def _was_found_in(folder: str, item: Input) -> bool:
+    """Whether a search that began outside the output folder found this input in it."""
     root = item.root or folder
     return real(folder) != real(root) and not lies_in(root, folder) and lies_in(item.path, folder)
 
 
 def marks_of(make: Make, found: Found, within: Sequence[Input], folder: str, table: TableOptions) -> Marks:
-    """Of a run, by what it makes of the inputs that lie elsewhere."""
+    """Return the marks of a run, taken from the results of the inputs outside the output folder.
+
+    Raises `FileError` when no input lies outside it.
+    """
     inner = set(within)
     elsewhere = [item for item in found.inputs if item not in inner and not item.flows]
     if not elsewhere:
@@ -98,10 +103,13 @@ def marks_of(make: Make, found: Found, within: Sequence[Input], folder: str, tab
 
 
 def sorted_out(found: Found, within: Sequence[Input], marks: Marks, output_of: Callable[[Input], str]) -> Sorted:
-    """Which inputs are results. What would be replaced, and may be no result, is refused."""
+    """Separate the inputs from results of an earlier run.
+
+    Raises `UsageError` for a file that a result would replace, unless its columns show that it is an earlier result.
+    """
     inner, earlier = set(within), set[Input]()
     made_of = {real(output_of(item)): item for item in found.inputs if item not in inner}
-    for item in sorted(within, key=lambda item: len(real(item.path))):  # results lie deeper than what they are made of
+    for item in sorted(within, key=lambda item: len(real(item.path))):  # a result lies deeper than its input
         source = made_of.get(real(item.path))
         if marks.are_in(columns_of(item), by_name=source is not None):
             earlier.add(item)
@@ -119,7 +127,7 @@ def sorted_out(found: Found, within: Sequence[Input], marks: Marks, output_of: C
 
 
 def columns_of(item: Input) -> list[str]:
-    """Names of the columns of a file as results are written; none of what is no such table."""
+    """Return the column names of a file, read in the form that results have; an empty list for a bad file."""
     try:
         inputs = Inputs(Found((item,), None), TableOptions(), Notices())
         try:
@@ -133,14 +141,14 @@ def columns_of(item: Input) -> list[str]:
 
 
 def tell(earlier: Sequence[Input], folder: str, notices: Notices) -> None:
-    """They were passed over."""
+    """Note how many earlier results were left out of the inputs."""
     if earlier:
         what = "1 file is an earlier result" if len(earlier) == 1 else f"{len(earlier)} files are earlier results"
         notices.note(f"{what} in {show(shown(folder))}, and no input")
 
 
 class OutputTask(NamedTuple):
-    """An input, and where its results go."""
+    """An input, and the name of its output."""
 
     input: Input
     output: str
@@ -148,15 +156,16 @@ class OutputTask(NamedTuple):
 
 @dataclass
 class Outputs:
-    """What came of all inputs."""
+    """Counts and outputs of a run over all inputs; made by `write_each`."""
 
     tally: Tally = field(default_factory=Tally)
     errors: ErrorSum = field(default_factory=ErrorSum)
     written: list[tuple[str, str, int]] = field(default_factory=list)  # input, output, rows
-    resumed: int = 0  # inputs that were passed over, being done
+    resumed: int = 0  # inputs passed over, since their output was done
     skipped: list[Skip] = field(default_factory=list)
 
     def add(self, task: OutputTask, results: Results) -> None:
+        """Add the results of one input."""
         self.written.append((task.input.path, task.output, results.tally.rows))
         self.tally.rows += results.tally.rows
         self.tally.incomplete += results.tally.incomplete
@@ -165,7 +174,7 @@ class Outputs:
 
 
 def goes_to_folder(output: OutputOptions) -> bool:
-    """Is the output a folder, by its name or because there is one?"""
+    """Whether the output is a folder, by its name or because there is one; --resume without a folder is refused."""
     name = output.output
     into = name is not None and name != "-" and is_folder(name)
     if output.resume and not into:
@@ -176,7 +185,10 @@ def goes_to_folder(output: OutputOptions) -> bool:
 def write_each(
     make: Make, paths: Sequence[str], table: TableOptions, output: OutputOptions, model: str | None, notices: Notices
 ) -> Outputs:
-    """Results of every input, each in its own file; what can be refused is refused before the first is written."""
+    """Write the results of every input to its own file, and return the counts.
+
+    Everything that can be refused is refused before the first file is written.
+    """
     found = Found.of(paths, table)
     tasks = _tasks(_without_earlier(make, found, table, output, notices), output)
     refuse_inputs(tasks, model)
@@ -211,7 +223,7 @@ def write_each(
 
 
 class _Each(NamedTuple):
-    """How one input after the other is seen to."""
+    """Settings that are the same for every input, and the work on one input."""
 
     make: Make
     found: Found
@@ -221,10 +233,11 @@ class _Each(NamedTuple):
     notices: Notices
 
     def run(self, task: OutputTask) -> Results:
+        """Write and return the results of one input; warn if the input was changed meanwhile."""
         before = state_of(task.input.path)
         try:
             results = self.make(self.found.some([task.input]), self.table, self.notices)
-        except PcatoolError as error:  # nothing was written yet, so that it came of reading
+        except PcatoolError as error:  # nothing is written yet, so reading failed
             error.of_input = True
             raise
         try:
@@ -237,7 +250,10 @@ class _Each(NamedTuple):
         return results
 
     def _tell_changed(self, task: OutputTask) -> None:
-        """What is newer than its input may still be of an earlier one."""
+        """Warn that the output may be of an earlier state of its input.
+
+        The output is newer than the input, so it is dated back or removed: --resume then makes it again.
+        """
         remedy = "--resume makes it again" if make_old(task.output) else "make it again"
         now = "was removed" if is_remote(task.output) else "may be of what was there before"
         what = f"{task.input.name} was changed while it was read: {show(shown(task.output))} {now}"
@@ -247,7 +263,7 @@ class _Each(NamedTuple):
 def _without_earlier(
     make: Make, found: Found, table: TableOptions, output: OutputOptions, notices: Notices
 ) -> Sequence[Input]:
-    """Results of an earlier run, found in a folder or by a glob that holds theirs, are no inputs."""
+    """Return the inputs without results of an earlier run that a search for inputs found in the output folder."""
     if any(item.path == STDIN for item in found.inputs):
         raise UsageError(
             f"standard input has no name for a file in {show(output.output)}", "name files, or a file with -o"
@@ -268,7 +284,7 @@ def _output_of(item: Input, output: OutputOptions) -> str:
 
 
 def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[OutputTask]:
-    """What goes where."""
+    """Return the output of each input; `UsageError` when two inputs would have the same output."""
     tasks = [OutputTask(item, _output_of(item, output)) for item in inputs]
     taken: dict[str, str] = {}
     for task in tasks:
@@ -284,7 +300,7 @@ def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[OutputTask]:
 
 
 def refuse_inputs(tasks: Sequence[OutputTask], model: str | None) -> None:
-    """No output may be one of the inputs, or the model, under whatever name."""
+    """Raise `UsageError` for an output that is the same file as an input or the model, under any name."""
     key_of = _Keys()
     names = [*(task.input.path for task in tasks), *([model] if model else [])]
     used = {key: name for name in names if (key := key_of(name)) is not None}
@@ -297,7 +313,10 @@ def refuse_inputs(tasks: Sequence[OutputTask], model: str | None) -> None:
 
 
 class _Keys:
-    """What a file is known by, whatever it is called; None for what is none."""
+    """Identity of a file under any name: device and inode, or the canonical name of an object in a store.
+
+    It is None for a file that does not exist, a pipe or a device.
+    """
 
     def __init__(self) -> None:
         self._one_name: Callable[[str], str] | None = None
@@ -320,7 +339,7 @@ class _Keys:
 
 
 def _is_done(task: OutputTask, model: str | None) -> bool:
-    """Is the output there, and not older than what it was made from?"""
+    """Whether the output exists, and is not older than its input and the model."""
     if model is None or model == "-":
         raise UsageError("--resume compares times, and a model from a pipe or from memory has none", "name its file")
     done = written_at(task.output)

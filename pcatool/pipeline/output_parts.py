@@ -1,4 +1,4 @@
-"""Outputs by their names: below which folder, whether they are there; and a folder of parts, one for each split."""
+"""Names and times of outputs, and folders of parts with one file for each split."""
 
 from __future__ import annotations
 
@@ -36,12 +36,15 @@ __all__ = [
     "written_by",
 ]
 
-# The ending under which a compression is written, where it has two.
+# Ending to write for a compression that has two.
 WRITTEN = {".zstd": ".zst"}
 
 
 def name_below(item: Input) -> str:
-    """The name relative to where the input was found, or its last alone; folders of partitions above stay, too."""
+    """Return the name of an input relative to where a search found it, or its last part if it was named itself.
+
+    Partition folders (`year=2024/`) directly above stay in the name.
+    """
     path = plain_name(item.path)
     inner = os.path.relpath(path, item.root) if item.root else path.rpartition("/")[2]
     folders = (os.path.normpath(item.root) if item.root else path.rpartition("/")[0]).split("/")
@@ -50,28 +53,31 @@ def name_below(item: Input) -> str:
 
 
 def is_folder(name: str) -> bool:
-    """Does a name mean a folder, as it is written or because there is one?"""
+    """Whether a name means a folder: it ends with /, or there is a folder of that name."""
     return plain_name(name).endswith("/") or (not is_remote(name) and Path(name).is_dir())
 
 
 def within(folder: str, name: str) -> str:
-    """What is called so in a folder, the options of a store behind it."""
+    """Return the name of a file in a folder; the options of a store come after it."""
     plain = plain_name(folder)
     return with_options(f"{plain.rstrip('/')}/{name}", folder[len(plain) :])
 
 
 def lies_in(name: str, folder: str) -> bool:
-    """Is it below the folder, however deep, by whatever name?"""
+    """Whether a file lies below the folder, at any depth, with links resolved."""
     return real(name).startswith(f"{real(folder).rstrip('/')}/")
 
 
 def real(name: str) -> str:
-    """A file or folder by the one name that it has."""
+    """Return the one name of a file or folder, with links resolved; of an object its name without options."""
     return plain_name(name).rstrip("/") if is_remote(name) else os.path.realpath(name)
 
 
 def renamed(name: str, form: str | None) -> str:
-    """The name with the ending of an output format; without one it says what it said, compression included."""
+    """Return the name with the ending of an output format, or with its own ending if `form` is None.
+
+    The ending of a compression stays, except for Parquet, which compresses by itself.
+    """
     packed = next((name[-len(ending) :] for ending in COMPRESSED if name.lower().endswith(ending)), "")
     stem = name.removesuffix(packed)
     written = WRITTEN.get(packed.lower(), packed)
@@ -82,13 +88,13 @@ def renamed(name: str, form: str | None) -> str:
     return stem.removesuffix(ending) + WRITERS[form].suffixes[0] + ("" if form == "parquet" else written)
 
 
-SECOND = 10**9
+SECOND = 10**9  # nanoseconds
 
 
 def make_folders(output: str) -> None:
-    """All above an output that are not there."""
+    """Create the missing folders above an output."""
     if is_remote(output):
-        return  # a store has names only
+        return  # a store has no folders
     folder = Path(output).parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -101,26 +107,32 @@ def is_there(name: str) -> bool:
 
 
 def written_at(name: str) -> int | None:
-    """When a file was last written; None where there is none, or nothing tells."""
+    """Return the time of the last write in nanoseconds; None for what is no file, or has no known time."""
     if is_remote(name):
         from pcatool.stores.listing import written
 
         return written(name)
     try:
         there = Path(name).stat()
-    except OSError:  # reading it says why
+    except OSError:  # the error is raised when the file is read
         return None
     return there.st_mtime_ns if stat.S_ISREG(there.st_mode) else None
 
 
 def written_by(name: str) -> int | None:
-    """When at the latest: a store tells whole seconds, in the rest of which an object may have been replaced."""
+    """Return the latest time of the last write in nanoseconds, or None.
+
+    A store gives whole seconds, and an object may have been replaced later in the same second.
+    """
     at = written_at(name)
     return at + SECOND if at is not None and is_remote(name) else at
 
 
 def state_of(name: str) -> tuple[object, ...] | None:
-    """What tells a file from another of its name, and from itself when it was written to; not of a page."""
+    """Return a value that changes when the file is replaced or written to.
+
+    It is None for what is no file, and for a web page.
+    """
     if is_remote(name):
         from pcatool.stores.objects import state_of
 
@@ -134,7 +146,10 @@ def state_of(name: str) -> tuple[object, ...] | None:
 
 
 def make_old(name: str) -> bool:
-    """Older than whatever it could have been made from: what a store has, which it dates itself, is removed."""
+    """Make an output older than anything it could have been made from, so that --resume makes it again.
+
+    An object is removed instead, because the store sets its date.
+    """
     if is_remote(name):
         remove(name)
         return True
@@ -146,7 +161,7 @@ def make_old(name: str) -> bool:
 
 
 def remove(name: str) -> None:
-    """Of a file that somebody else has removed meanwhile there is nothing to say."""
+    """Remove a file or an object; do nothing if it does not exist any more."""
     if is_remote(name):
         from pcatool.stores.objects import remove
 
@@ -158,18 +173,18 @@ def remove(name: str) -> None:
         raise FileError.from_os(name, "remove", error) from None
 
 
-# The name by which Hadoop, Spark and others know that a folder is whole; readers pass it over.
+# File that marks a folder as complete for Hadoop, Spark and others; readers pass over it.
 MARK = "_SUCCESS"
-FEWEST_DIGITS = 5
+FEWEST_DIGITS = 5  # in the number of a part
 
-# How the name of a file begins by which workers see that it is the same folder.
+# Prefix of the file by which workers check that they see the same folder.
 SIGN = ".sign-"
 
 SEEN_BY_ALL = "name a folder that all workers see, or one in a store"
 
 
 class PartsFolder:
-    """The folder of that name, of parts in one output format."""
+    """Output folder with one file for each part, all in one format; `_SUCCESS` in it marks a complete run."""
 
     def __init__(self, name: str, form: str) -> None:
         self.name = shown(name)
@@ -179,7 +194,7 @@ class PartsFolder:
         self._part = re.compile(rf"part-[0-9]{{{FEWEST_DIGITS},}}{re.escape(self._ending)}")
 
     def parts(self, count: int) -> list[str]:
-        """Names for so many parts; sorted by name they are in this order."""
+        """Return names for `count` parts; sorted by name they keep their order."""
         digits = max(FEWEST_DIGITS, len(str(count - 1)))
         return [f"part-{number:0{digits}}{self._ending}" for number in range(count)]
 
@@ -187,15 +202,18 @@ class PartsFolder:
         return self._part.fullmatch(name) is not None
 
     def place(self, name: str) -> str:
-        """Where a file of the folder is, wherever one stands."""
+        """Return the full path of a file in the folder, which does not depend on the current directory."""
         return within(self._folder, name)
 
     def called(self, name: str) -> str:
-        """A file of the folder in the words of the user."""
+        """Return the name of a file in the folder, with the folder as the user named it."""
         return within(self._named, name)
 
     def look_at(self, *, no_clobber: bool) -> None:
-        """Every reason not to write here that can be known early; nothing is changed."""
+        """Raise every error about writing here that can be known early; change nothing.
+
+        Files other than parts are refused, since readers of the folder would take them as data.
+        """
         if is_remote(self._folder):
             check_target(self.place(MARK), no_clobber=False)
         there = tables_in(self._folder)
@@ -211,7 +229,10 @@ class PartsFolder:
 
     @contextmanager
     def writing(self, notices: Notices) -> Iterator[str]:
-        """Within it the folder is there, and not whole. A file in it tells others that they see the same folder."""
+        """Create the folder, remove its mark, and yield the path of a file that workers check for.
+
+        A worker that does not find this file sees another folder. After an error the folder stays unmarked.
+        """
         make_folders(self.place(MARK))
         check_target(self.place(MARK), no_clobber=False)
         if self._is_marked():
@@ -228,7 +249,7 @@ class PartsFolder:
 
     @contextmanager
     def _signed(self) -> Iterator[str]:
-        """The name of such a file; none in a store, which all see."""
+        """Yield the path of such a file, removed at the end; an empty text for a store, which all workers see."""
         if is_remote(self._folder):
             yield ""
             return
@@ -244,7 +265,7 @@ class PartsFolder:
                 sign.unlink()
 
     def finish(self, written: Sequence[str]) -> None:
-        """The folder holds these parts and nothing else, and says so."""
+        """Check that the written parts are there, remove other parts, and mark the folder as complete."""
         there = set(tables_in(self._folder))
         lost = [name for name in written if name not in there]
         if lost:
@@ -260,7 +281,10 @@ class PartsFolder:
         write_whole(self.place(MARK), b"", no_clobber=False)
 
     def _tidy(self) -> None:
-        """Remove what runs and workers that were lost left behind; what a store has no name for is not there."""
+        """Remove temporary files of interrupted runs and lost workers.
+
+        In a store there are none: an upload has no name before it ends.
+        """
         if is_remote(self._folder):
             return
         for pattern in (f".part-*{self._ending}.*{TEMPORARY}", f"{SIGN}*{TEMPORARY}"):

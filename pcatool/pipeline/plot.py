@@ -1,4 +1,4 @@
-"""Plot scores and loadings: read or project the rows, draw them or print them."""
+"""Plot scores and loadings: read or project the rows, then draw them or write their numbers."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from pcatool.writers.sink import write_whole
 
 __all__ = ["Drawn", "cloud_of", "draw", "rows_of", "table_of", "tell"]
 
-# Of more texts their names and counts would take memory as the rows do; nobody tells so many apart.
+# Most distinct texts that colour rows: more take memory like the rows, and no reader tells so many apart.
 MOST_TEXTS = 10_000
 
 
 class Colored(NamedTuple):
-    """Scores of some rows, and what colours them: numbers, or texts."""
+    """Scores of some rows, (n, a), and the numbers (n,) or texts that colour them."""
 
     scores: Array
     color: Array | Texts | None
@@ -50,7 +50,10 @@ class Colored(NamedTuple):
 def cloud_of(
     job: Job, asked: Asked, axes: tuple[int, ...], model: Model | None, inputs: Inputs, spreads: Array | None = None
 ) -> Cloud:
-    """All rows that have scores of these components, divided by `spreads` if they are given."""
+    """Collect the rows that have scores of the components `axes`, divided by `spreads` (a,) if given.
+
+    Without a model the inputs hold the scores. Raises `DataError` when no row has scores.
+    """
     color = color_of(asked, job, inputs)
     by_texts = color is not None and color.kind in ("text", "boolean")
     cloud = Cloud(len(axes), None if color is None else Hue(color.name, not by_texts))
@@ -72,7 +75,7 @@ def cloud_of(
 
 
 class _Colors(NamedTuple):
-    """What is read of the column that colours rows."""
+    """Reader of the column that colours rows: a number among the features, or a text passed through."""
 
     column: Column | None
     by_texts: bool
@@ -80,17 +83,24 @@ class _Colors(NamedTuple):
 
     @property
     def number(self) -> tuple[str, ...]:
+        """The column as a feature to read, if it holds numbers."""
         return () if self.column is None or self.by_texts else (self.column.name,)
 
     @property
     def kept(self) -> tuple[str, ...]:
+        """The column as a column to pass through, if it holds texts."""
         return (self.column.name,) if self.column is not None and self.by_texts else ()
 
     def of(self, kept: Sequence[Any], numbers: Array | None) -> Array | Texts | None:
+        """Return the colours of a batch, from its kept columns or its numbers."""
         return texts_of(kept[0], self.nulls) if self.by_texts else numbers
 
 
 def color_of(asked: Asked, job: Job, inputs: Inputs) -> Column | None:
+    """Return the column that colours the rows, None without --color.
+
+    Raises `UsageError` with --triples, and `DataError` for vectors and for numbers with marks such as 12%.
+    """
     if asked.color is None:
         return None
     if job.options.triples:
@@ -111,7 +121,7 @@ def names_of(axes: Sequence[int]) -> tuple[str, ...]:
 
 
 def _of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run: Runner) -> Iterator[Colored]:
-    """Rows of a table that holds scores."""
+    """Yield the rows of a table of scores, with their colours."""
     more = tuple(name for name in colors.number if name not in names)
     wanted = Wanted((*names, *more), frozenset(), kept=colors.kept)
 
@@ -125,7 +135,7 @@ def _of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run: Run
 def _of_rows(
     job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, colors: _Colors, run: Runner
 ) -> Iterator[Colored]:
-    """Rows that are projected; one that lacks only its colour has scores."""
+    """Yield the projected rows, with their colours; a row that lacks only its colour still has scores."""
     results = projected(job, axes, model, inputs, colors.kept)
     plan = results.plan
     names = plan.wanted.names
@@ -140,6 +150,10 @@ def _of_rows(
 
 
 def _scored(placed: Placed, scorer: Scorer, width: int, columns: list[int], at: list[int], colors: _Colors) -> Colored:
+    """Project one batch, and return the scores `columns` with the colours.
+
+    A number that colours stands behind the `width` features. It is cut off first, so that only missing features count.
+    """
     batch = placed.batch
     numbers = batch.X[:, at[0]] if at else None
     if batch.X.shape[1] > width:
@@ -151,7 +165,10 @@ def _scored(placed: Placed, scorer: Scorer, width: int, columns: list[int], at: 
 
 
 def projected(job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, kept: tuple[str, ...]) -> Results:
-    """Scores up to the last component that is needed; of a row with holes those that the model can give, or none."""
+    """Return the scores of the rows, up to the last component in `axes`.
+
+    A row with missing cells has the scores that the policy of the model gives, or empty ones; no row is refused.
+    """
     policy = policy_for_rows(model, None, fill=False, back=False)
     options = ApplyOptions(
         components=max(axes), missing="keep" if policy == "error" else policy, keep=kept, triples=job.options.triples
@@ -160,7 +177,10 @@ def projected(job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, kep
 
 
 def _drawn(part: Colored, codes: dict[str, int], spreads: Array | None, cloud: Cloud) -> Array:
-    """What is added to the cloud; texts are numbered as they first appear."""
+    """Return rows for the cloud, scores and then colours; rows without scores are counted and dropped.
+
+    A text becomes its number in `codes`, by first appearance. Raises `DataError` for more than MOST_TEXTS texts.
+    """
     columns = [part.scores if spreads is None else part.scores / spreads]
     if isinstance(part.color, np.ndarray):
         columns.append(part.color[:, None])
@@ -182,9 +202,9 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class PlotTable:
-    """The same rows as they are written: the column that colours them as it stands, and their scores."""
+    """Rows of a plot as a table to write: the column that colours them as it stands, and their scores; a `Flow`."""
 
-    source: Results | None  # of rows that are projected
+    source: Results | None  # projected rows; None for a table of scores
     columns: tuple[int, ...]
     names: list[str]
     kept: list[tuple[str, Any]]
@@ -193,6 +213,7 @@ class PlotTable:
     by_users: bool = False
 
     def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Generator[Result]:
+        """Yield `finish(kept columns, scores)` of each batch, in order."""
         if self.source is not None:
             yield from self.source.each(lambda kept, values: finish(kept, values[:, self.columns]))
             return
@@ -203,7 +224,7 @@ class PlotTable:
 
 
 def flow_of(job: Job, asked: Asked, axes: tuple[int, ...], model: Model | None, inputs: Inputs) -> Flow:
-    """Every row with its scores, an empty cell where it has none."""
+    """Return every row with its scores, as a table to write; a row without scores has empty cells."""
     color = color_of(asked, job, inputs)
     kept = () if color is None else (color.name,)
     if model is None:
@@ -214,14 +235,17 @@ def flow_of(job: Job, asked: Asked, axes: tuple[int, ...], model: Model | None, 
 
 
 class Drawn(NamedTuple):
-    """What was drawn or written."""
+    """Outcome of `draw`: the model, None for a table of scores, and the view that was drawn or written."""
 
     model: Model | None
     view: View
 
 
 def draw(job: Job, asked: Asked, model: Model | None = None) -> Drawn:
-    """The picture in its file, or the numbers where they were asked for."""
+    """Draw the picture to its file, or write its numbers if a table format was asked for.
+
+    Numbers of columns for standard output are not written: the caller prints them from the view.
+    """
     subject = subject_of(job, asked, model)
     if not asked.draws and asked.of_rows:
         flow, view = _flow(job, asked, subject)
@@ -244,17 +268,18 @@ def draw(job: Job, asked: Asked, model: Model | None = None) -> Drawn:
 
 
 def table_of(job: Job, asked: Asked, model: Model | None) -> dict[str, Any]:
-    """The numbers of a picture of columns."""
+    """Return the numbers of a plot of columns, by column name."""
     table: dict[str, Any] = asked.drawer().table(_view(job, asked, subject_of(job, asked, model)))
     return table
 
 
 def rows_of(job: Job, asked: Asked, model: Model | None) -> Flow:
-    """The numbers of a picture of rows."""
+    """Return the numbers of a plot of rows, as a table that is computed as it is taken."""
     return _flow(job, asked, subject_of(job, asked, model))[0]
 
 
 def _flow(job: Job, asked: Asked, subject: Subject) -> tuple[Flow, View]:
+    """Return the table of rows, and a view with the axes only."""
     assert subject.inputs is not None
     axes = _axes(asked, subject)
     model = subject.model if subject.holds == "rows" else None
@@ -262,7 +287,7 @@ def _flow(job: Job, asked: Asked, subject: Subject) -> tuple[Flow, View]:
 
 
 def _axes(asked: Asked, subject: Subject) -> tuple[int, ...]:
-    """The components to show; of a table of scores, those that are there."""
+    """Return the components to show; for a table of scores, by default the first two that it has."""
     if subject.holds == "rows" and subject.model is not None:
         return asked.wanted(subject.model)
     assert subject.inputs is not None
@@ -273,6 +298,7 @@ def _axes(asked: Asked, subject: Subject) -> tuple[int, ...]:
 
 
 def _view(job: Job, asked: Asked, subject: Subject) -> View:
+    """Return what there is to draw: the facts of the model, and the rows if the plot needs rows."""
     axes, model = _axes(asked, subject), subject.model
     view = View(axes, "")
     if model is not None:
@@ -297,6 +323,7 @@ def _view(job: Job, asked: Asked, subject: Subject) -> View:
 
 
 def _cloud(job: Job, asked: Asked, subject: Subject, inputs: Inputs, view: View) -> Cloud:
+    """Collect the rows; with scaling "columns" the scores are divided by their standard deviations."""
     model = subject.model
     spreads = None
     if view.scaling == "columns" and model is not None and model.whitening == "none":
@@ -310,7 +337,7 @@ def _caption(model: Model) -> str:
 
 
 def tell(cloud: Cloud, asked: Asked, notices: Notices) -> None:
-    """What the picture leaves out."""
+    """Note what the picture leaves out: rows without scores, colours without effect, classes without a colour."""
     if cloud.left_out:
         has = "has" if cloud.left_out == 1 else "have"
         notices.note(f"{cloud.left_out} of {cloud.rows + cloud.left_out} rows {has} no scores, for missing cells, and "
@@ -328,6 +355,7 @@ def tell(cloud: Cloud, asked: Asked, notices: Notices) -> None:
 
 
 def tell_letters(boxes: list[str], notices: Notices) -> None:
+    """Warn of characters that the font of the picture lacks."""
     if boxes:
         said = f"the font of pictures lacks {listed(boxes)}: boxes stand in their place"
         notices.warn(f"{said}; --format csv has the names")

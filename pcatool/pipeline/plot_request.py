@@ -1,4 +1,4 @@
-"""Request of a plot, checked before anything is read, and the model or data that it is of."""
+"""Request of a plot, checked before any data is read, and the model or data that it shows."""
 
 from __future__ import annotations
 
@@ -33,26 +33,28 @@ __all__ = ["Asked", "Subject", "is_model", "subject_of"]
 
 
 class Asked(NamedTuple):
-    """One picture, or its numbers."""
+    """Request of one plot, as a picture or as its numbers. The command `plot` and `pcatool.plot` make it."""
 
     kind: str
     plot: PlotOptions
     look: PictureOptions = PictureOptions()
     output: str | None = None
     no_clobber: bool = False
-    form: str = "picture"  # or that of a table
+    form: str = "picture"  # or the format of a table
 
     @property
     def drawer(self) -> Any:
+        """The class that draws this kind of plot."""
         return PLOTS.load(self.kind)
 
     @property
     def draws(self) -> bool:
+        """Whether a picture is drawn; else its numbers are given."""
         return self.form == "picture"
 
     @property
     def of_rows(self) -> bool:
-        """Are rows needed? The table of a picture with arrows is of its arrows."""
+        """Whether rows are needed; the numbers of a plot with arrows are those of its arrows."""
         return bool(self.drawer.rows and (self.draws or not self.drawer.columns))
 
     @property
@@ -60,7 +62,7 @@ class Asked(NamedTuple):
         return self.plot.color
 
     def check(self, options: FitOptions) -> None:
-        """Refuse before the work what would be refused after it."""
+        """Refuse before the work what would be refused after it; `options` are those of the fit."""
         kind, plot = self.drawer, self.plot
         if self.draws:
             if self.output is None:
@@ -68,7 +70,7 @@ class Asked(NamedTuple):
             picture_form(self.output)
             check_room(self.look)
             with plain_matplotlib():
-                pass  # if it is not there, this says so
+                pass  # raises if matplotlib is not installed
         else:
             self._check_table()
         for flag, given, good in (
@@ -87,6 +89,7 @@ class Asked(NamedTuple):
             check_method(options, ("loadings",))
 
     def _check_table(self) -> None:
+        """Refuse options and formats that do not suit the numbers of a plot."""
         if is_picture(self.output):
             raise UsageError(
                 f"{show(str(self.output))} is named as a picture, and --format {self.form} asks for numbers",
@@ -101,7 +104,10 @@ class Asked(NamedTuple):
             )
 
     def wanted(self, model: Model) -> tuple[int, ...]:
-        """The components to show of a model."""
+        """Return the components of the model to show.
+
+        Raises `DataError` when the model has too few, and `UsageError` when its components have no loadings.
+        """
         if self.drawer.columns:
             check_columns(model, ("loadings",))
         axes = self.plot.axes
@@ -115,7 +121,7 @@ class Asked(NamedTuple):
         return axes
 
     def scaling(self, model: Model) -> str:
-        """How a biplot is scaled; scores of a whitened model have one variance already."""
+        """Return the scaling of a biplot; whitened scores have variance 1 already, so only "columns" suits them."""
         if model.whitening == "none":
             return self.plot.scaling or "rows"
         if self.plot.scaling == "rows":
@@ -126,30 +132,33 @@ class Asked(NamedTuple):
         return "columns"
 
     def refuse_zca(self, model: Model) -> None:
+        """Raise `UsageError` for a plot of rows of a ZCA model, which has no scores of components."""
         if self.of_rows and model.whitening == "zca":
             raise UsageError(
                 "a ZCA model gives whitened columns, and no scores of components", "fit with --whiten pca, or without"
             )
 
     def refuse_rows(self, names: list[str]) -> None:
+        """Raise `UsageError` if rows are named for a plot that needs none."""
         if names and not self.of_rows:
             what = f"plot {self.kind}" + ("" if self.draws else f" --format {self.form}")
             raise UsageError(f"{what} needs no rows: {show(names[0])} would change nothing", "leave it out")
 
 
 class Subject(NamedTuple):
-    """A model, if there is one, the rows, if any are needed, and what the rows hold."""
+    """Subject of a plot: the model if there is one, and the rows if they are needed."""
 
     model: Model | None
-    inputs: Inputs | None
-    holds: str = "rows"  # or scores
-    paths: tuple[str, ...] = ()  # all that was read
+    inputs: Inputs | None  # open
+    holds: str = "rows"  # in the inputs, or "scores"
+    paths: tuple[str, ...] = ()  # every input, the model included
 
 
 def subject_of(job: Job, asked: Asked, model: Model | None = None) -> Subject:
-    """Everything that is needed; what cannot be written is refused before the work.
+    """Open or fit everything that a plot needs; an output that cannot be written is refused before the work.
 
-    The data of the job are those of a model given apart, or all there is: then the first of them may be a model.
+    With `model` the data of the job are its rows. Without, the first path of the job may be a model, and its rows
+    follow.
     """
     if model is not None:
         first = _first_of_model("the model", job, asked)
@@ -167,9 +176,9 @@ def subject_of(job: Job, asked: Asked, model: Model | None = None) -> Subject:
 
 
 def _first_of_model(name: str, job: Job, asked: Asked, *more: object) -> int | None:
-    """How many components of a model to show; it takes no other settings of a fit.
+    """Return how many components of a model to show, None for all; refuse other settings of a fit.
 
-    Its rows may come as triples, as transform reads them.
+    For a plot of rows, options of reading tables are allowed, and so is --triples.
     """
     first, others = narrowing(job.options)
     if asked.of_rows:
@@ -180,11 +189,12 @@ def _first_of_model(name: str, job: Job, asked: Asked, *more: object) -> int | N
 
 
 def is_model(path: str) -> bool:
-    """By its content, or else its name."""
+    """Whether a path is a model file, by its name or by its content."""
     return plain_name(path).endswith(MODEL_SUFFIX) or are_models([path])
 
 
 def _load(path: str) -> Model:
+    """Load a model; the error of standard input without a model says where rows are named."""
     try:
         return npz.load_model(path)
     except ModelError as error:
@@ -194,6 +204,7 @@ def _load(path: str) -> Model:
 
 
 def _with_model(job: Job, asked: Asked, model: Model, names: tuple[str, ...]) -> Subject:
+    """Return a model with its rows, opened if the plot needs rows."""
     asked.refuse_zca(model)
     asked.wanted(model)
     if not asked.of_rows:
@@ -214,7 +225,10 @@ def _with_model(job: Job, asked: Asked, model: Model, names: tuple[str, ...]) ->
 
 
 def _without_model(job: Job, asked: Asked) -> Subject:
-    """Data to fit, which are read once more where their rows are drawn, or a table of scores."""
+    """Return a table of scores, a model read from the job, or a model fitted to its data.
+
+    If the plot needs rows, the data are opened again after the fit.
+    """
     old = older_model(job) if asked.of_rows else None
     if asked.of_rows:
         if job.engine.far:
@@ -241,7 +255,7 @@ def _without_model(job: Job, asked: Asked) -> Subject:
     refuse_kept(job.options)
     job = _with_enough(job, asked, inputs)
     if asked.color is not None and not job.options.triples:
-        inputs.columns.single(asked.color, "--color")  # what is not there is told before the work
+        inputs.columns.single(asked.color, "--color")  # refuses a missing column before the fit
     model = fit_opened(job, inputs, old).model
     asked.refuse_zca(model)
     asked.wanted(model)
@@ -250,6 +264,7 @@ def _without_model(job: Job, asked: Asked) -> Subject:
 
 
 def _not_far(job: Job) -> UsageError:
+    """Return the error of a plot of rows on a cluster."""
     return UsageError(
         f"a picture of rows does not go with --engine {job.engine.engine}",
         "fit there, transform, and draw the scores or a part of them here",
@@ -257,7 +272,7 @@ def _not_far(job: Job) -> UsageError:
 
 
 def _are_scores(inputs: Inputs, asked: Asked) -> bool:
-    """Does a table hold scores, as transform writes them?"""
+    """Whether a table holds scores as `transform` writes them; a plot of columns refuses such a table."""
     scores = "PC1" in [column.name for column in inputs.columns.own]
     if asked.drawer.columns:
         if asked.plot.source == "scores" or (scores and asked.plot.source is None):
@@ -270,15 +285,18 @@ def _are_scores(inputs: Inputs, asked: Asked) -> bool:
 
 
 def _with_enough(job: Job, asked: Asked, inputs: Inputs) -> Job:
-    """As many components as the picture shows, where no number was asked for: what keeps 99 % may be one."""
+    """Return the job with as many components as the plot shows, if no number was asked for.
+
+    The default keeps 99 % of the variance, which may be one component.
+    """
     o = job.options
     usual = FitOptions().components
     axes = asked.plot.axes or ((1, 2) if asked.drawer.rows else ())
     if o.components != usual or not axes or job.table.skip_bad or inputs.model is not None:
         return job
-    if o.method == "supervised":  # of one label there may be one component
+    if o.method == "supervised":  # one label may give one component
         return job
-    if o.triples:  # whose columns are not counted yet
+    if o.triples:  # the columns of triples are not counted yet
         return job._replace(options=replace(o, components=max(axes)))
     there = len(inputs.columns.choose(job.select, o.weights, o.label, o.label_kernel).features)
     most = max(axes) if o.kernel is not None else min(max(axes), there)

@@ -1,4 +1,4 @@
-"""Build the page of `report` from a model and a sample of rows."""
+"""Build the HTML page of `report` from a model and a sample of rows."""
 
 from __future__ import annotations
 
@@ -47,34 +47,37 @@ from pcatool.writers.sink import check_target, open_sink
 
 __all__ = ["POINTS", "ReportRows", "report", "report_to"]
 
-# What a page holds at most, so that it stays a few hundred kilobytes: eigenvalues, loadings, columns, components, and
-# the pixels of all images together.
+# Limits that keep a page at a few hundred kilobytes: eigenvalues; loadings, their columns and components; pixels of
+# all images together, but at least FEWEST_IMAGES images.
 EIGENVALUES = 3_000
 LOADINGS, COLUMNS, LOADING_COMPONENTS = 24_000, 500, 100
 PIXELS, FEWEST_IMAGES = 150_000, 4
 
-# Letters of a name that comes from outside, and of one beside an arrow, on a wide page and on a telephone.
+# Most characters of a name from outside; of a name beside an arrow, on a wide page and on a phone.
 LONGEST, SHORT = 200, (24, 12)
 
-# Stands for a number of components where a command is cut in two.
+# Placeholder for the number of components at which a command is cut in two.
 SOME_K = 987_654_321
 
 
 def text(value: object) -> str:
-    """Text from outside: it does not steer the page, nor fill it."""
+    """Return text from outside with control characters escaped, and cut to LONGEST characters."""
     plain = printable(str(value))
     return plain if len(plain) <= LONGEST else plain[: LONGEST - 3] + "..."
 
 
 def rounded(values: NDArray[Any], digits: int) -> list[Any]:
-    """Numbers with so many digits; None for one that is not there."""
+    """Return numbers with so many significant digits, as nested lists; None for a value that is not finite."""
     if values.ndim > 1:
         return [rounded(row, digits) for row in values]
     return [float(f"{value:.{digits}g}") + 0.0 if np.isfinite(value) else None for value in values.tolist()]
 
 
 def scree(model: Model) -> dict[str, Any]:
-    """Every digit, so that the page finds the same k for a share as the program."""
+    """Return the facts of the scree chart.
+
+    Eigenvalues keep all digits, so that the page finds the same k for a share as the program.
+    """
     table, m = model.variance, min(len(model.eigenvalues), EIGENVALUES)
     return {
         "eigenvalues": table.eigenvalue[:m].tolist(),
@@ -86,7 +89,10 @@ def scree(model: Model) -> dict[str, Any]:
 
 
 def loadings(model: Model, first: int | None) -> dict[str, Any]:
-    """Loadings of the columns that matter most, and what makes correlations of them; or why there are none."""
+    """Return the loadings of the columns that rank highest, and what turns loadings into correlations.
+
+    A model without loadings gives the reason instead.
+    """
     try:
         check_columns(model, ("loadings",))
     except PcatoolError as error:
@@ -110,7 +116,7 @@ def loadings(model: Model, first: int | None) -> dict[str, Any]:
 
 
 def _spread(model: Model) -> tuple[Array | None, str]:
-    """What correlations are divided by, or why there is none."""
+    """Return the standard deviations that correlations are divided by, (d,), or None and the reason."""
     try:
         check_columns(model, ("correlations",))
         return column_spread(model), ""
@@ -119,7 +125,10 @@ def _spread(model: Model) -> tuple[Array | None, str]:
 
 
 def _leading(B: Array, most: int) -> NDArray[np.intp]:
-    """In their order, the columns that stand highest in any component: its largest first, then its second largest."""
+    """Return the indices of at most `most` rows of B (d, k), ascending.
+
+    They are the rows with the largest |value| in any column of B, then those with the second largest, and so on.
+    """
     if len(B) <= most:
         return np.arange(len(B))
     places = np.argsort(np.argsort(-np.abs(B), axis=0, kind="stable"), axis=0, kind="stable").min(axis=1)
@@ -127,7 +136,7 @@ def _leading(B: Array, most: int) -> NDArray[np.intp]:
 
 
 def images(model: Model, shape: tuple[int, int], first: int | None) -> dict[str, Any]:
-    """The mean and the components as pictures of their own."""
+    """Return the mean and the components as single images."""
     check_image(model, shape)
     pixels = shape[0] * shape[1]
     k = shown(model, first or min(model.k, PANELS, max(PIXELS // pixels, FEWEST_IMAGES)))
@@ -139,7 +148,7 @@ def images(model: Model, shape: tuple[int, int], first: int | None) -> dict[str,
 
 
 def commands(model: Model, name: str, asked_k: int | None, can: Sequence[str]) -> dict[str, Any]:
-    """The command that made the model, and those that use it; with what should be known of them."""
+    """Return the command that made the model, the commands that use it, and remarks."""
     made = fit_command(model, name)
     k = [] if asked_k is None else ["-k", str(asked_k)]
     uses = [("scores of new rows", ["pcatool", "transform", name, DATA, *k, "-o", "scores.csv"])]
@@ -160,7 +169,10 @@ def commands(model: Model, name: str, asked_k: int | None, can: Sequence[str]) -
 
 
 def _again(model: Model, name: str) -> list[str] | None:
-    """A command that keeps another number of components, cut where that stands."""
+    """Return a command that keeps another number of components, cut in two where the number stands.
+
+    It refits from sums if the model keeps them, else it fits anew; None if neither is possible.
+    """
     output = f"{PurePath(name).name.removesuffix('.npz')}-k{SOME_K}.npz"
     if reason_against(model) is None:
         return spelled(["pcatool", "refit", name, "-k", str(SOME_K), "-o", output]).split(str(SOME_K))
@@ -170,19 +182,19 @@ def _again(model: Model, name: str) -> list[str] | None:
     return None if made.command is None else spelled(made.command).split(str(SOME_K))
 
 
-# Rows in a page, scores in it beside those that were asked for, and the most components to choose axes from.
+# Limits of a page: rows; scores beside those of the axes asked for; components to choose axes from.
 POINTS = 5_000
 SCORES, SCORE_COMPONENTS = 60_000, 50
 
 
 def check_axes(axes: tuple[int, int] | None, count: int) -> None:
-    """Refuse components that are not there."""
+    """Raise `DataError` for axes past the `count` components."""
     if axes is not None:
         refuse_past(f"--axes {axes[0]},{axes[1]}", max(axes), count)
 
 
 def columns_shown(count: int, most: int | None, axes: tuple[int, int] | None) -> list[int]:
-    """Places of the scores that may be shown: the first ones, and those of the axes."""
+    """Return the indices of the scores that may be shown: the first ones, and those of the axes."""
     first = range(min(count, SCORE_COMPONENTS if most is None else most))
     return sorted({*first, *(axis - 1 for axis in axes or ())})
 
@@ -195,7 +207,10 @@ def points(
     counted: Counted | None,
     nulls: Collection[str],
 ) -> dict[str, Any]:
-    """The rows of a sample as columns; fewer components where there are many rows."""
+    """Return the rows of a sample, column by column; with many rows, fewer components.
+
+    `places` are the components in the sample, counted from 0; the other result columns come after them.
+    """
     rows = len(sample.numbers)
     most = max(SCORES // max(rows, 1), 10)
     axes = [axis - 1 for axis in asked or (1, 2)]
@@ -217,7 +232,11 @@ def points(
 
 
 def _arrows(model: Model, places: Sequence[int]) -> dict[str, Any] | None:
-    """What a biplot of these components takes beside loadings: by what each is multiplied where scores are whitened."""
+    """Return what a biplot of these components needs beside the loadings.
+
+    That is a factor for each component, the standard deviation where scores are whitened. None for models without
+    arrows.
+    """
     if model.whitening == "zca" or not model.basis.shape[1]:
         return None
     white = model.whitening != "none"
@@ -230,7 +249,10 @@ def _arrows(model: Model, places: Sequence[int]) -> dict[str, Any] | None:
 
 
 def _colored(counted: Counted, sample: Sample, nulls: Collection[str]) -> dict[str, Any]:
-    """Classes as `pcatool plot` colours them, by all rows: words and few whole numbers; else shades for numbers."""
+    """Return the classes or numbers that colour the rows, chosen from all rows as `pcatool plot` does.
+
+    Texts and few whole numbers are classes; other numbers are shades.
+    """
     cells = [None if cell is None or cell.strip().lower() in nulls else cell for cell in sample.kept[counted.name]]
     counts = Counter(cell for cell in cells if cell is not None) if counted.texts is None else counted.texts
     name, numbers = text(counted.name), [_number(cell) for cell in counts]
@@ -255,7 +277,7 @@ def _colored(counted: Counted, sample: Sample, nulls: Collection[str]) -> dict[s
 
 
 def _name_of(cell: str) -> str:
-    """A number as pictures call it: 1 and 1.0 are one class."""
+    """Return a number as the name of a class in pictures: 1 and 1.0 are one class."""
     return repr(float(cell) + 0.0).removesuffix(".0")
 
 
@@ -264,6 +286,7 @@ def _text(cell: str | None) -> str | None:
 
 
 def _number(cell: str | None) -> float | None:
+    """Return a cell as a number; None for a cell that is not a finite number."""
     try:
         number = float(cell or "")
     except ValueError:
@@ -271,21 +294,21 @@ def _number(cell: str | None) -> float | None:
     return number if isfinite(number) else None
 
 
-# How a model is called that has no name.
+# Name in commands of a model that has no file.
 MODEL = "model.npz"
 
 
 class ReportRows(NamedTuple):
-    """Rows to show beside the model, and how they are read."""
+    """Rows to show beside the model, and the options to read and score them."""
 
-    data: Any  # paths or something in memory; None where there are none
+    data: Any  # paths, or a table in memory; None without rows
     table: TableOptions
     apply: ApplyOptions
     engine: EngineOptions
 
 
 class ReportPage(NamedTuple):
-    """The page, and of which rows it is."""
+    """The page, the model as shown, and the numbers of rows read and shown."""
 
     html: str
     model: Model
@@ -303,7 +326,7 @@ def report_to(
     *,
     no_clobber: bool = False,
 ) -> ReportPage:
-    """The same, written; a place that cannot be is refused before the work."""
+    """Like `report`, with the page written to `output`; an output that cannot be written is refused before the work."""
     inputs = [name for name in (path, *_paths(rows.data)) if name not in (None, STDIN)]
     check_target(output, no_clobber=no_clobber, inputs=inputs)
     page = report(model, path, rows, asked, notices)
@@ -313,11 +336,12 @@ def report_to(
 
 
 def _paths(data: Any) -> list[str]:
+    """Return the data if they are paths, else an empty list."""
     return data if isinstance(data, list) and all(isinstance(item, str) for item in data) else []
 
 
 def report(model: Model, name: str | None, rows: ReportRows, asked: PageOptions, notices: Notices) -> ReportPage:
-    """The page of a model, and of rows that are applied to it."""
+    """Return the page of a model, and of the scores of `rows` if there are any."""
     _check(rows, asked)
     kept, model = model, model.truncated(rows.apply.components)
     scores = len(model.score_names())
@@ -345,6 +369,7 @@ def report(model: Model, name: str | None, rows: ReportRows, asked: PageOptions,
 
 
 def _scores(model: Model, rows: ReportRows, places: list[int], asked: PageOptions, notices: Notices) -> dict[str, Any]:
+    """Score the rows, and return a sample of them as facts of the page."""
     apply = rows.apply
     if asked.color is not None:
         apply = replace(apply, keep=(*apply.keep, asked.color))
@@ -361,13 +386,13 @@ def _scores(model: Model, rows: ReportRows, places: list[int], asked: PageOption
     if not sample.seen:
         raise DataError("the input has no rows to show", "leave it out, or give some")
     tally = results.tally
-    lacking = tally.left_empty if apply.triples else max(tally.incomplete, tally.left_empty)  # few have all items
+    lacking = tally.left_empty if apply.triples else max(tally.incomplete, tally.left_empty)  # few users have all items
     found = points(model, sample, places, asked.axes, counted, (*NULLS, *rows.table.null_value))
     return {**found, "incomplete": lacking, "empty": tally.left_empty}
 
 
 def _check(rows: ReportRows, asked: PageOptions) -> None:
-    """Refuse what would change nothing, and what cannot be."""
+    """Raise `UsageError` for options that have no effect, and for options that exclude each other."""
     if rows.engine.far:
         raise UsageError(
             f"--engine {rows.engine.engine} does not go with a report: it takes few of the rows, on this machine",

@@ -1,8 +1,7 @@
-"""Rows that come out of a model: scored batch by batch, written as they come, or sampled.
+"""Results of applying a model: rows scored batch by batch, written as they come, or sampled.
 
-Some of the rows that come out of a model, evenly spread over all of them, and the same by every route.
-A row is taken by a hash of its number, of which the smallest win: neither how the rows are cut into batches, nor who
-works on them, nor how many follow changes which those are.
+A sample is spread evenly over all rows. It takes the rows whose numbers have the smallest hashes, so it depends on the
+number of rows alone, and not on the batches or on the threads that work on them.
 """
 
 from __future__ import annotations
@@ -54,32 +53,32 @@ NONE: Array = np.zeros(0)
 
 
 class Placed(NamedTuple):
-    """A batch and the number of its first row, which says where in a block it lies."""
+    """A batch and the number of its first row from 0, which sets where its rows lie in blocks."""
 
     batch: Checked
     first_row: int
 
 
 class Scored(NamedTuple):
-    """Results, the squared errors that were asked for, and how many rows got none."""
+    """Results of a batch, its squared errors if they were asked for, and the number of rows without results."""
 
-    values: Array
-    errors: Array
+    values: Array  # (n, w)
+    errors: Array  # (m,) of rows that have one
     empty: int
 
 
 class Work(NamedTuple):
-    """What becomes of rows, of those with missing cells apart, and how the columns of the results are called."""
+    """Functions that turn rows into results, the policy for missing cells, and the names of the results."""
 
-    of_whole: Callable[[Array], Array]
-    of_holes: Callable[[Array], Array] | None
+    of_whole: Callable[[Array], Array]  # rows without missing cells (n, d) to results
+    of_holes: Callable[[Array], Array] | None  # rows with missing cells (n, d) to results; None: empty results
     policy: str  # one of APPLY_MISSING
     names: list[str]
-    fill: bool = False  # the rows come back as they are, with only their holes filled
+    fill: bool = False  # only missing cells are replaced, by those of the results
 
 
 class Scorer(NamedTuple):
-    """Batches of rows to batches of results."""
+    """Turns batches of rows into batches of results, with the columns squared_error and coverage if asked for."""
 
     model: Model
     work: Work
@@ -88,10 +87,12 @@ class Scorer(NamedTuple):
 
     @property
     def names(self) -> list[str]:
+        """Names of the result columns."""
         more = [("squared_error", self.with_error), ("coverage", self.with_coverage)]
         return [*self.work.names, *(name for name, given in more if given)]
 
     def score(self, placed: Placed) -> Scored:
+        """Return the results of one batch; `RefusedError` for a row whose result overflows."""
         batch, holes = placed.batch, placed.batch.incomplete
         X = batch.X if holes is None else _without_holes(batch.X, holes)
         values = by_block(self._of_whole, X, placed.first_row)
@@ -108,6 +109,7 @@ class Scorer(NamedTuple):
         return Scored(values, errors[~np.isnan(errors)], empty)
 
     def _of_whole(self, X: Array) -> Array:
+        """Results of rows without missing cells, (n, w)."""
         with np.errstate(all="ignore"):
             values = self.work.of_whole(X)
             more = [self.model.squared_error(X)] if self.with_error else []
@@ -115,6 +117,7 @@ class Scorer(NamedTuple):
         return np.column_stack([values, *more]) if more else values
 
     def _of_incomplete(self, X: Array) -> Array:
+        """Results of rows with missing cells, (n, w); NaN where the policy gives none."""
         holes = OfHoles(self.model, self.work.policy)
         coverage = [holes.coverage(X)] if self.with_coverage else []
         if self.work.policy == "keep" or self.work.of_holes is None:
@@ -125,19 +128,25 @@ class Scorer(NamedTuple):
 
 
 def _without_holes(X: Array, holes: NDArray[np.bool_]) -> Array:
-    """The rows with something to reckon with in place of those that are seen to apart: a row that is whole."""
+    """Return the rows with a complete row in place of each row with missing cells.
+
+    Every row keeps its place in a block, and its bits; the results of the replaced rows are overwritten later.
+    """
     stand_in = X[np.argmin(holes)] if not holes.all() else 0.0
     return np.where(holes[:, None], stand_in, X)
 
 
 def _good(values: Array, holes: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Which results are finite; those of rows with holes are not the last word."""
+    """Mask of results that are finite, or are overwritten later because their row has missing cells."""
     good = np.isfinite(values)
     return good if holes is None else good | holes[:, None]
 
 
 def _overflow(good: NDArray[np.bool_], batch: Checked) -> RefusedError:
-    """Finite cells give finite results, or the row is refused: an infinity would look like a missing one further on."""
+    """Return the error for the first row with a bad result.
+
+    An infinity in the output could be read as a missing cell later, so finite cells must give finite results.
+    """
     row = int(np.flatnonzero(~good.all(axis=1))[0])
     return RefusedError(f"{batch.place(row)}: the result overflows a double", "rescale the values of this row")
 
@@ -146,7 +155,10 @@ Result = TypeVar("Result")
 
 
 class ResultsPlan(NamedTuple):
-    """What is read of every input, settled by the first of them, and what becomes of its rows."""
+    """Columns to read from every input, settled by the first input, and how rows become results.
+
+    Workers get it to score parts of the inputs.
+    """
 
     wanted: Wanted
     scorer: Scorer
@@ -154,7 +166,11 @@ class ResultsPlan(NamedTuple):
 
 
 class Flow(Protocol):
-    """Rows of a table that is written or gathered as it comes."""
+    """Protocol of a table that is written or gathered batch by batch: `Results`, or `PlotTable` for plots.
+
+    `kept` are the columns passed through, with their Arrow types; `names` are the result columns; `by_users` says
+    whether the rows are users of triples; `each` yields `finish(kept columns, results)` of each batch.
+    """
 
     @property
     def kept(self) -> list[tuple[str, Any]]: ...
@@ -169,10 +185,10 @@ class Flow(Protocol):
 
 @dataclass(frozen=True)
 class Results:
-    """Rows that come out of a model; computed as they are taken."""
+    """Results of applying a model to inputs; rows are read and scored as the results are taken."""
 
     plan: ResultsPlan
-    kept: list[tuple[str, Any]]  # columns passed through, with their Arrow types; they come first
+    kept: list[tuple[str, Any]]  # columns passed through, with their Arrow types; they precede the results
     tally: Tally
     errors: ErrorSum
     inputs: Inputs
@@ -181,23 +197,25 @@ class Results:
 
     @property
     def model(self) -> Model:
+        """The model that is applied."""
         return self.plan.scorer.model
 
     @property
     def names(self) -> list[str]:
+        """Names of the result columns, without the columns passed through."""
         return self.plan.scorer.names
 
     @property
     def by_users(self) -> bool:
-        """Is there a row for each user of triples, not for each that was read?"""
+        """Whether there is one row for each user of triples, and not one for each row of the input."""
         return bool(self.plan.options.triples)
 
     def placed(self, run: Runner) -> Iterator[Placed]:
-        """The rows before anything is made of them, with their places."""
+        """Yield the rows before they are scored, with their places."""
         return self._batches(run)
 
     def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Generator[Result]:
-        """What `finish` makes of kept columns and values, a batch at a time, in order; done by the engine, too."""
+        """Yield `finish(kept columns, results)` of each batch, in order; the threads call `finish`, too."""
 
         def work(placed: Placed) -> tuple[Result, Scored]:
             scored = self.plan.scorer.score(placed)
@@ -210,7 +228,7 @@ class Results:
                 yield result
 
     def read_through(self) -> None:
-        """Read all rows, to see that they can be read."""
+        """Read all rows without scoring them, to see that they can be read."""
         with Threads(self.engine.threads) as pool:
             for _ in self.placed(pool.map):
                 pass
@@ -218,7 +236,7 @@ class Results:
 
 @dataclass
 class ErrorSum:
-    """Running mean of the squared errors that were asked for."""
+    """Sum and count of squared errors, added up batch by batch."""
 
     rows: int = 0
     total: float = 0.0
@@ -233,11 +251,12 @@ class ErrorSum:
 
     @property
     def mean(self) -> float | None:
+        """Mean squared error; None without rows."""
         return self.total / self.rows if self.rows else None
 
 
 def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, notices: Notices) -> Results:
-    """What becomes of these inputs."""
+    """Return the results of these inputs by a plan; nothing is read before the results are taken."""
     tally = Tally()
     (wanted, scorer, options), model = plan, plan.scorer.model
     check = partial(_check, scorer.work, wanted, model)
@@ -260,20 +279,24 @@ def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, notices
 
 
 def _check(work: Work, wanted: Wanted, model: Model, batch: Checked) -> None:
-    """Refuse missing cells where that is the policy."""
+    """Raise `DataError` for missing cells if the policy is "error"."""
     if work.policy == "error":
         more = "; project goes by the cells that are there" if _is_linear(model, work) else ""
         refuse_incomplete(batch, wanted, "--missing keep leaves such rows in, with empty cells" + more)
 
 
 def _is_linear(model: Model, work: Work) -> bool:
+    """Whether the work projects rows of linear PCA, so that --missing project is possible."""
     return work.of_holes is not None and model.meta.get("method", "pca") == "pca"
 
 
 def write(
     results: Flow, output: OutputOptions, model_path: str | None, before_end: Callable[[], None] = lambda: None
 ) -> None:
-    """Write the results as they come; what is done `before_end` fails before they are in their place."""
+    """Write the results as they come.
+
+    `before_end` is called after the last row. If it raises, the output is not put in place.
+    """
     inputs = [*results.inputs.paths, *([model_path] if model_path else [])]
     with open_sink(output.output, no_clobber=output.no_clobber, inputs=inputs) as sink:
         writer = open_writer(output, sink, results.kept, results.names)
@@ -284,19 +307,20 @@ def write(
         before_end()
 
 
-# Of more texts their counts would take memory as the rows do: they are no classes.
+# Most distinct texts that are counted: more take memory like the rows, and are no classes.
 MOST_TEXTS = 10_000
 
 
 @dataclass
 class Counted:
-    """How often each text of a column occurs; of very many different ones, None."""
+    """Counts of the distinct texts in a column, over all rows; None for more than MOST_TEXTS."""
 
     name: str
-    nulls: Sequence[str]  # spellings of a missing cell, beside the usual ones
+    nulls: Sequence[str]  # further spellings of a missing cell
     texts: Counter[str] | None = field(default_factory=Counter)
 
     def of(self, column: Any) -> Counter[str]:
+        """Return the counts of one batch of the column."""
         if self.texts is None:
             return Counter()
         found = texts_of(column, self.nulls)
@@ -304,27 +328,29 @@ class Counted:
         return Counter(dict(zip(found.distinct, counts.tolist(), strict=True)))
 
     def add(self, more: Counter[str]) -> None:
+        """Add the counts of one batch."""
         if self.texts is not None:
             self.texts.update(more)
             self.texts = self.texts if len(self.texts) <= MOST_TEXTS else None
 
 
 class Sample(NamedTuple):
-    """Rows in their order: their numbers from 1, results, and the cells passed through."""
+    """Sampled rows in the order of the input."""
 
-    numbers: NDArray[np.int64]  # (s,)
-    values: Array  # (s, w)
-    kept: dict[str, list[str | None]]
-    names: list[str]  # of the results
-    seen: int  # rows that they were taken from
+    numbers: NDArray[np.int64]  # (s,) of the rows, from 1
+    values: Array  # (s, w) results
+    kept: dict[str, list[str | None]]  # cells passed through, by column
+    names: list[str]  # of the result columns
+    seen: int  # rows that the sample was taken from
 
     def smallest(self, most: int) -> Sample:
-        """Those with the smallest hashes."""
+        """Return the `most` rows whose numbers have the smallest hashes."""
         order = smallest(hashes(self.numbers), most)
         kept = {name: [cells[i] for i in order] for name, cells in self.kept.items()}
         return self._replace(numbers=self.numbers[order], values=self.values[order], kept=kept)
 
     def joined(self, other: Sample) -> Sample:
+        """Return these rows followed by the rows of `other`."""
         return self._replace(
             numbers=np.concatenate([self.numbers, other.numbers]),
             values=np.concatenate([self.values, other.values]),
@@ -334,7 +360,7 @@ class Sample(NamedTuple):
 
 
 def hashes(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Numbers stirred, no two alike (splitmix64; Steele, Lea and Flood 2014)."""
+    """Hash row numbers without collisions (splitmix64; Steele, Lea and Flood 2014)."""
     z = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
@@ -342,16 +368,16 @@ def hashes(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 
 def smallest(values: NDArray[np.uint64], most: int) -> NDArray[np.intp]:
-    """Where the smallest stand, in the order in which they stand there."""
+    """Return the indices of the `most` smallest values, ascending."""
     if len(values) <= most:
         return np.arange(len(values))
     return np.sort(np.argpartition(values, most - 1)[:most])
 
 
 def sample_of(results: Results, most: int, columns: list[int], counted: Counted | None = None) -> Sample:
-    """At most so many rows, of the results only these columns; no more than three times as many are held meanwhile.
+    """Return a sample of at most `most` rows, with the result columns at these indices.
 
-    The texts of one column can be counted in all rows.
+    No more than three times as many rows are held meanwhile. `counted` counts the texts of one column over all rows.
     """
     names = [name for name, _ in results.kept]
     found = Sample(
@@ -374,7 +400,7 @@ def sample_of(results: Results, most: int, columns: list[int], counted: Counted 
             numbers = np.arange(found.seen + 1, found.seen + len(values) + 1)
             stirred = hashes(numbers)
             rows = np.flatnonzero(stirred <= bound)
-            rows = rows[smallest(stirred[rows], most)]  # before their cells are made text, which takes long
+            rows = rows[smallest(stirred[rows], most)]  # first, since turning cells into text is slow
             cells = {name: cells_at(column, rows) for name, column in zip(names, kept, strict=True)}
             seen = found.seen + len(values)
             found = found.joined(found._replace(numbers=numbers[rows], values=values[rows], kept=cells, seen=seen))

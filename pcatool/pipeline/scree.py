@@ -1,4 +1,4 @@
-"""Explained variance of a model or of data fitted first: how many components, and scree charts."""
+"""Explained variance of a model or of data fitted first: the smallest k for a share, rules for k, and scree charts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ __all__ = ["Scree", "draw_scree", "fit_and_draw", "judge", "smallest_k"]
 
 
 def smallest_k(fitted: Fitted, share: float) -> int:
-    """How many components keep this share; known even when the model keeps fewer, unknown only past its eigenvalues."""
+    """Return the smallest number of components that keeps this share of the variance.
+
+    It may be more than the model keeps. Raises `RefusedError` when the known eigenvalues do not reach the share.
+    """
     table = fitted.variance
     found = table.smallest_k(share)
     if found is None:
@@ -38,10 +41,10 @@ def smallest_k(fitted: Fitted, share: float) -> int:
 
 
 class Scree(NamedTuple):
-    """A picture of eigenvalues."""
+    """Request of a scree picture."""
 
     scree: ScreeLook = ScreeLook()
-    rules: Sequence[str] | None = ()  # those whose picks are marked; None: all
+    rules: Sequence[str] | None = ()  # rules whose choices are marked; None: all
     seed: int = 0
     look: PictureOptions = PictureOptions()
 
@@ -49,7 +52,7 @@ class Scree(NamedTuple):
 def draw_scree(
     fitted: Fitted, output: str, asked: Scree, *, no_clobber: bool = False, inputs: Sequence[str] = ()
 ) -> None:
-    """Write a picture of the eigenvalues."""
+    """Draw the eigenvalues of a model to a file."""
     form, model, table = picture_form(output), fitted.model, fitted.variance
     check_room(asked.look)
     shown = asked.scree.shown(len(table.component))
@@ -66,7 +69,10 @@ def draw_scree(
 
 
 def fit_and_draw(job: Job, output: str, asked: Scree, *, no_clobber: bool) -> Model:
-    """The same for a model or data by name; what cannot be drawn or written is refused before the work."""
+    """Load or fit the model of a job, and draw its eigenvalues to a file.
+
+    A picture that cannot be drawn or written is refused before the fit.
+    """
     picture_form(output)
     check_room(asked.look)
     inputs = open_subject(job)
@@ -77,17 +83,18 @@ def fit_and_draw(job: Job, output: str, asked: Scree, *, no_clobber: bool) -> Mo
 
 
 def judge(fitted: Fitted, names: Sequence[str] | None, seed: int) -> list[Verdict]:
-    """What the rules for k make of data, or of what a model knows of its data."""
+    """Return what the named rules for k choose, all rules if None, from the fit or from what the model holds."""
     return compare(fitted.evidence or _evidence_of(fitted.model, seed), names)
 
 
 def _evidence_of(model: Model, seed: int) -> Evidence:
+    """Return what the rules for k need, as far as a model holds it without its rows."""
     meta, method = model.meta, model.meta.get("method", "pca")
     rank = int(meta.get("rank", np.count_nonzero(model.eigenvalues)))
     directions = model.directions
     idle = {"pca": int(meta.get("constant_columns", 0)), "kernel": 0, "supervised": directions - rank}[method]
     return Evidence(
-        eigenvalues=np.sort(model.eigenvalues)[::-1],  # those of an aligned model may have traded places
+        eigenvalues=np.sort(model.eigenvalues)[::-1],  # alignment may have changed their order
         total_variance=model.total_variance,
         n=model.n_samples,
         d=directions,

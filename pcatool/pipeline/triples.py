@@ -1,4 +1,4 @@
-"""Tables with one line for each cell, on their way to a fit or to a model that is applied."""
+"""Rows of tables with one line for each cell (user, item, value), for a fit or for a model that is applied."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["rows_of_triples", "table_to_fit"]
 
 
 def table_to_fit(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> tuple[TriplesPCA, SparseRows, tuple[str, ...]]:
-    """Who fits, the rows, and the names of their columns."""
+    """Read the triples of a job; return the method that fits them, the sparse rows, and the column names."""
     o = job.options
     for flag, given in (("-c", job.select.columns), ("-x", job.select.exclude)):
         if given:
@@ -44,7 +44,7 @@ def table_to_fit(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> tuple[T
 
 
 def _tell_odd_names(triples: Triples, notices: Notices) -> None:
-    """In text, what means a missing number may be a name: a word of a document, say."""
+    """Note names such as NA: in text they may be ordinary words, and are not taken as missing."""
     for what, names in (("a user", triples.users), ("an item", triples.items)):
         odd = [name for name in names if name.lower() in {null.lower() for null in NULLS}]
         if odd:
@@ -54,7 +54,10 @@ def _tell_odd_names(triples: Triples, notices: Notices) -> None:
 def rows_of_triples(
     inputs: Inputs, options: ApplyOptions, model: Model, tally: Tally, notices: Notices, run: Runner
 ) -> Iterator[Checked]:
-    """A row for each user, in the order in which they first appear, under the columns of the model."""
+    """Yield a row for each user, in order of first appearance, under the columns of the model.
+
+    Items that the model does not know are left out with a note; `DataError` when it knows none of them.
+    """
     absent = options.absent or str(model.meta.get("absent", "missing"))
     triples = read_triples(inputs, str(options.triples), Tally(), holes=absent != "zero", run=run)
     table, unknown = triples.under(model.columns)
@@ -75,4 +78,5 @@ def rows_of_triples(
 
 
 def _place(users: Sequence[str], row: int) -> str:
+    """Return the place of a row for messages."""
     return f"user {show(users[row])}"

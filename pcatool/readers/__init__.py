@@ -1,4 +1,5 @@
-"""From bytes, files and frames to batches of float64: the only place that knows input formats.
+"""Read bytes, files and data frames into batches of float64; the only package that knows input formats.
 
-Begin with `base` (protocol) and `inputs` (many files as one table); `csv_reader` and `parquet` hold the formats.
+Begin with `base` (the protocol) and `inputs` (many files read as one table); `csv_reader` and `parquet` hold the
+formats.
 """

@@ -35,48 +35,49 @@ __all__ = [
     "words_of",
 ]
 
-# Arrow's fixed-width numbers by the number of their type, with the numpy types of the same bytes.
+# Arrow's fixed-width number types, by type id, with the numpy types of the same memory layout.
 FIXED = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
 NUMPY_TYPES = {getattr(pa, name)().id: np.dtype(name) for name in FIXED}
 
 STRING = pa.string()
 
-# Numbers that are stored as text are written as in CSV that nothing more is said of; so many cells tell.
+# Numbers stored as text are read in the default CSV dialect.
 AS_WRITTEN = Dialect()
+# Cells of a text column that are checked for being numbers.
 WRITTEN = 100
 
-# In place of a null, a NaN of its own, the one that is NA to R: where it was copied to, it can still be told from a NaN
-# that stood in the data.
+# The NaN that stands for a null: R's NA, whose payload is 1954 (0x7A2). The bits survive copying, so that a null can be
+# distinguished from a NaN that the data held.
 NULL_BITS = 0x7FF8_0000_0000_07A2
 NULL = np.uint64(NULL_BITS).view(np.float64)
 
 
 def numpy_type(kind: pa.DataType) -> np.dtype[np.generic] | None:
-    """The numpy type with the same bytes, if there is one."""
+    """Return the numpy type of the same memory layout, or None."""
     return NUMPY_TYPES.get(kind.id)
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Integers, floats, decimals, and dictionaries of them."""
+    """Whether the type is an integer, a float, a decimal, or a dictionary of one of these."""
     if pat.is_dictionary(kind):
         return is_number(kind.value_type)
     return numpy_type(kind) is not None or pat.is_decimal(kind)
 
 
 def is_exact(kind: pa.DataType) -> bool:
-    """Numbers that are no doubles, and may have more digits than one."""
+    """Whether values of the type may have more digits than a double: integers, decimals and text."""
     return bool(pat.is_integer(kind) or pat.is_decimal(kind) or is_text(kind))
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Text, and dictionaries of it."""
+    """Whether the type is text, or a dictionary of text."""
     if pat.is_dictionary(kind):
         return is_text(kind.value_type)
     return bool(pat.is_string(kind) or pat.is_large_string(kind) or pat.is_string_view(kind))
 
 
 def as_text(array: pa.Array, kind: pa.DataType = STRING) -> pa.Array:
-    """The array as one of strings; Arrow casts string views from version 18 on only."""
+    """Return the array cast to a string type; Arrow itself casts string views only from version 18 on."""
     try:
         return array.cast(kind)
     except pa.ArrowNotImplementedError:
@@ -84,10 +85,10 @@ def as_text(array: pa.Array, kind: pa.DataType = STRING) -> pa.Array:
 
 
 def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column in a type that Arrow's functions take, with the same values.
+    """Return the column with the same values in a type that the functions here and in Arrow accept.
 
-    Polars keeps categories as a dictionary of string views, which cannot be cast; run ends and dictionaries
-    of booleans hold numbers in another layout.
+    Polars keeps categories as a dictionary of string views, which Arrow cannot cast. Run-end-encoded columns and
+    dictionaries of booleans are decoded, since their numbers have another layout.
     """
     kind = column.type
     if pat.is_run_end_encoded(kind):
@@ -106,17 +107,21 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def is_vector(kind: pa.DataType) -> bool:
+    """Whether the type is a list of numbers; a list of nulls counts too."""
     lists = pat.is_list(kind) or pat.is_large_list(kind) or pat.is_fixed_size_list(kind)
     return lists and (numpy_type(kind.value_type) is not None or pat.is_null(kind.value_type))
 
 
 def needs_sample(kind: pa.DataType) -> bool:
-    """Does the type alone not say all that there is to know of a column?"""
+    """Whether some values are needed, besides the type, to describe the column as a `Column`."""
     return not (is_number(kind) or pat.is_null(kind))
 
 
 def column_of(name: str, kind: pa.DataType, sample: pa.Array | None) -> Column:
-    """The column of this type; some of its rows tell the width of a vector and the first value of a text."""
+    """Return the description of a column of this type.
+
+    `sample` holds some of its rows, which give the width of vectors and the first value of other columns.
+    """
     if is_number(kind):
         return Column(name)
     if pat.is_null(kind):
@@ -133,7 +138,7 @@ def column_of(name: str, kind: pa.DataType, sample: pa.Array | None) -> Column:
 
 
 def _written(sample: pa.Array | None) -> str:
-    """Which of the first cells of a text are numbers in digits: all, some or none."""
+    """Return "all", "some" or "none": how many of the first cells of a text column are numbers."""
     cells = () if sample is None else as_text(sample.slice(0, WRITTEN)).to_pylist()
     numbers = [
         AS_WRITTEN.number(cell) is not None for cell in cells if not (cell is None or AS_WRITTEN.is_missing(cell))
@@ -142,13 +147,13 @@ def _written(sample: pa.Array | None) -> str:
 
 
 def has_value(array: pa.Array) -> bool:
-    """Is there a value in it? An empty list is none."""
+    """Whether the array holds a value; an empty list counts as missing."""
     filled = filled_rows(array)
     return len(array) > 0 and (filled is None or bool(filled.any()))
 
 
 def filled_rows(array: pa.Array) -> NDArray[np.bool_] | None:
-    """Which slots hold a value, an empty list being none; None when all do."""
+    """Return the mask (n,) of slots with a value, or None if all have one; an empty list counts as missing."""
     valid = valid_rows(array)
     if not (pat.is_list(array.type) or pat.is_large_list(array.type)):
         return valid
@@ -158,14 +163,14 @@ def filled_rows(array: pa.Array) -> NDArray[np.bool_] | None:
 
 
 def list_lengths(array: pa.Array) -> NDArray[np.signedinteger[Any]]:
-    """How long each list is, also in slots that hold none."""
+    """Return the length of each list (n,); for a null, the length that its offsets give."""
     offset_type = np.dtype(np.int64 if pat.is_large_list(array.type) else np.int32)
     count = len(array) + 1 if len(array) else 0
     return np.diff(np.frombuffer(array.buffers()[1], offset_type, count, array.offset * offset_type.itemsize))
 
 
 def _first(sample: pa.Array | None) -> pa.Scalar | None:
-    """The first value that is not missing."""
+    """Return the first value that is not missing, or None."""
     if sample is None or len(sample) == 0:
         return None
     filled = filled_rows(sample)
@@ -175,6 +180,7 @@ def _first(sample: pa.Array | None) -> pa.Scalar | None:
 
 
 def _as_text(value: pa.Scalar) -> str:
+    """Return the value as text for a message; the name of its type if it has no text."""
     try:
         return str(value.cast(pa.string()).as_py())
     except (pa.ArrowException, ValueError):
@@ -186,23 +192,23 @@ def _as_text(value: pa.Scalar) -> str:
 
 
 def texts_at(array: pa.Array, rows: NDArray[np.intp]) -> list[str]:
-    """Some of its values as they would be written."""
+    """Return the values of these rows as text."""
     indices = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows.astype(np.int64))])
     return [str(text) for text in array.take(indices).cast(pa.string()).to_pylist()]
 
 
 def bits(array: pa.Array) -> NDArray[np.bool_]:
-    """The values of a boolean array."""
+    """Return the values of a boolean array (n,); slots of nulls hold arbitrary values."""
     return _bits(array.buffers()[1], array)
 
 
 def truths(values: NDArray[np.bool_]) -> pa.Array:
-    """A boolean array of these values."""
+    """Return an Arrow boolean array of these values."""
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
 
 
 def valid_rows(array: pa.Array) -> NDArray[np.bool_] | None:
-    """Which slots hold a value; None when all do."""
+    """Return the mask (n,) of slots that are not null, or None if no slot is null."""
     if array.null_count == 0:
         return None
     bitmap = array.buffers()[0]
@@ -210,20 +216,26 @@ def valid_rows(array: pa.Array) -> NDArray[np.bool_] | None:
 
 
 def _bits(buffer: pa.Buffer, array: pa.Array) -> NDArray[np.bool_]:
+    """Unpack the bits of a buffer that belong to the slots of the array."""
     every = np.unpackbits(np.frombuffer(buffer, np.uint8), bitorder="little")
     return every[array.offset : array.offset + len(array)].view(bool)
 
 
 def text_array(cells: Sequence[str]) -> pa.Array:
+    """Return an Arrow string array of these texts."""
     data = [cell.encode() for cell in cells]
     ends = np.cumsum([0, *map(len, data)], dtype=np.int32)
     return pa.Array.from_buffers(pa.string(), len(cells), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(data))])
 
 
 def numbers_of(array: pa.Array) -> NDArray[np.generic]:
-    """A column of numbers or booleans (n,), as it lies in memory where nothing is missing, else with NaN for holes."""
+    """Return a column of numbers or booleans as a numpy array (n,).
+
+    Without missing cells, numbers of fixed width are a view of Arrow's memory, in their own type. With missing cells
+    the result is float64, with `NULL` in their place.
+    """
     fixed = numpy_type(array.type)
-    if fixed is not None and array.null_count == 0 and len(array):  # soonest: there may be very many of these
+    if fixed is not None and array.null_count == 0 and len(array):  # first: tables may have many columns
         return _fixed(array, fixed)
     if pat.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -234,12 +246,12 @@ def numbers_of(array: pa.Array) -> NDArray[np.generic]:
 
 
 def is_null(X: Array) -> NDArray[np.bool_]:
-    """Which NaN were nulls."""
+    """Return the mask of the cells of X that hold `NULL`, the NaN that stands for a null."""
     return np.asarray(X.view(np.uint64) == NULL_BITS)
 
 
 def _slots(array: pa.Array) -> NDArray[np.generic]:
-    """The numbers, and something in the slots that hold none."""
+    """Return the numbers (n,); slots of nulls hold arbitrary values."""
     kind = array.type
     if pat.is_boolean(kind):
         return bits(array)
@@ -255,17 +267,17 @@ def _fixed(array: pa.Array, fixed: np.dtype[np.generic]) -> NDArray[np.generic]:
 
 
 def _decimals(array: pa.Array) -> NDArray[np.generic]:
-    """The nearest doubles; Arrow's own conversion may miss them by a bit."""
+    """Return decimals as the nearest doubles (n,); Arrow's own conversion may be off by the last bit."""
     kind = array.type
     if kind.byte_width == 16 and kind.precision <= 15 and 0 <= kind.scale <= 22:
-        # Digits and power of ten are exact, so that their quotient is rounded once.
+        # At most 15 digits and 10^0 to 10^22 are exact doubles, so that the quotient is rounded only once.
         digits = np.frombuffer(array.buffers()[1], np.int64, 2 * len(array), array.offset * 16)[::2]
         return np.asarray(digits / 10.0**kind.scale)
     return _slots(array.cast(pa.string()).cast(pa.float64()))
 
 
 def words_of(column: pa.Array) -> tuple[NDArray[np.int64], list[str]]:
-    """For each row which of the distinct words it holds, -1 for a null, and the words."""
+    """Return for each row the index (n,) of its value, -1 for a null, and the distinct values as texts."""
     if pat.is_dictionary(column.type):
         column = column.dictionary_decode()
     encoded = column.dictionary_encode()
@@ -274,10 +286,14 @@ def words_of(column: pa.Array) -> tuple[NDArray[np.int64], list[str]]:
 
 
 def fill_from_text(out: Array, cells: pa.Array, dialect: Dialect, *, boolean: bool) -> int | None:
-    """The cells into `out` (n,), NaN where one is missing, and how many are; None when not all can be read here."""
+    """Read text cells as numbers into `out` (n,), with NaN for missing cells, and return how many are missing.
+
+    Returns None, and leaves `out` unchanged, if some cell cannot be read this way or is infinite. With `boolean`, true
+    and false are read as 1 and 0.
+    """
     import pyarrow.compute as pc
 
-    if dialect.as_in_c and not boolean:  # most columns are clean, and then this is all
+    if dialect.as_in_c and not boolean:  # most columns are clean and need only the cast
         values = _cast(cells)
         if values is not None and np.isfinite(values).all():
             out[:] = values
@@ -299,23 +315,26 @@ def fill_from_text(out: Array, cells: pa.Array, dialect: Dialect, *, boolean: bo
 
 
 def _among(cells: pa.Array, words: frozenset[str]) -> NDArray[np.bool_]:
+    """Return the mask (n,) of cells that equal one of the words."""
     import pyarrow.compute as pc
 
     return bits(pc.is_in(cells, value_set=text_array(sorted(words))))
 
 
 def _booleans(cells: pa.Array) -> NDArray[np.generic] | None:
+    """Read lowercase cells as booleans (n,); None if a cell is neither true nor false."""
     true = _among(cells, frozenset({"true"}))
     return true if (true | _among(cells, frozenset({"false"}))).all() else None
 
 
 def _numbers(cells: pa.Array, dialect: Dialect) -> NDArray[np.generic] | None:
+    """Read cells as numbers (n,) in the dialect; None if a cell is not a number."""
     import pyarrow.compute as pc
 
     if dialect.strip:
         cells = pc.utf8_trim(cells, characters=dialect.strip + PADDING)
         cells = pc.replace_substring_regex(cells, pattern=dialect.after_sign, replacement=r"\1")
-    if dialect.dressed or dialect.decimal != ".":  # else the cast checks as much
+    if dialect.dressed or dialect.decimal != ".":  # without these, the cast does the same check
         if not bits(pc.match_substring_regex(cells, rf"\A(?i:{dialect.number_pattern})\z")).all():
             return None
         if dialect.marks:
@@ -325,7 +344,7 @@ def _numbers(cells: pa.Array, dialect: Dialect) -> NDArray[np.generic] | None:
 
 
 def _cast(cells: pa.Array) -> NDArray[np.generic] | None:
-    """Numbers as they are written in C."""
+    """Read cells written as in C as doubles (n,); None if a cell is not a number."""
     try:
         return numbers_of(cells.cast(pa.float64()))
     except pa.ArrowInvalid:

@@ -1,4 +1,4 @@
-"""Parts of rows held as Arrow columns, and columns of vectors among them."""
+"""Turn parts held as Arrow columns, vector columns included, into batches of float64."""
 
 from __future__ import annotations
 
@@ -36,18 +36,19 @@ __all__ = ["ArrowPart", "ArrowRows", "BadValue", "VectorLength", "by_column", "f
 
 
 class BadValue(Exception):
-    """A value that is of no use, in a row of the batch; the reader knows where that is."""
+    """A value that cannot be read, with its row in the batch; readers catch this and raise `at(place)`."""
 
     def __init__(self, row: int, text: str, remedy: str) -> None:
         super().__init__(row, text, remedy)
         self.row, self.text, self.remedy = row, text, remedy
 
     def at(self, place: str) -> DataError:
+        """Return the error for the user; `place` names file and row."""
         return DataError(f"{place}, {self.text}", self.remedy)
 
 
 class VectorLength(BadValue):
-    """A vector of another length than the first."""
+    """A vector whose length differs from that of the first vector of its column."""
 
     def __init__(self, row: int, name: str, found: int, width: int) -> None:
         text = f"column {show(name)}: a vector of {found} numbers, the first has {width}"
@@ -57,7 +58,7 @@ class VectorLength(BadValue):
 def features_to_block(
     arrays: dict[int, pa.Array], rows: int, features: tuple[Feature, ...], columns: Sequence[Column]
 ) -> Array:
-    """X (rows, d) from the arrays of the columns that the features come from."""
+    """Return X (rows, d) from the arrays of the columns that the features come from; raises BadValue."""
     X = empty_block(rows, len(features))
     for column, chosen in by_column(features).items():
         fill(X, chosen, features, arrays[column], columns[column])
@@ -66,7 +67,10 @@ def features_to_block(
 
 @lru_cache(maxsize=4)
 def by_column(features: tuple[Feature, ...]) -> Mapping[int, list[int]]:
-    """Where the features stand that come from one column, for each of these; of many pieces of a table, found once."""
+    """Map each table column to the positions in `features` of the features that come from it.
+
+    Cached, since all parts of a table have the same features.
+    """
     found: dict[int, list[int]] = {}
     for j, feature in enumerate(features):
         found.setdefault(feature.column, []).append(j)
@@ -74,8 +78,8 @@ def by_column(features: tuple[Feature, ...]) -> Mapping[int, list[int]]:
 
 
 def fill(X: Array, chosen: list[int], features: Sequence[Feature], array: pa.Array, column: Column) -> None:
-    """The chosen features of X (rows, d), which come from this column."""
-    if features[chosen[0]].element is None:  # as are all of this column then
+    """Write the features at positions `chosen` of X (rows, d), all of them from this column; raises BadValue."""
+    if features[chosen[0]].element is None:  # then no feature of this column is an element of a vector
         numbers = _numbers_in(array, column) if column.stored else numbers_of(array)
         for j in chosen:
             X[:, j] = numbers
@@ -87,7 +91,7 @@ def fill(X: Array, chosen: list[int], features: Sequence[Feature], array: pa.Arr
 
 
 def _numbers_in(array: pa.Array, column: Column) -> Array:
-    """Numbers stored as text (n,), read as the cells of CSV are; NaN where one is missing."""
+    """Return numbers stored as text (n,), read as CSV cells are, with NaN for missing cells; raises BadValue."""
     missing = valid_rows(array)
     cells = as_text(array).fill_null("")
     out = np.empty(len(cells))
@@ -104,18 +108,19 @@ def _numbers_in(array: pa.Array, column: Column) -> Array:
 
 
 def _is_read(cell: str) -> bool:
+    """Whether the cell is missing or a finite number."""
     number = AS_WRITTEN.number(cell)
     return AS_WRITTEN.is_missing(cell) or (number is not None and math.isfinite(number))
 
 
 def _index(numbers: list[int]) -> slice | list[int]:
-    """The same index; as a slice, which copies nothing, when the numbers follow each other."""
+    """Return the index as a slice, which copies nothing, if the numbers are consecutive; else unchanged."""
     first, count = numbers[0], len(numbers)
     return slice(first, first + count) if numbers == list(range(first, first + count)) else numbers
 
 
 def _rows_of(array: pa.Array, column: Column) -> NDArray[np.generic]:
-    """All elements of each vector (n, width); NaN where there is none, or an empty one."""
+    """Return the elements of each vector (n, width), with NaN where the vector is null or empty."""
     valid = filled_rows(array)
     present = array if valid is None else array.filter(truths(valid))
     _check_lengths(present, valid, column)
@@ -128,6 +133,7 @@ def _rows_of(array: pa.Array, column: Column) -> NDArray[np.generic]:
 
 
 def _check_lengths(present: pa.Array, valid: NDArray[np.bool_] | None, column: Column) -> None:
+    """Raise VectorLength for the first vector of another length; `valid` maps `present` to rows."""
     if pat.is_fixed_size_list(present.type):
         return
     lengths = list_lengths(present)
@@ -139,15 +145,15 @@ def _check_lengths(present: pa.Array, valid: NDArray[np.bool_] | None, column: C
 
 
 class ArrowPart(NamedTuple):
-    """Some rows as Arrow columns."""
+    """A part held as Arrow columns."""
 
-    name: str
+    name: str  # of the table, for messages
     rows: int
-    arrays: dict[int, pa.Array]
+    arrays: dict[int, pa.Array]  # by number of the column
     features: tuple[Feature, ...]
-    kept: tuple[int, ...]
-    columns: tuple[Column, ...]
-    first_row: int
+    kept: tuple[int, ...]  # numbers of the passthrough columns
+    columns: tuple[Column, ...]  # all columns of the table
+    first_row: int  # number in the table of the first row, from 0
 
     def batch(self) -> Batch:
         rows = ArrowRows(self.name, self.features, self.columns, self.first_row)
@@ -159,17 +165,18 @@ class ArrowPart(NamedTuple):
 
 
 class ArrowRows(NamedTuple):
-    """Some rows of a table: which they are, and what is taken from them."""
+    """The position of a part in its table, and the features taken from the part; makes the batch."""
 
-    name: str
+    name: str  # of the table, for messages
     features: tuple[Feature, ...]
-    columns: tuple[Column, ...]
-    first_row: int
+    columns: tuple[Column, ...]  # all columns of the table
+    first_row: int  # number in the table of the first row, from 0
 
     def batch(self, X: Array, arrays: Mapping[int, pa.Array], kept: Sequence[int]) -> Batch:
-        """With X (n, d) made of the columns, only those go on that more will be asked of.
+        """Return the batch of X (n, d) and the columns it was made from.
 
-        The others are given back by the thread that took the memory, which is cheaper.
+        The batch keeps only the passthrough columns and those that may hold rounded numbers. The others are freed by
+        the thread that allocated them, which is cheaper.
         """
         exact = {column: array for column, array in arrays.items() if is_exact(array.type)}
         passed = [arrays[column] for column in kept]

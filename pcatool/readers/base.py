@@ -1,4 +1,4 @@
-"""Protocol of a reader: columns known before rows are read, then parts of rows in order."""
+"""Protocol of a reader: the columns are known before rows are read; then the rows come in parts, in order."""
 
 from __future__ import annotations
 
@@ -26,20 +26,22 @@ __all__ = [
     "rows_at_once",
 ]
 
-# Up to here every whole number is a double.
+# Every whole number up to 2^53 in absolute value has an exact double.
 EXACT = 2.0**53
-# Cells of a column looked at in each batch: where so many large whole numbers are doubles, all are likely to be.
+# Large cells per column and batch that are checked for rounding: where this many large whole numbers are exact doubles,
+# the rest are likely to be exact too.
 LOOKED_AT = 100
 
 
 class Rounded(NamedTuple):
-    """A cell, and the whole number that it says."""
+    """A cell whose whole number has no exact double, so that X holds a rounded value."""
 
-    row: int
-    feature: int
-    written: int
+    row: int  # row in the batch
+    feature: int  # column of X
+    written: int  # the number as the input has it
 
     def note(self, place: str, column: str) -> str:
+        """Return the text of the note for the user; `place` names file and row, `column` the column."""
         return (
             f"{place}, column {show(column)}: {self.written} is taken as {int(float(self.written))}: whole numbers "
             "beyond 2^53 are rounded; if they are ids, leave the column out with -x"
@@ -47,7 +49,8 @@ class Rounded(NamedTuple):
 
 
 def has_large(X: Array) -> bool:
-    """Is any number beyond the whole numbers that are all exact? The sum of squares tells of most blocks."""
+    """Whether X holds a number of at least 2^53 in absolute value."""
+    # The sum of squares rules this out for most blocks, in one pass.
     flat = X.ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
         if flat @ flat < EXACT**2:
@@ -56,7 +59,10 @@ def has_large(X: Array) -> bool:
 
 
 def large(X: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Features and rows of the first such numbers of each column of X (n, d), a column after the other."""
+    """Return the features and the rows of numbers of at least 2^53 in X (n, d), column by column.
+
+    Infinite values do not count, and each column gives its first LOOKED_AT numbers at most.
+    """
     beyond = (np.abs(X) >= EXACT) & np.isfinite(X)
     features, rows = np.nonzero((beyond & (beyond.cumsum(axis=0) <= LOOKED_AT)).T)
     return features, rows
@@ -69,7 +75,10 @@ def first_rounded(
     cells: Iterable[str],
     whole: Callable[[str], int | None],
 ) -> Rounded | None:
-    """The first of these cells that X holds as another whole number."""
+    """Return the first of these cells that X holds as another whole number, or None.
+
+    `cells` are the texts at these features and rows; `whole` reads a text as a whole number, or returns None.
+    """
     for feature, row, cell in zip(features.tolist(), rows.tolist(), cells, strict=True):
         written = whole(cell)
         if written is not None and abs(written) != int(abs(X[row, feature])):
@@ -77,122 +86,135 @@ def first_rounded(
     return None
 
 
+# Remedy of every error about a single bad cell.
 MEND = "mend the cell, fit without the column (-x), or name the value with --null-value if it means missing"
 
 
 class Column(NamedTuple):
-    """One column of a table as it lies there."""
+    """A column of a table as the input has it; made by readers, chosen from by `schema` and `select_columns`."""
 
     name: str
-    # number, empty (nothing but holes), boolean, vector, text, dressed (a number but for marks); "" when not looked at
+    # number, empty (only missing cells), boolean, vector, text, or dressed (numbers with marks such as $ or %);
+    # "" before the reader has looked at the cells
     kind: str = "number"
     example: str = ""  # the first cell that is not missing
     width: int = 0  # elements of a vector
-    remedy: str = ""  # dressed: what reads it
-    null: str = "null"  # how a cell that Arrow has as null is known to the user
-    typed: bool = False  # boolean by its type, not by what its text says: used as 0 and 1 unasked
-    partition: bool = False  # told by the folders of the file, one value for all its rows
-    written: str = ""  # text of a table that is none: all, some or none of its first cells are numbers in digits
-    stored: str = ""  # text of a table that is none: its type there
-    row_name: bool = False  # tells rows apart (--row-names), and is never a feature
+    remedy: str = ""  # for dressed columns: options that read the cells as numbers
+    null: str = "null"  # the word for a null of Arrow in messages and reports
+    typed: bool = False  # boolean by type, not by the text of its cells: used as 0 and 1 without being named
+    partition: bool = False  # value comes from the folder names of the file, one for all its rows
+    written: str = ""  # for text columns of typed formats: "all", "some" or "none" of the first cells are numbers
+    stored: str = ""  # for text columns of typed formats: the name of the Arrow type
+    row_name: bool = False  # holds the names of the rows (--row-names); never a feature
 
 
 class Feature(NamedTuple):
-    """One column of X: which table column it comes from, and how."""
+    """A column of X: its name, the table column it comes from, and how that column is read."""
 
     name: str
-    column: int
-    element: int | None = None  # of a vector
-    boolean: bool = False
+    column: int  # number of the table column, from 0
+    element: int | None = None  # position in a vector column; None for other columns
+    boolean: bool = False  # true and false are read as 1 and 0
 
 
 class Batch(NamedTuple):
-    """Some whole rows."""
+    """Rows as float64 features, with their passthrough columns; made by a `Part`."""
 
-    X: Array  # (n, d) NaN where a cell is missing
-    kept: Sequence[Any]  # columns passed through, as the writers take them
+    X: Array  # (n, d); NaN where a cell is missing
+    kept: Sequence[Any]  # passthrough columns, as Arrow arrays for the writers
     place: Callable[[int], str]  # row of this batch -> "file, line 7"
-    finite: bool  # nothing is missing, nothing infinite
-    # How often each spelling of a missing cell stood where X had a hole when it was read; {} suits where nothing is
-    # missing. Counted when asked, in the thread that asks.
+    finite: bool  # no cell is missing or infinite
+    # Number of missing cells per spelling, for the X that was read; {} where no cell is missing. Counted on each call,
+    # in the calling thread.
     spellings: Callable[[], Mapping[str, int]] = dict
-    # The first cell that says a whole number which no double holds; looked for when asked, too.
+    # The first cell whose whole number has no exact double, or None; found on each call.
     rounded: Callable[[], Rounded | None] = lambda: None
 
 
 def rows_at_once(d: int) -> int:
-    """Rows to read at a time: whole blocks.
+    """Return the number of rows to read at a time, a multiple of the block height.
 
-    For a column Arrow does as much as for some hundred cells, so wide tables take more rows, up to 32 MB of numbers.
+    Each column costs Arrow about as much as some hundred cells do, so wide tables are read up to 256 rows at a time, as
+    long as the numbers take no more than 32 MB.
     """
     height = block_rows(d)
     return height * max(1, min((1 << 8) // height, (1 << 22) // (height * max(d, 1))))
 
 
 def all_finite(X: Array) -> bool:
+    """Whether no cell of X is NaN or infinite."""
     flat = X.ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
-        # One NaN or infinity anywhere shows in the sum of squares, and so may large numbers.
+        # A NaN or an infinity makes the sum of squares NaN or infinite. Large numbers may do so too: then each cell is
+        # checked.
         return bool(np.isfinite(flat @ flat) or np.isfinite(X).all())
 
 
 class Part(Protocol):
-    """Some whole rows, not yet parsed, so that parsing can be done elsewhere."""
+    """Rows as read, not yet parsed, so that another thread can parse them."""
 
-    def batch(self) -> Batch: ...
+    def batch(self) -> Batch:
+        """Parse the rows; raises DataError for a cell that cannot be read."""
+        ...
 
 
 class Table(Protocol):
-    """One input, opened."""
+    """One opened source: its columns, then its rows in parts. Each input format implements this protocol."""
 
-    name: str
-    nameless: bool  # its columns are only counted: c1, c2, ...
-    text: bool  # its cells are read from text, which spells what is missing
+    name: str  # for messages
+    nameless: bool  # the columns have no names of their own and are called c1, c2, ...
+    text: bool  # the cells are text, so the reader itself recognises the spellings of missing cells
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns by name; their kinds are only filled in by `profile`."""
+        """The columns by name; only `profile` gives their kinds."""
         ...
 
     def profile(self) -> tuple[Column, ...]:
-        """The columns with their kinds, judged by the first block of rows where the format does not tell."""
+        """Return the columns with their kinds, judged by the first rows where the format has no types."""
         ...
 
     def expected_rows(self) -> int | None:
-        """About how many rows there are; None when nothing tells before they are read."""
+        """Return the estimated number of rows; None if no estimate is possible before reading."""
         ...
 
     def kept_type(self, column: int) -> Any:
-        """The Arrow type in which a column is passed through."""
+        """Return the Arrow type of this column as a passthrough column."""
         ...
 
     def ready(self) -> bool:
-        """Can more rows, or their end, be handed out without waiting for them to arrive?"""
+        """Whether the next rows, or the end of the table, are available without waiting."""
         ...
 
     def ended(self) -> bool:
-        """Were all rows handed out, as far as that is known already?"""
+        """Whether all rows are known to have been handed out."""
         ...
 
     def share(self) -> float | None:
-        """How much of it was handed out, from 0 to 1, as any thread may ask; None where its size is not known."""
+        """Return the share of the table handed out so far, from 0 to 1; None if the size is unknown.
+
+        Safe to call from any thread.
+        """
         ...
 
     @property
     def contents_bytes(self) -> int:
-        """Memory that the table takes while it is open and nothing is read of it: its table of contents."""
+        """Bytes of memory that the open table takes before any row is read, such as a Parquet footer."""
         ...
 
     def reading_bytes(self, parts: int) -> int:
-        """Memory that reading takes at the most with so many parts at once, their numbers included; once `parts` was
-        asked for, since it depends on the columns."""
+        """Return the most memory, in bytes, that reading takes with this many parts at once, numbers included.
+
+        Valid after the first part was taken from `parts`, since it depends on the columns.
+        """
         ...
 
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:
-        """All rows in order; `eager` hands out what has arrived instead of waiting for a full block.
+        """Yield all rows in order, with these features and passthrough columns (by number).
 
-        `run` does what must be done before there are parts.
+        With `eager`, rows that have arrived are handed out without waiting for a full block. `run` runs work that must
+        be done before parts exist, such as transposing a row group.
         """
         ...

@@ -1,4 +1,4 @@
-"""Columns told by folders, `year=2024/region=eu/part.parquet`: one value for all rows of a file."""
+"""Partition columns named by folders, as in `year=2024/region=eu/part.parquet`: one value for all rows of a file."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from pcatool.stores.uri import plain_name
 
 __all__ = ["MISSING", "Partitions", "partitions_of"]
 
-# How the name of a folder says that the value is missing.
+# The value in a folder name that stands for a missing value (written by Hive and Spark).
 MISSING = "__HIVE_DEFAULT_PARTITION__"
+# Whole numbers of at most 18 digits, which fit in int64, without padding zeros, which int64 would lose.
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}", re.ASCII)
 
 
 def partitions_of(path: str) -> dict[str, str | None]:
-    """The values that the folders of a path name; of two by one name the inner one counts."""
+    """Return the partition values in the folders of a path, by column name; an inner folder overrides an outer one."""
     return _named_in(plain_name(path)) if "=" in path else {}
 
 
@@ -39,25 +40,26 @@ def _named_in(path: str) -> dict[str, str | None]:
 
 
 def _decoded(text: str) -> str:
+    """Return the text with its percent escapes decoded, or unchanged if they are not valid UTF-8."""
     if "%" not in text:
         return text
     from urllib.parse import unquote
 
     try:
         return unquote(text, errors="strict")
-    except UnicodeDecodeError:  # two that are no UTF-8 would become one
+    except UnicodeDecodeError:  # replacing bad bytes could make two different names equal
         return text
 
 
 class Kind(NamedTuple):
-    """What the values of one partition column are, over all inputs."""
+    """The kind of one partition column, judged by its values in all inputs."""
 
     column: Column
-    type: pa.DataType
+    type: pa.DataType  # as a passthrough column: int64 or text
 
 
 class Partitions:
-    """The partition columns of all inputs of a run."""
+    """The partition columns of all inputs of a run; adds them to the table of each input."""
 
     def __init__(self, paths: Iterable[str], dialect: Dialect) -> None:
         self._dialect = dialect
@@ -76,7 +78,7 @@ class Partitions:
         return Kind(column, pa.int64() if whole else TEXT)
 
     def of(self, table: Table, path: str) -> Table:
-        """The table with the columns that its path tells; its own of the same name are the ones that count."""
+        """Return the table with the partition columns of its path; columns of the file take precedence over these."""
         own = {column.name for column in table.columns}
         told = {name: value for name, value in partitions_of(path).items() if name not in own}
         if not told:
@@ -85,19 +87,20 @@ class Partitions:
         return PartitionedTable(table, constants)
 
     def _number(self, value: str | None) -> float:
+        """Return the value as a feature; `NULL` if it is missing or not a number."""
         number = None if value is None or self._dialect.is_missing(value) else self._dialect.number(value)
         return float(NULL) if number is None else number
 
 
 class Constant(NamedTuple):
-    """One value for all rows."""
+    """A partition column of one file: one value for all rows."""
 
     kind: Kind
-    value: str | None
-    number: float
+    value: str | None  # None where missing
+    number: float  # the value as a feature
 
     def array(self, rows: int) -> pa.Array:
-        """The value as it is passed through."""
+        """Return the value as a passthrough column of this many rows."""
         if self.value is None:
             return pa.nulls(rows, self.kind.type)
         one = text_array([self.value]).cast(self.kind.type)
@@ -105,7 +108,7 @@ class Constant(NamedTuple):
 
 
 class PartitionedTable:
-    """A table and, behind its own columns, those that its path tells."""
+    """A table with the partition columns of its path after its own columns."""
 
     def __init__(self, table: Table, constants: Sequence[Constant]) -> None:
         self.name = table.name
@@ -152,7 +155,7 @@ class PartitionedTable:
         if len(own) == len(features) and len(inner) == len(kept):
             yield from self._table.parts(features, kept, eager=eager, run=run)
             return
-        # Where nothing of the file itself is wanted, a column of it is read all the same: it tells how many rows.
+        # If no column of the file itself is wanted, one is read all the same, to learn the number of rows.
         taken = inner if own or inner or not self._own else [0]
         added = Added(tuple(features), tuple(kept), self._own, self._constants)
         for part in self._table.parts(own, taken, eager=eager, run=run):
@@ -160,24 +163,25 @@ class PartitionedTable:
 
 
 class Added(NamedTuple):
-    """What was asked for of a table, and the columns of it that are constant."""
+    """The features and passthrough columns asked for, and the partition columns among them."""
 
     features: tuple[Feature, ...]
     kept: tuple[int, ...]
-    own: int
+    own: int  # number of columns of the file itself; higher column numbers are partition columns
     constants: Sequence[Constant]
 
     def of(self, column: int) -> Constant:
+        """Return the partition column of this column number."""
         return self.constants[column - self.own]
 
     @property
     def places(self) -> list[int]:
-        """Where the features of the file itself stand among all."""
+        """Positions, among all features, of those that come from the file itself."""
         return [j for j, feature in enumerate(self.features) if feature.column < self.own]
 
 
 class PartitionedPart(NamedTuple):
-    """Some rows, and what is added to them."""
+    """A part of the file, to which the partition columns are added."""
 
     part: Part
     added: Added
@@ -202,11 +206,13 @@ class PartitionedPart(NamedTuple):
 
 
 def _placed(inner: Batch, places: Sequence[int]) -> Rounded | None:
+    """Return the first rounded number of the batch, with its feature numbered among all features."""
     found = inner.rounded()
     return None if found is None else found._replace(feature=places[found.feature])
 
 
 def _with(inner: Batch, more: Mapping[str, int]) -> dict[str, int]:
+    """Return the spellings of missing cells of the batch, with those of the partition columns added."""
     spelled = dict(inner.spellings())
     for text, count in more.items():
         spelled[text] = spelled.get(text, 0) + count

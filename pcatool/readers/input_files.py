@@ -1,4 +1,4 @@
-"""Open the files and pipes of a run one after the other, with a few ahead."""
+"""Open the files and pipes of a run one after the other, with a few opened ahead of their turn."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """Inputs that were looked for already, and the columns that the folders of them all tell."""
+    """The inputs of a run after paths, globs and folders were resolved, with their partition columns."""
 
-    inputs: tuple[Input, ...]
-    partitions: Partitions | None
+    inputs: tuple[Input, ...]  # empty for a table in memory
+    partitions: Partitions | None  # None if no folder name holds a value
 
     @classmethod
     def of(cls, paths: Sequence[str], options: TableOptions) -> Found:
+        """Resolve the paths; raises FileError or UsageError where a path names no input."""
         inputs = tuple(resolve(paths))
         if not any("=" in item.path for item in inputs):
             return cls(inputs, None)
@@ -41,27 +42,28 @@ class Found(NamedTuple):
         return cls(inputs, Partitions([item.path for item in inputs], Dialect.of(options, ",")))
 
     def some(self, inputs: Iterable[Input]) -> Found:
+        """Return a copy with only these inputs; partition columns keep the kind judged over all inputs."""
         return self._replace(inputs=tuple(inputs))
 
 
-# Files that are opened before their turn take no more than this together.
+# Most memory, in bytes, that the files opened before their turn take together.
 AHEAD_BYTES = 32 << 20
 
-# Inputs looked at beforehand for what the first leaves open.
+# Most later inputs that are looked at for columns whose kind or type the first input leaves open.
 LOOK_AHEAD = 100
 
 
 class Later(NamedTuple):
-    """A file that was opened before its turn, or could not be; with neither it is opened when its turn comes."""
+    """A later input: opened before its turn, or failed to open; with neither a table nor an error, not opened yet."""
 
     opened: Opened | None = None
     table: Table | None = None
-    notes: tuple[str, ...] = ()
-    error: PcatoolError | None = None
+    notes: tuple[str, ...] = ()  # notes of the opening, shown when its turn comes
+    error: PcatoolError | None = None  # raised when its turn comes
 
 
 class Files:
-    """One of them is open at a time, the one `at` this number."""
+    """The files of a run, of which the one at position `at` is open; used by `Inputs`."""
 
     def __init__(self, found: Found, options: TableOptions, notices: Notices) -> None:
         self.found = found
@@ -75,7 +77,7 @@ class Files:
 
     @property
     def waiting(self) -> bool:
-        """Are there more after this one?"""
+        """Whether more files follow the current one."""
         return self.at + 1 < len(self)
 
     @property
@@ -83,6 +85,7 @@ class Files:
         return self.found.inputs[self.at]
 
     def open(self) -> Opened:
+        """Open the current file."""
         self._notices.at_file(self.at + 1, len(self))
         self._opened = self._open(self.current, self._notices)
         return self._opened
@@ -93,7 +96,7 @@ class Files:
         return opened
 
     def table(self, opened: Opened) -> Table:
-        """What was opened, read as its format asks, with the columns that its folders tell."""
+        """Return the opened file as a table of its format, with its partition columns; a model is refused."""
         return self._table(opened, self._notices)
 
     def _table(self, opened: Opened, notices: Notices) -> Table:
@@ -104,15 +107,19 @@ class Files:
         return table if partitions is None else partitions.of(table, opened.input.path)
 
     def later(self, run: Runner, table: Table) -> Iterator[Later]:
-        """Those after this one, the next of them opened already: of small wide files it takes as long as reading."""
+        """Yield the files after the current one, in order; `run` opens the next few ahead.
+
+        Opening small wide files takes as long as reading them.
+        """
         following, most = range(self.at + 1, len(self)), _opened_ahead(table)
         return run(self._before_its_turn, following, most=most) if most else (Later() for _ in following)
 
     def ahead_bytes(self, count: int, table: Table) -> int:
-        """Memory of those that are opened before their turn by as many as `count`, where all are like `table`."""
+        """Return the bytes of memory of files opened ahead by `count` threads, if all files are like `table`."""
         return min(count, _opened_ahead(table), len(self) - 1) * table.contents_bytes
 
     def _before_its_turn(self, at: int) -> Later:
+        """Open the file at position `at` if it is local with a Parquet suffix; other files wait for their turn."""
         item, notices = self.found.inputs[at], Notices()
         if item.format != "parquet" or is_remote(item.path) or item.flows:
             return Later()
@@ -126,7 +133,7 @@ class Files:
             return Later(notes=tuple(notices.notes), error=error)
 
     def turn_of(self, later: Later) -> Table:
-        """The table of the file that has become the current one."""
+        """Return the table of the current file, given what was done ahead; raises the error met then."""
         if later.table is None and later.error is None:
             return self.table(self.open())
         self._notices.at_file(self.at + 1, len(self))
@@ -139,10 +146,14 @@ class Files:
         return later.table
 
     def alone(self, at: int) -> Found:
+        """Return only the input at position `at`."""
         return self.found.some([self.found.inputs[at]])
 
     def others(self) -> Iterator[Table]:
-        """Those after this one, for a look ahead: files that can be opened. An error is met in its turn."""
+        """Yield the tables of the next LOOK_AHEAD files at most, up to the first pipe, to look at their columns.
+
+        Files that cannot be opened are passed over here; their errors are raised in their turn.
+        """
         for at in range(self.at + 1, min(self.at + 1 + LOOK_AHEAD, len(self))):
             if self.found.inputs[at].flows:
                 return
@@ -150,7 +161,10 @@ class Files:
                 yield other.table(other.open())
 
     def expected_rows(self, at: int, rows: int | None) -> int | None:
-        """About how many rows all have, where number `at` has `rows`: as many to the byte, if they are of its kind."""
+        """Estimate the rows of all files from the `rows` of the file at position `at`, by their sizes in bytes.
+
+        Returns None if a size is unknown or the files have different formats.
+        """
         if len(self) < 2 or rows is None:
             return rows
         sizes = [item.size for item in self.found.inputs]
@@ -161,12 +175,15 @@ class Files:
 
     @property
     def taken(self) -> int:
-        """Bytes that were read of the one that is open."""
+        """Bytes read from the open file so far."""
         opened = self._opened
         return 0 if opened is None else opened.taken
 
     def share(self, table: Table) -> float | None:
-        """How much of all was read, by their sizes, where the table is the one that is open."""
+        """Return the share of all files read so far, from 0 to 1, weighted by size; None if unknown.
+
+        `table` is the table of the current file.
+        """
         at, own = self.at, table.share()
         if own is None or len(self) == 1:
             return own
@@ -177,19 +194,23 @@ class Files:
 
     @cached_property
     def _before(self) -> list[int] | None:
-        """Bytes of the files before each, and of all; None where a store would have to be asked."""
+        """Total size in bytes of the files before each one, then of all; None if unknown or in a store.
+
+        A store is not asked for sizes only to show progress.
+        """
         if any(is_remote(item.path) for item in self.found.inputs):
             return None
         sizes = [item.size for item in self.found.inputs]
         return None if None in sizes else [0, *accumulate(size or 0 for size in sizes)]
 
     def check_unchanged(self) -> None:
-        """All of it was read: raise an error where it was changed meanwhile."""
-        opened = self._opened  # another thread may close it
+        """Raise an error if the current file, read to its end, changed while it was read."""
+        opened = self._opened  # a local name, since another thread may set it to None
         if opened is not None and not opened.lent:
             opened.check_unchanged()
 
     def close(self) -> None:
+        """Close the current file, unless it is lent to the thread that reads it."""
         if self._opened is not None:
             if not self._opened.lent:
                 self._opened.close()
@@ -197,11 +218,12 @@ class Files:
 
 
 def _opened_ahead(table: Table) -> int:
-    """How many files like this one are opened before their turn, at the most."""
+    """Return how many files like this one may be open before their turn."""
     return AHEAD_BYTES // max(table.contents_bytes, 1)
 
 
 def not_a_table(name: str) -> DataError:
+    """Return the error for a model or another zip archive given as a table."""
     if name.endswith(MODEL_SUFFIX):
         return DataError(f"{name} is a model, not a table", "give CSV or Parquet")
     return DataError(f"{name} is a zip archive (a model? a spreadsheet?), not a table", "give CSV or Parquet")

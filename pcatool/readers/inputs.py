@@ -1,4 +1,4 @@
-"""Read one or many inputs as one table, piece by piece."""
+"""Read one or many inputs as one table, in pieces; with `--skip-bad`, without the files that cannot be read."""
 
 from __future__ import annotations
 
@@ -22,19 +22,22 @@ __all__ = ["Inputs", "Piece", "PieceRead", "whole_files"]
 
 
 class Piece(NamedTuple):
-    """Some rows of an input; with neither rows nor an error its end, which is told where it matters."""
+    """A part of an input, its error, or its end; made by `Inputs.pieces`.
 
-    at: int  # the number of the input
+    Without a part and without an error, the piece marks the end of the input; such pieces occur only with --skip-bad.
+    """
+
+    at: int  # position of the input
     table: Table | None = None
     part: Part | None = None
-    error: PcatoolError | None = None
+    error: PcatoolError | None = None  # why the input is bad
 
 
 class Inputs:
-    """All inputs of a run.
+    """All inputs of a run, read as one table: paths, files already resolved (`Found`), or a table in memory.
 
-    `by_file`: an input counts only when the whole of it is good. `told`: these are some of the inputs of a run, and
-    another is the first.
+    `by_file`: an input counts only if all of it can be read. `told`: the facts from the first input of the run, where
+    a worker reads only some of its inputs.
     """
 
     def __init__(
@@ -59,7 +62,7 @@ class Inputs:
         self.told_rounding = ""
         self.by_file = by_file or options.skip_bad
         self.model: Opened | None = None
-        self._causes: dict[int, PcatoolError] = {}  # of inputs that are no good, through no fault of theirs
+        self._causes: dict[int, PcatoolError] = {}  # by position: errors that are no fault of the file
         found = _find(data, options)
         self.skipping = Skipping(found.inputs, allowed=options.skip_bad)
         self._files = Files(found, options, notices)
@@ -67,14 +70,14 @@ class Inputs:
 
     @property
     def first(self) -> Table:
-        """The first input; a model is none."""
+        """The table of the first readable input; raises DataError if the only input is a model."""
         if self._table is None:
             raise not_a_table(self._files.current.name)
         return self._table
 
     @property
     def columns(self) -> Schema:
-        """What is taken from the inputs, by the first."""
+        """The schema of all inputs, settled by the first."""
         if self._columns is None:
             first = First(self.first, self._files.others)
             self._columns = Schema(first, self.nulls, self._notices, several=self._files.waiting, told=self._told)
@@ -82,12 +85,12 @@ class Inputs:
 
     @property
     def nulls(self) -> tuple[str, ...]:
-        """Further spellings of a missing cell."""
+        """Further spellings of a missing cell (--null-value)."""
         return self._options.null_value
 
     @property
     def found(self) -> Found:
-        """The files; none of a table in memory."""
+        """The files of the run; none for a table in memory."""
         return self._files.found
 
     @property
@@ -95,11 +98,11 @@ class Inputs:
         return [item.path for item in self._files.found.inputs]
 
     def flows(self, at: int) -> bool:
-        """Is it a pipe, or a device, which cannot be read again?"""
+        """Whether the input at this position is a pipe or a device, which cannot be read again."""
         return self._files.found.inputs[at].flows
 
     def _first_table(self) -> Table | None:
-        """The next input that can be opened; none when the only one is a model."""
+        """Open the next input that can be opened; None if the only one is a model, kept in `self.model`."""
         while True:
             try:
                 opened = self._files.open()
@@ -112,7 +115,7 @@ class Inputs:
                 self._go_on_without(error)
 
     def _go_on_without(self, error: PcatoolError) -> None:
-        """Go on with the next input, if that is allowed."""
+        """Leave out the current input and move to the next; raises if it may not be skipped or none is left."""
         at = self._files.at
         error = self.cause_of(at, error)
         if not self.skipping.may_skip(at, error):
@@ -123,31 +126,34 @@ class Inputs:
             raise self.skipping.none_left()
         self._files.at += 1
 
-    # --- how far it is, as any thread may ask ---
+    # --- progress; safe to call from any thread ---
 
     @property
     def several(self) -> bool:
+        """Whether there is more than one file."""
         return len(self._files) > 1
 
     @property
     def current(self) -> str:
+        """Name of the file that is being read."""
         return self._files.current.name
 
     def share(self) -> float | None:
-        """How much of all inputs was read, from 0 to 1; None where one of them is a pipe."""
+        """Return the share of all inputs read so far, from 0 to 1; None if a size is unknown, as for a pipe."""
         table = self._current or self._table
         return None if table is None else self._files.share(table)
 
     def taken(self) -> int:
-        """Bytes of the current input that were read."""
+        """Return the bytes read from the current input so far."""
         return self._files.taken
 
     # --- rows ---
 
     def settle(self, trial: Callable[[Inputs], None]) -> None:
-        """Where bad files are left out, see that the first is none before it names the columns for all others.
+        """Leave out bad inputs before the first good one, if --skip-bad is set: the first input settles the schema.
 
-        The trial does with it alone what will be done with all.
+        `trial` reads one input as the run will read all of them, and raises if that fails; then the next input becomes
+        the first. A pipe is accepted without a trial.
         """
         if self.skipping.allowed and not self._settled:
             doing("looking at the first file")
@@ -160,16 +166,16 @@ class Inputs:
                 self._table, self._columns = self._first_table(), None
 
     def alone(self, at: int) -> Inputs:
-        """One of the inputs, to be read from its beginning; all that is wrong with it is an error."""
+        """Return the input at this position by itself, to be read from its beginning, with no file skipped."""
         return Inputs(self._files.alone(at), replace(self._options, skip_bad=False), Notices(), by_file=True)
 
     def again(self) -> Inputs:
-        """The same inputs, to be read from their beginning; what there is to say of them was said the first time."""
+        """Return the good inputs, to be read again from their beginning, without repeating notes and warnings."""
         return Inputs(self.good, replace(self._options, skip_bad=False), self._notices.silent(), by_file=self.by_file)
 
     @property
     def good(self) -> Any:
-        """The data without the inputs that were left out."""
+        """The data as given, without the inputs that were left out."""
         return self._left if self._files.found.inputs else self._data
 
     @property
@@ -178,17 +184,18 @@ class Inputs:
         return found.some(item for at, item in enumerate(found.inputs) if at not in self.skipping.bad)
 
     def can_reread(self) -> bool:
-        """Can everything be read once more: files, and what is in memory?"""
+        """Whether all inputs can be read again: true for regular files and tables in memory."""
         return all(item.size is not None for item in self._left.inputs)
 
     def expected_rows(self) -> int | None:
-        """About how many rows all inputs have."""
+        """Estimate the number of rows of all inputs; None if no estimate is possible."""
         return self._files.expected_rows(self._first_at, self.first.expected_rows())
 
     def reading_bytes(self, parts: int) -> int:
-        """Bytes that reading takes at the most, with so many parts at once; known once the first part was asked for.
+        """Return the most memory, in bytes, that reading takes with this many parts at once.
 
-        Never less than was told before: a plan is not refused by what came first.
+        Valid after the first part was asked for. The result never decreases from one input to the next, so that memory
+        is planned for the largest input so far.
         """
         table = self._current or self.first
         now = table.reading_bytes(parts) + self._files.ahead_bytes(parts, table)
@@ -196,7 +203,10 @@ class Inputs:
         return self._reading_bytes
 
     def pieces(self, wanted: Wanted, *, eager: bool, run: Runner) -> Iterator[Piece]:
-        """All rows in order. Where bad files are left out, an input ends with its error, or with its end."""
+        """Yield all rows in order, as pieces.
+
+        With --skip-bad, the pieces of each input end with one that holds its error or marks its end.
+        """
         self._later = self._files.later(run, self.first)
         self._notices.at_reading(self)
         try:
@@ -218,7 +228,7 @@ class Inputs:
             self.close()
 
     def _pieces_of(self, at: int, wanted: Wanted, eager: bool, run: Runner) -> Iterator[Piece]:
-        """One input, with the features and kept columns found in it."""
+        """Yield the pieces of the current input, with its features and passthrough columns matched by name."""
         files = self._files
         table = self.first if self._current is None else files.turn_of(next(self._later))
         self._current = table
@@ -234,18 +244,18 @@ class Inputs:
             yield Piece(at)
 
     def cause_of(self, at: int, error: PcatoolError) -> PcatoolError:
-        """Why an input is bad: what was read of two states of an object is no fault of either."""
+        """Return the cause of an error of an input: if the file changed while it was read, the error that says so."""
         try:
             if is_bad_file(error) and at == self._files.at:
                 self._files.check_unchanged()
         except FileError as another:
             error = another
         if not is_bad_file(error):
-            self._causes[at] = error  # a thread may come with an earlier row of it when it is closed
+            self._causes[at] = error  # a thread may report an earlier row later, when the file is closed
         return self._causes.get(at, error)
 
     def ready(self) -> bool:
-        """Can more rows be handed out at once? An input that is no file may keep us waiting when it is opened."""
+        """Whether more rows are available without waiting; opening a pipe may wait."""
         if self._current is None:
             return True
         if self._current.ended() and self._files.waiting:
@@ -253,27 +263,28 @@ class Inputs:
         return self._current.ready()
 
     def at_rows(self, count: int) -> None:
-        """So many more were read."""
+        """Report that this many more rows were read."""
         self._notices.at_rows(count)
 
     def tell_rounding(self, text: str) -> None:
-        """Of the first whole number that no double holds."""
+        """Show the note on a rounded whole number, once per run."""
         if not self.told_rounding:
             self.told_rounding = text
             self._notices.note(text)
 
     def finish(self) -> None:
-        """Say what is to be said when all was read."""
+        """Report what reading left to say: inputs left out, and columns that only later inputs have."""
         self.skipping.all_read(self._notices)
         self.columns.warn_of_more(self.skipping.bad)
         self.skipping.warn(self._notices)
 
     def close(self) -> None:
+        """Close the current input."""
         self._files.close()
 
 
 def _find(data: Any, options: TableOptions) -> Found:
-    """The files, if these are paths; of a table in memory there are none."""
+    """Return the files that the paths name; no files for a table in memory."""
     if isinstance(data, Found):
         return data
     is_paths = isinstance(data, list) and all(isinstance(item, str) for item in data)
@@ -281,6 +292,7 @@ def _find(data: Any, options: TableOptions) -> Found:
 
 
 def _in_memory(data: Any, options: TableOptions) -> Table:
+    """Return the table of a Python object; raises UsageError for options that need files."""
     from pcatool.readers.csv_reader.dialect import Dialect
     from pcatool.readers.memory_tables import in_memory
 
@@ -293,26 +305,31 @@ def _in_memory(data: Any, options: TableOptions) -> Table:
     return in_memory(data, Dialect.of(options, ","))
 
 
-# Bytes of one file that are held until its end; a larger one is read twice.
+# Most bytes of one file that are held until its end is read; a larger file is read twice.
 MOST_HELD = 64 << 20
 
 
 class PieceRead(NamedTuple):
-    """What was read of a piece; of the end of an input, or of one that is bad, there are no rows."""
+    """A piece after parsing; `batch` is None at the end of an input and for a bad input."""
 
-    at: int
+    at: int  # position of the input
     batch: Batch | None = None
-    holes: Holes | None = None
-    rounded: Rounded | None = None
-    error: PcatoolError | None = None
+    holes: Holes | None = None  # missing cells of the batch; None if there are none
+    rounded: Rounded | None = None  # first whole number without an exact double
+    error: PcatoolError | None = None  # why the input is bad
 
     @property
     def size(self) -> int:
+        """Bytes of memory that the batch takes."""
         return 0 if self.batch is None else self.batch.X.nbytes + sum(column.nbytes for column in self.batch.kept)
 
 
 def whole_files(read: Callable[[Inputs], Iterator[PieceRead]], inputs: Inputs) -> Iterator[PieceRead]:
-    """The rows of the files that are good; a pipe cannot be read again, so that its rows are handed on at once."""
+    """Yield the rows of each file only after all of it was read without error; leave out the files that are bad.
+
+    `read` reads inputs piece by piece. A file of more than MOST_HELD bytes is not held but read a second time. The rows
+    of a pipe, which cannot be read again, are yielded at once.
+    """
     held: list[PieceRead] = []
     size = 0
     for found in read(inputs):

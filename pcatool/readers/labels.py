@@ -22,27 +22,28 @@ Key = tuple[str, ...]
 
 
 class Texts(NamedTuple):
-    """For each row which of the distinct texts it holds, -1 for a missing one."""
+    """A column of labels, coded by its distinct texts."""
 
-    which: NDArray[np.int64]
+    which: NDArray[np.int64]  # (n,) index into `distinct`; -1 where missing
     distinct: list[str]
 
 
 def texts_of(column: pa.Array, nulls: Sequence[str] = ()) -> Texts:
-    """The texts of a column, without those that are only there as spellings of a missing cell."""
+    """Return a column coded by its distinct texts; spellings of a missing cell, `nulls` included, count as missing."""
     found, words = words_of(column)
     missing = {null.lower() for null in (*NULLS, *nulls)}
     there = [i for i, text in enumerate(words) if text.strip().lower() not in missing]
-    places = np.full(len(words) + 1, -1, dtype=np.int64)  # the last for a null, which is -1
+    places = np.full(len(words) + 1, -1, dtype=np.int64)  # index -1, a null, reads the last element
     places[there] = np.arange(len(there))
     return Texts(places[found], [words[i] for i in there])
 
 
 class Classes:
-    """Counts up the classes of a table as its rows come, in order.
+    """Numbers the classes of a table, in order of first appearance, as its batches come in order.
 
-    The last columns of a batch, those of `numbers`, are labels that are numbers, equal when their values are; the kept
-    columns, all others of the `names`, are labels of other types, equal when their texts are.
+    `names` are all label columns. Those in `numbers` are the last columns of each batch's X, and are equal if their
+    values are. All others are passthrough columns of the batch, and are equal if their texts are. A class is one
+    combination of labels.
     """
 
     def __init__(self, names: Sequence[str], numbers: Sequence[str] = (), nulls: Sequence[str] = ()) -> None:
@@ -55,17 +56,17 @@ class Classes:
 
     @property
     def name(self) -> str:
-        """As which cells of it are told of."""
+        """Name of the label column in messages: the names of all label columns."""
         return ", ".join(self.names)
 
     def fresh(self) -> Classes:
-        """The same with no class yet."""
+        """Return a copy that has numbered no class yet."""
         other = copy(self)
         other._codes = {}
         return other
 
     def levels(self) -> list[str]:
-        """The names of the classes so far, no two alike."""
+        """Return the distinct names of the classes so far, by number; raises DataError for a name that ends in NUL."""
         names = [", ".join(map(_quoted, key)) if len(key) > 1 else key[0] for key in self._codes]
         for name in names:
             if name.endswith("\0"):
@@ -75,7 +76,10 @@ class Classes:
         return names
 
     def added(self, batch: Batch) -> Batch:
-        """The rows with the number of their class in place of their labels, NaN where one is missing."""
+        """Return the batch with one column of class numbers in place of its labels, NaN where a label is missing.
+
+        New classes are numbered only from rows without missing cells.
+        """
         d = batch.X.shape[1] - len(self.numbers)
         X = empty_block(len(batch.X), d + 1)
         X[:, :-1] = batch.X[:, :d]
@@ -86,7 +90,7 @@ class Classes:
         return batch._replace(X=X, kept=(), finite=all_finite(X))
 
     def missing(self, batch: Batch) -> NDArray[np.bool_]:
-        """Which rows lack a label; nothing is counted."""
+        """Return the mask (n,) of rows without a label; numbers no class."""
         d = batch.X.shape[1] - len(self.numbers)
         lacking = np.isnan(batch.X[:, d:]).any(axis=1)
         for column in batch.kept:
@@ -94,7 +98,10 @@ class Classes:
         return np.asarray(lacking)
 
     def _classes(self, labels: Sequence[tuple[NDArray[np.int64], list[str]]], whole: NDArray[np.bool_]) -> Array:
-        """Each combination of labels is a class, if it is that of a row in which nothing is missing."""
+        """Return the class number of each row (n,): NaN where a label is missing, 0 for other rows not in `whole`.
+
+        `labels` holds codes and distinct texts of each label column; `whole` marks rows whose features are all present.
+        """
         which = np.zeros(len(whole), dtype=np.int64)
         keys: list[Key] = [()]
         there = np.ones(len(whole), dtype=np.bool_)
@@ -105,19 +112,19 @@ class Classes:
         whole = whole & there
         distinct, first, inverse = np.unique(which[whole], return_index=True, return_inverse=True)
         numbers = np.empty(len(distinct))
-        for at in np.argsort(first):  # as they first appear
+        for at in np.argsort(first):  # in order of first appearance
             numbers[at] = self._codes.setdefault(keys[distinct[at]], len(self._codes))
         codes[whole] = numbers[inverse]
         return codes
 
 
 def _quoted(text: str) -> str:
-    """As CSV would have it, so that combinations of different texts do not look alike."""
+    """Return the text quoted as in CSV, so that different combinations of labels get different names."""
     return '"' + text.replace('"', '""') + '"' if "," in text or '"' in text else text
 
 
 def _values(column: Array) -> tuple[NDArray[np.int64], list[str]]:
-    """The same for numbers: however they are spelled, and whatever the sign of a zero."""
+    """Return numbers coded by their distinct values, and these as texts; spelling and the sign of 0 do not count."""
     holes = np.isnan(column)
     distinct, inverse = np.unique(np.where(holes, 0.0, column) + 0.0, return_inverse=True)
     return np.where(holes, -1, inverse), [repr(value).removesuffix(".0") for value in distinct.tolist()]
@@ -126,7 +133,10 @@ def _values(column: Array) -> tuple[NDArray[np.int64], list[str]]:
 def _combined(
     which: NDArray[np.int64], keys: list[Key], found: NDArray[np.int64], words: list[str]
 ) -> tuple[NDArray[np.int64], list[Key]]:
-    """Combinations with one more label, numbered anew so that no number of them is too large."""
+    """Add one more label to the combinations coded by `which` and `keys`, and return both, numbered anew.
+
+    Numbering anew keeps the codes small, so that their products fit in int64.
+    """
     if not words:
         return which, keys
     distinct, inverse = np.unique(which * len(words) + found, return_inverse=True)

@@ -24,16 +24,16 @@ from pcatool.readers.csv_reader.spellings import in_numbers
 
 __all__ = ["ArrowTable", "in_memory", "is_pandas"]
 
-# What pandas has in place of a value, beside None and NaN.
+# Types that pandas uses for a missing value, besides None and NaN.
 MISSING = ("NAType", "NaTType")
 
-# Whole numbers that some type of 64 bits holds.
+# Bounds of the whole numbers that a 64-bit type holds, unsigned or signed.
 LARGEST, SMALLEST = 2**64 - 1, -(2**63)
 TOO_LARGE = "is a whole number beyond 64 bits"
 
 
 class BadObject(NamedTuple):
-    """A cell among numbers that is none: which, what it says, why it cannot be used, and the way out."""
+    """A cell that cannot be read in a column of numbers: its row, its text, the reason and the remedy."""
 
     row: int
     value: str
@@ -42,15 +42,18 @@ class BadObject(NamedTuple):
 
 
 class Objects(NamedTuple):
-    """A column of Python objects."""
+    """A column of Python objects, converted to Arrow."""
 
-    array: pa.Array  # as it is passed through
-    numbers: pa.Array | None = None  # where it holds numbers, and Arrow does not see that
-    bad: BadObject | None = None  # the first cell of a column of numbers that is none
+    array: pa.Array  # as a passthrough column
+    numbers: pa.Array | None = None  # float64, where the cells are numbers that Arrow took for another type
+    bad: BadObject | None = None  # first cell that is not a number, in a column of numbers
 
 
 def of_objects(cells: Any, dialect: Dialect, *, texts_count: bool) -> Objects:
-    """The column. One number makes it a column of numbers; with `texts_count` a text that says one does, too."""
+    """Convert a column of Python objects.
+
+    One number makes it a column of numbers; with `texts_count`, so does one text that reads as a number.
+    """
     array = _by_arrow(cells)
     if array is not None and not (texts_count and _is_text(array.type)):
         return Objects(array)
@@ -64,14 +67,14 @@ def of_objects(cells: Any, dialect: Dialect, *, texts_count: bool) -> Objects:
 
 
 def _is_number(cell: Any, value: float | BadObject | None, *, texts_count: bool) -> bool:
-    """Does this cell make a column one of numbers? A boolean among texts does not."""
+    """Whether this cell makes its column a column of numbers; a boolean does not."""
     if isinstance(value, BadObject):
         return value.why == TOO_LARGE
     return value is not None and not isinstance(cell, (bool, np.bool_)) and (texts_count or not isinstance(cell, str))
 
 
 def _by_arrow(cells: Any) -> pa.Array | None:
-    """As Arrow takes them: numbers, texts, lists; None where they are of several types, or too large."""
+    """Return the cells as Arrow converts them; None if their types differ or a number is too large."""
     try:
         return pa.array(cells, from_pandas=True)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
@@ -84,7 +87,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _number(row: int, cell: Any, dialect: Dialect) -> float | BadObject | None:
-    """None where the cell is missing."""
+    """Return the cell as a number, None if it is missing, or a BadObject if it cannot be read."""
     if isinstance(cell, np.ndarray) and cell.ndim == 0:
         cell = cell.item()
     if cell is None or type(cell).__name__ in MISSING:
@@ -96,20 +99,21 @@ def _number(row: int, cell: Any, dialect: Dialect) -> float | BadObject | None:
         return BadObject(row, cell) if value is None else value
     if isinstance(cell, (int, np.integer)) and not SMALLEST <= cell <= LARGEST:
         return BadObject(row, str(cell), TOO_LARGE, "give the column as floats, with astype(float)")
-    if isinstance(cell, (Real, np.bool_)) or hasattr(cell, "as_tuple"):  # the latter of decimals
+    if isinstance(cell, (Real, np.bool_)) or hasattr(cell, "as_tuple"):  # decimals have as_tuple
         value = float(cell)
         return None if value != value else value
     return BadObject(row, str(cell))
 
 
-# How tables of other libraries give themselves to Arrow.
+# Methods by which tables of other libraries export themselves (Arrow PyCapsule interface).
 TO_ARROW = ("__arrow_c_stream__", "__arrow_c_array__")
 
 
 def in_memory(data: Any, dialect: Dialect = Dialect()) -> ArrayTable | ArrowTable:  # noqa: B008  (it is frozen)
-    """The table that a Python object is; a DataFrame goes through Arrow, which knows all its types.
+    """Return a Python object as a table: an array, a DataFrame, an Arrow table, or rows of Python objects.
 
-    Texts among objects are read as the dialect has it.
+    DataFrames are converted to Arrow, which supports all their types. Texts in columns of objects are read in the
+    dialect. Raises UsageError or DataError for objects that are not tables of numbers.
     """
     _refuse_sparse(data)
     if isinstance(data, pa.Table):
@@ -130,6 +134,7 @@ def in_memory(data: Any, dialect: Dialect = Dialect()) -> ArrayTable | ArrowTabl
 
 
 def _refuse_sparse(data: Any) -> None:
+    """Raise UsageError for a sparse matrix or array of scipy."""
     if any(kind.__module__.startswith("scipy.sparse") for kind in type(data).__mro__):
         raise UsageError(
             f"a {type(data).__name__} of scipy is no table with a cell for each row and column",
@@ -138,11 +143,12 @@ def _refuse_sparse(data: Any) -> None:
 
 
 def is_pandas(data: Any) -> bool:
-    """Is it a DataFrame or a Series of pandas, or made from one?"""
+    """Whether the object is a pandas DataFrame or Series, or an instance of a subclass."""
     return any(kind.__module__.partition(".")[0] == "pandas" for kind in type(data).__mro__)
 
 
 def _from_arrow(data: Any) -> pa.Table:
+    """Return an object with an Arrow export method as an Arrow table."""
     try:
         return pa.table(data)
     except (pa.ArrowException, TypeError, ValueError) as error:  # a single column, or values of several types
@@ -151,6 +157,7 @@ def _from_arrow(data: Any) -> pa.Table:
 
 
 def _from_pandas(data: Any, dialect: Dialect) -> ArrowTable:
+    """Return a DataFrame or Series as a table; column names must be unique and of one level."""
     frame = data if hasattr(data, "columns") else data.to_frame()
     if frame.columns.nlevels > 1:
         raise UsageError(
@@ -167,29 +174,30 @@ def _from_pandas(data: Any, dialect: Dialect) -> ArrowTable:
 
 
 def _writes_nan(dtype: Any) -> bool:
-    """Does pandas keep a hole as NaN, not as NA?"""
+    """Whether pandas shows a missing cell of this dtype as NaN rather than NA."""
     return isinstance(getattr(dtype, "na_value", math.nan), float)
 
 
 def _from_series(series: Any, dialect: Dialect) -> Objects:
+    """Convert a column of a DataFrame."""
     if hasattr(series.dtype, "fill_value"):
         series = series.sparse.to_dense()
     if series.dtype == object:
         return of_objects(series.to_numpy(), dialect, texts_count=False)
     try:
         return Objects(pa.array(series, from_pandas=True))
-    except pa.ArrowException as error:  # of a type that Arrow has not
+    except pa.ArrowException as error:  # a type that Arrow does not have
         check_memory(error)
         return Objects(pa.array(series.astype(float if series.dtype.kind == "f" else str)))
 
 
 def _of_objects(columns: Sequence[Objects]) -> dict[int, Objects]:
-    """Those whose numbers Arrow does not see, by their place."""
+    """Return the columns whose numbers Arrow took for another type, by column number."""
     return {i: column for i, column in enumerate(columns) if column.numbers is not None}
 
 
 def _from_array(data: Any, dialect: Dialect) -> ArrayTable | ArrowTable:
-    """An array, or what becomes one; of objects each column has a type of its own."""
+    """Return an array, or an object that converts to one, as a table; an array of objects gets a type per column."""
     array = _array(data)
     if array.ndim != 2:
         raise UsageError(f"an array of {array.ndim} dimensions, not 2", "give rows by columns")
@@ -203,6 +211,7 @@ def _from_array(data: Any, dialect: Dialect) -> ArrayTable | ArrowTable:
 
 
 def _array(data: Any) -> NDArray[Any]:
+    """Return the data as an array of a type in NUMBERS; masked cells become NaN. Raises DataError."""
     try:
         if np.ma.isMaskedArray(data):
             return np.ma.filled(data.astype(np.float64), np.nan)
@@ -214,12 +223,12 @@ def _array(data: Any) -> NDArray[Any]:
     return array
 
 
-# Kinds of numpy types: floats, integers of either sort, booleans, and objects, of which columns are looked at.
+# Accepted kinds of numpy types: floats, signed and unsigned integers, booleans, and objects (converted by column).
 NUMBERS = "fiubO"
 
 
 class Present:
-    """A table that is all there."""
+    """Base of tables in memory: the methods of `Table` that are trivial there."""
 
     columns: tuple[Column, ...]
     text = False
@@ -231,21 +240,21 @@ class Present:
         return True
 
     def ended(self) -> bool:
-        return False  # nothing can follow
+        return False  # never asked for a further input
 
     def share(self) -> float | None:
-        return None  # nobody watches
+        return None  # no progress is shown for tables in memory
 
     @property
     def contents_bytes(self) -> int:
         return 0
 
     def reading_bytes(self, parts: int) -> int:
-        return 0  # the rows themselves are there, and blocks are reckoned with elsewhere
+        return 0  # the rows are in memory already, and blocks are counted elsewhere
 
 
 class ArrayTable(Present):
-    """A two-dimensional array; its columns are c1, c2, ..."""
+    """A table over a two-dimensional array; its columns are c1, c2, ..."""
 
     nameless = True
 
@@ -275,11 +284,11 @@ class ArrayTable(Present):
 
 
 class ArrayPart(NamedTuple):
-    """Some rows of an array."""
+    """A part of an array, already float64."""
 
-    X: Array
+    X: Array  # (n, d)
     kept: list[pa.Array]
-    first_row: int
+    first_row: int  # number in the array of the first row, from 0
 
     def batch(self) -> Batch:
         return Batch(self.X, self.kept, self.place, all_finite(self.X), partial(in_numbers, self.X))
@@ -289,7 +298,11 @@ class ArrayPart(NamedTuple):
 
 
 class ArrowTable(Present):
-    """An Arrow table."""
+    """A table over an Arrow table.
+
+    `nulls`: the word for a missing cell in each column. `objects`: columns of Python objects, by column number, whose
+    numbers replace the Arrow column where the column is a feature.
+    """
 
     def __init__(
         self,
@@ -340,5 +353,5 @@ class ArrowTable(Present):
 
 
 def _sample(column: pa.ChunkedArray) -> pa.Array | None:
-    """The first chunk with a value in it."""
+    """Return the first chunk that holds a value, or None."""
     return next(filter(has_value, column.chunks), None)

@@ -1,4 +1,4 @@
-"""Open one input: decompress it, decode it to UTF-8, recognise its format."""
+"""Open one input: decompress it, recode it to UTF-8, and recognise its format by its first bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pcatool.stores.uri import is_remote
 
 __all__ = ["MODEL", "ZIP", "Opened", "read_beginning", "read_file"]
 
-# The mark of UTF-16 LE begins that of UTF-32 LE.
+# Byte order marks and their encodings. UTF-32 LE stands before UTF-16 LE, whose mark is the start of its own.
 MARKS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -39,11 +39,16 @@ MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 NEWLINE = "\n"
+# Encodings whose bytes are UTF-8 already.
 SAME_BYTES = ("utf-8", "utf-8-sig", "ascii")
 
 
 def as_utf8(stream: ByteStream, encoding: str, head: bytes, name: str) -> ByteStream:
-    """The text of a stream that begins with `head`; a mark there counts for more than the encoding named."""
+    """Return the stream recoded to UTF-8, without a UTF-8 byte order mark.
+
+    `head` is the start of the stream. A byte order mark overrides `encoding`. Raises UsageError if `encoding` is not an
+    encoding of text.
+    """
     mark = next((mark for mark in MARKS if head.startswith(mark)), None)
     if mark == codecs.BOM_UTF8:
         stream.read(len(mark))
@@ -57,7 +62,7 @@ def as_utf8(stream: ByteStream, encoding: str, head: bytes, name: str) -> ByteSt
 
 
 class Transcoded:
-    """A stream of another encoding as UTF-8."""
+    """A stream in another encoding, read as UTF-8; raises DataError with the line of bytes that are not valid."""
 
     def __init__(self, stream: ByteStream, codec: codecs.CodecInfo, name: str) -> None:
         self._stream = stream
@@ -85,35 +90,40 @@ class Transcoded:
         return self._stream.ready()
 
 
-# bzip2 is told by its first block, too: a line of names may well begin with the letters BZh.
+# First bytes of compressed data. For bzip2 they include the start of the first block, since a header line may begin
+# with the letters BZh.
 MAGICS = {b"\x1f\x8b\x08": "gzip", b"\x28\xb5\x2f\xfd": "zstd"} | {
     b"BZh%d%b" % (level, block): "bz2" for level in range(1, 10) for block in (b"1AY&SY", b"\x17rE8P\x90")
 }
-# A little may unpack to a thousand times as much.
+# Compressed bytes that are read at a time: few, since data may unpack to a thousand times their size.
 READ = 1 << 16
 
 
 def compression_of(head: bytes) -> str | None:
+    """Return "gzip", "zstd" or "bz2" by the first bytes, or None for other data."""
     return next((kind for magic, kind in MAGICS.items() if head.startswith(magic)), None)
 
 
 def decompressed(stream: ByteStream, kind: str, name: str) -> ByteStream:
-    """A compressed stream, its members one after the other; a cut-off one is an error, never a short table."""
+    """Return the decompressed stream, with all its members in order.
+
+    Damaged or truncated data raise DataError when they are read; they never end the table early.
+    """
     return (ZstdReader if kind == "zstd" else Members)(stream, kind, name)
 
 
 class Members:
-    """gzip or bzip2: what has arrived is unpacked at once."""
+    """A decompressed gzip or bzip2 stream, which hands out data as soon as compressed bytes arrive."""
 
     def __init__(self, stream: ByteStream, kind: str, name: str) -> None:
         self._stream = stream
         self._kind = kind
         self._name = name
-        self._member: Any = None  # none is open
+        self._member: Any = None  # decompressor of the current member
         self._packed = b""
-        self._begun = False  # with the first member
+        self._begun = False  # whether the first member has begun
         self._unpacked = io.BytesIO()
-        self._left = 0  # to be read of it
+        self._left = 0  # bytes of `_unpacked` not read yet
 
     def read(self, size: int, /) -> bytes:
         while self._left == 0:
@@ -128,8 +138,9 @@ class Members:
         return data
 
     def _unpack(self) -> None:
+        """Decompress the bytes at hand, up to the end of the current member."""
         if self._member is None and self._kind == "gzip" and self._begun:
-            self._packed = self._packed.lstrip(b"\0")  # tapes and disks are padded with zeros; gzip passes over them
+            self._packed = self._packed.lstrip(b"\0")  # zero padding, as on tapes, is skipped as gzip does
             if not self._packed:
                 return
         self._begun = True
@@ -150,7 +161,7 @@ class Members:
 
 
 class ZstdReader:
-    """zstd, by Arrow, which waits until it has as much as was asked for."""
+    """A decompressed zstd stream, read by Arrow; unlike `Members`, waits until all bytes asked for have arrived."""
 
     def __init__(self, stream: ByteStream, kind: str, name: str) -> None:
         self._stream = stream
@@ -172,12 +183,14 @@ class ZstdReader:
 
 
 def damaged(name: str, kind: str, reason: str) -> DataError:
+    """Return the error for damaged or truncated compressed data."""
     return DataError(f"{name}: the {kind} data are damaged or cut off ({reason})", "make the file again")
 
 
 MODEL = "model"
 ZIP = b"PK\x03\x04"
 PARQUET = READERS["parquet"].magic
+# First bytes of formats that are recognised in order to be refused by name.
 FOREIGN = {
     b"ARROW1\x00\x00": "an Arrow file",
     b"SQLite format 3\x00": "an SQLite database",
@@ -197,13 +210,17 @@ FOREIGN = {
     **{b"\x80" + bytes([protocol, opcode]): "a Python pickle" for protocol in (2, 3, 4, 5) for opcode in b"\x95](}cK"},
 }
 BEGINNINGS = (*MAGICS, *MARKS, *FOREIGN, ZIP, PARQUET)
-# A Parquet file goes on with a control character, text does not.
+# Bytes peeked at to recognise a format: at least one more than "PAR1", since in a Parquet file a control character
+# follows and in text none does.
 HEAD = max(len(PARQUET) + 1, *map(len, BEGINNINGS))
 TEXT_CONTROLS = b"\t\n\r"
 
 
 class Opened:
-    """An input with its format found."""
+    """One input, open, with its format recognised; table readers take their bytes from this object.
+
+    Raises FileError if the input cannot be opened, DataError if its format is refused.
+    """
 
     def __init__(self, source: Input, input_format: str | None, encoding: str, notices: Notices | None = None) -> None:
         self.input = source
@@ -225,28 +242,28 @@ class Opened:
         self.format = _format(source, head, input_format)
         is_text = self.format not in (MODEL, "parquet")
         self.stream: ByteStream = as_utf8(stream, encoding, head, source.name) if is_text else stream
-        # Whoever writes a file may leave out the last line end; a program that is cut off in a pipe does, too.
+        # A missing line end is normal at the end of a file, but in a pipe may mean that the program before it failed.
         if is_text and notices and not self._raw.regular and not self._packed:
             self.stream = Lines(self.stream, partial(_tell_cut, self.name, notices))
 
     @property
     def size(self) -> int | None:
-        """Bytes of the text or table itself, where they can be told beforehand."""
+        """Size of the uncompressed input in bytes; None for pipes and compressed inputs."""
         return self._raw.size if self._raw.regular and not self._packed else None
 
     @property
     def taken(self) -> int:
-        """Bytes that were read of it so far, as they come."""
+        """Bytes read so far, counted before decompression."""
         return self._raw.taken
 
     def share(self) -> float | None:
-        """How much of it was read, from 0 to 1; None of a pipe."""
+        """Return the share of the input read so far, from 0 to 1; None for a pipe or an empty file."""
         return min(self._raw.taken / self._whole, 1.0) if self._whole else None
 
     def seekable(self) -> Seekable:
-        """The whole input as a file that can seek: itself, or a copy of what comes through a pipe or packed.
+        """Return the whole input as a file that can seek: the file itself, or a copy of a pipe or compressed input.
 
-        Each call gives one with a place of its own.
+        Each call returns an object with its own position.
         """
         if self._raw.regular and not self._packed:
             return Seekable(self._raw)
@@ -255,21 +272,21 @@ class Opened:
         return Seekable(self._copy)
 
     def lend(self) -> None:
-        """It is read by another thread later, which closes it."""
+        """Mark the input as lent: the thread that reads the rows later closes it."""
         self.lent = True
 
     @property
     def remote(self) -> bool:
-        """Does each look at a part of it take as long as reading much?"""
+        """Whether each read of a part is a request to a store, as slow as reading much at once."""
         return self._copy is None and is_remote(self.input.path)
 
     @property
     def failure(self) -> FileError | None:
-        """What went wrong on the way, where a library has made an error of its own of it."""
+        """The error met while bytes were fetched from a store, where a library raised an error of its own instead."""
         return getattr(self._raw, "failure", None)
 
     def check_unchanged(self) -> None:
-        """All was read: raise an error where it was changed meanwhile, as objects in stores may be."""
+        """Raise FileError if the input changed while it was read, as objects in stores may."""
         self._raw.check_unchanged()
 
     def close(self) -> None:
@@ -279,16 +296,20 @@ class Opened:
 
 
 def _tell_cut(name: str, notices: Notices) -> None:
+    """Note that a pipe ended without a line end."""
     notices.note(f"{name} ends in the middle of a line: if what writes it failed, its last row may be cut off")
 
 
 def _undecided(head: bytes) -> bool:
-    """Would more bytes tell more?"""
+    """Whether more bytes are needed to recognise the format."""
     return head == PARQUET or any(magic != head and magic.startswith(head) for magic in BEGINNINGS)
 
 
 def _format(source: Input, head: bytes, input_format: str | None) -> str:
-    """The format that the first bytes tell; of those that they do not, the one insisted on or the name's."""
+    """Return the format by the first bytes; for text, by `input_format` or else the file name.
+
+    Raises DataError for formats that are not tables, or where the bytes contradict `input_format`.
+    """
     if head.startswith(ZIP):
         return MODEL
     for magic, what in FOREIGN.items():
@@ -309,6 +330,7 @@ def _format(source: Input, head: bytes, input_format: str | None) -> str:
 
 
 def _file(source: Input) -> File:
+    """Open the bytes of an input: a file, a pipe, a kept copy of a pipe, or an object in a store."""
     if source.copy is not None:
         return source.copy.open(partial(_descriptor, source), source.name)
     if not is_remote(source.path):
@@ -320,6 +342,7 @@ def _file(source: Input) -> File:
 
 
 def _descriptor(source: Input) -> int:
+    """Open a local input and return its descriptor, 0 for standard input; raises FileError."""
     if source.path == STDIN:
         try:
             os.fstat(0)
@@ -337,7 +360,10 @@ def _descriptor(source: Input) -> int:
 
 
 def read_file(source: Input, magic: bytes) -> bytes:
-    """All bytes of an input that begins as it should; of another, which may have no end, only the first few."""
+    """Return all bytes of an input that begins with `magic`.
+
+    Of any other input, which may be an endless pipe, return only the first bytes.
+    """
     file = _file(source)
     try:
         stream = Peekable(file)
@@ -348,7 +374,7 @@ def read_file(source: Input, magic: bytes) -> bytes:
 
 
 def read_beginning(source: Input, size: int) -> bytes:
-    """The first bytes of a file, or fewer where it has no more."""
+    """Return up to `size` first bytes of an input."""
     file = _file(source)
     try:
         return file.read(size)

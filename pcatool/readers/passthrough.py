@@ -1,4 +1,4 @@
-"""Cast passthrough columns of later inputs to the types of the first, where no value changes."""
+"""Cast passthrough columns of later inputs to the types of the first input; refuse a cast that changes a value."""
 
 from __future__ import annotations
 
@@ -18,26 +18,33 @@ __all__ = ["as_first"]
 
 TEXT, NUMBER, TRUTH = "text", "number", "truth"
 TEXTS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view", "fixed_size_binary")
-# Of text that Arrow takes for a time it takes nothing but all of it.
+# Families that text is cast to. Only numbers and booleans are compared with their text after the cast: Arrow reads a
+# date or a time only if the whole text is one.
 FROM_TEXT = (NUMBER, TRUTH, "date", "moment", "time")
 
-# Digits that a number does not keep, as those of 007.
+# Leading zeros, as in 007, which a number does not keep.
 PADDED = r"^\s*[+-]?0[0-9]"
 WHOLE = r"\s*[+-]?[0-9]+(\.0*)?\s*"
-# So many letters without an exponent hold no more digits than a double, or a shorter float, tells apart; Arrow reads
-# other numbers to the last digit or not at all.
+# A text of at most this many characters, without an exponent, has no more digits than the float type always keeps, and
+# needs no further check. Other number types need no limit: Arrow reads their texts exactly or refuses them.
 PLAIN = {"double": 15, "float": 6, "halffloat": 3}
+# Most significant digits of a text that is accepted as a float: the digits that identify each value of the type.
 DIGITS = {"double": 17, "float": 9, "halffloat": 5}
 
 
 def as_first(
     kept: Sequence[Any], types: Sequence[tuple[str, Any]], name: str, place: Callable[[int], str]
 ) -> list[Any]:
-    """The columns of some rows of an input; `place` tells where a row of them stands."""
+    """Return the passthrough columns of a batch, cast to the types of the first input.
+
+    `types` are name and Arrow type of each column, `name` is the input, and `place` gives file and row of a row of the
+    batch. Raises DataError if a type does not fit or a value would change.
+    """
     return [_cast(array, kind, column, name, place) for array, (column, kind) in zip(kept, types, strict=True)]
 
 
 def _cast(array: Any, kind: Any, column: str, name: str, place: Callable[[int], str]) -> Any:
+    """Return one column cast to the type; raises DataError as `as_first` does."""
     if array.type == kind:
         return array
     if array.null_count == len(array):
@@ -61,24 +68,29 @@ def _cast(array: Any, kind: Any, column: str, name: str, place: Callable[[int], 
 
 
 def _fitting(array: Any, kind: Any) -> Any:
-    """The array as another type, if values of its type can be of that at all."""
+    """Return the array cast to another type, or None if values of its type have no meaning in that type."""
     here, there = _family(array.type), _family(kind)
     if not (_alike(here, there) or there == TEXT or (here == TEXT and there in FROM_TEXT)):
         return None
     try:
         return array.cast(kind)
-    except (ValueError, TypeError, NotImplementedError):  # bases of what Arrow raises
+    except (ValueError, TypeError, NotImplementedError):  # base classes of Arrow's errors
         return None
 
 
 def _alike(here: Any, there: Any) -> bool:
+    """Whether values of the family `here` keep their meaning in the family `there`."""
     if isinstance(here, list) and isinstance(there, list):
         return len(here) == len(there) and all(map(_alike, here, there))
     return here is None or here == there
 
 
 def _family(kind: Any) -> Any:
-    """What a value of this type says; one of another family says something else by the same digits."""
+    """Return the family of a type: types whose values keep their meaning when cast from one to another.
+
+    A nested type gives a list: the field names (of a struct), then the families of the fields. The null type gives
+    None.
+    """
     if isinstance(kind, pa.BaseExtensionType):
         return _family(kind.storage_type)
     if pat.is_dictionary(kind):
@@ -97,7 +109,7 @@ def _family(kind: Any) -> Any:
 
 
 def _changed(before: Any, after: Any) -> Iterator[int]:
-    """Rows of which the value is another one in the other type."""
+    """Yield the rows whose value changed in a cast."""
     read, to = _family(before.type) == TEXT, _family(after.type)
     if to == TEXT or (read and to not in (NUMBER, TRUTH)):
         return iter(())
@@ -112,6 +124,7 @@ def _changed(before: Any, after: Any) -> Iterator[int]:
 
 
 def _differing(before: Any, back: Any) -> Iterator[int]:
+    """Yield the rows that differ between a column and the same column cast back; NaN equals NaN."""
     import pyarrow.compute as pc
 
     changed = pc.not_equal(before, back)
@@ -121,11 +134,15 @@ def _differing(before: Any, back: Any) -> Iterator[int]:
 
 
 def _rows(chosen: Any) -> Iterator[int]:
+    """Yield the rows where an Arrow boolean array is true."""
     return iter(np.flatnonzero(chosen.fill_null(False).to_numpy(zero_copy_only=False)).tolist())
 
 
 def _misread(text: Any, after: Any, to: str) -> Iterator[int]:
-    """Of cells read as numbers or truth; most are seen to be right at a glance."""
+    """Yield the rows whose text was not read exactly as a number or a boolean.
+
+    Only texts that are long or of an unusual form are compared one by one.
+    """
     import pyarrow.compute as pc
 
     if to == TRUTH:
@@ -136,7 +153,10 @@ def _misread(text: Any, after: Any, to: str) -> Iterator[int]:
 
 
 def _read_well(text: str, number: Any, kind: str) -> bool:
-    """Is the number that a text says this one, or the nearest of its kind, with as many digits as that tells apart?"""
+    """Whether `number` is the number in the text: exactly for integers, decimals and whole numbers, else rounded.
+
+    A text with leading zeros, or with more digits than DIGITS allows, is not accepted.
+    """
     try:
         said = Decimal(text.strip())
     except ArithmeticError:
@@ -152,7 +172,10 @@ def _read_well(text: str, number: Any, kind: str) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Values as Python has them, of the same sort; a decimal number is what the shortest text of a double says."""
+    """Whether two Python values are equal, nested values included; NaN equals NaN.
+
+    A Decimal equals a float if it equals the shortest text that identifies the float.
+    """
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, dict) and isinstance(other, dict):

@@ -1,4 +1,4 @@
-"""Find the inputs of a run: paths, patterns and folders become files in order."""
+"""Find the inputs of a run: resolve paths, globs and folders to files, in order."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["MODEL_SUFFIX", "STDIN", "Input", "bare_name", "resolve", "resolve_models", "tables_in"]
 
 STDIN = "-"
+# Other names of standard input.
 STDIN_TOO = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 MODEL_SUFFIX = ".npz"
 ENDINGS = ", ".join(suffix for name in READERS for suffix in READERS[name].suffixes)
@@ -27,26 +28,27 @@ COMPRESSED = (".gz", ".bz2", ".zst", ".zstd")
 
 
 class Input(NamedTuple):
-    """One input by name, not yet opened."""
+    """One input by path, not yet opened."""
 
     path: str
-    root: str = ""  # the folder below which it was found, through a folder or a glob; nothing when named itself
-    copy: Copy | None = None  # where what can be read only once is kept to be read again
-    base: str = ""  # the folder that the path starts from, where that is not the one of this process
-    groups: tuple[int, int] | None = None  # of Parquet the row groups from the one to before the other, else all
+    root: str = ""  # folder below which a folder or glob argument found the file; "" for a path given itself
+    copy: Copy | None = None  # keeps the bytes of an input that can be read only once, for a second reading
+    base: str = ""  # folder that a relative path starts from; "" for the working directory
+    groups: tuple[int, int] | None = None  # row groups of a Parquet file to read, as [first, end); None for all
 
     @property
     def name(self) -> str:
+        """Name for messages."""
         return "standard input" if self.path == STDIN else shown(self.path)
 
     @property
     def place(self) -> str:
-        """Where a file is."""
+        """Path of a local file, from the folder `base`."""
         return os.path.join(self.base, self.path)  # noqa: PTH118
 
     @property
     def size(self) -> int | None:
-        """Bytes of a file; None for what is read as it comes, a pipe or a device."""
+        """Size of the file in bytes; None for a pipe or a device, or if unknown."""
         if is_remote(self.path):
             from pcatool.stores.listing import size_of
 
@@ -54,12 +56,12 @@ class Input(NamedTuple):
         try:
             found = None if self.path == STDIN else Path(self.place).stat()
         except OSError:
-            return None  # opening it says why
+            return None  # opening the file reports the error
         return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else None
 
     @property
     def flows(self) -> bool:
-        """Is it read as it comes, and only once: a pipe, or a device?"""
+        """Whether the input can be read only once, as a pipe or a device."""
         if self.path == STDIN:
             return True
         if is_remote(self.path):
@@ -67,16 +69,16 @@ class Input(NamedTuple):
         try:
             return not stat.S_ISREG(Path(self.place).stat().st_mode)
         except (OSError, ValueError):
-            return False  # there is none: opening it says why
+            return False  # no such file: opening it reports the error
 
     @property
     def format(self) -> str | None:
-        """The format that the name tells."""
+        """Name of the reader for the suffix of the path, without a compression suffix; None if unknown."""
         return READERS.by_suffix(bare_name(plain_name(self.path)))
 
 
 def bare_name(name: str) -> str:
-    """The name without a compression's ending."""
+    """Return the name without a suffix such as .gz."""
     for ending in COMPRESSED:
         if name.lower().endswith(ending):
             return name[: -len(ending)]
@@ -84,7 +86,11 @@ def bare_name(name: str) -> str:
 
 
 def resolve(paths: Sequence[str]) -> list[Input]:
-    """Inputs in order; the files of a glob or a folder are sorted by name."""
+    """Return the inputs of the paths, in order; the files of a glob or a folder are sorted by name.
+
+    No paths mean standard input. Raises FileError if a glob or a folder holds no data file, UsageError for an empty
+    path or standard input given twice.
+    """
     paths = [STDIN if path in STDIN_TOO else path for path in paths]
     if paths.count(STDIN) > 1:
         raise UsageError("standard input is named twice", "name it once")
@@ -92,12 +98,12 @@ def resolve(paths: Sequence[str]) -> list[Input]:
 
 
 def resolve_models(paths: Sequence[str]) -> list[Input]:
-    """The same of models."""
+    """Like `resolve`, for model files; no paths give no inputs."""
     return [found for path in paths for found in _expand(path, _is_model)]
 
 
 def tables_in(folder: str) -> list[str]:
-    """Names, below the folder, of the files that reading it would take; none where there is no such folder."""
+    """Return the paths, relative to the folder, of the data files in it; none if there is no such folder."""
     if is_remote(folder):
         from pcatool.stores.listing import names_in
 
@@ -116,6 +122,7 @@ def _is_model(name: str) -> bool:
 
 
 def _expand(path: str, wanted: Callable[[str], bool]) -> list[Input]:
+    """Return the inputs of one path; `wanted` chooses the files of a folder by name."""
     if path == STDIN:
         return [Input(path)]
     if path == "":
@@ -140,7 +147,7 @@ def _expand(path: str, wanted: Callable[[str], bool]) -> list[Input]:
 
 
 def _matching(pattern: str, wanted: Callable[[str], bool]) -> list[str]:
-    """The files that match; where only folders do, as those of partitions, the files in them."""
+    """Return the files that match a glob; if only folders match, such as partitions, the files in these."""
     found = glob(pattern, recursive=True)
     files = [p for p in found if Path(p).is_file() or _is_lost(p, wanted)]
     files = files or [file for p in found if Path(p).is_dir() for file in _files_in(p, wanted)]
@@ -148,9 +155,9 @@ def _matching(pattern: str, wanted: Callable[[str], bool]) -> list[str]:
 
 
 def _each_once(files: Iterable[str]) -> list[str]:
-    """Of what `**` finds, which follows links in a circle again and again, what a search of the folder would.
+    """Return each file once, as `_files_in` would: `**` finds files again and again where links form a cycle.
 
-    A file in a real folder goes before the same by a link to the folder; a link to a file is a file of its own.
+    A path through real folders is preferred to a path through a link. A link to a file counts as a file of its own.
     """
     within: dict[str, list[str]] = {}
     for file in files:
@@ -164,7 +171,7 @@ def _each_once(files: Iterable[str]) -> list[str]:
 
 
 def _links_to(folder: str) -> tuple[int, list[tuple[tuple[str, ...], str]]]:
-    """By how many links a search comes to a folder, and by which: the folders to each, and its name."""
+    """Return a sort key for a folder: the number of links on its path, then each link as (folders before, name)."""
     parts, links, begun = Path(folder).parts, list[tuple[tuple[str, ...], str]](), 0
     for end in range(1, len(parts) + 1):
         if Path(*parts[:end]).is_symlink():
@@ -174,16 +181,16 @@ def _links_to(folder: str) -> tuple[int, list[tuple[tuple[str, ...], str]]]:
 
 
 def _plain_part(pattern: str) -> str:
-    """The folders of a pattern before the first that is none by name."""
+    """Return the folders of a pattern before the first part with a wildcard."""
     parts = Path(pattern).parts
     return str(Path(*takewhile(lambda part: not has_magic(part), parts)))
 
 
 def _files_in(folder: str, wanted: Callable[[str], bool]) -> list[str]:
-    """Files with a known ending that are not hidden or marked as not data (`_SUCCESS`).
+    """Return the `wanted` files below a folder, without hidden files and those marked as not data (`_SUCCESS`).
 
-    Links are followed, but no folder is read twice: not where links go round, nor where one, as `latest`, leads to
-    what lies beside it.
+    Links are followed, but no folder is read twice: neither where links form a cycle, nor where a link such as `latest`
+    leads to a folder beside it. Raises FileError for a folder that cannot be read.
     """
     files: list[str] = []
     waiting, seen = [folder], set[tuple[int, int]]()
@@ -206,6 +213,7 @@ def _within(folder: str, names: Iterable[str]) -> Iterator[str]:
 
 
 def _seen_before(folder: str, seen: set[tuple[int, int]]) -> bool:
+    """Whether the folder, by device and inode, is in `seen`; adds it."""
     there = Path(folder).stat()
     key = there.st_dev, there.st_ino
     before = key in seen
@@ -218,7 +226,7 @@ def _is_data(path: str, wanted: Callable[[str], bool]) -> bool:
 
 
 def _is_lost(path: str, wanted: Callable[[str], bool]) -> bool:
-    """Is it data by its name, or a partition, but a link to nothing? Reading it says so."""
+    """Whether the path is a broken link with the name of a data file or a partition, so that opening it must fail."""
     named = wanted(path) or "=" in os.path.basename(path)  # noqa: PTH119
     return named and os.path.islink(path) and not os.path.exists(path)  # noqa: PTH110, PTH114
 

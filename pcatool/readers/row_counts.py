@@ -1,4 +1,4 @@
-"""Count rows and missing cells that were read, by column, spelling and pattern."""
+"""Row counts of a run, and counts of missing cells by column, spelling and pattern."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from pcatool.readers.base import Batch
 
 __all__ = ["Holes", "Tally", "TripleCounts"]
 
-# Places named in an error; more are counted.
+# Places named in an error; further ones are only counted.
 FIRST_PLACES = 3
 
-# Patterns of holes told apart, those that more than about one row in a thousand has among them.
+# Most patterns of missing columns that are counted apart. A pattern of more than about one incomplete row in a thousand
+# is among them.
 MOST_PATTERNS = 1 << 12
 
 
 class Holes(NamedTuple):
     """The missing cells of one batch."""
 
-    rows: NDArray[np.bool_]  # (n,) those with a missing cell
-    cells: NDArray[np.int64]  # (d,) missing in each column
-    spellings: Mapping[str, int]
-    patterns: Mapping[bytes, int]  # of missing columns, as packed bits, in how many rows
+    rows: NDArray[np.bool_]  # (n,) mask of rows with a missing cell
+    cells: NDArray[np.int64]  # (d,) missing cells per column
+    spellings: Mapping[str, int]  # missing cells per spelling
+    patterns: Mapping[bytes, int]  # rows per set of missing columns (packed bits)
 
     @classmethod
     def of(cls, batch: Batch, *, report: bool) -> Holes:
-        """With a report, spellings and patterns, too."""
+        """Count the missing cells of a batch; spellings and patterns only if `report` is set."""
         missing = np.isnan(batch.X)
         rows = np.asarray(missing.any(axis=1))
         spellings = batch.spellings() if report else {}
@@ -42,43 +43,46 @@ class Holes(NamedTuple):
 
 
 def _patterns(missing: NDArray[np.bool_]) -> dict[bytes, int]:
+    """Count the rows of a mask of missing cells (n, d) by their pattern, as packed bits."""
     first, group = same_holes(~missing)
     packed = np.packbits(missing[first], axis=1)
     return {bits.tobytes(): int(count) for bits, count in zip(packed, np.bincount(group), strict=True)}
 
 
 class TripleCounts(NamedTuple):
-    """What lines of one cell each make up."""
+    """Size of the table that triples (user, item, value) make up."""
 
     users: int
     items: int
     cells: int
     cells_per_user: tuple[int, float, int]  # least, median, most
-    cells_per_item: tuple[int, float, int]
+    cells_per_item: tuple[int, float, int]  # least, median, most
 
     @classmethod
     def of(cls, rows: SparseRows) -> TripleCounts:
+        """Return the counts of a sparse table of users by items."""
         users, items = rows.counts, np.bincount(rows.columns, minlength=rows.d)
         return cls(rows.n, rows.d, len(rows.values), _spread(users), _spread(items))
 
 
 @dataclass
 class Tally:
-    """What was read so far."""
+    """Counts of what was read so far; `join` adds those of another worker."""
 
     rows: int = 0
     incomplete: int = 0  # rows with a missing cell
-    left_empty: int = 0  # rows that get no result for it
-    cells: Counter[str] = field(default_factory=Counter)  # missing, by column
-    spellings: Counter[str] = field(default_factory=Counter)  # missing, by what stands there
-    patterns: Counter[bytes] = field(default_factory=Counter)  # rows that miss these columns, as packed bits
-    more_patterns: bool = False  # than are told apart
-    places: list[str] = field(default_factory=list)  # the first incomplete rows
-    names: Sequence[str] = ()  # of the columns, features first
-    features: int = 0
-    table: TripleCounts | None = None
+    left_empty: int = 0  # rows left without a result because of missing cells
+    cells: Counter[str] = field(default_factory=Counter)  # missing cells by column
+    spellings: Counter[str] = field(default_factory=Counter)  # missing cells by spelling
+    patterns: Counter[bytes] = field(default_factory=Counter)  # rows by set of missing columns (packed bits)
+    more_patterns: bool = False  # rare patterns were dropped
+    places: list[str] = field(default_factory=list)  # file and row of the first incomplete rows
+    names: Sequence[str] = ()  # names of the columns, features first
+    features: int = 0  # number of features
+    table: TripleCounts | None = None  # for triples only
 
     def count(self, batch: Batch, holes: Holes, names: Sequence[str]) -> None:
+        """Add the missing cells of a batch; `names` are those of the columns of its X. Rows are not counted here."""
         self.names = names
         self.incomplete += int(holes.rows.sum())
         for j in np.flatnonzero(holes.cells).tolist():
@@ -90,7 +94,7 @@ class Tally:
             self.places.append(batch.place(int(i)))
 
     def join(self, other: Tally) -> None:
-        """Count what was read elsewhere of the rows after these, too; its names are these."""
+        """Add the counts of another worker, which read rows after these with the same columns."""
         self.rows += other.rows
         self.incomplete += other.incomplete
         self.left_empty += other.left_empty
@@ -103,22 +107,23 @@ class Tally:
         self.places += other.places[: max(FIRST_PLACES - len(self.places), 0)]
 
     def _make_room(self) -> None:
-        if len(self.patterns) > MOST_PATTERNS:  # the rare ones go, so that a common one is found however late
+        """If there are too many patterns, keep the most common; a common one that appears late then finds room."""
+        if len(self.patterns) > MOST_PATTERNS:
             self.more_patterns = True
             self.patterns = Counter(dict(self.patterns.most_common(MOST_PATTERNS // 2)))
 
     @property
     def missing(self) -> int:
-        """Cells of features."""
+        """Number of missing cells in features."""
         return sum(self.cells[name] for name in self.names[: self.features])
 
     def commonest(self, most: int) -> list[tuple[list[str], int]]:
-        """Columns that are missing together, and in how many rows, the most frequent first."""
+        """Return up to `most` sets of columns that are missing together, with their rows, most frequent first."""
         d = len(self.names)
         return [([self.names[j] for j in _ones(bits, d)], rows) for bits, rows in self.patterns.most_common(most)]
 
     def error(self, remedy: str) -> DataError:
-        """The refusal that names columns, counts and first rows."""
+        """Return the error that refuses incomplete rows, with columns, counts and the first places."""
         worst = self.cells.most_common()
         columns = ", ".join(f"{show(name)} ({count})" for name, count in worst[:5])
         more = f" and {len(worst) - 5} more" if len(worst) > 5 else ""
@@ -131,8 +136,10 @@ class Tally:
 
 
 def _spread(counts: NDArray[np.int64]) -> tuple[int, float, int]:
+    """Return the minimum, median and maximum."""
     return int(counts.min()), float(np.median(counts)), int(counts.max())
 
 
 def _ones(bits: bytes, d: int) -> list[int]:
+    """Return the columns in a set of packed bits, of d columns in all."""
     return [int(j) for j in np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), count=d))]

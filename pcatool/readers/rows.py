@@ -1,4 +1,4 @@
-"""Check batches for missing and infinite cells, and do with them what was asked for."""
+"""Check batches for missing and infinite cells; refuse, drop or mark the rows as `--missing` says."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["WITH_HOLES", "Checked", "checked_batches", "refuse_incomplete", "row
 
 
 def null_numbers(nulls: Sequence[str]) -> dict[float, str]:
-    """Of the spellings of a missing cell those that are numbers, by their value."""
+    """Return the spellings of a missing cell that are numbers, such as -999, by their value."""
     found = {}
     for text in nulls:
         try:
@@ -33,7 +33,7 @@ def null_numbers(nulls: Sequence[str]) -> dict[float, str]:
 
 
 def nulled(batch: Batch, numbers: Mapping[float, str]) -> Batch:
-    """The batch with these numbers missing."""
+    """Return the batch with each cell of these values made missing; `numbers` gives the spelling of each."""
     X, counts = batch.X.copy(order="K"), Counter[str]()
     for value, text in numbers.items():
         means = value == X
@@ -42,35 +42,37 @@ def nulled(batch: Batch, numbers: Mapping[float, str]) -> Batch:
     return batch._replace(X=X, finite=all_finite(X), spellings=lambda: Counter(batch.spellings()) + counts)
 
 
-# Fits that take rows with holes as they are.
+# Values of --missing with which a fit uses incomplete rows as they are.
 WITH_HOLES = ("mean", "em")
 
 
 class Checked(NamedTuple):
-    """A batch whose cells are finite, save in the incomplete rows."""
+    """A batch without infinite cells, whose incomplete rows are marked; the input of fits and of scoring."""
 
-    X: Array
-    kept: Sequence[Any]
-    place: Callable[[int], str]
-    incomplete: NDArray[np.bool_] | None  # rows with a missing cell; None when there is none
+    X: Array  # (n, d); NaN where a cell is missing
+    kept: Sequence[Any]  # passthrough columns
+    place: Callable[[int], str]  # row of this batch -> "file, line 7"
+    incomplete: NDArray[np.bool_] | None  # (n,) mask of rows with a missing cell; None if there are none
 
 
 class CheckedReading(NamedTuple):
-    """How pieces are read; threads do it."""
+    """The settings with which threads read pieces; its method `read` is what they run."""
 
     inputs: Inputs
     wanted: Wanted
-    types: Sequence[tuple[str, Any]]
-    numbers: Mapping[float, str]
-    report: bool
-    check: Callable[[Checked], None] | None
+    types: Sequence[tuple[str, Any]]  # name and Arrow type of each passthrough column
+    numbers: Mapping[float, str]  # values that count as missing, with their spelling
+    report: bool  # count spellings and patterns of missing cells
+    check: Callable[[Checked], None] | None  # raises where a batch must not be used
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Names of the columns of X, after labels were replaced by a class."""
         wanted = self.wanted
         return wanted.names if wanted.classes is None else (*wanted.features, wanted.classes.name)
 
     def read(self, piece: Piece) -> PieceRead:
+        """Parse and check a piece; with --skip-bad, an error that makes the input bad is returned, not raised."""
         if piece.part is None or piece.table is None:
             return PieceRead(piece.at, error=piece.error)
         try:
@@ -81,6 +83,7 @@ class CheckedReading(NamedTuple):
             raise self.inputs.skipping.named(piece.at, self.inputs.cause_of(piece.at, error)) from None
 
     def _read(self, at: int, table: Table, part: Part) -> PieceRead:
+        """Parse a part, cast its passthrough columns, and check its cells."""
         batch = part.batch()
         batch = batch._replace(kept=as_first(batch.kept, self.types, table.name, batch.place))
         if self.numbers and not table.text:
@@ -93,13 +96,17 @@ class CheckedReading(NamedTuple):
         return PieceRead(at, batch, holes, rounded)
 
     def _labelled(self, batch: Batch, classes: Classes) -> Checked:
-        """As it will be when the classes are counted: rows are counted in order, which threads do not keep."""
+        """Return the batch as `check` must see it, with 0 for each class number.
+
+        Classes are numbered in row order, which threads do not keep, so that the numbers are not known yet.
+        """
         label = np.where(classes.missing(batch), np.nan, 0.0)
         X = np.column_stack([batch.X[:, : len(self.wanted.features)], label])
         return Checked(X, (), batch.place, np.isnan(X).any(axis=1))
 
 
 def checked(batch: Batch, holes: Holes | None) -> Checked:
+    """Return the batch with its incomplete rows marked."""
     return Checked(batch.X, batch.kept, batch.place, None if holes is None else holes.rows)
 
 
@@ -113,11 +120,12 @@ def checked_batches(
     check: Callable[[Checked], None] | None = None,
     run: Runner = in_turn,
 ) -> Iterator[Checked]:
-    """All rows of all inputs, in order. An infinite cell is refused; missing ones are counted and marked.
+    """Yield all rows of all inputs, in order; missing cells are counted and marked.
 
-    Cutting the inputs into parts is done here, parsing them wherever `run` does it. With a `report`, the tally tells
-    how missing cells are spelled, and which are missing together. What `check` refuses makes an input bad where an
-    input counts only as a whole; elsewhere it is up to the caller.
+    The inputs are cut into parts in the calling thread; `run` parses the parts, in threads or in turn. With `report`,
+    `tally` also counts spellings and patterns of missing cells. `check` is used only where an input counts as a whole
+    (`Inputs.by_file`): an error it raises makes the input bad. Elsewhere the caller checks. Raises DataError for a cell
+    that cannot be read or is infinite.
     """
     types, check = inputs.columns.kept_types(wanted.kept), check if inputs.by_file else None
     reading = CheckedReading(inputs, wanted, types, null_numbers(inputs.nulls), report, check)
@@ -146,6 +154,7 @@ def checked_batches(
 
 
 def _holes(batch: Batch, names: Sequence[str], report: bool) -> Holes | None:
+    """Return the missing cells of a batch, or None if there are none; raises BadCell for an infinite cell."""
     if batch.finite:
         return None
     infinite = np.isinf(batch.X)
@@ -158,9 +167,10 @@ def _holes(batch: Batch, names: Sequence[str], report: bool) -> Holes | None:
 def rows_to_fit(
     inputs: Inputs, wanted: Wanted, policy: str, tally: Tally, *, weighted: bool, remedy: str, run: Runner = in_turn
 ) -> Iterator[Array]:
-    """Rows for a fit: incomplete ones as they are, dropped, or refused once all of them have been counted.
+    """Yield blocks X (n, d) for a fit, with incomplete rows used, dropped or refused as `policy` says.
 
-    With weights in the last column, rows of weight 0 stand for nothing and are left out.
+    Incomplete rows are refused at the end, once all are counted, in an error with `remedy`. With `weighted`, the last
+    column is the weight; rows of weight 0 are left out, and a negative weight raises BadCell.
     """
 
     def check(batch: Checked) -> None:
@@ -183,7 +193,7 @@ def rows_to_fit(
 
 
 def refuse_incomplete(batch: Checked, wanted: Wanted, remedy: str) -> None:
-    """Name the first missing cell."""
+    """Raise DataError for the first missing cell of the batch, if any."""
     if batch.incomplete is not None and batch.incomplete.any():
         row = int(batch.incomplete.argmax())
         column = int(np.isnan(batch.X[row]).argmax())
@@ -194,7 +204,7 @@ def refuse_incomplete(batch: Checked, wanted: Wanted, remedy: str) -> None:
 
 
 def _check_weights(batch: Checked, name: str, *, missing: bool) -> None:
-    """No weight below 0, and none missing where the rows without are not dropped."""
+    """Raise BadCell for a weight below 0 and, with `missing`, DataError for a missing weight."""
     w = batch.X[:, -1]
     bad = np.flatnonzero(~(w >= 0)) if missing else np.flatnonzero(w < 0)
     if len(bad):

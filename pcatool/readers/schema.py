@@ -1,4 +1,4 @@
-"""Columns of a run: features, labels, weights and passthrough, settled by the first table, found by name in others."""
+"""The schema of a run: features, labels, weights and passthrough, settled by the first table, matched by name later."""
 
 from __future__ import annotations
 
@@ -28,38 +28,41 @@ __all__ = ["First", "Further", "Schema", "SchemaFacts", "Wanted"]
 
 
 class Wanted(NamedTuple):
-    """What is taken from every input: features, and columns passed through."""
+    """The columns taken from every input, by name; made by `Schema.choose` and its like."""
 
-    names: tuple[str, ...]
-    booleans: frozenset[str] = frozenset()
-    by_position: bool = False
-    kept: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()  # those of the names, after the features, that supervise
-    weighted: bool = False  # the last of the names is a weight
-    classes: Classes | None = None  # makes one column of the labels, and of those among the kept columns
-    widths: Mapping[str, int] | None = None  # of the vectors, where the names are those of a model
+    names: tuple[str, ...]  # columns of X: features, then number labels, then the weight
+    booleans: frozenset[str] = frozenset()  # names read as booleans
+    by_position: bool = False  # columns are matched by position, since they have no names
+    kept: tuple[str, ...] = ()  # passthrough columns, or labels that are not numbers
+    labels: tuple[str, ...] = ()  # number labels
+    weighted: bool = False  # the last name is the weight
+    classes: Classes | None = None  # numbers the classes, where labels are classes
+    widths: Mapping[str, int] | None = None  # lengths of vector columns, where the names are those of a model
 
     @property
     def features(self) -> tuple[str, ...]:
+        """Names of the features."""
         return self.names[: len(self.names) - len(self.labels) - self.weighted]
 
     def named(self, options: FitOptions) -> FitOptions:
-        """The options with the column of weights by its name, so that it is found in other tables, too."""
+        """Return the options with the weight column given by name, so that other tables find it too."""
         return replace(options, weights=self.names[-1]) if self.weighted else options
 
     @property
     def width(self) -> int:
+        """Number of columns of X, after labels were replaced by a class."""
         return len(self.names) if self.classes is None else len(self.features) + 1
 
 
-# The Arrow type of a column of which nothing is known.
+# Name of the Arrow type of a column without any value.
 NOTHING = "null"
 
 
 class First:
-    """What the first input leaves open, as a part without rows does, is told by the next that has some.
+    """The first input, whose columns settle the schema.
 
-    `others` opens the inputs after it, one after the other, to be looked at.
+    Kinds and types that the first input leaves open, for example because it has no rows, come from later inputs.
+    `others` opens these one after the other to look at their columns.
     """
 
     def __init__(self, table: Table, others: Callable[[], Iterator[Table]]) -> None:
@@ -69,11 +72,11 @@ class First:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """With their kinds, if these were looked at."""
+        """The columns, with their kinds if `profile` was called."""
         return self._profile or self.table.columns
 
     def profile(self) -> tuple[Column, ...]:
-        """The columns with their kinds."""
+        """Return the columns with their kinds, completed by later inputs."""
         if self._profile is None:
             self._profile = self.table.profile()
             is_open = _is_open if self.table.ended() else _is_empty_vector
@@ -82,7 +85,10 @@ class First:
         return self._profile
 
     def _told_by_others(self, columns: tuple[Column, ...], is_open: Callable[[Column], bool]) -> tuple[Column, ...]:
-        """By the first that has rows; how long vectors are, by the first that has one."""
+        """Return the columns with open kinds taken from the first later input that has rows.
+
+        Lengths of vectors come from the first later input that has a vector in the column.
+        """
         for other in self._others():
             there = {column.name: column for column in other.profile()}
             if not other.ended():
@@ -93,7 +99,7 @@ class First:
         return columns
 
     def kept_type(self, name: str) -> Any:
-        """The type of a column passed through; of one in which nothing is, that of the next input."""
+        """Return the Arrow type of a passthrough column; if it has no values, the type in the next input with some."""
         kind = _kept_type(self.table, name)
         if str(kind) != NOTHING:
             return kind
@@ -102,26 +108,31 @@ class First:
 
 
 def own(table: Table) -> tuple[Column, ...]:
-    """Columns that stand in an input itself, not in its path, and name no rows."""
+    """Return the columns of the file itself: neither partition columns nor the column of row names."""
     return tuple(column for column in table.columns if not (column.partition or column.row_name))
 
 
 def _kept_type(table: Table, name: str) -> Any:
+    """Return the Arrow type of a passthrough column in a table, or None if it has no such column."""
     return next((table.kept_type(i) for i, column in enumerate(table.columns) if column.name == name), None)
 
 
 def _is_open(column: Column) -> bool:
-    """Do only rows tell what it holds?"""
+    """Whether rows of another input are needed to know the kind of the column."""
     return column.kind == "empty" or _is_empty_vector(column)
 
 
 def _is_empty_vector(column: Column) -> bool:
-    """A column of vectors without one in the whole input, whose length another may tell."""
+    """Whether the column has vectors of unknown length, since the input holds none; another input may."""
     return column.kind == "vector" and column.width == 0
 
 
 class Further:
-    """What the inputs after the first have more of: numbers, or with `kept` all that is not passed through."""
+    """Columns that only inputs after the first have, for a warning.
+
+    Without `kept`, these are columns of numbers that the fit leaves out; `excluded` are the terms of -x. With `kept`
+    (--keep-all), these are all columns that are not passed through.
+    """
 
     def __init__(self, first: Table, excluded: Sequence[str] = (), *, kept: bool = False) -> None:
         self._kept = kept
@@ -131,25 +142,26 @@ class Further:
         kinds = () if kept else first.profile()
         self._no_numbers = {c.name for c in kinds if c.kind == "text" or (c.kind == "boolean" and not c.typed)}
         self._looked = False
-        self._all_known: tuple[Column, ...] | None = None  # the columns of an input, which may be those of others, too
-        self._found: dict[int, tuple[str, list[str]]] = {}  # by the number of the input
+        self._all_known: tuple[Column, ...] | None = None  # columns of an input with nothing new
+        self._found: dict[int, tuple[str, list[str]]] = {}  # name and columns, by position of the input
 
     def __bool__(self) -> bool:
-        """Was anything found?"""
+        """Whether any such column was found."""
         return bool(self._found)
 
     def of(self, at: int) -> Further:
-        """The same with nothing found yet, for the input of this number."""
+        """Return a copy with nothing found yet, for a worker that reads the input at this position."""
         other = copy(self)
         other._found, other._looked = {}, at > 1
         return other
 
     def add(self, at: int, other: Further) -> None:
-        """What was found in an input elsewhere, as the only one there."""
+        """Add what a worker found that read only the input at position `at`."""
         for found in other._found.values():
             self._found[at] = found
 
     def look(self, at: int, table: Table, item: Input) -> None:
+        """Look for new columns in the input at position `at`."""
         if table.columns is self._all_known:
             return
         if self._kept:
@@ -158,16 +170,18 @@ class Further:
         names = [
             c.name for c in table.columns if not (c.partition or c.row_name) and c.name.strip() and self._is_new(c.name)
         ]
-        if not self._looked:  # what is no number in the first should be none in the second: all would cost time
+        # Columns that are not numbers in the first input are checked in the second only; in all it would cost time.
+        if not self._looked:
             names += [c.name for c in table.columns if c.name in self._no_numbers]
         self._looked = True
         if not names:
             self._all_known = table.columns
-        # The first rows of a pipe may be a long time in coming.
+        # The kinds of a pipe's columns need its first rows, which may take long to arrive.
         if names and not item.flows and (numbers := _numbers(table, names)):
             self._found[at] = (table.name, numbers)
 
     def _look_at_names(self, at: int, table: Table) -> None:
+        """Look for new columns by name only."""
         names = [column.name for column in table.columns if self._is_new(column.name)]
         if names:
             self._found[at] = (table.name, names)
@@ -175,10 +189,11 @@ class Further:
             self._all_known = table.columns
 
     def _is_new(self, name: str) -> bool:
+        """Whether the first input has no column of this name and -x does not exclude it."""
         return name not in self._known and not any(fnmatch.fnmatchcase(name, term) for term in self._excluded)
 
     def warning(self, without: Collection[int]) -> str | None:
-        """What to say when all was read, of the inputs that were not left out."""
+        """Return the text of the warning, or None; `without` are the positions of inputs that were left out."""
         found = [more for at, more in sorted(self._found.items()) if at not in without]
         if not found:
             return None
@@ -199,28 +214,29 @@ class Further:
 
 
 def _numbers(table: Table, names: Sequence[str]) -> list[str]:
+    """Return those of the names whose columns hold numbers."""
     kinds = {column.name: column.kind for column in table.profile()}
     return [name for name in names if kinds[name] in ("number", "vector", "dressed")]
 
 
 class SchemaFacts(NamedTuple):
-    """What the first input tells of all others, for whoever reads one of them without it."""
+    """The facts from the first input that a worker needs to read another input without the first."""
 
-    name: str
-    widths: Mapping[str, int]  # of its vectors
-    types: tuple[tuple[str, Any], ...]  # of the columns passed through
-    further: Further | None
+    name: str  # of the first input
+    widths: Mapping[str, int]  # lengths of its vector columns, by name
+    types: tuple[tuple[str, Any], ...]  # name and Arrow type of each passthrough column
+    further: Further | None  # looks for columns that only later inputs have
 
     def of(self, at: int) -> SchemaFacts:
-        """For the input of this number."""
+        """Return the facts for a worker that reads the input at this position."""
         return self._replace(further=None if self.further is None else self.further.of(at))
 
 
 class Schema:
-    """What is taken from the inputs.
+    """The schema of a run: which columns are features, labels, weights or passthrough, in every input.
 
-    `several`: more inputs follow the first. `nulls`: further spellings of a missing cell. `told`: the first input is
-    another one, and that is what it tells.
+    `several`: more inputs follow the first. `nulls`: further spellings of a missing cell. `told`: the facts from the
+    real first input, where a worker reads only some of the inputs.
     """
 
     def __init__(
@@ -232,18 +248,18 @@ class Schema:
         self._notices = notices
         self._several = several
         self._features: tuple[Feature, ...] | None = None
-        self.left_out: tuple[str, ...] = ()  # of the first input by a fit: neither features nor labels nor weights
+        self.left_out: tuple[str, ...] = ()  # columns of the first input that a fit does not use
         self._further = None if told is None else told.further
         self._last: tuple[tuple[Column, ...], tuple[Feature, ...]] | None = None
 
     @property
     def own(self) -> tuple[Column, ...]:
-        """Those that stand in the first input itself, not in its path."""
+        """Columns of the first file itself: neither partition columns nor the column of row names."""
         return own(self._first.table)
 
     @property
     def nameless(self) -> bool:
-        """Columns without names of their own are matched by position."""
+        """Whether the columns have no names of their own, and are matched by position."""
         return self._first.table.nameless
 
     def choose(
@@ -253,9 +269,12 @@ class Schema:
         labels: Sequence[str] = (),
         label_kernel: str | None = None,
     ) -> Wanted:
-        """The features of a fit, by the first input; labels and a column of weights come after and are none of them."""
+        """Choose the features of a fit from the first input; labels and the weight come after them in `names`.
+
+        Raises DataError or UsageError for columns that do not exist or hold no numbers.
+        """
         columns, where = self._first.profile(), self._first.table.name
-        if self._several and not options.columns and self._further is None:  # else all is passed through, and told of
+        if self._several and not options.columns and self._further is None:  # --keep-all or `told` set it
             self._further = Further(self._first.table, options.exclude)
         at = [] if weights is None else [find_weights(weights, columns, where)]
         found = find_labels(labels, label_kernel, columns, where)
@@ -270,7 +289,10 @@ class Schema:
         label_kernel: str | None = None,
         label_numbers: Collection[str] | None = None,
     ) -> Wanted:
-        """The features of a fit that are those of a model, with its labels and weights."""
+        """Choose the features of a model again for a fit, with the labels and the weight given.
+
+        `label_numbers`: names of the labels that are numbers in the model.
+        """
         columns, where = self._first.profile(), self._first.table.name
         named = weights is not None or labels
         if self.nameless and not named and not {c.name for c in columns}.issuperset(same.names):
@@ -282,7 +304,7 @@ class Schema:
         return taken._replace(widths=same.widths)
 
     def choose_triples(self, terms: str) -> Wanted:
-        """Users and items, kept as they are, and their values."""
+        """Choose the columns of triples: users and items as passthrough columns, values as the only feature."""
         columns = self._first.profile()
         user, item, value = find_triples(terms, columns, self._first.table.name)
         feature = Feature(columns[value].name, value, boolean=columns[value].kind == "boolean")
@@ -291,7 +313,7 @@ class Schema:
         return Wanted((feature.name,), booleans, kept=(columns[user].name, columns[item].name))
 
     def _taken(self, features: tuple[Feature, ...], at: Sequence[int], found: LabelColumns) -> Wanted:
-        """Features, labels and weights of the first input, by which those of the others are found."""
+        """Return the columns of a fit, and keep their place in the first input; `at` holds the weight column."""
         columns = self._first.profile()
         booleans = frozenset(f.name for f in features if f.boolean)
         labelled = tuple(Feature(columns[i].name, i, boolean=columns[i].kind == "boolean") for i in found.numbers)
@@ -308,7 +330,7 @@ class Schema:
         return taken._replace(kept=texts, classes=classes)
 
     def keep(self, terms: Sequence[str], everything: bool) -> tuple[str, ...]:
-        """Names of the columns passed through."""
+        """Return the names of the passthrough columns that the terms name, or of all columns."""
         columns = self._first.table.columns
         if everything:
             if self._several:
@@ -317,7 +339,7 @@ class Schema:
         return tuple(columns[i].name for i in find_columns(terms, columns, self._first.table.name))
 
     def single(self, term: str, flag: str) -> Column:
-        """The one column that a term names, with its kind."""
+        """Return the one column that a term names, with its kind; raises UsageError if there are several."""
         columns, where = self._first.profile(), self._first.table.name
         found = find_columns((term,), columns, where)
         if len(found) != 1:
@@ -325,29 +347,31 @@ class Schema:
         return columns[found[0]]
 
     def tell(self, kept: Sequence[str]) -> SchemaFacts:
-        """What those must know who read other inputs without this one."""
+        """Return the facts that workers need to read other inputs; `kept` are the passthrough columns."""
         return SchemaFacts(self._first.table.name, self._widths, tuple(self.kept_types(kept)), self._further)
 
     @property
     def vector_widths(self) -> dict[str, int]:
-        """How long the vectors are of which the first input has features, by name."""
+        """Lengths of the vector columns that features come from, by name."""
         columns = self._first.columns
         used = dict.fromkeys(f.column for f in self._features or () if f.element is not None)
         return {columns[i].name: columns[i].width for i in used}
 
     @property
     def _widths(self) -> Mapping[str, int]:
+        """Lengths of all vector columns of the first input, by name."""
         if self._told is not None:
             return self._told.widths
         return {c.name: c.width for c in self._first.columns if c.kind == "vector"}
 
     def kept_types(self, kept: Sequence[str]) -> list[tuple[str, Any]]:
+        """Return the name and Arrow type of each passthrough column."""
         if self._told is not None:
             return list(self._told.types)
         return [(name, self._first.kept_type(name)) for name in kept]
 
     def match(self, table: Table, wanted: Wanted) -> tuple[Feature, ...]:
-        """What is wanted as it stands in one of the inputs."""
+        """Return the columns of X as features of one input; raises DataError for missing or unsuitable columns."""
         if table is self._first.table and self._features is not None:
             return self._features
         if wanted.by_position:
@@ -355,7 +379,7 @@ class Schema:
         remedy = ""
         if not self.nameless and all(name[:1] == "c" and name[1:].isdigit() for name in wanted.names):
             remedy = "were the names made by --no-header? then give it here too"
-        if self._last is not None and self._last[0] is table.columns:  # parts of one table are all alike
+        if self._last is not None and self._last[0] is table.columns:  # inputs with the same columns
             return self._last[1]
         features = match_features(wanted.names, wanted.booleans, table.columns, table.name, remedy)
         _check_widths(table.name, table.columns, features, wanted.widths or {}, "the model")
@@ -366,22 +390,22 @@ class Schema:
         return features
 
     def look_for_more(self, at: int, table: Table, item: Input) -> None:
-        """Has an input after the first columns that this does not have?"""
+        """Look for columns of a later input that the first does not have, if that matters for the run."""
         if self._further is not None:
             self._further.look(at, table, item)
 
     @property
     def more(self) -> Further | None:
-        """What was found so, if anything was."""
+        """The columns found by `look_for_more`, or None if none were."""
         return self._further if self._further else None
 
     def found_more(self, at: int, more: Further | None) -> None:
-        """What was found so in the input of this number by whoever read it."""
+        """Add what a worker found by `look_for_more` in the input at position `at`."""
         if self._further is not None and more is not None:
             self._further.add(at, more)
 
     def warn_of_more(self, without: Collection[int]) -> None:
-        """Of such columns, when all was read, save in the inputs that were left out."""
+        """Warn of columns found by `look_for_more`; `without` are the positions of inputs that were left out."""
         if self._told is None and self._further is not None and (text := self._further.warning(without)):
             self._notices.warn(text)
 
@@ -389,7 +413,10 @@ class Schema:
 def _check_widths(
     where: str, columns: Sequence[Column], features: Sequence[Feature], widths: Mapping[str, int], name: str
 ) -> None:
-    """A longer vector than in the first input, or in the model, would be cut off without a word."""
+    """Raise DataError for a vector column of another length than in `name`, the first input or the model.
+
+    A longer vector would otherwise be cut off silently.
+    """
     for i in dict.fromkeys(f.column for f in features if f.element is not None):
         column = columns[i]
         known = widths.get(column.name, column.width)
@@ -401,6 +428,7 @@ def _check_widths(
 
 
 def _by_position(table: Table, wanted: Wanted) -> tuple[Feature, ...]:
+    """Return the columns of X matched by position; raises DataError if the number of columns differs."""
     there = own(table)
     if len(there) != len(wanted.names):
         raise DataError(

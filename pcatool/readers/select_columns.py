@@ -1,4 +1,4 @@
-"""Choose columns by name, number, range or pattern; find those of a model in another table."""
+"""Choose columns by name, number, range or pattern; match the columns of a model in another table."""
 
 from __future__ import annotations
 
@@ -28,13 +28,19 @@ __all__ = [
 
 
 def find_columns(terms: Sequence[str], columns: Sequence[Column], where: str) -> list[int]:
-    """Columns that the terms name, in the order named."""
+    """Return the numbers of the columns that the terms name, each once, in the order named.
+
+    Raises MissingColumns, UsageError or DataError for a term that names no column.
+    """
     names = Names(columns, where)
     return list(dict.fromkeys(i for term in names.split(terms) for i in names.find(term)))
 
 
 def find_elements(terms: Sequence[str], columns: Sequence[Column], where: str) -> list[tuple[int, int | None]]:
-    """The same where a term may also be an element `name[3]` of a vector column: (column, element or None)."""
+    """Like `find_columns`, for terms that may also name an element of a vector column, as in `emb[3]`.
+
+    Returns pairs (column, element), with None for the element where the term names the whole column.
+    """
     names = Names(columns, where)
     vectors = {c.name: i for i, c in enumerate(columns) if c.kind == "vector"}
     found: dict[tuple[int, int | None], None] = {}
@@ -51,13 +57,13 @@ def find_elements(terms: Sequence[str], columns: Sequence[Column], where: str) -
 
 
 def element_of(text: str) -> tuple[str, int] | None:
-    """`emb[3]` as vector column and element."""
+    """Return name and element of a term such as `emb[3]`, or None for other terms."""
     found = re.fullmatch(r"(.*)\[([0-9]+)\]", text, re.ASCII | re.DOTALL)
     return (found[1], int(found[2])) if found else None
 
 
 def places_of(columns: Sequence[Column]) -> dict[str, list[int]]:
-    """Where each name stands; more than once, perhaps."""
+    """Return the column numbers of each name; a name may occur more than once."""
     places: dict[str, list[int]] = {}
     for i, column in enumerate(columns):
         places.setdefault(column.name, []).append(i)
@@ -65,7 +71,7 @@ def places_of(columns: Sequence[Column]) -> dict[str, list[int]]:
 
 
 class Names:
-    """The names of a table's columns, to be found by terms."""
+    """The column names of a table, which terms are looked up in."""
 
     def __init__(self, columns: Sequence[Column], where: str) -> None:
         self.names = [c.name for c in columns]
@@ -73,12 +79,12 @@ class Names:
         self.where = where
 
     def split(self, terms: Sequence[str]) -> Iterator[str]:
-        """Single terms; a text that is a column's name is one, commas and blanks included."""
+        """Yield single terms, split at commas; a text that is a column name is one term, commas and blanks included."""
         for text in terms:
             yield from [text] if text in self.places else text.split(",")
 
     def find(self, term: str) -> list[int]:
-        """The columns of one term as it stands, or without the blanks around it."""
+        """Return the columns of one term, as written or else without surrounding blanks; raises MissingColumns."""
         if not term.strip():
             raise UsageError("a column term is empty", "name columns separated by single commas")
         found = self._exactly(term) or self._exactly(term.strip())
@@ -87,6 +93,7 @@ class Names:
         return found
 
     def _exactly(self, term: str) -> list[int]:
+        """Return the columns of a term as a name, a number, a range or a pattern, in this order of preference."""
         if term in self.places:
             return self.places[term]
         if is_number(term):
@@ -103,13 +110,17 @@ class Names:
         return []
 
     def _number(self, term: str) -> int:
+        """Return the column, from 0, of a number that counts from 1; raises DataError if there is none."""
         number, count = int(term), len(self.names)
         if not 1 <= number <= count:
             raise DataError(f"{self.where}: no column number {number}, there are {count}", "columns are counted from 1")
         return number - 1
 
     def _range(self, term: str) -> tuple[int, int] | None:
-        """First and last column of `a-c`, `2-5`, `3-` or `-4`; names may hold a dash themselves."""
+        """Return the first and last column of `a-c`, `2-5`, `3-` or `-4`; None if the term is not a range.
+
+        Each dash is tried as the separator, since names may contain dashes.
+        """
         for cut in [i for i, c in enumerate(term) if c == "-"]:
             left, right = term[:cut], term[cut + 1 :]
             if (left or right) and all(not end or end in self.places or is_number(end) for end in (left, right)):
@@ -117,19 +128,25 @@ class Names:
         return None
 
     def _end(self, text: str, default: int) -> int:
+        """Return the column of one end of a range."""
         if not text:
             return default
         return self.places[text][0] if text in self.places else self._number(text)
 
 
 def is_number(term: str) -> bool:
+    """Whether the term consists of ASCII digits only."""
     return re.fullmatch(r"[0-9]+", term, re.ASCII) is not None
 
 
 def match_features(
     names: Sequence[str], booleans: frozenset[str], columns: Sequence[Column], where: str, remedy: str = ""
 ) -> tuple[Feature, ...]:
-    """The named features, wherever they stand: as columns, or as elements of a vector column."""
+    """Return the named features of a table, in this order: columns, or elements of a vector column.
+
+    `booleans` are the names that are read as booleans. Raises MissingColumns, with `remedy`, for names not found, and
+    DataError for columns without numbers.
+    """
     places = places_of(columns)
     found: list[Feature] = []
     missing: list[str] = []
@@ -147,7 +164,7 @@ def match_features(
 
 
 def match_columns(names: Sequence[str], columns: Sequence[Column], where: str) -> list[int]:
-    """The numbers of the named columns, whatever they hold."""
+    """Return the numbers of the named columns, of any kind; raises MissingColumns."""
     if not names:
         return []
     places = places_of(columns)
@@ -158,6 +175,7 @@ def match_columns(names: Sequence[str], columns: Sequence[Column], where: str) -
 
 
 def _only(name: str, places: dict[str, list[int]], where: str) -> int:
+    """Return the number of the only column of this name; raises DataError if there are several."""
     at = places[name]
     if len(at) > 1:
         raise DataError(
@@ -167,11 +185,12 @@ def _only(name: str, places: dict[str, list[int]], where: str) -> int:
 
 
 def _holds(column: Column, element: int) -> bool:
-    """Is there such an element? Without any vector, as in a part of a table that is empty, there may be."""
+    """Whether a vector column has this element; assumed where it holds no vector, as in an empty file."""
     return column.kind == "vector" and (element < column.width or column.width == 0)
 
 
 def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[str], where: str) -> Feature:
+    """Return column i as a feature of a model; raises DataError if it holds no numbers."""
     kind, example = columns[i].kind, columns[i].example
     if columns[i].row_name:
         raise DataError(
@@ -196,7 +215,11 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
 def choose_features(
     columns: Sequence[Column], options: SelectOptions, where: str, notices: Notices, without: Collection[int] = ()
 ) -> tuple[Feature, ...]:
-    """What `-c` names, or every column of numbers, without what `-x` names, and without columns of other use."""
+    """Choose the features of a fit: the columns of -c, or all columns of numbers, without those of -x.
+
+    `without` are columns of another use, such as labels and weights. Notes name the columns left out. Raises DataError
+    if a named column holds no numbers, or if no feature is left.
+    """
     named = bool(options.columns)
     chosen = find_elements(options.columns, columns, where) if named else [(i, None) for i in range(len(columns))]
     excluded = set(find_elements(options.exclude, columns, where))
@@ -223,7 +246,7 @@ def choose_features(
 
 
 def _of_digits(columns: Sequence[Column]) -> str:
-    """How numbers that are stored as text are read."""
+    """Return the remedy that reads numbers stored as text, or "" if there are none."""
     written = [i for i, column in enumerate(columns) if column.written == "all"]
     if not written:
         return ""
@@ -234,7 +257,7 @@ def _of_digits(columns: Sequence[Column]) -> str:
 
 
 def _tell_truth(features: Collection[Feature], columns: Sequence[Column], *, named: bool, notices: Notices) -> None:
-    """Columns that are booleans by their type are numbers, unless they were named on purpose with a word about it."""
+    """Note which columns of boolean type are used as 0 and 1, unless the user named the columns."""
     used = [] if named else [f.name for f in features if f.boolean and columns[f.column].typed]
     if used:
         noun, them = ("column", "it") if len(used) == 1 else ("columns", "them")
@@ -244,7 +267,10 @@ def _tell_truth(features: Collection[Feature], columns: Sequence[Column], *, nam
 def _without_partitions(
     chosen: Sequence[tuple[int, int | None]], columns: Sequence[Column], terms: Sequence[str], notices: Notices
 ) -> list[tuple[int, int | None]]:
-    """What folders tell is a feature only by its full name, so that moving a file into one changes no model."""
+    """Drop partition columns that are not named in full.
+
+    Otherwise moving a file into such a folder would change the model.
+    """
     named = {term.strip() for text in terms for term in (text, *text.split(","))}
     for i, _ in chosen:
         column = columns[i]
@@ -258,7 +284,7 @@ def _without_partitions(
 def _without_row_names(
     chosen: Sequence[tuple[int, int | None]], columns: Sequence[Column], terms: Sequence[str], where: str
 ) -> list[tuple[int, int | None]]:
-    """The columns without the one that names the rows, which a range or a glob may take in."""
+    """Drop the column of row names, which a range or pattern may include; raises DataError if it is named."""
     named = {term.strip() for text in terms for term in (text, *text.split(","))}
     for i, _ in chosen:
         if columns[i].row_name and columns[i].name in named:
@@ -272,7 +298,10 @@ def _without_row_names(
 def _features(
     i: int, element: int | None, columns: Sequence[Column], named: bool, where: str, notices: Notices
 ) -> list[Feature]:
-    """The features that a column gives; none when it is left out."""
+    """Return the features of a column: one per element of a vector, none if it is left out with a note.
+
+    `named`: the user named the column, so that a column without numbers raises DataError.
+    """
     column = columns[i]
     if column.kind == "dressed":
         raise DataError(
@@ -314,13 +343,13 @@ def _features(
 
 
 def _or_without(i: int, columns: Sequence[Column], by: str = "with") -> str:
-    """The way out that leaves a column out by its number; there is none where that is a column's name."""
+    """Return the remedy that leaves out column i by number; "" where the number is itself a column name."""
     number = str(i + 1)
     return "" if any(c.name == number for c in columns) else f", or leave it out {by} -x {number}"
 
 
 def _check_doubles(used: Iterable[int], columns: Sequence[Column], where: str) -> None:
-    """Names tell columns apart: no two of those used may be the same."""
+    """Raise DataError if two of the used columns have the same name."""
     first: dict[str, int] = {}
     for i in used:
         name = columns[i].name
@@ -333,7 +362,7 @@ def _check_doubles(used: Iterable[int], columns: Sequence[Column], where: str) -
 
 
 def find_weights(term: str, columns: Sequence[Column], where: str) -> int:
-    """The one column of numbers that a term names."""
+    """Return the number of the weight column that a term names; raises DataError unless it is one of numbers."""
     found = find_columns([term], columns, where)
     if len(found) != 1:
         raise DataError(f"{where}: --weights {show(term)} names {len(found)} columns", "name one")
@@ -344,7 +373,7 @@ def find_weights(term: str, columns: Sequence[Column], where: str) -> int:
 
 
 def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int, int, int]:
-    """The columns of users, items and values."""
+    """Return the numbers of the columns of users, items and values; raises UsageError or DataError."""
     found = find_columns([terms], columns, where)
     if len(found) != 3:
         different = f"{len(found)} column{'s' * (len(found) != 1)}"
@@ -368,12 +397,12 @@ def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int
 
 
 class LabelColumns(NamedTuple):
-    """Columns that supervise, and whether equal or not is all that counts."""
+    """The label columns of a supervised fit, by number."""
 
-    order: list[int]  # all of them, as they were given
-    numbers: list[int]
-    texts: list[int]
-    classes: bool
+    order: list[int]  # all label columns, in the order given
+    numbers: list[int]  # those read as numbers
+    texts: list[int]  # those read as text
+    classes: bool  # labels are classes: only whether two are equal counts
 
 
 def find_labels(
@@ -383,9 +412,10 @@ def find_labels(
     where: str,
     known: Collection[str] | None = None,
 ) -> LabelColumns:
-    """The columns of labels: classes where one of them is no number, or where that was asked for.
+    """Return the label columns: classes if one of them holds no numbers or the kernel is delta.
 
-    Which of them are numbers is `known` where there is a model of such labels: 07 and 7 are one class or two.
+    `known`: names of the labels that are numbers in an existing model, since 07 and 7 are one class as numbers and two
+    as text. Raises DataError for labels that the kernel or the model cannot use.
     """
     found = list(dict.fromkeys(find_columns(terms, columns, where))) if terms else []
     for i in found:

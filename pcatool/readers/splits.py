@@ -1,4 +1,4 @@
-"""Split the inputs into parts that any worker can read by itself."""
+"""Split the inputs into portions that any worker of Dask or Spark can read by itself."""
 
 from __future__ import annotations
 
@@ -17,26 +17,31 @@ from pcatool.registry import READERS
 
 __all__ = ["Portion", "portions_of", "together"]
 
-# A larger Parquet file is cut: a task should take seconds, and be small to do again. Past so many parts they grow
-# instead: each costs the scheduler a millisecond or two and some KB.
+# A Parquet file of more bytes than this is cut, so that a task takes seconds and little is lost when it is run again.
 LARGE = 64 << 20
+# About the most portions: with more data, portions grow instead, since each costs the scheduler a millisecond or two
+# and some KB.
 MANY = 1 << 14
 
-# Smaller files go together where there are so many that all workers have enough to do.
+# Files are grouped into tasks of up to SMALL bytes, as long as about ENOUGH tasks remain to occupy all workers.
 SMALL = 8 << 20
 ENOUGH = 64
 
 
 class Portion(NamedTuple):
-    """A part of an input."""
+    """A piece of the inputs that one task reads: a whole file, or some row groups of a Parquet file."""
 
-    at: int  # the number of the input
+    at: int  # position of the input
     input: Input
-    size: int = 0  # bytes, about
+    size: int = 0  # approximate, in bytes
 
 
 def portions_of(found: Found, options: TableOptions) -> list[Portion]:
-    """All rows in order. Where bad files are left out, a file is one portion: the whole of it counts, or nothing."""
+    """Cut the inputs into portions, which together hold all rows in order.
+
+    With --skip-bad each file is one portion, since it counts as a whole or not at all. Raises UsageError for a table in
+    memory, a pipe or a device.
+    """
     if not found.inputs:
         raise UsageError("a table in memory cannot be read elsewhere", "write it to files that all workers see")
     folder = os.getcwd()  # noqa: PTH109
@@ -53,7 +58,7 @@ def portions_of(found: Found, options: TableOptions) -> list[Portion]:
 
 
 def together(portions: Sequence[Portion]) -> list[tuple[Portion, ...]]:
-    """Neighbours that are small, so that a task takes longer than handing it out."""
+    """Group small neighbouring portions into tasks, so that a task takes longer than its scheduling."""
     total = sum(portion.size for portion in portions)
     most = max(min(SMALL, total // ENOUGH), total // MANY)
     groups: list[tuple[Portion, ...]] = []
@@ -67,18 +72,18 @@ def together(portions: Sequence[Portion]) -> list[tuple[Portion, ...]]:
 
 
 def _cuts(item: Input, size: int, options: TableOptions, large: int) -> list[tuple[int, int] | None]:
-    """Row groups of about the same size together; None for all of them."""
+    """Return ranges [first, end) of row groups of similar size, or [None] for a file that is not cut."""
     if size <= large:
         return [None]
     try:
         groups = _groups(item, options)
     except PcatoolError:
-        return [None]  # whoever reads it says what is wrong
+        return [None]  # the worker that reads the file reports the error
     return list(_joined(groups, size, large)) if len(groups) > 1 else [None]
 
 
 def _groups(item: Input, options: TableOptions) -> list[int]:
-    """Rows of each row group; none in text."""
+    """Return the rows of each row group; none for a file that is not plain Parquet."""
     opened = Opened(item, options.input_format, options.encoding)
     with closing(opened):
         if opened.format != "parquet" or opened.size is None:
@@ -88,7 +93,10 @@ def _groups(item: Input, options: TableOptions) -> list[int]:
 
 
 def _joined(groups: list[int], size: int, large: int) -> Iterator[tuple[int, int]]:
-    """Consecutive groups until they take about as many bytes as a portion should."""
+    """Yield ranges [first, end) of consecutive row groups of up to `large` bytes, estimated from their rows.
+
+    `groups` are the rows of each row group, `size` the bytes of the file. A larger row group is a range by itself.
+    """
     bytes_a_row = size / max(sum(groups), 1)
     first = rows = 0
     for at, more in enumerate(groups):

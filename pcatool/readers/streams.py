@@ -1,4 +1,4 @@
-"""Byte streams: files and pipes with a look ahead, seekable ranges, copies of a pipe."""
+"""Byte streams: files and pipes, streams that can be peeked at, seekable files, and copies of a pipe."""
 
 from __future__ import annotations
 
@@ -25,30 +25,33 @@ __all__ = [
     "spooled",
 ]
 
+# Bytes per read where a whole stream is copied.
 READ = 1 << 20
 
 
 class ByteStream(Protocol):
-    """`read` gives what is there, at least one byte, or nothing at the end; once at the end it stays there."""
+    """A source of bytes that are read once, in order."""
 
-    def read(self, size: int, /) -> bytes: ...
+    def read(self, size: int, /) -> bytes:
+        """Return at least one byte and at most `size`, waiting if none has arrived; b"" at the end, then always."""
+        ...
 
     def ready(self) -> bool:
-        """Would `read` answer at once?"""
+        """Whether `read` returns without waiting."""
         ...
 
 
 class FileBytes:
-    """A file descriptor, read without buffering so that a line on a slow pipe is seen when it comes.
+    """A file descriptor, read without buffering, so that a line on a slow pipe is seen when it arrives.
 
-    It closes with the object, too: an error may leave no other time for it.
+    Deleting the object closes the descriptor, since an error may leave no other occasion.
     """
 
     def __init__(self, descriptor: int, name: str) -> None:
         self.descriptor = descriptor
         self.name = name
         self.regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        self.taken = 0  # bytes read one after the other
+        self.taken = 0  # bytes returned by `read` so far
         self._closed = False
 
     @property
@@ -61,28 +64,29 @@ class FileBytes:
                 data = os.read(self.descriptor, size)
                 self.taken += len(data)
                 return data
-            except BlockingIOError:  # another program made the pipe answer at once, always
+            except BlockingIOError:  # another program set the pipe to non-blocking
                 self._wait(None)
             except OSError as error:
                 raise FileError.from_os(self.name, "read", error) from None
 
     def pread(self, size: int, offset: int) -> bytes:
-        """A part of a regular file; at most 2 GB at a time."""
+        """Return up to `size` bytes of a regular file from `offset`; at most 2 GB per call."""
         return os.pread(self.descriptor, size, offset)
 
     def ready(self) -> bool:
         return self.regular or self._wait(0)
 
     def _wait(self, milliseconds: int | None) -> bool:
+        """Wait for data, forever if None; return whether there are any."""
         poll = select.poll()
         poll.register(self.descriptor, select.POLLIN)
         return bool(poll.poll(milliseconds))
 
     def check_unchanged(self) -> None:
-        """A descriptor stays with its file, even when another gets the name."""
+        """Do nothing: a descriptor stays with its file, even if another file takes the name."""
 
     def close(self) -> None:
-        """Standard input is not ours to close."""
+        """Close the descriptor, except that of standard input, which belongs to the caller of the program."""
         if not self._closed and self.descriptor != 0:
             os.close(self.descriptor)
         self._closed = True
@@ -93,32 +97,34 @@ class FileBytes:
 
 
 class File(ByteStream, Protocol):
-    """Where bytes come from in the end: a file, a pipe, an object in a store."""
+    """The origin of the bytes of an input: a file, a pipe, or an object in a store."""
 
-    regular: bool  # it has a size, and any part of it can be read
-    taken: int  # bytes read one after the other
+    regular: bool  # has a size, and any part of it can be read
+    taken: int  # bytes returned by `read` so far
 
     @property
     def size(self) -> int: ...
 
-    def pread(self, size: int, offset: int) -> bytes: ...
+    def pread(self, size: int, offset: int) -> bytes:
+        """Return bytes from `offset`, without moving the position of `read`; for regular files only."""
+        ...
 
     def check_unchanged(self) -> None:
-        """Raise an error where what was read is known to be of several states of the file."""
+        """Raise FileError if the bytes read so far are known to come from several versions of the file."""
         ...
 
     def close(self) -> None: ...
 
 
 class Peekable:
-    """A stream whose beginning can be looked at before it is read."""
+    """A stream whose first bytes can be peeked at before they are read."""
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self._pushed = b""
 
     def peek(self, size: int, undecided: Callable[[bytes], bool]) -> bytes:
-        """The first bytes; waits for `size` of them only while fewer leave something undecided."""
+        """Return the first bytes: up to `size`, and no more than `undecided(bytes so far)` asks for."""
         head = b""
         while len(head) < size and undecided(head):
             more = self._stream.read(size - len(head))
@@ -139,7 +145,7 @@ class Peekable:
 
 
 class Lines:
-    """A stream of lines, which calls back when it ends in the middle of one."""
+    """A stream of lines that calls `cut` if it ends in the middle of a line."""
 
     def __init__(self, stream: ByteStream, cut: Callable[[], None]) -> None:
         self._stream = stream
@@ -158,7 +164,7 @@ class Lines:
 
 
 class Readable(RawIOBase):
-    """A stream as the file object that Arrow asks for."""
+    """A stream as a Python file object, as Arrow needs."""
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
@@ -173,7 +179,7 @@ class Readable(RawIOBase):
 
 
 class Seekable(RawIOBase):
-    """A regular file from its first byte, whatever the place its descriptor stands at."""
+    """A regular file as a Python file object with its own position, independent of that of the descriptor."""
 
     def __init__(self, file: File) -> None:
         self._file = file
@@ -205,7 +211,10 @@ class Seekable(RawIOBase):
 
 
 def spooled(stream: ByteStream, name: str) -> FileBytes:
-    """The whole stream in a nameless temporary file."""
+    """Copy a stream to a nameless temporary file and return that; `name` is for messages.
+
+    Raises FileError if the temporary file cannot be written.
+    """
     from tempfile import TemporaryFile
 
     try:
@@ -219,6 +228,7 @@ def spooled(stream: ByteStream, name: str) -> FileBytes:
 
 
 def read_whole(stream: ByteStream) -> bytes:
+    """Return all bytes of a stream."""
     pieces = []
     while data := stream.read(READ):
         pieces.append(data)
@@ -226,20 +236,23 @@ def read_whole(stream: ByteStream) -> bytes:
 
 
 class Copy:
-    """One input that can be read only once, and the nameless temporary file with its bytes."""
+    """Keeps the bytes of an input that can be read only once in a nameless temporary file, for a second reading."""
 
     def __init__(self) -> None:
         self._kept: FileBytes | None = None
         self._begin = 0
 
     def open(self, descriptor: Callable[[], int], name: str) -> FileBytes:
-        """The input itself the first time, then what was read of it."""
+        """Open the input itself on the first call, and the bytes kept of it on later calls.
+
+        `descriptor` opens the input. A regular file on standard input is not copied but read again from the same place.
+        """
         if self._kept is not None:
             again = FileBytes(os.dup(self._kept.descriptor), name)
             os.lseek(again.descriptor, self._begin, os.SEEK_SET)
             return again
         first = FileBytes(descriptor(), name)
-        if first.regular:  # a file on standard input, from where it stands
+        if first.regular:  # a file on standard input, read from its current position
             self._begin = os.lseek(first.descriptor, 0, os.SEEK_CUR)
             self._kept = FileBytes(os.dup(first.descriptor), name)
             return first
@@ -248,11 +261,11 @@ class Copy:
 
 
 class Tee(FileBytes):
-    """An input whose bytes are written to a file as they are read."""
+    """An input whose bytes are also written to a file as they are read."""
 
     def __init__(self, source: FileBytes, kept: FileBytes) -> None:
         super().__init__(source.descriptor, source.name)
-        self._source = source  # which closes the descriptor
+        self._source = source  # closes the descriptor
         self._kept = kept
 
     def read(self, size: int, /) -> bytes:
@@ -271,6 +284,7 @@ class Tee(FileBytes):
 
 
 def _nameless(name: str) -> FileBytes:
+    """Create an empty temporary file without a name."""
     from tempfile import TemporaryFile
 
     try:

@@ -1,4 +1,4 @@
-"""Read tables with one line for each cell (user, item, value) into sparse rows."""
+"""Read triples, tables with one line per cell (user, item, value), into sparse rows of users by items."""
 
 from __future__ import annotations
 
@@ -25,24 +25,27 @@ NO_CODES: Codes = np.zeros(0, dtype=np.int32)
 
 
 class Triples(NamedTuple):
-    """The cells of a table by the names of their rows and columns, both in the order in which they first appear."""
+    """The cells of a sparse table, with the names of its rows (users) and columns (items) in order of appearance."""
 
     users: list[str]
     items: list[str]
-    user: Codes  # (cells,)
-    item: Codes  # (cells,)
+    user: Codes  # (cells,) index into `users`
+    item: Codes  # (cells,) index into `items`
     values: Array  # (cells,)
-    user_values: Any  # (users,) as the input has them
+    user_values: Any  # (users,) users as an Arrow array of the type in the input
 
     def sorted(self) -> tuple[SparseRows, tuple[str, ...]]:
-        """The rows and the names of their columns, both in an order of their own: that of the lines changes no bit."""
+        """Return the sparse rows and the names of their columns, with users and items sorted by name.
+
+        The result therefore does not depend on the order of the lines.
+        """
         users, items = _by_name(self.users), _by_name(self.items)
         rows = _places(users)[self.user]
         table = SparseRows.of(rows, _places(items)[self.item], self.values, len(users), len(items))
         return table, tuple(self.items[i] for i in items)
 
     def under(self, columns: Sequence[str]) -> tuple[SparseRows, list[str]]:
-        """The rows, in their order, as those of a table with these columns, and the items that are none of them."""
+        """Return the rows, in order of appearance, under these columns, and the items not among the columns."""
         at = {name: j for j, name in enumerate(columns)}
         column = np.array([at.get(name, -1) for name in self.items], dtype=np.int32)[self.item]
         known = column >= 0
@@ -51,7 +54,11 @@ class Triples(NamedTuple):
 
 
 def read_triples(inputs: Inputs, terms: str, tally: Tally, *, holes: bool, run: Runner = in_turn) -> Triples:
-    """All lines. A line without a value says that its cell is missing; without `holes` it is refused."""
+    """Read all lines of the inputs.
+
+    `terms` names the columns of user, item and value. A line without a value is a missing cell and is dropped if
+    `holes` is set; otherwise it raises DataError. A missing user or item, or a cell given twice, raises DataError too.
+    """
     inputs.settle(lambda one: _drop(read_triples(one, terms, Tally(), holes=holes, run=run)))
     wanted = inputs.columns.choose_triples(terms)
     (_, user_type), (_, item_type) = inputs.columns.kept_types(wanted.kept)
@@ -73,10 +80,11 @@ def read_triples(inputs: Inputs, terms: str, tally: Tally, *, holes: bool, run: 
 
 
 def _drop(triples: Triples) -> None:
-    """They were read to see whether they can be."""
+    """Discard the result of a trial reading."""
 
 
 def _given_twice(user: str, item: str, rows: tuple[int, int]) -> DataError:
+    """Return the error for a cell that two lines give; `rows` count from 0."""
     return DataError(
         f"user {show(user)}, item {show(item)} is given twice, in data rows {rows[0] + 1} and {rows[1] + 1}",
         "give each cell once: take the mean, the sum or the last of such lines first",
@@ -84,28 +92,34 @@ def _given_twice(user: str, item: str, rows: tuple[int, int]) -> DataError:
 
 
 class NameCodes:
-    """Names of users or items to numbers, 0, 1, ... as they first appear."""
+    """Numbers the names of users or items 0, 1, ... in order of first appearance.
+
+    `what`: "user" or "item", for messages. `nulls`: further spellings of a missing name. `kind`: Arrow type of the
+    column.
+    """
 
     def __init__(self, what: str, nulls: Sequence[str], kind: pa.DataType) -> None:
         self._what = what
         self._kind = kind
         self._values: list[pa.Array] = []
-        also = ("nan",) if pa.types.is_floating(kind) else ()  # as a text it may be a name
+        also = ("nan",) if pa.types.is_floating(kind) else ()  # in a text column "nan" may be a name
         self._missing = {null.strip().lower() for null in ("", *also, *nulls)}
         self._codes: dict[str, int] = {}
 
     @property
     def names(self) -> list[str]:
+        """The names, by number."""
         return list(self._codes)
 
     @property
     def values(self) -> pa.Array:
-        """The names as the input has them, in its type."""
+        """The names as an Arrow array of the type in the input, by number."""
         return pa.chunked_array(self._values, self._kind).unify_dictionaries().combine_chunks()
 
     def codes(self, batch: Checked, column: int) -> Codes:
+        """Return the numbers of the names in a passthrough column (n,); raises DataError if a name is missing."""
         found, words = words_of(batch.kept[column])
-        missing = np.array([word.strip().lower() in self._missing for word in words] + [True])  # the last for -1
+        missing = np.array([word.strip().lower() in self._missing for word in words] + [True])  # last: null, -1
         if missing[found].any():
             place = batch.place(int(missing[found].argmax()))
             raise DataError(f"{place}: the {self._what} is missing", "leave such lines out")
@@ -114,32 +128,34 @@ class NameCodes:
         return np.array(numbers, dtype=np.int32)[found]
 
     def _keep(self, words: list[int], found: NDArray[np.int64], column: pa.Array) -> None:
-        """The values of words that are new."""
+        """Keep the values of new words, given by their index; `found` is the word of each row."""
         if not words:
             return
         first = np.empty(found.max() + 1, dtype=np.int64)
-        first[found[::-1]] = np.arange(len(found))[::-1]  # the last to be written is the first
+        first[found[::-1]] = np.arange(len(found))[::-1]  # backwards, so that the first row of a word is written last
         places = pa.Array.from_buffers(pa.int64(), len(words), [None, pa.py_buffer(first[words])])
         self._values.append(column.take(places))
 
 
+# Whole numbers of at most 18 digits, so that they fit in 64 bits.
 WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 DIGITS = re.compile(r"([0-9]+)", re.ASCII)
 
 
 def _by_name(names: Sequence[str]) -> list[int]:
-    """Where the names stand in their order: of numbers if they all are, else of text in which numbers count as such."""
+    """Return the indices that sort the names: as numbers if all are whole, else as text with its digits as numbers."""
     if all(WHOLE.fullmatch(name) for name in names):
         return sorted(range(len(names)), key=lambda i: (int(names[i]), names[i]))
     return sorted(range(len(names)), key=lambda i: (_parts(names[i]), names[i]))
 
 
 def _parts(name: str) -> list[str | int]:
-    """Text and digits in turn: no more of these than int() takes."""
+    """Split a name into texts and numbers in turn; of each run of digits only the first 18 count."""
     return [int(part[:18]) if i % 2 else part for i, part in enumerate(DIGITS.split(name))]
 
 
 def _places(order: Sequence[int]) -> Codes:
+    """Return the inverse of a permutation."""
     places = np.empty(len(order), dtype=np.int32)
     places[order] = np.arange(len(order), dtype=np.int32)
     return places

@@ -16,14 +16,14 @@ from pcatool.registry import RULES
 
 __all__ = ["SPECTRAL_RULES", "Choice", "Evidence", "Rule", "above", "decide", "first", "split_rule"]
 
-# Rules that look at eigenvalues alone, so that they make sense of any method's; the others reckon with rows of columns.
+# Rules that need eigenvalues only, so that they suit any method; the other rules need the covariance of rows.
 SPECTRAL_RULES = ("all", "ratio", "eigenvalue", "kaiser", "broken-stick", "elbow")
 
 
 class Evidence(NamedTuple):
-    """All a rule may look at."""
+    """Facts that a rule may use to choose k. Built by each method after a fit, and from a model."""
 
-    eigenvalues: Array  # every eigenvalue known, descending, 0 past the rank
+    eigenvalues: Array  # every known eigenvalue, descending, 0 past the rank
     total_variance: float
     n: int
     d: int
@@ -32,25 +32,25 @@ class Evidence(NamedTuple):
     standardized: bool = False
     ddof: int = 0
     seed: int = 0
-    rows: Callable[[], Array] | None = None  # the rows as fitted, (n, d) centred and scaled; None when not held
-    weights: Callable[[], Array] | None = None  # (n,) of the rows, which come times their roots; None when all are 1
-    constant: int = 0  # columns with one value only
-    whole: str = "variance"  # what the eigenvalues add up to
-    method: str = "pca"  # whose eigenvalues they are
+    rows: Callable[[], Array] | None = None  # returns the rows as fitted, (n, d) centred and scaled; None when not held
+    weights: Callable[[], Array] | None = None  # returns the weights (n,); their roots multiply the rows
+    constant: int = 0  # number of columns with a single value
+    whole: str = "variance"  # name of the sum of the eigenvalues
+    method: str = "pca"  # method that computed the eigenvalues
 
     @property
     def degrees(self) -> int:
-        """Rows that are free to vary: the mean takes one."""
+        """Degrees of freedom of the rows: one less if centred."""
         return self.n - self.centered
 
     @property
     def varying(self) -> int:
-        """Columns that can carry variance; about 0, a constant one does too."""
+        """Number of columns that can carry variance; about 0, constant columns count too."""
         return self.d - (self.constant if self.centered else 0)
 
     @property
     def possible(self) -> int:
-        """The most components that such rows and columns can carry variance on; EM's noise has every direction."""
+        """Largest number of components that the rows and columns allow; with EM the noise has full rank."""
         return self.varying if self.method == "probabilistic" else min(self.degrees, self.varying)
 
     @property
@@ -60,12 +60,12 @@ class Evidence(NamedTuple):
 
     @property
     def shares(self) -> Array:
-        """What each eigenvalue has of the total variance, (possible,)."""
+        """Share of the total variance of each eigenvalue, (possible,)."""
         return self.spectrum / self.total_variance
 
 
 class Choice(NamedTuple):
-    """A number of components and the one line that says why."""
+    """A number of components, and the reason in one line."""
 
     k: int
     reason: str
@@ -75,25 +75,35 @@ Rule = Callable[[Evidence, float | None], Choice]
 
 
 def above(values: Array, bound: Array | float, *, equal: bool = False) -> NDArray[np.bool_]:
-    """Which values are above a bound, or at it; a few roundings neither lift a value over it nor hold one under."""
+    """Mask of the values above a bound, or, with `equal`, at least equal to it.
+
+    The bound has a slack of a few rounding errors: rounding neither lifts a value above the bound nor keeps one below.
+    """
     slack = 8 * max(len(values), 1) * np.finfo(float).eps
     return values >= bound * (1 - slack) if equal else values > bound * (1 + slack)
 
 
 def first(passed: NDArray[np.bool_], test: str) -> Choice:
-    """The leading components that pass a test, as far as the first that does not; one is the least."""
+    """Choose the leading components that pass a test, up to the first that fails; at least 1.
+
+    `passed` is the result per component, `test` its description for the reason.
+    """
     k = int(np.argmin(np.append(passed, False)))
     return Choice(k, f"{test}: the first {k}") if k else Choice(1, f"{test}: none, so 1 is kept")
 
 
 def split_rule(name: str) -> tuple[str, float | None]:
-    """`ratio:0.05` as its name and its number, the registered number when none is given."""
+    """Split `ratio:0.05` into name and number; without a number, use the registered default."""
     rule, _, number = name.partition(":")
     return rule, float(number) if number else RULES[rule].default
 
 
 def decide(wish: int | float | str, evidence: Evidence) -> Choice:
-    """k for a number, a share of the variance, or the name of a rule."""
+    """Return k for a number, a share of the variance, or the name of a rule.
+
+    Raise `DataError` if the number is more than the rows and columns allow, and `RefusedError` if the rule cannot be
+    applied to the evidence.
+    """
     if isinstance(wish, int):
         return Choice(_within_bound(wish, evidence), "asked for")
     if isinstance(wish, float):

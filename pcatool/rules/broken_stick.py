@@ -1,9 +1,9 @@
 """Leading components whose share is above that of the pieces of a stick broken at random, the longest first.
 
-When to prefer it: a quick, cautious answer from the shares alone. It seldom keeps too many, and with many columns or
-one dominant component it keeps too few.
-Assumes that without structure the variance falls on the p possible components as on p pieces; n plays no part.
-Uncentred, the mean is one of the components.
+When to prefer it: a quick, cautious answer from the shares alone. This rule seldom keeps too many, and keeps too few
+with many columns or one dominant component.
+Assumes that variance without structure is split over the p possible components like a stick into p pieces; n plays no
+part. Uncentred, the mean is one of the components.
 Reference: Frontier 1976, J. Exp. Mar. Biol. Ecol. 25(1); Jackson 1993, "Stopping rules in principal components
 analysis", Ecology 74(8).
 """
@@ -24,5 +24,6 @@ def pieces(p: int) -> Array:
 
 
 def broken_stick(evidence: Evidence, number: float | None = None) -> Choice:
+    """Choose the leading components whose share is above the expected piece."""
     p = evidence.possible
     return first(above(evidence.shares, pieces(p)), f"share above the broken stick's of {p} pieces")

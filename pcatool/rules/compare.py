@@ -1,4 +1,4 @@
-"""Compare the answers of all rules to the same data."""
+"""Apply all rules to the same evidence and compare their answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_SHARE = "0.99"
 
 
 class Verdict(NamedTuple):
-    """What one rule says; no k when it cannot be applied, and the reason is then why not."""
+    """The answer of one rule; without k if the rule cannot be applied, and `reason` says why."""
 
     rule: str
     k: int | None
@@ -25,19 +25,22 @@ class Verdict(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """The number of components that most rules name, and those rules."""
+    """The number of components that most rules choose, and those rules."""
 
     k: int
     rules: tuple[str, ...]
 
 
 def compare(evidence: Evidence, names: Iterable[str] | None = None) -> list[Verdict]:
-    """The verdict of each named rule or share; of every rule and of the share kept by default when none is named."""
+    """Return the verdict of each named rule or share; by default of every rule and of the default share."""
     return [_verdict(evidence, name) for name in ((*RULES, DEFAULT_SHARE) if names is None else names)]
 
 
 def agreement(verdicts: Sequence[Verdict]) -> Agreement | None:
-    """What most rules agree on, the smaller of equals; None unless two do. `all` has no vote: it leaves out nothing."""
+    """Return the number that most rules choose, the smaller one of equals; None unless two rules agree.
+
+    `all` has no vote, since it leaves out nothing.
+    """
     counts = Counter(v.k for v in verdicts if v.k is not None and v.rule != "all")
     k, votes = max(counts.items(), key=lambda item: (item[1], -item[0]), default=(0, 0))
     return Agreement(k, tuple(v.rule for v in verdicts if v.k == k and v.rule != "all")) if votes > 1 else None

@@ -1,13 +1,13 @@
 """The number of components that best predicts each cell from the others of its row: the eigenvector method.
 
 When to prefer it: no model of the noise can be trusted, the rows are at hand, and the components are to fill in or to
-clean cells. Weak components that are there but do not help to predict are left out, as `gavish-donoho` does.
-Rows are left out of the fit in turn. In each of them every cell is then left out in turn, the scores are fitted to the
-other cells, and its prediction x_j - (x - P P^T x)_j / (1 - (P P^T)_jj) is held against it. Leaving out whole rows only
-would have the error fall with every component, since a row's own cells make its scores.
-Assumes columns of like scale: one that makes a component of its own cannot be predicted, and where it is much the
-largest, no number of components helps. Means are those of the rows of the fit when centred, else 0; standard deviations
-are those of all rows.
+clean cells. Real components that are too weak to improve the prediction are left out, as in `gavish-donoho`.
+The rows are left out of the fit in turn. In a row that is left out, each cell is left out in turn, the scores are
+fitted to the other cells, and the cell is compared with its prediction x_j - (x - P P^T x)_j / (1 - (P P^T)_jj). If
+only whole rows were left out, the error would fall with every component, since the cells of a row make its scores.
+Assumes columns of similar scale: a column that makes a component of its own cannot be predicted, and where one column
+is much the largest, no number of components helps. Means are those of the rows of the fit if centred, else 0; standard
+deviations are those of all rows.
 Reference: Bro, Kjeldahl, Smilde and Kiers 2008, "Cross-validation of component models: a critical look at current
 methods", Analytical and Bioanalytical Chemistry 390(5).
 """
@@ -24,17 +24,23 @@ from pcatool.rules.base import Choice, Evidence
 
 __all__ = ["bytes_of_rows", "cross_validation", "errors_left_out"]
 
-# Parts of the rows left out in turn; fewer once so many multiplications, n d min(n, d), make each of them slow.
+# Number of parts of the rows, each left out once: FOLDS, or FEWER if a fit takes more than WORK multiplications, n d
+# min(n, d).
 FOLDS, FEWER, WORK = 10, 5, 4e9
 
-# Rows worked on at a time where a second copy of them all would be too much.
+# Rows worked on at a time where a second copy of all rows would be too large.
 SLAB = 4096
 
-# What rounding leaves of a column that lies in the components: others tell nothing of it, its mean is all there is.
+# A column whose part outside the components is below this is alone in them: other columns tell nothing of it, and its
+# mean is the best prediction.
 ALONE = 1e-12
 
 
 def cross_validation(evidence: Evidence, number: float | None = None) -> Choice:
+    """Choose the number of components with the smallest error of prediction.
+
+    Raise `RefusedError` if the rows are not held.
+    """
     if evidence.rank < 2:
         return Choice(1, "the rank of the data")
     if evidence.rows is None:
@@ -51,16 +57,16 @@ def cross_validation(evidence: Evidence, number: float | None = None) -> Choice:
 
 
 def bytes_of_rows(n: int, d: int) -> int:
-    """Memory: the rows and those of one fit; of the smaller product LAPACK's copies and what the errors are made of."""
+    """Bytes for the rows and those of one fit, LAPACK's copies of the smaller product, and the arrays of the errors."""
     if n >= d:
         return 8 * (2 * n * d + 14 * d * d)
-    return 8 * (9 * n * d + 6 * n * n)  # with the directions, and LAPACK's copies of these
+    return 8 * (9 * n * d + 6 * n * n)  # includes the directions and LAPACK's copies of them
 
 
 def errors_left_out(Y: Array, roots: Array, centered: bool, seed: int) -> Array:
-    """Sum of squared errors with k = 0, 1, ... components; rows (n, d) come times the roots (n,) of their weights.
+    """Return the sums of squared errors with k = 0, 1, ... components.
 
-    Beside the rows no more is held than the rows of one fit.
+    The rows Y (n, d) are multiplied by the roots (n,) of their weights. Memory besides the rows: the rows of one fit.
     """
     n, d = Y.shape
     largest = max(Y.max(), -Y.min())
@@ -83,26 +89,29 @@ def errors_left_out(Y: Array, roots: Array, centered: bool, seed: int) -> Array:
 
 
 def centred(Z: Array, roots: Array, mean: Array) -> Array:
-    """Z (n, d), the rows times the roots (n,) of their weights, less their mean; Z is used up."""
+    """Subtract the mean from rows Z (n, d) that are multiplied by the roots (n,) of their weights; overwrite Z."""
     for at in range(0, len(Z), SLAB):
         Z[at : at + SLAB] -= np.outer(roots[at : at + SLAB], mean)
     return Z
 
 
 def directions(Z: Array, most: int) -> Array:
-    """Up to `most` leading directions of the rows Z (n, d), none past the rank, (d, r); from the smaller product."""
+    """Return up to `most` leading directions of the rows Z (n, d), none past the rank, (d, r).
+
+    They come from the smaller of Z^T Z and Z Z^T.
+    """
     tall = len(Z) >= Z.shape[1]
     values, vectors = np.linalg.eigh(Z.T @ Z if tall else Z @ Z.T)
     values, vectors = values[::-1], vectors[:, ::-1]
     r = min(most, int(np.count_nonzero(values > max(Z.shape) * EPS * values[0])))
-    # QR mends what the division by small eigenvalues does to right angles.
+    # QR restores orthogonality, which division by small eigenvalues loses.
     return np.asarray(vectors[:, :r] if tall else np.linalg.qr(Z.T @ vectors[:, :r] / np.sqrt(values[:r]))[0])
 
 
 def fold_errors(X: Array, V: Array, most: int) -> Array:
-    """Sum over all cells of rows X of the squared error of predicting each from the others of its row, (most + 1,).
+    """Sum the squared errors of predicting each cell of the rows X from the others of its row, (most + 1,).
 
-    With T = X V, column j of the residual X - T V^T has the sum of squares, from k - 1 components to k, changed by
+    With T = X V, column j of the residual X - T V^T has a sum of squares that, from k - 1 components to k, changes by
     v_jk (v_jk |t_k|^2 + 2 sum_(b<k) v_jb t_b.t_k - 2 x_j.t_k). Past the columns of V nothing changes.
     """
     T = X @ V

@@ -1,7 +1,7 @@
 """Singular values above the threshold that loses least of a low-rank signal under noise of unknown size.
 
-When to prefer it: noise removal, many rows and columns. It asks which components make the reconstruction better, so it
-leaves out what is there but too weak to help; `marchenko-pastur` asks what is there.
+When to prefer it: noise removal, many rows and columns. This rule keeps components that make the reconstruction better,
+and leaves out those that exist but are too weak to help; `marchenko-pastur` keeps what exists.
 Assumes a low-rank signal plus independent noise of equal variance in every cell, fewer than half of the p possible
 components being signal: the threshold is omega(beta) times their median singular value, zeros past the rank included.
 beta is the smaller over the larger of columns and rows; the mean takes one row. omega is computed, not the published
@@ -23,6 +23,7 @@ __all__ = ["gavish_donoho", "omega"]
 
 
 def gavish_donoho(evidence: Evidence, number: float | None = None) -> Choice:
+    """Choose the leading components with singular values above the threshold."""
     singular = np.sqrt(evidence.spectrum)
     middle = float(np.median(singular))
     if middle == 0:

@@ -1,12 +1,12 @@
-"""Eigenvalues past the edge of the spectrum that noise alone has: sigma^2 (1 + sqrt(beta))^2.
+"""Eigenvalues above the edge of the spectrum of noise alone: sigma^2 (1 + sqrt(beta))^2.
 
-When to prefer it: many rows and many columns of about equal noise, and the question is what is there at all, however
-weak. Noise tops its own edge by a little about one time in six, and noise that is unequal, which standardising strong
-components can leave behind, does so often; `parallel-95` is the safer word on one more component.
+When to prefer it: many rows and many columns of about equal noise, and the question is what exists at all, however
+weak. Noise exceeds its own edge by a little about one time in six. Unequal noise, which standardising strong components
+can leave behind, does so often; `parallel-95` is the safer rule for one more component.
 Assumes independent noise of equal variance in every cell, and signal in less than half of the p possible components:
 sigma^2 is their median eigenvalue, zeros past the rank included, over the median of the Marchenko-Pastur law. beta is
 the smaller over the larger of columns and rows; the mean takes one row. Uncentred, the noise has mean 0, and a mean
-that has not shows as a component.
+other than 0 shows as a component.
 Reference: Marchenko and Pastur 1967, Mathematics of the USSR-Sbornik 1(4); Johnstone 2001, Annals of Statistics 29(2).
 """
 
@@ -22,6 +22,7 @@ __all__ = ["aspect", "marchenko_pastur", "median"]
 
 
 def marchenko_pastur(evidence: Evidence, number: float | None = None) -> Choice:
+    """Choose the leading components with eigenvalues above the edge of noise."""
     middle = float(np.median(evidence.spectrum))
     if middle == 0:
         return Choice(evidence.rank, "over half of the eigenvalues are 0: there is no noise, so the rank")
@@ -33,19 +34,19 @@ def marchenko_pastur(evidence: Evidence, number: float | None = None) -> Choice:
 
 
 def aspect(evidence: Evidence) -> float:
-    """beta: the smaller of columns and rows over the larger."""
+    """beta: the smaller over the larger of columns and rows."""
     return evidence.possible / max(evidence.degrees, evidence.varying)
 
 
 def median(beta: float) -> float:
     """Median of the Marchenko-Pastur law of variance 1, 0 < beta <= 1, by Newton's method.
 
-    With x = 1 + beta + 2 sqrt(beta) cos t the share of the law above x is 2/pi int_0^t sin^2 / x, smooth as far as the
-    median at every beta, so that few nodes integrate it to rounding.
+    With x = 1 + beta + 2 sqrt(beta) cos t, the share of the law above x is 2/pi int_0^t sin^2 / x. The integrand is
+    smooth up to the median for every beta, so that few nodes integrate it to rounding error.
     """
     nodes, weights = np.polynomial.legendre.leggauss(40)
     t = pi / 2
-    for _ in range(12):  # six reach rounding
+    for _ in range(12):  # six steps reach rounding error
         at = t * (nodes + 1) / 2
         upper = t / pi * float(weights @ (np.sin(at) ** 2 / (1 + beta + 2 * sqrt(beta) * np.cos(at))))
         t -= (upper - 0.5) * pi / 2 * (1 + beta + 2 * sqrt(beta) * cos(t)) / sin(t) ** 2

@@ -1,14 +1,15 @@
 """The most probable number of components: Minka's evidence of probabilistic PCA, by Laplace's method.
 
-When to prefer it: about equal noise in all columns; it weighs fit against the number of parameters and needs no
-threshold. Unequal noise, which standardising strong components can leave behind, it takes for more components.
-Assumes normal data: k directions of their own variances, all others of one common variance, the noise, which the
-remaining eigenvalues average. So k stays below d: k = d - 1 already describes any covariance. Nor can it be the rank
-when the rows run out, n <= d: the rest is then 0 whatever the data are. But when columns depend on each other and the
-rank is less than rows and columns allow, the noise is exactly 0, the evidence without bound, and the answer the rank.
-Constant columns are left out. Uncentred, the same with mean 0.
-The formula is that of the paper, and so the choice that of scikit-learn, which needs at least as many rows as columns.
-The paper leaves open what equal eigenvalues give, whose directions are any: there an angle ranges over pi at most.
+When to prefer it: about equal noise in all columns. The evidence weighs fit against the number of parameters and needs
+no threshold. Unequal noise, which standardising strong components can leave behind, counts as more components.
+Assumes normal data: k directions with variances of their own, and one common variance for all others, the noise, which
+is the mean of the remaining eigenvalues. So k stays below d: k = d - 1 already describes any covariance. With n <= d,
+k cannot be the rank either: the remaining eigenvalues are then 0 whatever the data are. But when columns depend on each
+other and the rank is less than rows and columns allow, the noise is exactly 0, the evidence is unbounded, and the
+answer is the rank. Constant columns are left out. Uncentred, the mean is taken as 0.
+The formula is that of the paper, so the choice equals that of scikit-learn, which needs at least as many rows as
+columns. The paper does not cover equal eigenvalues, whose directions are arbitrary: here an angle ranges over pi at
+most.
 Reference: Minka 2000, "Automatic choice of dimensionality for PCA", Advances in Neural Information Processing Systems
 13, the approximation of p(D|k) by Laplace's method.
 """
@@ -24,20 +25,22 @@ from pcatool.rules.base import Choice, Evidence
 
 __all__ = ["log_evidence", "mle"]
 
-# Laplace's method gives each pair of directions a width sqrt(2 pi / a) in the angle between them, which equal
-# eigenvalues would make infinite. But an angle ranges over pi at most, so a is not below the first there; and all
-# angles of a direction together over half a sphere, whose area the prior divides by, so both do not exceed the second.
+# Laplace's method gives each pair of directions a width sqrt(2 pi / a) in the angle between them, infinite for equal
+# eigenvalues. But an angle ranges over pi at most, so a is at least the first constant. All angles of a direction
+# together range over half a sphere, whose area the prior divides by, so prior times width is at most the second. Both
+# are logarithms.
 LEAST_CURVATURE, HALF_SPHERE = log(2 / pi), -log(2)
 
-# Eigenvalues that agree to this part count as equal: no more of their digits is known.
+# Eigenvalues that agree to this relative difference count as equal: no more of their digits are known.
 EQUAL = 1e-10
 
-# Stands for the logarithm of 0: below any bound, yet a number.
+# Finite stand-in for the logarithm of 0, below any bound.
 NOTHING = -1e6
 
 
 def mle(evidence: Evidence, number: float | None = None) -> Choice:
-    # Rounding may leave 0 of an eigenvalue before the rank.
+    """Choose the number of components with the largest evidence."""
+    # An eigenvalue before the rank may be 0 by rounding.
     rank = min(evidence.rank, int(np.count_nonzero(evidence.spectrum)))
     if rank < 2:
         return Choice(1, "the rank of the data")
@@ -48,9 +51,9 @@ def mle(evidence: Evidence, number: float | None = None) -> Choice:
 
 
 def log_evidence(eigenvalues: Array, n: int, d: int) -> Array:
-    """log p(D | k) up to a constant, for k = 1 to r - 1, from the r eigenvalues above 0 of n rows of d columns.
+    """Return log p(D | k) up to a constant, for k = 1 to r - 1, from the r eigenvalues above 0 of n rows of d columns.
 
-    All in logarithms of eigenvalues, so that no scale overflows.
+    All terms are in logarithms of eigenvalues, so that no scale overflows.
     """
     logs = np.log(eigenvalues) - np.log(eigenvalues[0])
     k = np.arange(1, len(logs))
@@ -61,10 +64,10 @@ def log_evidence(eigenvalues: Array, n: int, d: int) -> Array:
 
 
 def log_directions(logs: Array, noise: Array, n: int, d: int) -> Array:
-    """log of p(U) (2 pi)^(m/2) |A_k|^(-1/2) for k = 1 to r - 1, direction by direction.
+    """Return log of p(U) (2 pi)^(m/2) |A_k|^(-1/2) for k = 1 to r - 1, summed direction by direction.
 
     |A_k| is the product over i <= k and i < j <= d of a_ij = n (1/h_j - 1/l_i) (l_i - l_j), where h_j is l_j for j <= k
-    and the noise past it. In O(r) for each i.
+    and the noise past k. Each direction i costs O(r).
     """
     r = len(logs)
     total = np.zeros(r - 1)
@@ -82,9 +85,9 @@ def log_directions(logs: Array, noise: Array, n: int, d: int) -> Array:
 
 
 def _with_noise(gaps: Array, factor: Array, unequal: int, first: int, d: int) -> Array:
-    """Sum over j > k of factor_k + gap_j, for k from `first`; gaps past the rank are 0.
+    """Return the sums over j > k of factor_k + gap_j, for k from `first`; gaps past the rank are 0.
 
-    Before `unequal` are eigenvalues equal to that of the direction, which add the least.
+    Eigenvalues before `unequal` equal that of the direction, and add LEAST_CURVATURE each.
     """
     r = len(gaps)
     k = np.arange(first, r)
@@ -94,11 +97,11 @@ def _with_noise(gaps: Array, factor: Array, unequal: int, first: int, d: int) ->
 
 
 def log_one_minus(gap: Array) -> Array:
-    """log(1 - exp(-gap)); a gap that is not above 0 gives NOTHING."""
+    """Return log(1 - exp(-gap)); NOTHING for gaps that are not above 0."""
     positive = gap > 0
     return np.where(positive, np.log(-np.expm1(-np.where(positive, gap, 1.0))), NOTHING)
 
 
 def _over(gap: Array) -> Array:
-    """log(exp(gap) - 1), likewise."""
+    """Return log(exp(gap) - 1); about NOTHING for gaps that are not above 0."""
     return gap + log_one_minus(gap)

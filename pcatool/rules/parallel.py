@@ -3,11 +3,11 @@
 `parallel` compares with the mean over simulated noise, as Horn did; `parallel-95` with its 95th percentile, which
 seldom takes noise for a component.
 When to prefer it: the usual advice for standardised data, with any n and d. After one dominant component the shares of
-the others are small, and weak ones among them may be missed; `marchenko-pastur` does not mind.
-Assumes normal noise, independent in every cell, of equal variance: standardised data are held against correlation
-matrices of noise, others against covariance matrices, as shares of the total, so that the scale plays no part. Columns
-of unequal variance then count as structure. The first component that fails ends the count. Uncentred, the noise has
-mean 0, and a mean that has not is a component.
+the others are small, and weak components may be missed; `marchenko-pastur` does not miss them.
+Assumes normal noise, independent in every cell, of equal variance. Standardised data are compared with correlation
+matrices of noise, others with covariance matrices, as shares of the total, so that the scale plays no part. Columns of
+unequal variance then count as structure. The first component that fails ends the count. Uncentred, the noise has mean
+0, and a mean other than 0 is a component.
 Reference: Horn 1965, "A rationale and test for the number of factors in factor analysis", Psychometrika 30(2); the
 percentile: Glorfeld 1995, Educational and Psychological Measurement 55(3).
 """
@@ -22,20 +22,23 @@ from pcatool.rules.base import Choice, Evidence, above, first
 
 __all__ = ["noise_shares", "parallel", "parallel_95"]
 
-# Simulated data sets. Eigenvalues of large matrices hardly vary, so fewer do.
+# Number of simulated data sets: COMPONENTS / p, between LEAST and MOST. Eigenvalues of large matrices hardly vary, so
+# fewer are enough.
 MOST, LEAST, COMPONENTS = 200, 20, 20_000
 
-# Cells of a factor up to which a correlation matrix is simulated as such. The larger it is, the more its eigenvalues
-# behave as those of a covariance matrix (Bao, Pan and Zhou 2012, Electronic Journal of Probability 17).
+# Largest p d for which correlation matrices are simulated exactly. Eigenvalues of larger ones behave like those of
+# covariance matrices (Bao, Pan and Zhou 2012, Electronic Journal of Probability 17).
 CELLS = 250_000
 
 
 def parallel(evidence: Evidence, number: float | None = None) -> Choice:
+    """Choose the leading components with shares above the mean of the noise."""
     noise = noise_shares(evidence)
     return first(above(evidence.shares, noise.mean(axis=0)), f"share above the mean of {len(noise)} samples of noise")
 
 
 def parallel_95(evidence: Evidence, number: float | None = None) -> Choice:
+    """Choose the leading components with shares above the 95th percentile of the noise."""
     noise = noise_shares(evidence)
     bound = np.quantile(noise, 0.95, axis=0)
     return first(above(evidence.shares, bound), f"share above the 95th percentile of {len(noise)} samples of noise")
@@ -54,9 +57,10 @@ def noise_shares(evidence: Evidence) -> Array:
 
 
 def covariance_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
-    """Those of the scatter of n rows of d columns of noise that are not 0, without drawing the rows.
+    """Draw the nonzero eigenvalues of the scatter of n rows of d columns of noise, without drawing the rows.
 
-    They are those of B B^T, B bidiagonal with independent chi entries (Silverstein 1985, Annals of Probability 13(4)).
+    They equal those of B B^T, B bidiagonal with independent chi entries (Silverstein 1985, Annals of Probability
+    13(4)).
     """
     from scipy.linalg import eigvalsh_tridiagonal
 
@@ -67,7 +71,7 @@ def covariance_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
 
 
 def correlation_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
-    """Those of the correlations of n rows of d columns of noise that are not 0.
+    """Draw the nonzero eigenvalues of the correlations of n rows of d columns of noise.
 
     The rows of the triangular factor of a Wishart matrix (Bartlett 1933, Proc. Royal Society of Edinburgh 53) have the
     lengths and angles of the columns of the data.
@@ -83,5 +87,5 @@ def correlation_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
 
 
 def _descending(values: Array) -> Array:
-    """Ascending eigenvalues turned round; rounding leaves none below 0."""
+    """Reverse ascending eigenvalues, and raise those that rounding left below 0 to 0."""
     return np.asarray(np.maximum(values[::-1], 0.0))

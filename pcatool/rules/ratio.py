@@ -1,7 +1,7 @@
-"""Leading components whose own share of the variance is at least a threshold, as in `ratio:0.05`.
+"""Leading components whose share of the variance is at least a threshold, as in `ratio:0.05`.
 
-When to prefer it: what explains less than so much of the whole is of no use, whatever its cause.
-Assumes nothing. Uncentred, a mean far from 0 takes most of the total, and so of every share.
+When to prefer it: a component below this share is of no use, whatever its cause.
+Assumes nothing. Uncentred, a mean far from 0 takes most of the total, and thus lowers every other share.
 Reference: Abdi and Williams 2010, "Principal component analysis", WIREs Computational Statistics 2(4).
 """
 
@@ -13,5 +13,6 @@ __all__ = ["ratio"]
 
 
 def ratio(evidence: Evidence, number: float | None) -> Choice:
-    assert number is not None  # the registry has one
+    """Choose the leading components with shares of at least `number`."""
+    assert number is not None  # the registry has a default
     return first(above(evidence.shares, number, equal=True), f"share of at least {number:g}")

@@ -1,4 +1,4 @@
 """Solvers of linear PCA, one per file.
 
-Begin with `base` (protocol) and `covariance` (the usual one). `plan` chooses between them, `rows` feeds them.
+Begin with `base` (protocol) and `covariance` (the usual solver). `plan` chooses a solver, `rows` supplies the blocks.
 """

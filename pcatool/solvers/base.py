@@ -1,4 +1,4 @@
-"""Protocol of a solver: its problem, its solution, its estimate; and steps that several solvers share."""
+"""Protocol of a solver: its problem, solution and estimate; and steps that several solvers share."""
 
 from __future__ import annotations
 
@@ -38,131 +38,139 @@ __all__ = [
     "squares_overflow",
 ]
 
-# Rounding of one centred cell, of the mean and of the sums, in units of eps and of the column's standard deviation.
+# Rounding error of one centred cell, of the mean and of the sums, in units of eps times the standard deviation of the
+# column.
 CELL = 4.0
 
-# A double counts no further one by one.
+# Largest count that a double holds exactly.
 MOST_COUNTED = 1 << 53
 
-# A divisor that is known to fewer digits than an eigenvalue must have to be vouched for spoils all of them.
+# Largest relative error of the divisor: the accuracy that a vouched eigenvalue must have. A less certain divisor would
+# spoil all eigenvalues.
 KNOWN = 1e-8
 
-# Sums of weights past this, or below its inverse, are what is named where squares overflow or underflow.
+# If the weights add up to more than LARGE, or less than its inverse, the message about overflow or underflow of squares
+# blames the weights. LARGEST limits the factor that a message suggests.
 LARGE, LARGEST = 1e20, 1e300
 
-# A variance below this is a sum of squares that have lost digits to the lower end of doubles.
+# A variance below this is a sum of squares that have lost digits near the smallest double.
 SMALLEST = 4 * float(np.finfo(np.float64).tiny)
 
 
 class Problem(NamedTuple):
-    """All that may decide how a fit is solved: nothing of the route, the load or the machine."""
+    """All settings and facts that may decide how a fit is solved; independent of the solver and of the machine."""
 
     columns: tuple[str, ...]
-    n: int | None  # None: more rows than were held
-    wish: int | float | str = 0.99  # how many components
+    n: int | None  # rows; None if there are more than were held
+    wish: int | float | str = 0.99  # components: a number, a share of the variance, or the name of a rule
     center: bool = True
     standardize: bool = False
     ddof: int = 0
     weights: str | None = None  # "frequency" or "reliability"
     seed: int = 0
-    sharp: bool = False  # small eigenvalues will be divided by
-    keeps: bool = False  # the sums over rows, so that more can be added later
-    rows_centred: bool = False  # each row about its own mean
+    sharp: bool = False  # whether the scores will be divided by small eigenvalues
+    keeps: bool = False  # whether the solution keeps the sums over rows, so that rows can be added later
+    rows_centred: bool = False  # whether each row is centred on its own mean
 
     @property
     def d(self) -> int:
         return len(self.columns)
 
     def counted(self, rows: int, weight: float) -> int:
-        """Rows, a row that occurs w times counting w."""
+        """Number of observations: with frequency weights their sum, else the number of rows."""
         return max(min(round(weight), MOST_COUNTED), rows) if self.weights == "frequency" else rows
 
     def divisor(self, centre: Centre) -> float:
-        """What sums of squares are divided by."""
+        """Return the divisor of sums of squares, such as n - ddof."""
         return centre.divisor(self.ddof, reliability=self.weights == "reliability")
 
     def blur(self, centre: Centre) -> float:
-        """To what part of itself the divisor is known."""
+        """Return the relative error of the divisor."""
         return centre.blur(self.ddof, reliability=self.weights == "reliability")
 
     def divided(self, centre: Centre) -> float:
-        """What the divisor adds to the relative error of each eigenvalue; in correlations it cancels."""
+        """Return the relative error that the divisor adds to each eigenvalue.
+
+        The error is 0 for correlations, where the divisor cancels.
+        """
         return 0.0 if self.standardize and self.center else self.blur(centre)
 
     def scales(self, noise: Array) -> Array | float:
-        """(d,) to what part of itself each column's scale is known, from the rounding of centred columns (d,)."""
+        """Return the relative error of the scale of each column, (d,), from the rounding of centred columns (d,)."""
         return noise if self.standardize else 0.0
 
     def noise(self, centre: Centre, squares: Array) -> Array:
-        """(d,) relative rounding of each centred column, of which these are the sums of squares.
+        """Return the relative rounding error of each centred column, (d,), from its sum of squares, `squares` (d,).
 
-        Their mean is taken over the weights, whatever variances are divided by: rounding is a part of the cells.
+        The mean square is `squares` divided by the weight of all rows, whatever the divisor of variances is: rounding
+        error is relative to the cells.
         """
         cells = 2 * float(np.abs(centre.mean).max()) if self.rows_centred else 0.0
         return rounding(centre.high, squares / centre.weight, cells) + underflow(centre.rows, squares)
 
 
 class Solution(NamedTuple):
-    """Mean, scale and spectrum of the data; which components are kept is not decided here."""
+    """Mean, scale and spectrum of the rows, from a solver; the choice of k comes later."""
 
     n: int
     mean: Array  # (d,) as subtracted: zeros when not centred
     std: Array  # (d,) as divided by: ones when not standardised
     eigenvalues: Array  # (m,) descending, 0 past the rank
-    error: Array  # (m,) what rounding may have done to each
+    error: Array  # (m,) bounds on the rounding error of each eigenvalue
     leading: Callable[[int], Array]  # k -> directions (d, k)
     total_variance: float
     rank: int
     route: str
-    constant: tuple[int, ...]  # columns whose smallest and largest value are equal
+    constant: tuple[int, ...]  # indices of columns whose smallest and largest value are equal
     variances: Array  # (d,) of the columns as read, about their mean
     apply: Callable[[Array], Array]  # V -> S V, for the certificate
-    counted: int  # rows as the rules for k count them: with frequency weights, what they add up to
-    statistic: Statistic | None = None  # the sums over rows, where they are kept
+    counted: int  # observations for the rules for k: with frequency weights, their sum
+    statistic: Statistic | None = None  # the sums over rows, if the problem keeps them
 
 
 class Estimate(NamedTuple):
-    """What a solver will need: passes over the data, and bytes of memory at the most beyond the program itself.
+    """Passes over the rows, and most bytes of memory of a solver, in addition to the program.
 
-    The blocks that are being read and worked on are not in it.
+    The blocks that are read and worked on are not included.
     """
 
     passes: str
-    bytes: int  # while rows are read, beside results
-    result: int = 0  # bytes of what becomes of one block, of which some wait to be merged
-    solving: int = 0  # bytes once all rows are read, if that is more
-    work: int = 0  # bytes that a thread takes for a block, beside copies of it
-    copies: int = 1  # of a block that a thread works on, beside it
-    height: int = 0  # rows to which blocks are joined, where they have fewer
-    by_cells: bool = False  # the rows are held as cells in compressed form, never in blocks
+    bytes: int  # while rows are read, without the results of blocks
+    result: int = 0  # bytes of the result of one block; some results wait to be merged
+    solving: int = 0  # bytes after all rows are read, if that is more
+    work: int = 0  # working bytes of a thread for one block, without copies of the block
+    copies: int = 1  # copies of its block that a thread makes
+    height: int = 0  # smaller blocks are joined until they have this many rows
+    by_cells: bool = False  # whether the rows are held in compressed form, never in blocks
 
 
 def kept_bytes(d: int, k: int) -> int:
-    """Of k directions that are kept: those of the solver, the model's, and S times these or the model's file."""
+    """Bytes of k directions at the end of a fit: of the solver, of the model, of S times them or the model file."""
     return 8 * 3 * d * k
 
 
 class Solver(Protocol):
-    """Reads the rows and solves."""
+    """Reads the rows and solves the problem. One class per solver file."""
 
     def solve(self, rows: Rows, problem: Problem) -> Solution: ...
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        """For n rows; None when their number is not known and does not matter, or cannot be told."""
+        """Estimate the need for n rows; n is None if the number is unknown."""
         ...
 
 
 def scale_of(variances: Array, constant: NDArray[np.bool_], problem: Problem) -> Array:
-    """sigma: standard deviations when standardising, 1 for a constant column, else ones."""
+    """Return sigma (d,): standard deviations (1 for a constant column) if standardizing, else ones."""
     if not problem.standardize:
         return np.ones(problem.d)
     return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variances)))
 
 
 def rounding(shift: Array, variances: Array, cells: float = 0.0) -> Array:
-    """Relative rounding of each centred column: an origin far from its mean costs digits in the difference.
+    """Return the relative rounding error of each centred column, (d,).
 
-    So do `cells` that were as large when a mean of their row was taken off them.
+    An origin far from the mean, by `shift` (d,), costs digits in the difference. So do `cells` of this size from which
+    the mean of their row was subtracted.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         far = (np.abs(shift) + cells) / np.sqrt(variances)
@@ -170,17 +178,23 @@ def rounding(shift: Array, variances: Array, cells: float = 0.0) -> Array:
 
 
 def underflow(rows: int, squares: Array) -> Array:
-    """What products of so many rows, each rounded at the lower end of doubles, may be off by: parts of squares (d,)."""
+    """Return the largest error by underflow of a sum of `rows` squares, as a share of `squares` (d,).
+
+    Each product may be rounded near the smallest double.
+    """
     return np.where(squares > 0, rows * LEAST / np.where(squares > 0, squares, 1.0), 0.0)
 
 
 def one_row(other: str = "") -> DataError:
-    """A refusal; `other` is what could be done beside giving more rows."""
+    """Return the error for a single row; `other` is a remedy besides more rows."""
     return DataError("a centred fit needs at least 2 rows, there is 1", f"give more rows{other}")
 
 
 def check_columns(weights: NDArray[Any], columns: Sequence[str]) -> None:
-    """Refuse columns without a cell: `weights` (d,) are of the cells that are there."""
+    """Raise `DataError` if a column has no observed cell.
+
+    `weights` (d,) are the sums of the weights of the observed cells of each column.
+    """
     without = [columns[j] for j in np.flatnonzero(~(weights > 0)).tolist()]
     if len(without) == len(columns):
         raise DataError("every cell is missing", "give rows with values")
@@ -198,9 +212,10 @@ def check_solvable(
     total: float,
     centre: Centre | None = None,
 ) -> None:
-    """Refuse what has no components, too few rows or no variance at all, and squares that a double cannot hold.
+    """Raise an error if no component can be computed.
 
-    With a `centre`, so are weights that say too little of what variances are divided by.
+    The reasons: too few rows, no variance, and squares that overflow or underflow a double. With a `centre`, also
+    weights that leave too few digits of the divisor.
     """
     if problem.center and n < 2:
         raise one_row(", or fit with --no-center")
@@ -210,7 +225,7 @@ def check_solvable(
         what = f"{n} row" + ("s" if n != 1 else "")
         raise DataError(f"--ddof {problem.ddof} leaves a divisor of {divisor:g} for {what}", _without_ddof(problem))
     held = bool(np.isfinite(total) and np.all(np.isfinite(variances)))
-    if problem.center and constant.all() and held:  # sums that came from elsewhere do not tell what overflowed varies
+    if problem.center and constant.all() and held:  # merged or kept sums do not tell if an overflowed column varies
         what = f"column {show(problem.columns[0])} is" if problem.d == 1 else f"all {problem.d} columns are"
         raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
     if (lost := _underflown(problem, divisor, constant, variances, centre)) is not None:
@@ -224,8 +239,8 @@ def check_solvable(
 def _underflown(
     problem: Problem, divisor: float, constant: NDArray[np.bool_], variances: Array, centre: Centre | None
 ) -> int | None:
-    """The column whose squares have lost most digits to the lower end of doubles."""
-    # Sums that are kept hold squares that nothing was divided by.
+    """Return the column whose squares have lost most digits to underflow, or None."""
+    # Kept sums hold squares before the division.
     squares = variances * min(divisor, 1.0) if centre is not None else variances
     there = ~constant
     if centre is not None and not problem.center:
@@ -238,7 +253,7 @@ def _underflown(
 
 
 def check_weights(problem: Problem, centre: Centre) -> None:
-    """Refuse weights whose sums overflow, or which cancel in the divisor."""
+    """Raise `RefusedError` if sums of the weights overflow, or if the weights cancel in the divisor."""
     if problem.weights is None:
         return
     if not (np.isfinite(centre.weight) and np.isfinite(centre.pairs)):
@@ -261,7 +276,7 @@ def check_weights(problem: Problem, centre: Centre) -> None:
 
 
 def blurred_divisor(problem: Problem, weight: float, divisor: float, blur: float) -> RefusedError:
-    """Of a sum of weights of which rounding leaves too little when ddof is taken off."""
+    """Return the error for a sum of weights of which rounding leaves too few digits after ddof is subtracted."""
     return RefusedError(
         f"the weights add up to {weight:.17g}: --ddof {problem.ddof} leaves a divisor of {divisor:.2g}, which "
         f"rounding makes known to {min(blur, 1.0):.0e} of itself only",
@@ -270,7 +285,7 @@ def blurred_divisor(problem: Problem, weight: float, divisor: float, blur: float
 
 
 def _without_ddof(problem: Problem) -> str:
-    """How a divisor above 0 is had; weights that are shares of a whole count no rows."""
+    """Return the remedy for a divisor that is not above 0. Weights that are shares of a whole do not count rows."""
     shares = "weights that are no counts need --weights-kind reliability; or " if problem.weights == "frequency" else ""
     return f"{shares}use --ddof 0"
 
@@ -280,12 +295,13 @@ def _decade(number: float) -> str:
 
 
 def _lighter(problem: Problem, centre: Centre | None) -> tuple[str, ...]:
-    """What else could be done about squares that overflow: heavy weights make them so."""
+    """Return a further remedy for squares that overflow, if heavy weights are the cause."""
     heavy = problem.weights is not None and centre is not None and centre.weight > LARGE
     return (f"divide all weights by {_decade(centre.weight)}",) if heavy and centre is not None else ()
 
 
 def _squares_underflow(problem: Problem, name: str, centre: Centre | None) -> RefusedError:
+    """Return the error for a column whose squares underflow; light weights have a remedy of their own."""
     if problem.weights is None or centre is None:
         return RefusedError(
             f"squares of the values of column {show(name)} underflow a double",
@@ -304,9 +320,9 @@ def _squares_underflow(problem: Problem, name: str, centre: Centre | None) -> Re
 
 
 def squares_overflow(columns: Sequence[str], variances: Array, *others: str) -> RefusedError:
-    """Of the columns whose variance is no number, or of the one that has most of a sum that is none.
+    """Return the error for columns whose variance is not finite, else for the column with the largest variance.
 
-    `others` are remedies beside rescaling.
+    `others` are remedies besides rescaling.
     """
     lost = np.flatnonzero(~np.isfinite(variances)).tolist() or [int(variances.argmax())]
     noun = "column" if len(lost) == 1 else "columns"
@@ -326,9 +342,9 @@ def assembled(
     spectrum: Spectrum,
     apply: Callable[[Array], Array],
 ) -> Solution:
-    """The solution from the centre of the rows and the spectrum of their scatter."""
+    """Build the solution from the centre of the rows and the spectrum of their scatter."""
     counted = problem.counted(centre.rows, centre.weight)
-    m = min(counted, problem.d)  # whatever the solver: of a scatter all others are 0
+    m = min(counted, problem.d)  # also when the solver returns more: all others are 0
     values = spectrum.eigenvalues[:m]
     return Solution(
         n=centre.rows,
@@ -338,7 +354,7 @@ def assembled(
         error=spectrum.error[:m] + problem.divided(centre) * values,
         leading=spectrum.leading,
         total_variance=total,
-        rank=min(spectrum.rank, m),  # sums of few rows may have more by their rounding
+        rank=min(spectrum.rank, m),  # rounding may add to the rank of few rows
         route=spectrum.route,
         constant=tuple(np.flatnonzero(~centre.varies).tolist()),
         variances=variances,
@@ -348,18 +364,24 @@ def assembled(
 
 
 class Decompose(Protocol):
-    """Takes a factor apart, as `linalg.spectral.of_factor` does."""
+    """Decomposes a factor F (r, d) with F^T F = S, like `linalg.eigen.of_factor`."""
 
     def __call__(self, F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float = ...) -> Spectrum: ...
 
 
 def decomposing_bytes(rows: int, d: int) -> int:
-    """For a factor of no more rows than columns, beside it: it scaled, LAPACK's copies and work, singular vectors."""
+    """Bytes to decompose a factor with at most as many rows as columns.
+
+    They cover its scaled copy, LAPACK's copies and workspace, and singular vectors, but not the factor itself.
+    """
     return 8 * (7 * rows * d // 2 + 6 * rows * rows)
 
 
 def centred_matrix(rows: Rows) -> tuple[Centre, Array]:
-    """All rows about their mean, times the root of their weights: Y (n, d) with Y^T Y the scatter."""
+    """Return the centre of all rows, and Y (n, d): centred rows times the root of their weights.
+
+    Y^T Y is the scatter.
+    """
     X, w = rows.matrix()
     if not len(X):
         raise nothing_to_fit()
@@ -367,7 +389,7 @@ def centred_matrix(rows: Rows) -> tuple[Centre, Array]:
     with np.errstate(over="ignore", invalid="ignore"):
         if w is None:
             Y -= rest / centre.weight
-        else:  # some rows at a time: the product is as large as the rows
+        else:  # in slabs: the outer product is as large as all rows
             root, step = np.sqrt(w), max(AT_ONCE // (8 * Y.shape[1]), 1)
             for at in range(0, len(Y), step):
                 Y[at : at + step] -= np.outer(root[at : at + step], rest / centre.weight)
@@ -382,7 +404,11 @@ def finish(
     noise: Array | None = None,
     about_zero: Array | None = None,
 ) -> Solution:
-    """The solution from a factor Y of the centred scatter, Y^T Y, which is used up; the rest as of `covariance`."""
+    """Solve from a factor Y of the centred scatter Y^T Y; overwrite Y.
+
+    `noise` (d,) is the relative rounding error of the columns, by default computed; `about_zero` that of squares about
+    0, which an uncentred fit decomposes.
+    """
     kept = Triangle(centre, triangle(Y)) if problem.keeps else None
     constant = ~centre.varies
     divisor = problem.divisor(centre)
@@ -392,7 +418,7 @@ def finish(
         variances = squares / safe
         sigma = scale_of(variances, constant, problem)
         if not problem.center:
-            # One more row carries the mean: its square is what the scatter about zero has more.
+            # One more row adds the square of the mean: the difference between the scatter about zero and Y^T Y.
             Y = np.vstack([Y, np.sqrt(centre.weight) * centre.mean])
         Y /= sigma * np.sqrt(safe)
         total = float(np.einsum("ij,ij->", Y, Y))

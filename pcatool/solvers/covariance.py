@@ -2,8 +2,8 @@
 
 When to prefer it: many more rows than columns; rows that do not fit in memory or come from a pipe.
 Cost: n d^2 + 9 d^3. Memory: d^2 and one block. SciPy: `scipy.linalg.eigh(numpy.cov(X.T, bias=True))`.
-Accuracy: an eigenvalue below about 1e-16 of the largest is lost when it comes from near-equal columns, since the
-scatter holds squares; `tsqr` and `svd` keep twice as far. Small eigenvalues of small-scale columns are kept.
+Accuracy: the scatter holds squares, so that an eigenvalue below about 1e-16 of the largest is lost when it comes from
+nearly equal columns; `tsqr` and `svd` keep twice as many digits. Small eigenvalues of small-scale columns are kept.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ __all__ = ["Covariance", "moments_of", "scatter_bytes"]
 
 
 def scatter_bytes(d: int) -> int:
+    """Bytes of one d x d matrix."""
     return 8 * d * d
 
 
 class Covariance:
-    """Streaming scatter, then `eigh`."""
+    """Solver `covariance`: accumulates the scatter, then calls `eigh`."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        # While rows are read, the sums so far and their correction, and of each block the same. Then the scatter, S,
-        # and LAPACK's four for the eigenvectors, beside S scaled with two of LAPACK to tell the rank, or after these;
-        # or the scatter, S, the eigenvectors, and the model with its file, which may hold the scatter, too.
+        # While rows are read: the sums and their correction, and the result of each block. After that, the larger of
+        # two peaks. First: the scatter, S, and four matrices of LAPACK for the eigenvectors, with scaled S and two of
+        # LAPACK for the rank at the same time (several threads: after these). Second: the scatter, S, the eigenvectors,
+        # and the model with its file, which may hold the scatter, too.
         one = scatter_bytes(d)
         decomposing = 10 * one if factorisation_threads(d) == 1 else 8 * one
         return Estimate("1", 2 * one, one, solving=max(decomposing, 6 * one + kept_bytes(d, k)), work=one)
@@ -53,9 +55,10 @@ class Covariance:
     def finish(
         self, moments: Moments, problem: Problem, noise: Array | None = None, about_zero: Array | None = None
     ) -> Solution:
-        """The solution from the moments alone, and what is known of their digits if they were added up before.
+        """Solve from the moments alone.
 
-        `about_zero` is the `noise` of squares about 0, which an uncentred fit takes apart; by default it is no larger.
+        `noise` (d,) is the relative rounding error of the columns, for moments that were added up earlier. `about_zero`
+        (d,) is that of squares about 0, which an uncentred fit decomposes; by default equal to `noise`.
         """
         centre = moments.centre
         n, constant = centre.rows, ~centre.varies
@@ -78,6 +81,6 @@ class Covariance:
 
 
 def moments_of(rows: Rows, d: int) -> Moments:
-    """The moments of all rows."""
+    """Return the moments of all rows, in one pass."""
     origin = rows.origin
     return gather(rows.map(lambda X, w: Moments.of_block(X, origin, w), size=scatter_bytes(d)))

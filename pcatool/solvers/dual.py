@@ -1,9 +1,9 @@
 """The n x n matrix of inner products between rows, for few rows of many columns.
 
 When to prefer it: n << d. Never forms d x d. With X_c = U s V^T, the eigenvectors of X_c X_c^T are U, and the
-directions V = X_c^T U / s; they are made orthonormal again where s is small.
+directions are V = X_c^T U / s; they are made orthonormal again where s is small.
 Cost: n^2 d + 9 n^3. Memory: n d. SciPy: `scipy.linalg.eigh(Xc @ Xc.T)`.
-Accuracy: as `covariance`, the matrix holds squares; `svd` keeps twice as far.
+Accuracy: like `covariance`, the matrix holds squares; `svd` keeps twice as many digits.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ __all__ = ["Dual"]
 
 
 class Dual:
-    """All rows in memory, centred, then `eigh` of their inner products."""
+    """Solver `dual`: holds all rows in memory, centres them, then calls `eigh` on their inner products."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         rows = n or d
-        if n is not None and n >= d:  # the factor itself is decomposed then
+        if n is not None and n >= d:  # then the factor itself is decomposed
             return SVD().estimate(d, n, k)
-        # The rows; the inner products, those of scaled columns and LAPACK's copies of both; or the model.
+        # The rows; then the inner products, those of scaled columns, and LAPACK's copies of both; or the model.
         held = 8 * rows * d
         after = max(min(held, AT_ONCE), 8 * 8 * rows * rows + 8 * SLAB * rows, kept_bytes(d, min(k, rows)))
         return Estimate("1", held, solving=held + after)
@@ -36,5 +36,8 @@ class Dual:
 
 
 def _decompose(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float = 0.0) -> Spectrum:
-    """With no more columns than rows there is nothing to gain, and the factor's own spectrum is the better one."""
+    """Decompose F by its inner products.
+
+    With no more columns than rows, use the SVD of F, which then costs no more and is more accurate.
+    """
     return (of_gram if len(F) < F.shape[1] else of_factor)(F, noise, rows, wish, scales)

@@ -1,4 +1,4 @@
-"""Choose a solver, and plan what a fit will do and need before the work."""
+"""Choose a solver, and plan passes and memory of a fit before the work."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ __all__ = [
     "with_program",
 ]
 
-# A scatter of this many columns takes 128 MB and its eigenvectors half a minute of one core; past it n decides.
+# Most columns for a scatter whatever n: it takes 128 MB, and its eigenvectors half a minute of one core.
 SCATTER_COLUMNS = 4096
 
-# The inner products of this many rows cost as much.
+# Most rows for inner products if the columns are too many: the same cost.
 DUAL_ROWS = 4096
 
-# A few leading components of very wide data are found from a small random subspace.
+# Least number of columns per component for `randomized`, which works in a small random subspace.
 FEW = 20
 
 
 def choose(problem: Problem) -> tuple[str, str]:
-    """The solver's name and the reason, as recorded in the model."""
+    """Return the name of the best solver, and the reason, as recorded in the model."""
     d, n = problem.d, problem.n
     if n is not None and 2 * n <= d:
         return "dual", f"{n} rows of {d} columns: the {n} x {n} inner products are the smaller problem"
@@ -53,25 +53,28 @@ def choose(problem: Problem) -> tuple[str, str]:
     return "covariance", f"a {d} x {d} scatter: {problem.wish} may ask for any number of components"
 
 
-# The program, Arrow and numpy themselves, before any data; and a part of scipy, which some fits ask for.
+# Bytes of the program with Arrow, numpy and the part of scipy that some fits load, before any data.
 PROGRAM = 100 << 20
 
-# What a job takes beyond the program is told by arithmetic, but for a part that depends on how the system cuts memory
-# up. The plan is raised by that part, so that a fit which is admitted under --memory stays below it.
+# Share added to the computed memory: fragmentation depends on the system. With it, a fit that is admitted under
+# --memory stays below the limit.
 MARGIN = 0.05
 
-# Of each column its name and its place, in several tables.
+# Bytes per column: its name and its place, in several tables.
 COLUMN = 1 << 10
 
 # Solvers that hold all rows in memory.
 HOLDING = ("svd", "dual")
 
-# Components reckoned with where a rule will decide among them.
+# Components to plan for where a rule will choose the number.
 SOME = 32
 
 
 class Plan(NamedTuple):
-    """One solver's part: why it was taken, how often the data are read, and memory at the peak."""
+    """The planned fit: solver and reason, passes over the rows, and peak of memory.
+
+    Printed by `plan`; checked against the memory limit before a fit.
+    """
 
     solver: str
     reason: str
@@ -80,22 +83,22 @@ class Plan(NamedTuple):
     passes: str
     peak_bytes: int
     threads: int
-    remedy: str | None = None  # where no other solver can be asked for
-    reading: int = 0  # bytes of the peak that reading the input takes
-    grows: bool = False  # the peak is that of the rows that came so far, and nobody knows how many are to come
-    parts: int = 0  # of the input, that are read elsewhere
-    scoring: bool = False  # the peak is that of scoring the rows
+    remedy: str | None = None  # remedy if memory is short and no other solver can be chosen
+    reading: int = 0  # bytes of the peak for reading the input
+    grows: bool = False  # the peak is that of the rows so far, and their final number is unknown
+    parts: int = 0  # parts of the input that are read by other processes
+    scoring: bool = False  # whether scoring the rows sets the peak
 
     def at_least(self, peak: int) -> Plan:
-        """The same with a peak of so many bytes, if that is more."""
+        """Return the plan with a peak of at least this many bytes."""
         return self._replace(peak_bytes=max(self.peak_bytes, peak))
 
     def then_scoring(self, peak: int) -> Plan:
-        """Like `at_least`, for scoring that follows the fit."""
+        """Like `at_least`, for scoring after the fit."""
         return self._replace(peak_bytes=peak, scoring=True) if peak > self.peak_bytes else self
 
     def check(self, limit: int, problem: Problem) -> None:
-        """Refuse what cannot fit, naming what would."""
+        """Raise `RefusedError` if the peak is above `limit` bytes, with a remedy that fits."""
         if self.peak_bytes <= limit:
             return
         if self.scoring:
@@ -112,7 +115,7 @@ class Plan(NamedTuple):
         raise RefusedError(message, self._remedy(limit, problem) if self.remedy is None else self.remedy)
 
     def _remedy(self, limit: int, problem: Problem) -> str:
-        """What would fit."""
+        """Return the text of a remedy that fits in memory."""
         fitting = [name for name in SOLVERS if name != self.solver and self._would_fit(name, limit, problem)]
         other = f"--solver {fitting[0]} would fit" if fitting else "use fewer columns (-c, -x)"
         if fitting[:1] == ["randomized"]:
@@ -122,7 +125,7 @@ class Plan(NamedTuple):
         return other
 
     def _would_fit(self, name: str, limit: int, problem: Problem) -> bool:
-        """Would another solver do, in form and in memory?"""
+        """Whether the solver `name` can solve the problem, and fits in memory."""
         if name == "randomized" and not isinstance(problem.wish, int):
             return False
         if name in HOLDING and self.rows is None:
@@ -132,27 +135,30 @@ class Plan(NamedTuple):
 
 
 def make_plan(name: str, reason: str, problem: Problem, rows: int | None, threads: int, reading: int = 0) -> Plan:
-    """The plan for a solver; `rows` as known or expected, `reading` the bytes that the input takes while it is read."""
+    """Return the plan for a solver.
+
+    `rows` are known or expected; `reading` is the number of bytes that reading the input takes.
+    """
     return plan_of(name, reason, _estimate(name, problem, rows), problem, rows, threads, reading)
 
 
 def plan_of(
     name: str, reason: str, need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int = 0
 ) -> Plan:
-    """The plan for what needs so much."""
+    """Return the plan for a given estimate."""
     peak = _peak(need, problem, rows, threads, reading)
     return Plan(name, reason, rows, problem.d, need.passes, peak, threads, reading=reading)
 
 
 def with_program(d: int, working: int) -> int:
-    """Bytes at the peak: the program, what it knows of d columns, and so many bytes of data, with a margin."""
+    """Bytes at the peak: the program, its tables for d columns, and `working` bytes of data with a margin."""
     return PROGRAM + COLUMN * d + working + int(MARGIN * working)
 
 
 def blocks_bytes(
     d: int, rows: int | None, threads: int, copies: int = 1, *, height: int = 0, most: int = 1 << 30
 ) -> int:
-    """Of the blocks that wait, at most so many, and of the copies that each thread works on.
+    """Bytes of the waiting blocks, at most `most`, and of the copies that each thread works on.
 
     Few rows fill few blocks.
     """
@@ -165,10 +171,10 @@ def blocks_bytes(
 
 
 def scoring_bytes(d: int, k: int, rows: int, threads: int, held: int) -> int:
-    """Bytes at the peak while parts of so many rows of d columns are scored and written, beside `held` bytes.
+    """Bytes at the peak while parts of `rows` rows are scored and written, besides `held` bytes.
 
-    Those of reading the rows are held. A part that is done is text. While it is worked on there are its rows, padded
-    and about their mean, the scores with two copies, and their text with room to grow.
+    `held` includes the bytes for reading the rows. A finished part is text. A part in work holds its rows, padded and
+    centred, the scores with two copies, and their text with room to grow.
     """
     number, text = 8, 24
     each = rows * text * k
@@ -178,17 +184,17 @@ def scoring_bytes(d: int, k: int, rows: int, threads: int, held: int) -> int:
 
 
 def most_kept(wish: int | float | str, most: int) -> int:
-    """Components to reckon with, where there are `most`: a share or a rule may take all of them."""
+    """Components to plan for, out of at most `most`: a share or a rule may take all of them."""
     return min(wish, most) if isinstance(wish, int) else most
 
 
 def in_flight(threads: int) -> int:
-    """Items that are worked on at once, wait or are done."""
+    """Number of items that are in work, waiting or finished at once."""
     return threads + AHEAD if threads > 1 else 1
 
 
 def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int) -> int:
-    """The program, and the larger of what reading the rows takes and what solving does."""
+    """Bytes at the peak: the program, and the larger need of reading the rows and of solving."""
     waiting = min(in_flight(threads), max(WAITING_BYTES // max(need.result, 1), 1))
     if rows is not None:
         waiting = min(waiting, -(-rows // max(need.height, block_rows(problem.d), 1)) or 1)
@@ -196,10 +202,10 @@ def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, read
     if need.by_cells:
         blocks = 0
     working = blocks + waiting * need.result + min(threads, waiting) * need.work + need.bytes
-    left = reading // 4  # of what is free once the rows are read, a part is in pieces of another size
+    left = reading // 4  # part of the freed reading memory is too fragmented for reuse
     if problem.n is None or need.by_cells:
         working += reading
-    else:  # the rows are held by now, in a file while they are few
+    else:  # the rows are held by now: few rows in a file, more in memory
         numbers = 8 * problem.n * problem.d
         cutting = blocks_bytes(problem.d, rows, 1)
         working = max(working + left, reading + cutting + (numbers if numbers > SMALL_BYTES else 0))
@@ -207,14 +213,15 @@ def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, read
 
 
 def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:
+    """Return the estimate of a solver, with the copies that row means and an uncentred fit add."""
     solver: Solver = SOLVERS.load(name)()
     need = solver.estimate(problem.d, rows, _most_kept(problem, rows))
     if name not in HOLDING:
         return need
     held = 8 * (rows or 0) * problem.d
-    if problem.rows_centred:  # as they came, about a cell of theirs, and once more while their means are taken
+    if problem.rows_centred:  # rows as read, rows about one of their cells, and a copy while means are taken
         need = need._replace(solving=max(need.solving, 3 * held))
-    if not problem.center:  # one row more, which carries the mean, is joined to them or to their triangle in a copy
+    if not problem.center:  # one more row for the mean is appended to the rows, or to their triangle, in a copy
         need = need._replace(solving=need.solving + min(held, 8 * problem.d**2))
     return need
 

@@ -1,9 +1,9 @@
-"""Leading components from a block Krylov space, grown from a seeded random start until its own residuals are small.
+"""Leading components from a block Krylov space with a seeded random start, grown until its own residuals are small.
 
 When to prefer it: neither d x d nor n x n fits, and k is small. Every pass multiplies by S once, S V = Xc^T (Xc V) / n,
-a block of rows at a time; Rayleigh and Ritz pick the best directions in all that the passes have spanned.
+one block of rows at a time. Rayleigh-Ritz takes the best directions from all that the passes have spanned.
 Passes: one for means and scales, one for the start, and as many as the residuals ask for; a space that grows too large
-is compressed to its leading directions. Cost a pass: 4 n d (k + 10). Memory: 12 d (k + 10), whatever n.
+is compressed to its leading directions. Cost per pass: 4 n d (k + 10). Memory: 12 d (k + 10), whatever n.
 SciPy: `scipy.sparse.linalg.eigsh` on the same operator.
 Musco and Musco 2015, NeurIPS 28; Halko, Martinsson, Tropp 2011, SIAM Review 53(2).
 """
@@ -33,34 +33,34 @@ from pcatool.solvers.rows import Rows
 
 __all__ = ["Randomized", "by_products", "krylov_bytes"]
 
-# Directions carried beyond those asked for: the gap to the last of them sets the speed of convergence.
+# Directions in addition to those asked for: the gap to the last of them sets the speed of convergence.
 EXTRA = 10
 
-# An eigenvalue is done when its residual proves it to this part of itself.
+# An eigenvalue has converged when its residual bounds its relative error by this.
 DONE = 1e-9
 
-# Blocks of directions kept before the space is compressed.
+# Most blocks of directions before the space is compressed.
 DEEP = 5
 
-# Columns up to which the whole space is as cheap as a part of it.
+# Most columns for which the whole space is as cheap as a part of it.
 WHOLE = 512
 
-# Passes after which it gives up asking for more and says how far it got.
+# Most passes; after them the result is returned with the error that was reached.
 MOST_PASSES = 60
 
-# A share of the variance starts with this many components and doubles.
+# First number of components for a share of the variance; doubled until enough.
 START = 32
 
 
 def krylov_bytes(d: int, k: int, n: int | None = None) -> int:
-    """Of the space, what S makes of it, the best directions in it and what S makes of these; and of what is added."""
+    """Bytes of the space, of S times the space, of its best directions with S times these, and of the new block."""
     width = min(k + EXTRA, d)
-    space = min(DEEP * width, d, (n or d) + width)  # n rows span no more
+    space = min(DEEP * width, d, (n or d) + width)  # n rows span at most n dimensions
     return 8 * d * (4 * space + 6 * width)
 
 
 class Randomized:
-    """Seeded block Krylov iteration with its own stopping test."""
+    """Solver `randomized`: block Krylov iteration with a stopping test of its own."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         if d <= min(k + EXTRA, WHOLE):
@@ -75,6 +75,7 @@ class Randomized:
         return self._solve(rows, problem)
 
     def _solve(self, rows: Rows, problem: Problem) -> Solution:
+        """Solve with one pass for the column moments and one pass per product with S."""
         doing("pass 1")
         centre, squares = _column_moments(rows)
         count = itertools.count(2)
@@ -83,7 +84,7 @@ class Randomized:
             doing(f"pass {next(count)}")
 
             def of_block(X: Array, w: Array | None) -> Array:
-                # Through the origin, since the mean as one double has lost what a small spread far out needs.
+                # Subtract the origin first: the mean in one double lacks digits if columns lie far from 0.
                 Y = ((X - centre.origin) - (centre.high + centre.low) if problem.center else X) / sigma
                 return np.asarray(Y.T @ (Y @ V if w is None else w[:, None] * (Y @ V)))
 
@@ -93,7 +94,11 @@ class Randomized:
 
 
 def by_products(centre: Centre, squares: Array, product: Callable[[Array, Array], Array], problem: Problem) -> Solution:
-    """From the columns' squares about their mean, and `product`, (V, sigma) -> Y^T Y V for the rows Y over sigma."""
+    """Solve by products with the scatter alone.
+
+    `squares` (d,) are those of the columns about their mean; `product` maps (V, sigma) to Y^T Y V for the rows Y,
+    centred if the problem asks for it, divided by sigma.
+    """
     divisor = problem.divisor(centre)
     safe = divisor if divisor > 0 else 1.0
     constant = ~centre.varies
@@ -109,13 +114,13 @@ def by_products(centre: Centre, squares: Array, product: Callable[[Array, Array]
         return product(V, sigma) / safe
 
     most = min(centre.rows - problem.center, problem.d)
-    # To unit trace: squares of residuals must neither overflow nor underflow.
+    # Scaled to unit trace: squares of residuals must neither overflow nor underflow.
     space = _leading(lambda V: apply(V) / total, problem, most).times(total)
     return _solution(centre, mean, sigma, squares, total, space, problem, apply)
 
 
 class Ritz(NamedTuple):
-    """Approximate eigenpairs and what is proven of them."""
+    """Approximate eigenpairs of S, with bounds on their errors."""
 
     values: Array  # (m,)
     vectors: Array  # (d, m)
@@ -123,12 +128,12 @@ class Ritz(NamedTuple):
     error: Array  # (m,) bounds from the residuals
 
     def times(self, factor: float) -> Ritz:
-        """The same of a multiple of S."""
+        """Return the eigenpairs of S times a factor."""
         return Ritz(self.values * factor, self.vectors, self.images * factor, self.error * factor)
 
 
 def _column_moments(rows: Rows) -> tuple[Centre, Array]:
-    """Centre and sums of squares of the columns, without their products."""
+    """Return the centre and the sums of squares (d,) of the columns, without their products."""
     origin = rows.origin
 
     def of_block(X: Array, w: Array | None) -> tuple[Centre, Array]:
@@ -144,9 +149,9 @@ def _column_moments(rows: Rows) -> tuple[Centre, Array]:
 
 
 def _leading(apply: Callable[[Array], Array], problem: Problem, most: int) -> Ritz:
-    """Enough converged pairs for the wish: a number, all of them for a rule, a share by doubling."""
+    """Return enough converged pairs for the wish: a number, all pairs for a rule, doubling for a share."""
     wish = problem.wish
-    if isinstance(wish, str):  # a rule judges by all of them
+    if isinstance(wish, str):  # a rule needs all eigenvalues
         return _krylov(apply, problem, most)
     if isinstance(wish, int):
         return _krylov(apply, problem, min(wish, most))
@@ -159,7 +164,7 @@ def _leading(apply: Callable[[Array], Array], problem: Problem, most: int) -> Ri
 
 
 def _krylov(apply: Callable[[Array], Array], problem: Problem, k: int) -> Ritz:
-    """The k leading eigenpairs of S, to DONE."""
+    """Return the k leading eigenpairs of S, converged to DONE or as far as MOST_PASSES allow."""
     d = problem.d
     width = min(k + EXTRA, d)
     rng = np.random.default_rng(problem.seed)
@@ -176,14 +181,14 @@ def _krylov(apply: Callable[[Array], Array], problem: Problem, k: int) -> Ritz:
         fresh = _orthonormal_to(Q, newest)
         if fresh.shape[1] == 0:
             return found  # the space is invariant: nothing new can be reached
-        del found  # or it lies beside the next
+        del found  # free memory before the next one is computed
         newest = apply(fresh)
         Q, SQ = np.hstack([Q, fresh]), np.hstack([SQ, newest])
     return _rayleigh_ritz(Q, SQ, k)
 
 
 def _orthonormal_to(Q: Array, W: Array) -> Array:
-    """Orthonormal directions of W outside the space of Q; those that rounding made are left out."""
+    """Return orthonormal directions of W outside the space of Q, without those that are rounding error."""
     size = np.linalg.norm(W, axis=0)
     W = W[:, size > 0] / size[size > 0]
     for _ in range(2):  # twice is enough (Kahan, Parlett)
@@ -196,20 +201,21 @@ def _orthonormal_to(Q: Array, W: Array) -> Array:
 
 
 def _rayleigh_ritz(Q: Array, SQ: Array, k: int) -> Ritz:
+    """Return the best eigenpairs in the space of Q (d, m), from SQ = S Q; error bounds assume that k were asked for."""
     T = Q.T @ SQ
     values, C = np.linalg.eigh((T + T.T) / 2)
     values, C = values[::-1], C[:, ::-1]
     vectors, images = Q @ C, SQ @ C
     residual = np.empty(len(values))
     step = max(len(values) // DEEP, 1)
-    for at in range(0, len(values), step):  # a few directions at a time: no more copies of all of them
+    for at in range(0, len(values), step):  # in slabs, without another copy of all directions
         some = slice(at, at + step)
         residual[some] = np.linalg.norm(images[:, some] - vectors[:, some] * values[some], axis=0)
     return Ritz(values, vectors, images, _error(values, residual, k))
 
 
 def _error(values: Array, residual: Array, k: int) -> Array:
-    """Each value lies within its residual r of an eigenvalue, and within r^2 / gap when the unwanted ones are that far.
+    """Bound the error of each value by its residual r, or by r^2 / gap if the unwanted values are farther away.
 
     (Parlett 1980, The Symmetric Eigenvalue Problem, 11.7; the gap is to the first value that was not asked for.)
     """
@@ -231,6 +237,7 @@ def _solution(
     problem: Problem,
     apply: Callable[[Array], Array],
 ) -> Solution:
+    """Build the solution from the eigenpairs: cut at the rank, with errors from rounding and from the divisor added."""
     noise = problem.noise(centre, squares)
     noise = noise + problem.scales(noise)
     k = min(problem.wish, len(found.values)) if isinstance(problem.wish, int) else len(found.values)

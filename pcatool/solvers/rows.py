@@ -1,4 +1,4 @@
-"""Rows of a fit as solvers see them: blocks in order, held while few, read again where needed."""
+"""Rows of a fit for the solvers: blocks in order, held while few, read again where needed."""
 
 from __future__ import annotations
 
@@ -14,25 +14,30 @@ from pcatool.resources import Spool, give_back, size_text
 
 __all__ = ["AT_ONCE", "SMALL_BYTES", "WAITING_BYTES", "NoRows", "Rows", "Store", "first_heavy", "nothing_to_fit"]
 
-Place = tuple[int, int, int]  # in the file: byte, rows, columns
+Place = tuple[int, int, int]  # of a block in the file: offset in bytes, rows, columns
 
 
 class Store:
-    """Blocks in their order, up to `memory` bytes of them in memory; up to `spare` where no file can take them."""
+    """Blocks of rows in order.
+
+    The first `memory` bytes stay in memory, later blocks go to a file. If no file can be written, up to `spare` bytes
+    stay in memory.
+    """
 
     def __init__(self, memory: int, spare: int = 0) -> None:
         self._memory, self._spare = memory, spare
         self._blocks: list[Array | Place] = []
         self._spool: Spool | None = None
-        self._end = 0  # of the file
+        self._end = 0  # end of the file in bytes
         self.rows = self.bytes = 0
 
     def add(self, block: Array) -> None:
-        """One more block, (h, d) with contiguous columns."""
+        """Append a block (h, d) with contiguous columns."""
         self.rows, self.bytes = self.rows + len(block), self.bytes + block.nbytes
         self._blocks.append(block if self.bytes <= self._memory else self._written(block))
 
     def _written(self, block: Array) -> Array | Place:
+        """Write a block to the file and return its place; or return the block, if the file fails and `spare` allows."""
         try:
             if self._spool is None:
                 self._spool = Spool()
@@ -49,7 +54,7 @@ class Store:
         return map(self._read, self._blocks)
 
     def drain(self) -> Iterator[Array]:
-        """The blocks for the last time: each is let go of as it is handed out."""
+        """Yield the blocks for the last time, and forget each one."""
         self._blocks.reverse()
         while self._blocks:
             yield self._read(self._blocks.pop())
@@ -67,25 +72,26 @@ class Store:
 
 Result = TypeVar("Result")
 
-# Data up to this size are held in memory while they are read, whatever the route they came by.
+# Blocks up to this size in total are held, in memory or in a file, so that their number is known.
 SMALL_BYTES = 32 << 20
 
-# Of these no more than this lies in memory, so that it does not grow with the rows; the others go to a file.
+# Bytes of held blocks that stay in memory, so that memory does not grow with the rows; the others go to a file.
 HELD_BYTES = 1 << 20
 
-# Blocks that are copied before their memory is given back.
+# Bytes of blocks to copy before their memory is given back.
 AT_ONCE = 32 << 20
 
-# Copies of rows whose holes are filled: about an origin, and with the holes filled, beside masks.
+# Copies of rows while missing cells are filled: about an origin, and filled, and masks.
 FILLING = 3
 
-# As read and centred: what a solver that holds all rows needs of them at least.
+# Least copies of the rows in a solver that holds them all: as read, and centred.
 COPIES = 2
 
-# A row whose weight is below this part of the largest costs the digits of its root, and more than three are too many.
+# Least weight of a row that may be the origin, as a share of the largest weight. A lighter row costs as many digits as
+# the square root of its share; more than three are too many.
 LIGHT = 1e-6
 
-# Results of blocks that wait to be merged take no more than this together, if they are more than one.
+# Most bytes of results that wait to be merged, if there is more than one.
 WAITING_BYTES = 128 << 20
 
 Blocks = Iterable[Array]
@@ -93,12 +99,12 @@ Block = tuple[Array, Array | None]
 
 
 class Rows:
-    """Blocks of rows with their weights. With weights, the last column of every block holds them.
+    """Blocks of rows with their weights. With `weighted`, the last column of every block holds the weights.
 
-    Up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more, are held, so that their number is
-    known before a solver is chosen. `reread` gives all blocks once more; without it they are spooled where passes are
-    several. `prepare` is done to the rows of each block whenever it is handed out. `weigh` tells the bytes that a fit
-    of so many rows takes, where they are held in memory, to be held against `limit`.
+    Up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more, are held, so that the number of rows
+    is known before a solver is chosen. `reread` returns all blocks again; without `reread`, the blocks go to a file if
+    there are several passes. `prepare` is applied to the rows of each block whenever the block is used. `weigh` returns
+    the bytes of a fit of so many rows held in memory, to be compared with `limit`.
     """
 
     def __init__(
@@ -123,10 +129,10 @@ class Rows:
         self._run = run
         self._limit, self._weigh = limit, weigh
         self._keep = self._started = False
-        # Rows that are held for a solver which needs them all are better held in memory.
+        # Rows that are held for a solver that needs all rows stay in memory.
         self._store = Store(HELD_BYTES if not hold_rows else sys.maxsize, SMALL_BYTES)
         self._first: Array | None = None
-        self.complete = True  # all rows are held
+        self.complete = True  # whether all rows are held
         for block in self._rest:
             if self._first is None:
                 self._first = _first_cells(*self._split(block))
@@ -143,15 +149,18 @@ class Rows:
 
     @property
     def so_far(self) -> int:
-        """Rows that came before a solver is chosen."""
+        """Number of rows read before a solver is chosen."""
         return self._store.rows
 
     def has_holes(self) -> bool:
-        """Whether a cell is missing in the rows that came so far."""
+        """Whether a cell is missing in the rows read so far."""
         return any(bool(np.isnan(block).any()) for block in self._store)
 
     def _check(self, size: int, count: int) -> None:
-        """Rows of a pipe cannot be counted beforehand, so they are weighed as they come."""
+        """Raise `RefusedError` if `count` rows of `size` bytes need more than the limit.
+
+        This is checked while rows arrive, since the rows of a pipe cannot be counted first.
+        """
         need = COPIES * size if self._weigh is None else self._weigh(count)
         if self._limit is not None and need > self._limit:
             raise RefusedError(
@@ -162,13 +171,17 @@ class Rows:
 
     @property
     def origin(self) -> Array:
-        """The first row; a hole in it takes the next cell of its column in the first block, NaN if there is none."""
+        """The first row (d,) of enough weight.
+
+        A missing cell in it is replaced by the first observed cell of its column in the first block, NaN if there is
+        none.
+        """
         if self._first is None:
             raise nothing_to_fit()
         return self._first
 
     def fill(self, values: Array, origin: Array) -> None:
-        """From now on hand out the rows less an origin (d,), with `values` (d,) in the holes of each column."""
+        """From now on return the rows minus an origin (d,), with `values` (d,) in the missing cells of each column."""
 
         def filled(X: Array) -> Array:
             X = X - origin
@@ -180,13 +193,14 @@ class Rows:
         self._first = np.where(np.isnan(first), values, first)
 
     def several_passes(self) -> None:
-        """Ask, before the first pass, to be able to iterate more than once."""
+        """Allow several passes; call before the first pass."""
         self._keep = not self.complete and self._reread is None
 
     def map(self, function: Callable[[Array, Array | None], Result], *, size: int, height: int = 0) -> Iterator[Result]:
-        """`function` of every block and its weights, in order; of several joined until they have `height` rows.
+        """Apply `function` to every block and its weights, and yield the results in order.
 
-        A block takes `size` bytes while it is worked on and after. Several are worked on at once, each by one thread.
+        Smaller blocks are joined until they have `height` rows. A result takes `size` bytes while it is computed and
+        after. Several blocks are worked on at once, each by one thread.
         """
 
         def work(blocks: list[Array]) -> Result:
@@ -194,7 +208,7 @@ class Rows:
 
         first = not self._started
         yield from self._run(work, self._joined(height), most=max(WAITING_BYTES // size, 1))
-        if first:  # what follows is of another size; later passes take what the first took
+        if first:  # other sizes follow; a later pass reuses the memory of the first
             give_back()
 
     def _joined(self, height: int) -> Iterator[list[Array]]:
@@ -216,9 +230,10 @@ class Rows:
         return X if self._prepare is None else self._prepare(X), w
 
     def _split_in_place(self, table: Array) -> Block:
-        """As `_split`, of a table that may be changed: holes of some rows at a time are filled, without a second table.
+        """Like `_split`, but may change `table`: missing cells are filled some rows at a time, without a second table.
 
-        Filling is cell by cell, so that its parts give the same bits; a row's mean may depend on how rows are stored.
+        Filling works cell by cell, so that slabs give the same bits. Row means are taken of the whole table, since
+        their bits may depend on how rows are stored.
         """
         X, w = self._prepared(table)
         if self._filled is not None:
@@ -244,7 +259,7 @@ class Rows:
             yield block
 
     def matrix(self) -> Block:
-        """All rows as one matrix (n, d) of the caller's own, with their weights."""
+        """Return all rows as one matrix (n, d) that the caller may change, and their weights."""
         if self.small:
             return self._split_in_place(self._joined_store()) if self.n else (np.zeros((0, 0)), None)
         blocks: list[Array] = []
@@ -259,7 +274,7 @@ class Rows:
         give_back()
         X = np.empty((sum(len(block) for block in blocks), blocks[0].shape[1]))
         at, copied = len(X), 0
-        while blocks:  # from the end, letting go of each block once it is copied
+        while blocks:  # from the end; each block is freed once it is copied
             block = blocks.pop()
             X[at - len(block) : at] = block
             at, copied = at - len(block), copied + block.nbytes
@@ -271,7 +286,7 @@ class Rows:
         return self._split_in_place(X)
 
     def _joined_store(self) -> Array:
-        """All rows that are held, with contiguous columns, a block at a time beside them."""
+        """Join the held rows in one table with contiguous columns; one block at a time is in memory besides."""
         X, at = None, 0
         for block in self._store:
             if X is None:
@@ -285,14 +300,16 @@ class Rows:
 
 
 def first_heavy(w: Array | None) -> int:
-    """The first row whose weight says something beside the others.
+    """Return the number of the first row whose weight is at least LIGHT of the largest.
 
-    Rounding of a difference from a row is a part of it, and the mean of all may be far from one of hardly any weight.
+    The rounding error of a difference from a row is relative to that row, and a row of tiny weight may be far from the
+    mean.
     """
     return 0 if w is None else int(np.argmax(w >= LIGHT * w.max()))
 
 
 def _first_cells(X: Array, w: Array | None) -> Array:
+    """Return the first heavy row, its missing cells replaced by the first observed cells of their columns."""
     first = X[first_heavy(w)]
     holes = np.isnan(first)
     if not holes.any():
@@ -301,8 +318,9 @@ def _first_cells(X: Array, w: Array | None) -> Array:
 
 
 class NoRows(DataError):
-    """No row came to the fit."""
+    """Error: the fit got no rows."""
 
 
 def nothing_to_fit() -> NoRows:
+    """Return the error for an input without rows."""
     return NoRows("no rows to fit", "the input has names but no data")

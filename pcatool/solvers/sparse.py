@@ -1,11 +1,12 @@
-"""PCA of a table of which only some cells are given, all others being 0 or their column's mean.
+"""PCA of a table in compressed form, where absent cells are 0 or the mean of their column.
 
-When to prefer it: counts and other tables of mostly zeros, or a table to be filled by its means, too large to be held
-whole. It gives what `covariance`, `dual` or `randomized` would give of the whole table: the d x d scatter, the n x n
-inner products, or a block Krylov space, whichever is small, from products of sparse matrices. Centring is a shift of
-every row by one vector, never carried out (`linalg.sparse`).
-Cost: sum of c^2 over rows of c cells, and 9 d^3; sum of c^2 over columns and 9 n^3; or 4 k a cell and pass.
-Memory: up to CELL_BYTES a cell, and d^2, n^2 or d k. SciPy: `scipy.sparse.linalg.svds`, of an operator that centres.
+When to prefer it: counts and other tables of mostly zeros, or a table to be filled with means, too large to be held
+as a whole. The result is that of `covariance`, `dual` or `randomized` on the whole table: from the d x d scatter, the
+n x n inner products, or a block Krylov space, whichever is small, by products of sparse matrices. Centring shifts every
+row by one vector; the shift is never carried out (`linalg.sparse`).
+Cost: sum of c^2 over rows of c cells, and 9 d^3; sum of c^2 over columns and 9 n^3; or 4 k per cell and pass.
+Memory: up to GIVEN + TURNED bytes per cell, and d^2, n^2 or d k. SciPy: `scipy.sparse.linalg.svds`, of an operator that
+centres.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ from pcatool.solvers.randomized import by_products, krylov_bytes
 
 __all__ = ["choose_sparse", "estimate_sparse", "solve_sparse"]
 
-# Bytes of each cell: as given, and about its mean; scaled; turned for the products that make a small matrix, or sorted
-# once more among the zeros that a column more than half full is given.
+# Bytes per cell: as given, and centred; scaled; and transposed for the products that form a small matrix, or sorted
+# again among the zeros added to a column that is more than half full.
 GIVEN, SCALED, TURNED = 24, 32, 72
 
 
 def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
-    """The solver whose way is taken, and the reason, as recorded in the model; `auto.choose` for sparse rows."""
+    """Return the solver whose method is used, and the reason: `plan.choose` for rows in compressed form."""
     d, wish = problem.d, problem.wish
     if n <= DUAL_ROWS and (2 * n <= d or d > SCATTER_COLUMNS):
         return "dual", f"{n} rows of {d} columns: the {n} x {n} inner products are the smaller problem"
@@ -51,7 +52,7 @@ def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
 
 
 def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:
-    """What a fit will need, the cells included."""
+    """Estimate the need of a fit, including the cells."""
     d, name = problem.d, choose_sparse(problem, n)[0]
     beside = 32 << 20  # SciPy's sparse matrices, and slabs
     if name == "randomized":
@@ -65,7 +66,7 @@ def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:
 
 
 def solve_sparse(cells: SparseRows, problem: Problem, absent: str) -> Solution:
-    """With `absent` cells "zero", or "mean" for that of the others in their column."""
+    """Solve a table whose absent cells are 0 (`absent` is "zero") or the mean of their column ("mean")."""
     with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         table = (ShiftedRows.with_zeros if absent == "zero" else ShiftedRows.with_means)(cells)
         if absent == "mean":
@@ -90,6 +91,7 @@ def _krylov(table: ShiftedRows, problem: Problem) -> Solution:
 
 
 def _dual(table: ShiftedRows, problem: Problem) -> Solution:
+    """Solve from the n x n inner products."""
     centre, constant = table.centre, ~table.centre.varies
     divisor = problem.divisor(centre)
     safe = divisor if divisor > 0 else 1.0
@@ -106,9 +108,10 @@ def _dual(table: ShiftedRows, problem: Problem) -> Solution:
 
 
 def _of_inner_products(F: ShiftedRows, lengths: Array, noise: Array, scales: Array | float) -> Spectrum:
-    """Spectrum of F^T F, with columns of these lengths (d,), each known to `noise` (d,) of it.
+    """Return the spectrum of F^T F.
 
-    `scales` as of `of_scatter`.
+    `lengths` (d,) are the norms of the columns, each with relative error `noise` (d,); `scales` are as for
+    `of_scatter`.
     """
     R, K = F.scaled(1.0 / unit(lengths)).inner(), F.inner()
     scaled, (values, U) = factorised(F.n, lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(K))
@@ -117,7 +120,7 @@ def _of_inner_products(F: ShiftedRows, lengths: Array, noise: Array, scales: Arr
 
     def leading(k: int) -> Array:
         with threads(factorisation_threads(F.n)):
-            return orthonormal(F.back(U[:, :k]))  # lengths lose orthogonality where they are small
+            return orthonormal(F.back(U[:, :k]))  # directions of small eigenvalues lose orthogonality
 
     error = np.full(F.n, 2 * float(((noise + scales) * lengths) @ lengths) + backward(F.n, values[0]))
     return Spectrum(clipped(values, rank), leading, rank, "gram", error)

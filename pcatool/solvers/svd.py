@@ -1,6 +1,6 @@
-"""Singular value decomposition of the centred data themselves: the reference.
+"""Singular value decomposition of the centred rows themselves: the reference.
 
-When to prefer it: the data fit in memory and small eigenvalues matter.
+When to prefer it: the rows fit in memory and small eigenvalues matter.
 Cost: 2 n d min(n, d). Memory: n d. SciPy: `scipy.linalg.svd(X - X.mean(0))`, lambda = s^2 / (n - ddof).
 """
 
@@ -16,14 +16,14 @@ __all__ = ["SVD"]
 
 
 class SVD:
-    """All rows in memory, centred twice, then LAPACK's SVD."""
+    """Solver `svd`: holds all rows in memory, centres them twice, then calls LAPACK's SVD."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         rows = n or 0
         held = 8 * rows * d
-        if rows > d:  # LAPACK's two copies of the rows; then their triangle as of `tsqr`
+        if rows > d:  # LAPACK's two copies of the rows; then their triangle, like `tsqr`
             return Estimate("1", held, solving=max(3 * held, TSQR().estimate(d, n, k).solving))
-        after = max(decomposing_bytes(rows, d), held + kept_bytes(d, min(k, rows)))  # beside the singular vectors
+        after = max(decomposing_bytes(rows, d), held + kept_bytes(d, min(k, rows)))  # besides the singular vectors
         return Estimate("1", held, solving=held + max(after, min(held, AT_ONCE)))
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:

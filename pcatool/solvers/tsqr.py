@@ -1,10 +1,10 @@
-"""A running triangular factor of the centred data, in one pass.
+"""A running triangular factor of the centred rows, in one pass.
 
 When to prefer it: small eigenvalues matter and the rows do not fit in memory. Backward stable: R^T R is the scatter of
-data that differ from those read by a few eps, so an eigenvalue is told from rounding down to 1e-32 of the largest
-instead of 1e-16.
-Each block is centred on its own mean and reduced to its R; two sets of rows merge by the QR of both factors and one
-row more, the difference of their means times sqrt(n_a n_b / n): the mean's correction is exact.
+rows that differ from the input by a few eps, so that eigenvalues down to 1e-32 of the largest are distinguishable from
+rounding error, instead of 1e-16.
+Each block is centred on its own mean and reduced to its R. Two sets of rows merge by the QR of both factors and one
+more row, the difference of their means times sqrt(n_a n_b / n), so that the correction of the mean is exact.
 Cost: 2 n d^2 to 4 n d^2. Memory: d^2 and one block. SciPy: `scipy.linalg.qr(X - X.mean(0), mode="r")`.
 Demmel, Grigori, Hoemmen, Langou 2012, SIAM J. Sci. Comput. 34(1).
 """
@@ -23,11 +23,11 @@ __all__ = ["TSQR", "triangle_of"]
 
 
 class TSQR:
-    """Running R factor, then the SVD of R."""
+    """Solver `tsqr`: accumulates R, then computes the SVD of R."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        # Two triangles, one on the other, with LAPACK's copies; a block joined, centred, and LAPACK's two copies of it.
-        # Then the triangle, and what takes it apart.
+        # While rows are read: two stacked triangles with LAPACK's copies; and a joined block, centred, with LAPACK's
+        # two copies. After that: the triangle and the memory to decompose it.
         square, height = 8 * d * d, 2 * d
         rows = d if n is None else min(n, d)
         factor = 8 * rows * d
@@ -43,12 +43,13 @@ class TSQR:
 
 
 def result_bytes(d: int) -> int:
+    """Bytes of the triangle of one block, with room to compute it."""
     return 24 * d * d
 
 
 def triangle_of(rows: Rows, d: int) -> Triangle:
-    """The triangle of all rows."""
+    """Return the triangle of all rows, in one pass."""
     origin = rows.origin
-    # Blocks joined until they are so tall that reducing them outweighs merging the triangles.
+    # Blocks are joined until they are so tall that reducing them outweighs merging the triangles.
     triangles = rows.map(lambda X, w: Triangle.of_block(X, origin, w), size=result_bytes(d), height=2 * d)
     return reduce(Triangle.merge, triangles)

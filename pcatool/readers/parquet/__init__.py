@@ -1,4 +1,4 @@
-"""Apache Parquet.
+"""Reader of Apache Parquet.
 
-Begin with `table`; `file` reads columns of one file by number.
+Begin with `table`, which implements the reader protocol; `file` reads the columns of one file by number.
 """

@@ -1,4 +1,4 @@
-"""One Parquet file: its columns and layout, read by number, with clear errors where it is damaged."""
+"""One Parquet file: its columns and layout, its data read by column number, and clear errors if it is damaged."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ __all__ = ["ParquetData", "most_bytes", "reads_each"]
 
 
 class ParquetLayout(NamedTuple):
-    """What the schema of a file tells."""
+    """The facts that follow from the schema of a file alone."""
 
-    leaves: list[list[int]]  # for each column the numbers of what Parquet stores for it
-    coded: frozenset[int]  # columns with dictionaries, of which damaged files name entries that there are not
-    columns: tuple[Column, ...] | None  # where types tell all
+    leaves: list[list[int]]  # numbers of the Parquet leaf columns of each column
+    coded: frozenset[int]  # dictionary-encoded columns, whose indices may be out of range in damaged files
+    columns: tuple[Column, ...] | None  # None if some types do not determine the column
 
 
 class Alike:
-    """A schema that is equal to others with the same columns; Arrow's own hash makes an object of each of these."""
+    """A schema as a cache key, equal to schemas of the same columns.
+
+    Its hash is the number of columns; Arrow's own hash creates an object for each column.
+    """
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
@@ -39,7 +42,7 @@ class Alike:
 
 
 def layout_of(schema: pa.Schema) -> ParquetLayout:
-    """Of many files that are alike it is worked out once."""
+    """Return the layout of a schema; cached, since the files of a run mostly have the same schema."""
     return _layout_of(Alike(schema))
 
 
@@ -53,7 +56,7 @@ def _layout_of(alike: Alike) -> ParquetLayout:
 
 
 def _leaves(fields: Any) -> Iterator[list[int]]:
-    """A struct has as many as it has parts."""
+    """Yield the leaf numbers of each field; nested fields have several."""
     first = 0
     for field in fields:
         count = _count_leaves(field.type)
@@ -62,6 +65,7 @@ def _leaves(fields: Any) -> Iterator[list[int]]:
 
 
 def _count_leaves(kind: pa.DataType) -> int:
+    """Return the number of Parquet leaf columns of a type."""
     if isinstance(kind, pa.BaseExtensionType):
         return _count_leaves(kind.storage_type)
     if pa.types.is_dictionary(kind) or kind.num_fields == 0:
@@ -70,32 +74,40 @@ def _count_leaves(kind: pa.DataType) -> int:
 
 
 def _is_coded(kind: pa.DataType) -> bool:
+    """Whether the type is a dictionary or contains one."""
     if isinstance(kind, pa.BaseExtensionType):
         return _is_coded(kind.storage_type)
     return pa.types.is_dictionary(kind) or any(_is_coded(kind.field(i).type) for i in range(kind.num_fields))
 
 
-# Rows looked at to learn the width of vectors and the first value of texts.
+# Rows per batch when looking for the width of vectors and the first value of texts.
 SAMPLE_ROWS = 1024
-# Of each column a piece in memory, not a whole group of rows, which may be the whole file. Before Arrow 21 a buffer as
-# small as the first look at a page's header (16 KB) fails.
+# Bytes of each column that are buffered, instead of its whole row group, which may be the whole file. Before Arrow 21,
+# buffers as small as the first read of a page header (16 KB) fail.
 BUFFER = 1 << 16
 
-# From a store, where each request takes as long as reading a MB, the columns of a row group are fetched together where
-# they take no more than this; else a piece of each column, so large that all are no more.
+# From a store, a request takes as long as reading a MB. Row groups of up to MOST_FETCHED bytes, uncompressed, are
+# therefore fetched with all their columns together. In larger ones each column has a buffer of at most LARGEST_BUFFER
+# bytes (and at least BUFFER), sized so that all buffers together take no more than MOST_FETCHED.
 MOST_FETCHED = 128 << 20
 LARGEST_BUFFER = 8 << 20
 
 
 class ByNumber(parquet.ParquetFile):  # type: ignore[misc]
-    """The file without a table of names, which for a thousand columns takes longer than all else about opening it."""
+    """A Parquet file without Arrow's table of column names.
+
+    For a thousand columns, building that table takes longer than the rest of opening the file.
+    """
 
     def _build_nested_paths(self) -> dict[str, list[int]]:
         return {}
 
 
 class ParquetData:
-    """One Parquet file, opened."""
+    """An open Parquet file: its schema, and readers of its columns by number; used by `ParquetTable`.
+
+    Raises DataError, from every method that reads, if the file is damaged or truncated.
+    """
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
@@ -111,11 +123,11 @@ class ParquetData:
 
     @property
     def metadata(self) -> parquet.FileMetaData:
-        """Its table of contents."""
+        """The footer of the file."""
         return self.file.metadata
 
     def another(self, metadata: parquet.FileMetaData | None = None) -> parquet.ParquetFile:
-        """The file with a place of its own to read at."""
+        """Open the file once more, with its own read position; `metadata` saves reading the footer again."""
         far = self._opened.remote
         if far and metadata is None:
             metadata = ByNumber(self._opened.seekable(), buffer_size=BUFFER).metadata
@@ -130,26 +142,29 @@ class ParquetData:
 
     @property
     def groups(self) -> range:
-        """The row groups that are read."""
+        """Numbers of the row groups to read."""
         groups = range(self.metadata.num_row_groups)
         return groups if self._opened.input.groups is None else groups[slice(*self._opened.input.groups)]
 
     def let_go(self) -> None:
-        """All was read: the table of contents of 60,000 columns takes 200 MB."""
+        """Free the footer once all rows are read; for 60,000 columns it takes 200 MB."""
         self.file = None
 
     def leaves(self, columns: Sequence[int]) -> list[int]:
-        """The numbers of what Parquet stores for them."""
+        """Return the numbers of the Parquet leaf columns of these columns."""
         return [leaf for column in columns for leaf in self._layout.leaves[column]]
 
     def batches(self, rows: int, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        """Some columns, by number: names may occur twice, or hold the dots that separate names within names."""
+        """Yield some columns as record batches of up to `rows` rows.
+
+        Columns are given by number, since names may occur twice or contain the dots that separate nested names.
+        """
         leaves = self.leaves(columns)
         groups = self.groups
         if not groups:
             return
         reader: Any = self.file.reader
-        # What a group's columns take in the file is fetched together, and is gone before the next is fetched.
+        # Prefetched row groups are read one at a time, so that the bytes of one are freed before the next is fetched.
         portions = [[group] for group in groups] if self._at_once else [groups]
         try:
             for portion in portions:
@@ -161,14 +176,14 @@ class ParquetData:
             raise self._damaged(error) from None
 
     def each(self, columns: Sequence[int]) -> Generator[tuple[int, pa.ChunkedArray], None, None]:
-        """Some columns of a small file, one after the other; it is closed thereafter."""
+        """Yield the number and the data of some columns of a small file, one after the other; then close the file."""
         leaves = self.leaves(columns)
         metadata = self.metadata
         try:
             if reads_each(len(leaves), metadata):
                 data = pa.BufferReader(pa.py_buffer(self._opened.seekable().read()))
                 file = ByNumber(data, metadata=metadata, pre_buffer=False, page_checksum_verification=True)
-                # Each takes the memory of the one before it, and is still at hand when it is copied.
+                # Each column reuses the memory of the one before, and is still in the cache when it is copied.
                 arrays: Iterator[Any] = map(file.reader.read_column, columns)
             else:
                 reader: Any = self.file.reader
@@ -189,7 +204,7 @@ class ParquetData:
             self.let_go()
 
     def some(self, file: parquet.ParquetFile, group: int, columns: Sequence[int]) -> pa.Table:
-        """Some columns of a row group, as one of the readers of this file has them."""
+        """Return some columns of a row group, read by `file`, one of the readers of this file."""
         reader: Any = file.reader
         read = partial(reader.read_row_group, group, column_indices=self.leaves(columns), use_threads=False)
         try:
@@ -200,20 +215,23 @@ class ParquetData:
         return table
 
     def _sample(self, column: int) -> pa.Array | None:
-        """The first rows of a column in which there is something, for what its type does not tell."""
+        """Return the first batch of a column that holds a value; None if there is none or the type says enough."""
         if not needs_sample(self.schema.field(column).type):
             return None
         arrays = (batch.column(0) for batch in self.batches(SAMPLE_ROWS, [column]))
         return next(filter(has_value, arrays), None)
 
     def _check(self, data: Any, columns: Sequence[int]) -> None:
-        """See that no dictionary lacks an entry: Arrow does not look, and ends the process where it copies one."""
+        """Raise ArrowInvalid if a dictionary index is out of range.
+
+        Arrow does not check this itself, and crashes the process when it copies such a value.
+        """
         for i, column in enumerate(columns):
             if column in self._layout.coded:
                 data.column(i).validate(full=True)
 
     def _read(self, read: Callable[[], Any]) -> Any:
-        """What is read; of a store such that signals are heard, which Arrow does not while it waits."""
+        """Return the result of `read`; from a store, signals such as Ctrl-C interrupt it, unlike waiting in Arrow."""
         if not self._opened.remote:
             return read()
         from pcatool.stores.calls import patiently
@@ -221,10 +239,11 @@ class ParquetData:
         return patiently(read)
 
     def _damaged(self, error: Exception) -> Exception:
+        """Return the error for the user: of the store, of a changed file, or of damaged data."""
         check_memory(error)
         if self._opened.failure is not None:
             return self._opened.failure
-        self._opened.check_unchanged()  # of an object that was replaced meanwhile the parts do not fit
+        self._opened.check_unchanged()  # parts of an object replaced while it was read do not fit together
         reason = str(error).split("\n", 1)[0].rstrip(".")
         return DataError(
             f"{self._opened.name}: the Parquet data are damaged or cut off ({reason})", "make the file again"
@@ -232,15 +251,19 @@ class ParquetData:
 
 
 def _far_buffer(metadata: parquet.FileMetaData) -> int:
+    """Return the buffer size of each column, in bytes, for a file in a store."""
     columns: int = max(metadata.num_columns, 1)
     return max(BUFFER, min(LARGEST_BUFFER, MOST_FETCHED // columns))
 
 
 def most_bytes(metadata: parquet.FileMetaData) -> int:
-    """Of the largest row group, unpacked."""
+    """Return the uncompressed bytes of the largest row group."""
     return max((metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)), default=0)
 
 
 def reads_each(count: int, metadata: parquet.FileMetaData) -> bool:
-    """Are so many columns of a small file read one after the other, from all of its bytes?"""
+    """Whether this many leaf columns of a small file are read one by one, after all of its bytes were read.
+
+    This is the case for more than half of the columns; otherwise only the bytes of the chosen columns are read.
+    """
     return 2 * count > int(metadata.num_columns)

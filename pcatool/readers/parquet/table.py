@@ -1,9 +1,8 @@
-"""Parquet tables, read a batch of rows at a time, whole if small, or column by column if very wide.
+"""Parquet tables: read by batches of rows, whole if the file is small, or transposed if the table is very wide.
 
-A table that lies column by column, turned into blocks of rows through a temporary file or, if small, in memory.
-A row group of Parquet keeps each column in one piece. To read it by rows, all columns must be open at once, at up to
-4 MB each; to read it by columns, all of its rows must be kept. A file keeps them: a few columns are written at a time,
-and blocks of rows are read.
+A row group stores each column in one piece. Reading it by rows needs all columns open at once, at up to 4 MB of memory
+each. Reading it by columns needs all of its rows kept. Very wide row groups are therefore transposed: a few columns at
+a time are written to a temporary file (or kept in memory, if there are few numbers), and blocks of rows are read back.
 """
 
 from __future__ import annotations
@@ -31,14 +30,15 @@ from pcatool.resources import Spool
 
 __all__ = ["ParquetTable", "Turned", "columns_at_once"]
 
-# Columns that are read together, however few rows they have.
+# Most columns that are read together, however few rows they have.
 MOST_COLUMNS = 1024
 
 
 class Turned:
-    """`rows` x `d` numbers in a file, block after block, in each block column after column.
+    """A matrix (rows, d) in a temporary file, written by columns and read by blocks of rows.
 
-    Threads may write different columns, and read different blocks, at the same time.
+    The file holds block after block, each in column order. Threads may write different columns, or read different
+    blocks, at the same time.
     """
 
     def __init__(self, rows: int, d: int) -> None:
@@ -48,24 +48,24 @@ class Turned:
 
     @property
     def starts(self) -> range:
-        """The first row of each block."""
+        """First row of each block."""
         return range(0, self.rows, self.height)
 
     def write(self, first: int, X: Array) -> None:
-        """Columns from number `first` on: X (rows, g). Of each block they are one piece of the file."""
+        """Write X (rows, g) as the columns from number `first` on; in each block, these are one piece of the file."""
         for start in self.starts:
             part = X[start : start + self.height]
             self._spool.put([part.ravel(order="F").data.cast("B")], 8 * (start * self.d + first * len(part)))
 
     def block(self, start: int) -> Array:
-        """The rows of a block (h, d)."""
+        """Return the block (h, d) that starts at row `start`."""
         block = empty_block(min(self.height, self.rows - start), self.d)
         self._spool.get(block.T.data.cast("B"), 8 * start * self.d)
         return block
 
 
 class HeldTurned(Turned):
-    """`rows` x `d` numbers in memory."""
+    """Like `Turned`, with the matrix in memory."""
 
     def __init__(self, rows: int, d: int) -> None:
         self.rows, self.d = rows, d
@@ -73,31 +73,31 @@ class HeldTurned(Turned):
         self._X = empty_block(rows, d)
 
     def write(self, first: int, X: Array) -> None:
-        """Columns from number `first` on: X (rows, g)."""
+        """Write X (rows, g) as the columns from number `first` on."""
         self._X[:, first : first + X.shape[1]] = X
 
     def block(self, start: int) -> Array:
-        """The rows of a block (h, d)."""
+        """Return the block (h, d) that starts at row `start`."""
         rows = self._X[start : start + self.height]
         return rows if rows.flags.f_contiguous else np.array(rows, order="F")
 
 
 def columns_at_once(rows: int, size: int) -> int:
-    """As many columns of so many rows as take `size` bytes."""
+    """Return how many columns of this many rows fit in `size` bytes, from 1 to MOST_COLUMNS."""
     return int(np.clip(size // (8 * max(rows, 1)), 1, MOST_COLUMNS))
 
 
-# Reads these columns, one after the other.
+# Type of `ParquetData.each`: yields the number and the data of each of these columns.
 Each = Callable[[Sequence[int]], Generator[tuple[int, pa.ChunkedArray], None, None]]
 
 
 class WholePart(NamedTuple):
-    """Rows not yet read."""
+    """A whole small file as one part, which is read by the thread that parses it."""
 
-    height: int
+    height: int  # rows of the file
     rows: ArrowRows
-    kept: tuple[int, ...]
-    each: Each
+    kept: tuple[int, ...]  # numbers of the passthrough columns
+    each: Each  # reads the columns, and closes the file
 
     def batch(self) -> Batch:
         rows, kept = self.rows, self.kept
@@ -118,43 +118,46 @@ class WholePart(NamedTuple):
 
 
 def _joined(column: pa.ChunkedArray) -> pa.Array:
+    """Return the column as one array, copied only if it has several chunks."""
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
 
 
-# What a column takes while it is read by rows: Arrow's reader; a page and a dictionary of 1 MB each at most, packed and
-# unpacked, which is four times what the file has of the column, unpacked, if that is less.
+# Bytes that each column takes while the table is read by rows: READER for Arrow's reader, and OPEN_COLUMN for a page
+# and a dictionary of at most 1 MB each, compressed and uncompressed. If it is less, OPEN_COPIES (four) times the
+# uncompressed size of the columns in the file counts instead of OPEN_COLUMN.
 READER, OPEN_COLUMN, OPEN_COPIES = 10 << 10, 3 << 20, 4
-# Where all columns together would take more than this, row groups are turned through a temporary file. Where a row
-# group has few numbers, it is turned in memory, and from less on.
+# If the open columns together would take more bytes than MOST_OPEN, row groups are transposed through a temporary file.
+# A row group of at most FEW_NUMBERS bytes of numbers is transposed in memory, and already above OPEN_OF_FEW bytes.
 MOST_OPEN = 160 << 20
 FEW_NUMBERS, OPEN_OF_FEW = 32 << 20, 32 << 20
-# Bytes of the columns that are read together then, and of all that threads have in hand.
+# When transposing: bytes of the columns that are read together, and of all columns that threads hold at once.
 AT_ONCE = 8 << 20
 IN_HAND = 128 << 20
-# A portion in hand is Arrow's columns, the same in one piece, and the numbers.
+# Copies of the columns that a thread holds: Arrow's chunks, these joined to one array, and the numbers.
 PORTION_COPIES = 3
-# The table of contents: of each column, and of what each row group has of it, in Arrow's form and as it was read; of
-# each column again for every further reader of the file.
+# Bytes of the footer in memory, decoded and as read: per column, per column and row group, and per column for each
+# further reader of the file.
 CONTENTS_COLUMN, CONTENTS_CHUNK, CONTENTS_READER = 9 << 8, 1 << 10, 1 << 8
 
-# A file up to this size, packed and unpacked, is read in one piece by whoever makes numbers of it, so that of many such
-# files several are read at once.
+# A file of at most this many bytes, both compressed and uncompressed, is read whole by the thread that parses it, so
+# that several of many small files are read at the same time.
 SMALL_FILE = 16 << 20
 
 
 class Reading(NamedTuple):
-    """Bytes that reading takes."""
+    """Memory that reading takes, in bytes."""
 
-    once: int = 0
+    once: int = 0  # independent of the number of parts
     worked_on: int = 0  # for each part that a thread works on
-    each: int = 0  # for each part in hand, whether it waits, is worked on, or is done
+    each: int = 0  # for each part in hand, whether waiting, worked on or done
 
     def of(self, parts: int) -> int:
+        """Return the total for this many parts in hand."""
         return self.once + max(parts - AHEAD, 1) * self.worked_on + parts * self.each
 
 
 class ParquetTable:
-    """One Parquet file, opened."""
+    """An open Parquet file as a `Table`; chooses the way of reading by the size and width of the file."""
 
     nameless = False
     text = False
@@ -168,9 +171,7 @@ class ParquetTable:
         self._data = ParquetData(opened)
         self.columns = self._data.columns
         metadata, groups = self._data.metadata, self._data.groups
-        self.group_rows: list[int] = [
-            metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
-        ]  # of each row group
+        self.group_rows: list[int] = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         whole = opened.input.groups is None
         self.contents_bytes = int(metadata.num_columns) * (CONTENTS_COLUMN + CONTENTS_CHUNK * metadata.num_row_groups)
         self._memory = Reading()
@@ -206,7 +207,8 @@ class ParquetTable:
             rows = ArrowRows(self.name, features, self.columns, 0)
             yield WholePart(self._given, rows, tuple(kept), self._data.each)
             return
-        # A vector column would be read again for each portion of its elements, and by rows it is one column to open.
+        # Vector columns are not transposed: each would be read again for every portion of its elements, while reading
+        # by rows needs only one open column for it.
         plain = not kept and all(f.element is None for f in features)
         if plain and self._is_turned(needed, len(features)):
             self._memory = self._of_turned(len(features))
@@ -217,6 +219,7 @@ class ParquetTable:
         self._data.let_go()
 
     def _by_rows(self, features: tuple[Feature, ...], needed: list[int], kept: tuple[int, ...]) -> Iterator[Part]:
+        """Yield the rows batch by batch, with all needed columns open at once."""
         first_row = self._first_row
         for batch in self._data.batches(rows_at_once(len(features)), needed):
             arrays = dict(zip(needed, batch.columns, strict=True))
@@ -226,11 +229,14 @@ class ParquetTable:
 
     @property
     def _first_row(self) -> int:
-        """The number, in the file, of the first row that is read."""
+        """Number in the file, from 0, of the first row to read."""
         return sum(self.group_rows[: self._data.groups.start]) if self._data.groups.start else 0
 
     def _is_small(self, d: int) -> bool:
-        """As a file, unpacked, and as numbers: few bytes can say that a million cells are all the same."""
+        """Whether the file is read whole: small as it is, uncompressed, and as d features.
+
+        All three sizes are checked, since a few bytes can encode a million equal cells.
+        """
         metadata, size = self._data.metadata, self._opened.size
         if self._opened.input.groups is not None:
             return False
@@ -244,27 +250,28 @@ class ParquetTable:
         return total
 
     def _of_rows(self, features: Sequence[Feature], needed: Sequence[int]) -> Reading:
-        """Bytes of every column that is open and of a batch that is made; of each part as Arrow has it, and as numbers.
+        """Return the memory of reading by rows: open columns, a batch, and each part as Arrow data and as numbers.
 
-        Arrow tells where each element of a list is.
+        With vector columns, Arrow data count twice, since Arrow also records the position of each element of a list.
         """
         cells = len(features) * min(rows_at_once(len(features)), max(self.group_rows, default=0))
         batch = cells * (16 if any(f.element is not None for f in features) else 8)
         return Reading(once=self._open_bytes(needed) + batch, each=batch + 8 * cells)
 
     def _of_turned(self, d: int) -> Reading:
-        """Bytes of all numbers, where they are few; of a portion of columns and a block of rows."""
+        """Return the memory of transposing: all numbers if they are few, and for each part some columns and a block."""
         rows, numbers = max(self.group_rows, default=0), self._numbers_of_group(d)
         portion = PORTION_COPIES * 8 * rows * columns_at_once(rows, AT_ONCE)
-        at_once = 2 if self._opened.one_of_many else min(len(self.group_rows), 2)  # one is read while one is left
+        at_once = 2 if self._opened.one_of_many else min(len(self.group_rows), 2)  # one is filled, one still in use
         held = at_once * numbers if numbers <= FEW_NUMBERS else 0
         reader = CONTENTS_READER * int(self._data.metadata.num_columns)
         return Reading(once=held, each=portion + reader + 8 * d * min(block_rows(d), rows))
 
     def _of_whole(self, d: int, needed: int) -> Reading:
-        """Bytes of each small file: its table of contents and its numbers, and while they are made the file as it is.
+        """Return the memory of reading files whole: footer and numbers of each, and the file itself while it is read.
 
-        Columns are unpacked one after the other, or together where they are few. The open file is one of the parts.
+        Columns are uncompressed one by one, or together if they are few. `once` is negative, since the footer of the
+        open file is already counted for its part.
         """
         numbers = 8 * d * self._rows
         few = 0 if reads_each(needed, self._data.metadata) else most_bytes(self._data.metadata)
@@ -272,24 +279,24 @@ class ParquetTable:
         return Reading(once=-self.contents_bytes, worked_on=file, each=self.contents_bytes + numbers)
 
     def _is_turned(self, columns: Sequence[int], d: int) -> bool:
-        """Would reading by rows take too much, or more than the numbers themselves where they are few?"""
+        """Whether row groups are transposed: read by rows, open columns would exceed MOST_OPEN, or OPEN_OF_FEW."""
         most = min(OPEN_OF_FEW, MOST_OPEN) if self._numbers_of_group(d) <= FEW_NUMBERS else MOST_OPEN
         return self._open_bytes(columns) > most
 
     def _numbers_of_group(self, d: int) -> int:
-        """Bytes of d features of the largest row group."""
+        """Return the bytes of d features of the largest row group as numbers."""
         return 8 * d * max(self.group_rows, default=0)
 
     def _open_bytes(self, columns: Sequence[int]) -> int:
-        """Memory that reading by rows needs for every column beside the rows themselves.
+        """Return the most memory, in bytes, of the open columns when reading by rows, without the rows themselves.
 
-        At most so much: the size of each column is not asked for, since Arrow ends the process where that is damaged.
+        An upper bound: the size of each column is not used, since Arrow crashes the process if that field is damaged.
         """
         leaves = len(self._data.leaves(columns))
         return READER * leaves + min(OPEN_COPIES * most_bytes(self._data.metadata), OPEN_COLUMN * leaves)
 
     def _turned(self, features: tuple[Feature, ...], run: Runner) -> Iterator[Part]:
-        """Each row group read by columns, and handed out by rows."""
+        """Yield the rows of each row group, transposed, block by block."""
         first_row = self._first_row
         for group in self._data.groups:
             turned = self._filled(group, features, first_row, run)
@@ -299,7 +306,7 @@ class ParquetTable:
             first_row += turned.rows
 
     def _filled(self, group: int, features: tuple[Feature, ...], first_row: int, run: Runner) -> Turned:
-        """A row group turned, a few columns at a time, by as many readers of the file as are at work."""
+        """Transpose a row group, a few columns at a time; each thread at work has its own reader of the file."""
         metadata = self._data.metadata
         rows = metadata.row_group(group).num_rows
         turned = (HeldTurned if 8 * rows * len(features) <= FEW_NUMBERS else Turned)(rows, len(features))
@@ -320,7 +327,7 @@ class ParquetTable:
         return turned
 
     def _numbers(self, file: parquet.ParquetFile, group: int, features: tuple[Feature, ...], first_row: int) -> Array:
-        """Some features of a row group (rows, g)."""
+        """Return some features of a row group (rows, g)."""
         columns = sorted(by_column(features))
         table = self._data.some(file, group, columns)
         arrays = {column: pa.concat_arrays(table.column(i).chunks) for i, column in enumerate(columns)}
@@ -328,19 +335,19 @@ class ParquetTable:
 
 
 def _of_text(options: TableOptions) -> list[str]:
-    """Options given that are about text, by their flags."""
+    """Return the flags of the given options that apply to text only."""
     about = ("delimiter", "header", "row_names", "encoding", "comment", "decimal", "thousands", "strip", "skip_lines")
     given = (f for f in fields(options) if f.name in about and getattr(options, f.name) != f.default)
     return ["--no-header" if f.name == "header" else f.metadata["flag"].names[-1] for f in given]
 
 
 class TurnedPart(NamedTuple):
-    """A block of rows in a temporary file."""
+    """A block of rows of a transposed row group."""
 
-    name: str
+    name: str  # of the file, for messages
     turned: Turned
-    start: int
-    first_row: int  # of the row group
+    start: int  # first row of the block in the row group
+    first_row: int  # first row of the row group in the file
 
     def batch(self) -> Batch:
         X = self.turned.block(self.start)
