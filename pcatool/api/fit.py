@@ -81,6 +81,8 @@ def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack
     """
     import pandas as pd
 
+    if isinstance(model, Model) and (others := [name for name in settings if name != "seed"]):
+        raise UsageError(f"a model is fitted already: {', '.join(others)} would change nothing", "give the data")
     job = job_of(model, settings)
     fitted = fitting.Fitted(model, Tally()) if isinstance(model, Model) else fitting.model_or_fit(job)
     if fitted.first is not None:

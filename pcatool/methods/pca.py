@@ -117,12 +117,15 @@ class PCA:
             plan.check(supply.limit, problem)
         with threads(1):  # each factorisation sets its own number of threads
             solved = self._solve(rows, problem, plan)
-            check_rank(solved.solution, problem)
             give_back()
             return self.finished(problem, solved, evidence(solved.solution, problem, rows))
 
     def finished(self, problem: Problem, solved: Solved, known: Evidence) -> Fit:
-        """Write the notes and warnings about a solution, and return its model with the evidence `known`."""
+        """Write the notes and warnings about a solution, and return its model with the evidence `known`.
+
+        Raise `RefusedError` if no component is distinguishable from rounding error.
+        """
+        check_rank(solved.solution, problem)
         self._remark(problem, solved)
         return Fit(self._model(problem, solved), known)
 

@@ -282,11 +282,11 @@ def _needing_rows(options: FitOptions) -> list[tuple[bool, str, str]]:
     ]
 
 
-def fit_sums(sums: Sums, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str | None) -> Fit:
+def fit_sums(sums: Sums, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str) -> Fit:
     """Fit a model to sums over all rows; see `fit_again` for `reason` and errors."""
     if isinstance(sums, Statistic):
         return fit_again(sums, columns, options, notices, reason)
     from pcatool.methods.missing_data import IncompletePCA
 
     with threads(1), np.errstate(all="ignore"):
-        return IncompletePCA(options, notices).of_sums(sums, columns, reason or "")
+        return IncompletePCA(options, notices).of_sums(sums, columns, reason)

@@ -23,23 +23,23 @@ __all__ = [
     "parse_truncation",
 ]
 
-# What a row with missing cells gets where a model is applied.
+# Values of --missing where a model is applied.
 APPLY_MISSING = ("error", "mean", "project", "em", "keep")
 
 
 def parse_truncation(text: str | int | None) -> int | None:
-    """`-k` where a model is used: a whole number from 1, or nothing."""
+    """Return the value of `-k` where a model is used: an int from 1, or None; else raise `UsageError`."""
     if text is None:
         return None
     word = str(text)
-    if not re.fullmatch(r"[0-9]+", word, re.ASCII) or int(word) < 1:
+    if not re.fullmatch(r"[0-9]{1,1000}", word, re.ASCII) or int(word) < 1:  # int() refuses thousands of digits
         raise UsageError(f"-k {show(word)} is not a number of components", "give a whole number from 1")
     return int(word)
 
 
 @dataclass(frozen=True)
 class ApplyOptions(TriplesOptions):
-    """How a model is applied to rows."""
+    """Options of applying a model to rows, for `transform`, `reconstruct` and `report`."""
 
     components: int | None = option(
         None,
@@ -92,7 +92,7 @@ class ApplyOptions(TriplesOptions):
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """Where tables go, and in what form."""
+    """Options of the output of `transform` and `reconstruct`: place and format."""
 
     output: str | None = option(
         None,
@@ -145,7 +145,7 @@ class OutputOptions:
 
 @dataclass(frozen=True)
 class ScoreOptions:
-    """Where the scores go, and what goes with them."""
+    """Options of `fit` for writing the scores of the fitted rows."""
 
     scores: str | None = option(
         None,
@@ -173,7 +173,7 @@ class ScoreOptions:
 
 @dataclass(frozen=True)
 class AlignOptions:
-    """What the components are to be compared with."""
+    """Option of aligning the components with those of an older model."""
 
     align_to: Any = option(  # noqa: RUF009  (a path, or from Python a model)
         None,
@@ -187,7 +187,7 @@ class AlignOptions:
 
 @dataclass(frozen=True)
 class UpdateOptions(AlignOptions):
-    """How rows are read that a model gains or loses."""
+    """Options of `update` and `subtract`."""
 
     missing: str | None = option(
         None,
@@ -205,7 +205,7 @@ class UpdateOptions(AlignOptions):
 
 @dataclass(frozen=True)
 class RefitOptions(AlignOptions):
-    """What is to be otherwise in a model; all else stays as it was fitted."""
+    """Options of `refit`: settings to change; all others stay as they were fitted."""
 
     components: int | float | str | None = option(
         None,
@@ -272,6 +272,7 @@ class RefitOptions(AlignOptions):
     )
 
     def __post_init__(self) -> None:
+        """Check the options, and convert ddof and epsilon to numbers."""
         if self.components is not None:
             parse_components(self.components)
         if self.ddof is not None:
@@ -285,11 +286,15 @@ class RefitOptions(AlignOptions):
 
     @property
     def changes(self) -> dict[str, Any]:
-        """What was asked to be otherwise, by the names of the options of a fit."""
+        """Settings to change, by the names of the options of a fit.
+
+        A change of whitening resets epsilon, unless epsilon is given, too.
+        """
         named = ("components", "standardize", "center", "ddof", "whiten", "epsilon")
         given = {name: getattr(self, name) for name in named if getattr(self, name) is not None}
         return {"epsilon": None, **given} if "whiten" in given else given
 
     @property
     def changes_nothing(self) -> bool:
+        """Whether no option was given."""
         return all(getattr(self, f.name) == f.default for f in fields(self))

@@ -218,7 +218,7 @@ def fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
     sums = _gathered(job, inputs, portions, wanted, tally, triangular=plan.solver == "tsqr")
     if sums is None:
         raise nothing_to_fit()
-    reason = None if labels_of(wanted) else plan.reason  # the reason for labels names their number
+    reason = "" if labels_of(wanted) else plan.reason  # labels have a reason that names their number
     return wanted, fit_sums(sums, wanted.features, options, job.notices, reason)
 
 

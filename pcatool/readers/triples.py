@@ -123,8 +123,13 @@ class NameCodes:
         if missing[found].any():
             place = batch.place(int(missing[found].argmax()))
             raise DataError(f"{place}: the {self._what} is missing", "leave such lines out")
-        self._keep([i for i, word in enumerate(words) if word.strip() not in self._codes], found, batch.kept[column])
+        known = len(self._codes)
+        new: list[int] = []
         numbers = [self._codes.setdefault(word.strip(), len(self._codes)) for word in words]
+        for i, number in enumerate(numbers):
+            if number == known + len(new):  # of several spellings of a new name the first
+                new.append(i)
+        self._keep(new, found, batch.kept[column])
         return np.array(numbers, dtype=np.int32)[found]
 
     def _keep(self, words: list[int], found: NDArray[np.int64], column: pa.Array) -> None:

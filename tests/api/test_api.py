@@ -739,3 +739,10 @@ def test_an_array_of_all_scores_is_not_taken_for_rows() -> None:
     with pytest.raises(pcatool.UsageError, match="--from"):
         pcatool.reconstruct(model, scores)
     np.testing.assert_allclose(pcatool.reconstruct(model, scores, source="scores"), X)
+
+
+def test_rules_for_a_model_take_no_settings_of_a_fit() -> None:
+    model = pcatool.fit(np.random.default_rng(0).normal(size=(30, 4)))
+    assert len(pcatool.compare_rules(model, ["kaiser"], seed=3)) == 1
+    with pytest.raises(pcatool.UsageError, match="a model is fitted already: standardize would change nothing"):
+        pcatool.compare_rules(model, standardize=True)

@@ -88,6 +88,8 @@ def test_parts_give_what_all_rows_give(tables: Path, name: str, fan: str) -> Non
     assert [getattr(parts, name) for name in same] == [getattr(here, name) for name in same]
     assert (parts.statistic is None) == (here.statistic is None)
     assert said == said_of_parts
+    if settings.get("method") == "supervised":
+        assert parts.meta["reason"] == here.meta["reason"]
 
 
 @pytest.mark.parametrize("name", SETTINGS)

@@ -526,3 +526,20 @@ def test_lines_wherever_data_are_taken(command: str, counts: Array, tmp_path: Pa
     expected = run(tmp_path, command, "wide.csv", "-k", "2").stdout.splitlines()
     assert len(found) == len(expected)
     assert found[0].split(",") == expected[0].split(",")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_user_is_called_as_first_spelled_and_no_other_moves(kind: str, tmp_path: Path) -> None:
+    """Names that differ by blanks are one user, also where both are new in the same block of lines."""
+    rows = [("a", "x", 1), ("  a", "y", 2), ("b", "x", 3), ("b", "y", 5), ("c", "x", 1), ("c", "y", 7)]
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    path = tmp_path / f"t.{kind}"
+    if kind == "csv":
+        path.write_text("user,item,rating\n" + "".join(f'"{u}",{i},{v}\n' for u, i, v in rows))
+    else:
+        table.to_parquet(path)
+    model = pcatool.fit(path, **TRIPLES, absent="zero", components=1)
+    scores = pcatool.transform(model, path, **TRIPLES)
+    assert [str(name).strip() for name in scores["user"]] == ["a", "b", "c"]
+    wide = np.array([[1.0, 2.0], [3.0, 5.0], [1.0, 7.0]])
+    np.testing.assert_allclose(scores["PC1"], (wide - model.mean) @ model.basis[:, 0], atol=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,9 @@ from pcatool.cli.app import program
 from pcatool.cli.reporter import guarded
 from pcatool.cli.usage_errors import _options
 from pcatool.errors import UsageError, edit_distance, nearest
+from pcatool.options.applying import parse_truncation
 from pcatool.options.fields import OPTIONS, SENTENCES
+from pcatool.options.fitting import parse_components
 from pcatool.registry import RULES, SOLVERS
 
 FIT = [option for option in _options(program().commands["fit"]) if option.startswith("--")]
@@ -229,3 +232,10 @@ def test_a_missing_file_is_one(
     monkeypatch.chdir(tmp_path)
     code, said = answer("fit -c a nowhere.csv -o m.npz", capsys)
     assert (code, said[:55]) == (5, "cannot read 'nowhere.csv': No such file or directory\n"[:55])
+
+
+@pytest.mark.parametrize("parse", [parse_truncation, parse_components])
+def test_a_number_of_thousands_of_digits_is_refused_in_words(parse: Callable[[str], object]) -> None:
+    """Python refuses to make a number of it, which would be an unexpected error."""
+    with pytest.raises(UsageError, match="is not a number of components"):
+        parse("9" * 5000)

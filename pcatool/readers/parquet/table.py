@@ -1,6 +1,6 @@
 """Parquet tables: read by batches of rows, whole if the file is small, or transposed if the table is very wide.
 
-A row group stores each column in one piece. Reading it by rows needs all columns open at once, at up to 4 MB of memory
+A row group stores each column in one piece. Reading it by rows needs all columns open at once, at about 3 MB of memory
 each. Reading it by columns needs all of its rows kept. Very wide row groups are therefore transposed: a few columns at
 a time are written to a temporary file (or kept in memory, if there are few numbers), and blocks of rows are read back.
 """
@@ -123,7 +123,7 @@ def _joined(column: pa.ChunkedArray) -> pa.Array:
 
 
 # Bytes that each column takes while the table is read by rows: READER for Arrow's reader, and OPEN_COLUMN for a page
-# and a dictionary of at most 1 MB each, compressed and uncompressed. If it is less, OPEN_COPIES (four) times the
+# and a dictionary of at most 1 MB each, and one of them compressed. If it is less, OPEN_COPIES (four) times the
 # uncompressed size of the columns in the file counts instead of OPEN_COLUMN.
 READER, OPEN_COLUMN, OPEN_COPIES = 10 << 10, 3 << 20, 4
 # If the open columns together would take more bytes than MOST_OPEN, row groups are transposed through a temporary file.
@@ -137,7 +137,7 @@ IN_HAND = 128 << 20
 PORTION_COPIES = 3
 # Bytes of the footer in memory, decoded and as read: per column, per column and row group, and per column for each
 # further reader of the file.
-CONTENTS_COLUMN, CONTENTS_CHUNK, CONTENTS_READER = 9 << 8, 1 << 10, 1 << 8
+CONTENTS_COLUMN, CONTENTS_CHUNK, CONTENTS_READER = 2 << 10, 1 << 10, 1 << 8
 
 # A file of at most this many bytes, both compressed and uncompressed, is read whole by the thread that parses it, so
 # that several of many small files are read at the same time.
@@ -252,11 +252,13 @@ class ParquetTable:
     def _of_rows(self, features: Sequence[Feature], needed: Sequence[int]) -> Reading:
         """Return the memory of reading by rows: open columns, a batch, and each part as Arrow data and as numbers.
 
-        With vector columns, Arrow data count twice, since Arrow also records the position of each element of a list.
+        With vector columns, Arrow data count twice, since Arrow also records the position of each element of a list,
+        and so do the pages that are open.
         """
         cells = len(features) * min(rows_at_once(len(features)), max(self.group_rows, default=0))
-        batch = cells * (16 if any(f.element is not None for f in features) else 8)
-        return Reading(once=self._open_bytes(needed) + batch, each=batch + 8 * cells)
+        vectors = any(f.element is not None for f in features)
+        batch, pages = cells * (16 if vectors else 8), 2 * OPEN_COLUMN if vectors else 0
+        return Reading(once=self._open_bytes(needed) + pages + batch, each=batch + 8 * cells)
 
     def _of_turned(self, d: int) -> Reading:
         """Return the memory of transposing: all numbers if they are few, and for each part some columns and a block."""
