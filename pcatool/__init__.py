@@ -1,10 +1,10 @@
 """pcatool: principal component analysis of tables, at the command line and from Python.
 
     model = pcatool.fit(frame, components=0.95)  # a DataFrame, an array, an Arrow table, paths of CSV and Parquet files
-    scores = pcatool.transform(model, frame)  # in the kind that was given
+    scores = pcatool.transform(model, frame)  # scores in the type of the input
     pcatool.save_model(model, "model.npz")
 
-Everything here is resolved when it is used, so `pcatool --help` loads neither numpy nor pyarrow.
+Names are imported on first use, so `pcatool --help` loads neither numpy nor pyarrow.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# What type checkers read above, and what is imported when it is asked for.
+# Public name -> module that defines it, for `__getattr__`. Type checkers read the imports above instead.
 _HOMES = {
     "DataError": "pcatool.errors",
     "FileError": "pcatool.errors",
@@ -98,7 +98,7 @@ __all__ = [
     "update",
 ]
 
-if not TYPE_CHECKING:  # a checker would take any name for one that is there
+if not TYPE_CHECKING:  # a type checker that sees `__getattr__` accepts any name
 
     def __getattr__(name: str) -> object:
         if name not in _HOMES:

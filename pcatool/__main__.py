@@ -1,4 +1,4 @@
-"""`python -m pcatool`."""
+"""Run the command line: `python -m pcatool`."""
 
 from pcatool.cli import main
 

@@ -1,7 +1,7 @@
 """Blocks of rows: the `Array` type, and rows re-cut to blocks of one fixed height.
 
-However the rows arrived, the same row stands at the same place of the same block, so every sum and every product is
-taken in the same order and gives the same bits. A block is (h, d) with contiguous columns.
+A row stands at the same place of the same block, whatever batches it arrived in. Every sum and product is therefore
+taken in the same order and gives the same bits. A block has shape (h, d) and contiguous columns.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ Array = NDArray[np.float64]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# A quarter of a million cells keep numpy and Arrow busy, and several blocks in memory cheap.
+# Cells in a block: a quarter of a million keep numpy and Arrow busy, and several such blocks need little memory.
 CELLS = 1 << 18
 MOST_ROWS = 1 << 13
-# Of many columns a block takes more rows: what each column costs by itself must not outweigh its cells.
+# Blocks of many columns hold more cells: the fixed cost of each column must not outweigh the cost of its cells.
 TALL_ROWS, TALL_CELLS = 1 << 10, 1 << 20
 FEWEST_ROWS = 1 << 4
 
-# Tasks of threads that wait or are done beyond those being worked on: enough that no thread runs dry, few enough for
+# Tasks queued or finished beyond the number of threads: enough that no thread runs out of work, few enough to bound
 # memory.
 AHEAD = 1
 
 
 class Runner(Protocol):
-    """Who does a function of each item; the results come in the order of the items."""
+    """Callable that applies a function to each item, perhaps in several threads, and keeps the order of the items."""
 
     def __call__(
         self,
@@ -43,7 +43,11 @@ class Runner(Protocol):
         ready: Callable[[], bool] | None = None,
         most: int | None = None,
     ) -> Iterator[Result]:
-        """At most `most` at once; `ready` tells when the next item may be a long time in coming."""
+        """Yield `function(item)` for each item, in order.
+
+        At most `most` tasks are under way at once. `ready` returns False while the next item may take long to arrive;
+        finished results are then yielded first.
+        """
         ...
 
 
@@ -54,26 +58,31 @@ def in_turn(
     ready: Callable[[], bool] | None = None,
     most: int | None = None,
 ) -> Iterator[Result]:
-    """One after the other, here and now."""
+    """Apply `function` to each item in the calling thread; a `Runner` that ignores `ready` and `most`."""
     return map(function, items)
 
 
 def block_rows(d: int) -> int:
-    """Rows in a block of d columns: a power of two."""
+    """Return the number of rows in a block of d columns: a power of two."""
     rows = max(_rows_of(CELLS, d), min(TALL_ROWS, _rows_of(TALL_CELLS, d)))
     return min(max(rows, FEWEST_ROWS), MOST_ROWS)
 
 
 def _rows_of(cells: int, d: int) -> int:
+    """Return the largest power of two of rows that hold at most `cells` cells; 1 if one row holds more."""
     return 1 << max(cells // max(d, 1), 1).bit_length() - 1
 
 
 def empty_block(rows: int, d: int) -> Array:
+    """Return an uninitialised block, (rows, d), with contiguous columns."""
     return np.empty((d, rows)).T
 
 
 def recut(batches: Iterable[Array], d: int) -> Iterator[Array]:
-    """The same rows in blocks of `block_rows(d)`; the last may be shorter. A batch that is a block passes as it is."""
+    """Yield the rows of `batches` in blocks of `block_rows(d)` rows; the last block may be shorter.
+
+    A batch that already is such a block is passed on without a copy.
+    """
     height = block_rows(d)
     block, filled = empty_block(height, d), 0
     for X in batches:
@@ -93,9 +102,10 @@ def recut(batches: Iterable[Array], d: int) -> Iterator[Array]:
 
 
 def by_block(function: Callable[[Array], Array], X: Array, first_row: int) -> Array:
-    """`function` row by row over X, whose first row is number `first_row` of the input.
+    """Return `function(X)`, computed in whole blocks so that the bits do not depend on how the rows were cut.
 
-    A product of fewer rows may give other bits, so each part is laid at its place in a whole block of zeros.
+    `function` must work row by row. `first_row` is the number of the first row of X in the input. A product of fewer
+    rows may round differently, so each part is placed in a block of zeros, where it stands in the input.
     """
     d = X.shape[1]
     height = block_rows(d)

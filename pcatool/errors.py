@@ -1,4 +1,7 @@
-"""Every way the tool refuses, each with its exit code; one base class, so one place can turn them into text."""
+"""Exceptions with their exit codes, and helpers for messages: quoting, nearest names, detection of memory errors.
+
+Every refusal is a `PcatoolError`, so one place turns all of them into text and an exit code.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +32,16 @@ __all__ = [
     "show",
 ]
 
-# A longer value in a message hides the message.
+# Characters of a value quoted in a message; a longer value would hide the message.
 SHOWN = 60
-# A slip changes a third of a word at most, and no more letters than these; what differs more is another word.
+# A typing error changes at most a third of a word, and at most this many letters; more edits make another word.
 MOST_EDITS = 3
-# Of the name of a file the end tells most.
+# Characters of a path quoted in a message (PATH_MAX of Linux): a path is not cut, because its end tells most.
 LONGEST_PATH = 4096
 
 
 def show(value: object, most: int = SHOWN) -> str:
-    """A value from outside, made safe for a terminal: quoted, control characters escaped, cut when long."""
+    """Quote a value from outside for a message: cut after `most` characters, control characters escaped."""
     text = str(value)
     if len(text) > most:
         text = text[: most - 3] + "..."
@@ -46,21 +49,21 @@ def show(value: object, most: int = SHOWN) -> str:
 
 
 def printable(text: str) -> str:
-    """Text from outside with its control characters escaped: a name must not steer the terminal."""
+    """Escape the control characters in text from outside, so that a name cannot control the terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:
-    """Names joined for a sentence; past `most` only their count."""
+    """Join quoted names for a sentence; of names beyond the first `most`, only the count is given."""
     names = list(names)
     text = ", ".join(show(name) for name in names[:most])
     return text if len(names) <= most else f"{text} and {len(names) - most} more"
 
 
-# What libraries say where they get no more memory, whatever the class of their error: Arrow of a Parquet page, zlib and
-# zstd of a block, the C library and the loader of libraries in the words of errno, Python and C++ of a thread.
+# Messages of libraries that got no more memory, whatever the class of the error: Arrow for a Parquet page, zlib and
+# zstd for a block, the C library and the dynamic loader in the words of errno, Python and C++ for a thread.
 SHORT = re.compile(
     r"bad_alloc|bad_array_new|out of memory|not enough memory|(?:cannot|could not|unable to|failed to) allocate|"
     r"(?:malloc|calloc|realloc|mmap|allocation|posix_memalign)\b[^.;]*\b(?:failed|failure|error)|allocation error|"
@@ -71,12 +74,12 @@ SHORT = re.compile(
 
 
 def is_short(error: BaseException | None) -> bool:
-    """Did an error come for want of memory, or another that was met before it and led to it?"""
+    """Whether an error, or an earlier error that led to it, came from a lack of memory."""
     while error is not None:
         number = getattr(error, "errno", None)
         if isinstance(error, MemoryError) or number == errno.ENOMEM:
             return True
-        # What this program says, or the system with a number, may hold names of files, in which may stand anything.
+        # Messages of this program, and system errors with an errno, may quote file names, which may hold any words.
         if number is None and not isinstance(error, PcatoolError) and SHORT.search(str(error)):
             return True
         error = error.__cause__ or error.__context__
@@ -84,7 +87,10 @@ def is_short(error: BaseException | None) -> bool:
 
 
 def check_memory(error: BaseException) -> None:
-    """Raise a MemoryError where a library's error came for want of memory: it says nothing about what was read."""
+    """Raise `MemoryError` if a library's error came from a lack of memory; otherwise do nothing.
+
+    An error from a lack of memory says nothing about the data that were read.
+    """
     if isinstance(error, MemoryError):
         raise error
     if is_short(error):
@@ -92,9 +98,11 @@ def check_memory(error: BaseException) -> None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that a slip of the hand makes this one, or whose words are among its; None where none is near.
+    """Return the known name that `name` most probably means; None if none is near.
 
-    Letter case counts for nothing, nor do the marks between words.
+    Tried in this order: the only known name that begins with `name`; the name with the fewest edits, if so few may be a
+    typing error; the only known name whose words begin or end `name`. Letter case and the marks between words are
+    ignored.
     """
     stems = {one: _stem(one) for one in known}
     stem = _stem(name)
@@ -111,22 +119,25 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def _stem(name: str) -> str:
-    """The words of a name, as it is compared."""
+    """Return a name in the form in which names are compared: lower case, words joined by hyphens."""
     return re.sub(r"[-_. ]+", "-", name.lower()).strip("-")
 
 
 def _most_edits(a: str, b: str) -> int:
-    """How many edits may be a slip; of two letters one, if they begin alike."""
+    """Return how many edits between two words may be a typing error.
+
+    A third of the longer word; for words of one or two letters one edit, if they begin alike.
+    """
     return min(MOST_EDITS, max(len(a), len(b)) // 3 or int(a[:1] == b[:1]))
 
 
 def _has_words(text: str, part: str) -> bool:
-    """Does a text begin or end with these words? A word of a letter or two says nothing."""
+    """Whether a text begins or ends with the words of `part`; a part of one or two letters never counts."""
     return len(part) > 2 and (text.startswith(f"{part}-") or text.endswith(f"-{part}"))
 
 
 def edit_distance(a: str, b: str) -> int:
-    """Letters put in, left out, changed or swapped with their neighbour that make one text of another."""
+    """Return how many insertions, deletions, changes and swaps of neighbours turn text `a` into `b`."""
     before: list[int] = []
     last = list(range(len(b) + 1))
     for i, letter in enumerate(a, 1):
@@ -141,7 +152,7 @@ def edit_distance(a: str, b: str) -> int:
 
 
 def near_file(path: str) -> str:
-    """Of a file that is not there the one beside its place that is most like it, and of its kind."""
+    """Return a hint naming the file nearest to a missing `path`: same folder, same suffix or stem; else empty."""
     folder, name = os.path.split(path)
     with suppress(OSError, ValueError):
         stem, ending = os.path.splitext(name)  # noqa: PTH122
@@ -155,14 +166,14 @@ def near_file(path: str) -> str:
 
 
 def _aim_of(path: str) -> str:
-    """Where a link leads; nothing of what is none."""
+    """Return the target of a symbolic link; empty if `path` is no link."""
     with suppress(OSError, ValueError):
         return os.readlink(path)  # noqa: PTH115
     return ""
 
 
 class PcatoolWarning(UserWarning):
-    """What the Python API issues where the command line prints a warning.
+    """Warning of the Python API, issued where the command line prints a warning.
 
     >>> import warnings, pcatool
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -174,9 +185,10 @@ class PcatoolWarning(UserWarning):
 
 
 class PcatoolNote(UserWarning):
-    """What the Python API issues where the command line prints a note: columns that were left out, and the like.
+    """Warning of the Python API, issued where the command line prints a note, such as columns left out.
 
-    Each is issued once for a call. `warnings.simplefilter("ignore", pcatool.PcatoolNote)` silences them, as `-q` does.
+    Each note is issued once per call. `warnings.simplefilter("ignore", pcatool.PcatoolNote)` silences
+    all of them, as `-q` does.
 
     >>> import warnings, pandas as pd, pcatool
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -188,9 +200,9 @@ class PcatoolNote(UserWarning):
 
 
 class PcatoolError(Exception):
-    """Base of all refusals. The message says what is wrong and where; the remedy says what to do.
+    """Base of all errors of pcatool. The message says what is wrong and where; the remedy says what to do.
 
-    `exit_code` is that of the command line.
+    `exit_code` is the exit code of the command line.
 
     >>> import pcatool
     >>> try:
@@ -201,7 +213,7 @@ class PcatoolError(Exception):
     """
 
     exit_code = 3
-    of_input = False  # met while an input was read: another input may do
+    of_input = False  # raised while an input was read; another input may be readable
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(f"{message}; {remedy}" if remedy else message)
@@ -209,16 +221,17 @@ class PcatoolError(Exception):
         self.remedy = remedy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Errors come back from other processes as what they are there."""
+        """Pickle message, remedy and `of_input`, so that errors of worker processes keep their class and text."""
         return _again, (type(self), self.message, self.remedy, self.of_input)
 
     def add_remedy(self, another: str) -> None:
-        """One more way out."""
+        """Append another remedy."""
         self.remedy = f"{self.remedy}; {another}" if self.remedy else another
         self.args = (f"{self.message}; {self.remedy}",)
 
 
 def _again(kind: type[PcatoolError], message: str, remedy: str, of_input: bool) -> PcatoolError:
+    """Unpickle an error without the constructor of its class, which may take other arguments."""
     error = kind.__new__(kind)
     PcatoolError.__init__(error, message, remedy)
     error.of_input = of_input
@@ -238,7 +251,7 @@ class UsageError(PcatoolError):
 
 
 class DataError(PcatoolError):
-    """The data cannot give what was asked: constant columns, missing cells, columns that are not there.
+    """The data do not allow what was asked: constant columns, missing cells, columns that are not there.
 
     >>> import pcatool
     >>> pcatool.fit([[1.0, 2.0], [1.0, 2.0]])
@@ -250,7 +263,7 @@ class DataError(PcatoolError):
 
 
 class ModelError(PcatoolError):
-    """The file is not a usable model, or what should be one does not fit together.
+    """The file is not a usable model, or the parts of a model do not fit together.
 
     >>> import pcatool
     >>> pcatool.load_model("sample_data/houses.csv")
@@ -262,7 +275,7 @@ class ModelError(PcatoolError):
 
 
 class FileError(PcatoolError):
-    """Something could not be read or written.
+    """A file or stream could not be read or written.
 
     >>> import pcatool
     >>> pcatool.load_model("nowhere.npz")
@@ -274,6 +287,10 @@ class FileError(PcatoolError):
 
     @classmethod
     def from_os(cls, path: object, doing: str, error: OSError) -> FileError:
+        """Return the error for a failed system call on `path`; `doing` is the verb of the message, such as read.
+
+        Raises `MemoryError` if the call failed for lack of memory.
+        """
         check_memory(error)
         reason = error.strerror or str(error) or type(error).__name__
         remedy = ""
@@ -285,15 +302,18 @@ class FileError(PcatoolError):
 
 
 class BlamelessError(FileError):
-    """No fault of the file, nor of its name: whoever keeps it refuses or fails, or replaced it while it was read."""
+    """The file is not at fault: its store or server refuses or fails, or the file was replaced while it was read.
+
+    `--skip-bad` does not leave out such a file.
+    """
 
 
 class LostError(BlamelessError):
-    """A store or server could not be reached."""
+    """A store, server or cluster could not be reached."""
 
 
 class RefusedError(PcatoolError):
-    """Right in form, but would need more memory or accuracy than there is.
+    """The request is valid, but needs more memory or accuracy than there is.
 
     >>> import pcatool
     >>> pcatool.fit("sample_data/digits.csv", memory="1KB")
@@ -305,14 +325,14 @@ class RefusedError(PcatoolError):
 
 
 class BadCell(DataError):
-    """One cell that cannot be used: where, which column, what it says, why, and the way out."""
+    """One cell that cannot be used; the message gives its place, column and value, the reason, and the remedy."""
 
     def __init__(self, place: str, column: str, value: str, why: str, remedy: str) -> None:
         super().__init__(f"{place}, column {show(column)}: {show(value)} {why}", remedy)
 
 
 class MissingColumns(DataError):
-    """Columns that are needed and not there, with the nearest name that is."""
+    """Columns that are needed but not there; the message gives the nearest column, or the columns there are."""
 
     def __init__(self, names: Sequence[str], present: Sequence[str], where: str, remedy: str = "") -> None:
         noun = "column" if len(names) == 1 else "columns"

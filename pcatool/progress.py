@@ -1,9 +1,8 @@
-"""Notes, warnings, counts of rows and the present stage of a run.
+"""Reporters: notes, warnings, row counts and the current stage of a run.
 
-The library collects; whoever started the run decides what is shown.
-
-What a run is doing, in a word or two: said where it is done, heard by whoever shows it on a terminal.
-It goes around the arguments of all that computes: nothing there depends on who listens, and most often nobody does.
+Library code calls a `Notices` object; whoever started the run decides what is shown. The current stage (`doing`,
+`listen`) is kept in a context variable, not in arguments: no computation depends on who listens, and most often nobody
+does.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ __all__ = ["Gauge", "Notices", "Taken", "Within", "doing", "listen"]
 
 
 class Taken(NamedTuple):
-    """What a fit took of its inputs, and what it did not."""
+    """Row counts of a fit, and the columns that it left out."""
 
     rows_read: int
     rows_dropped: int
@@ -24,84 +23,92 @@ class Taken(NamedTuple):
 
 
 class Gauge(Protocol):
-    """Tells how far reading is, at any moment and to any thread."""
+    """Tells how far reading has come, at any moment and to any thread; `readers.inputs.Inputs` is one."""
 
     @property
     def several(self) -> bool:
-        """Are there several inputs?"""
+        """Whether there are several inputs."""
         ...
 
     @property
     def current(self) -> str:
-        """The name of the input that is being read."""
+        """Name of the input that is being read."""
         ...
 
     def share(self) -> float | None:
-        """Of all that is to be read, from 0 to 1; None where that is not known."""
+        """Return the share of all inputs that was read, from 0 to 1; None where it is unknown, as for a pipe."""
         ...
 
     def taken(self) -> int:
-        """Bytes of the current input that were read."""
+        """Return the bytes that were read of the current input."""
         ...
 
 
 class Notices:
-    """Collects notes (for information) and warnings (look at this), each said once."""
+    """Reporter that collects notes (for information) and warnings (look at this); a repeated text is dropped.
+
+    The methods `at_...` and `show` do nothing here; the reporters of the command line and of the Python API override
+    them.
+    """
 
     def __init__(self) -> None:
         self.notes: list[str] = []
         self.warnings: list[str] = []
         self.files_read = 0
-        self.skipped: list[tuple[str, str]] = []  # files that were left out, and why
+        self.skipped: list[tuple[str, str]] = []  # (file, reason) of each input that was left out
         self.taken: Taken | None = None
-        self.spread: tuple[str, int] | None = None  # over which engine, and in how many parts
+        self.spread: tuple[str, int] | None = None  # engine of a cluster, number of parts
 
     def note(self, text: str) -> None:
+        """Record and show a note, unless it was recorded before."""
         if text not in self.notes:
             self.notes.append(text)
             self.show("note", text)
 
     def warn(self, text: str, items: Sequence[str] = ()) -> None:
-        """With items, a list of them."""
+        """Record and show a warning, unless it was recorded before; `items` are listed below the text."""
         whole = "\n  ".join([text, *items])
         if whole not in self.warnings:
             self.warnings.append(whole)
             self.show("warning", text, items)
 
     def at_file(self, number: int, of: int) -> None:
-        """Called when an input is opened, the `number`-th from 1."""
+        """Called when input `number` of `of`, counted from 1, is opened."""
 
     def at_part(self, done: int, of: int) -> None:
-        """Called when so many parts of the inputs are done elsewhere."""
+        """Called when a cluster has processed `done` of `of` parts."""
 
     def all_parts(self, engine: str, parts: int) -> None:
-        """Called when all are done."""
+        """Record that the cluster `engine` has processed all `parts`."""
         self.spread = engine, parts
 
     def at_reading(self, gauge: Gauge, *, further: bool = False) -> None:
-        """Called when reading begins, for each pass over the inputs anew; `further`: it goes on with another input."""
+        """Called when a pass over the inputs begins.
+
+        `further`: this continues the pass before with another input, so row counts go on.
+        """
 
     def at_rows(self, count: int) -> None:
-        """Called when so many more rows were read."""
+        """Called when `count` more rows were read."""
 
     def all_read(self, files: int, skipped: Sequence[tuple[str, str]]) -> None:
-        """Called when no more is read, with what was."""
+        """Record the number of files read and the files left out, then call `at_end`."""
         self.files_read, self.skipped = files, list(skipped)
         self.at_end()
 
     def at_end(self) -> None:
-        """Called when no more is read."""
+        """Called when reading has ended."""
 
     def silent(self) -> Notices:
-        """For inputs that are read once more: how far the run is may be shown, what there is to say was said."""
+        """Return a reporter for reading the same inputs again: it shows progress, and drops notes and warnings."""
         return Silent(self)
 
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
-        """Called for each new notice; the command line prints it, the Python API turns it into a warning."""
+        """Called for each new notice: the command line prints it, the Python API issues a warning."""
 
 
 class Silent(Notices):
-    """Says nothing, but lets on how far a run is."""
+    """Reporter that drops notes and warnings, and passes progress on to an outer reporter."""
 
     def __init__(self, outer: Notices) -> None:
         super().__init__()
@@ -127,7 +134,7 @@ class Silent(Notices):
 
 
 class Within(Silent):
-    """For one of many runs within a run: what it has to say is said, how far it is is told by the number of rows."""
+    """Reporter for one of several runs within a run: passes on notes, warnings and row counts."""
 
     def note(self, text: str) -> None:
         self._outer.note(text)
@@ -136,13 +143,14 @@ class Within(Silent):
         self._outer.warn(text, items)
 
     def at_file(self, number: int, of: int) -> None:
-        """It is the outer run that counts them."""
+        """Do nothing: the outer run counts its files."""
 
     def at_reading(self, gauge: Gauge, *, further: bool = False) -> None:
+        """Pass the gauge on as part of the pass of the outer run, so that its row count goes on."""
         self._outer.at_reading(gauge, further=True)
 
     def at_end(self) -> None:
-        """As above."""
+        """Do nothing: reading ends with the outer run."""
 
 
 Listener = Callable[[str], None]
@@ -151,12 +159,12 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def doing(what: str) -> None:
-    """From here on it is this: `solving`, `pass 2`, `EM step 12`."""
+    """Announce the current stage of the run, such as `solving`, `pass 2` or `EM step 12`."""
     listener = _listener.get()
     if listener is not None:
         listener(what)
 
 
 def listen(listener: Listener | None) -> None:
-    """Hear of every stage from now on, in this context."""
+    """Call `listener` with each stage that is announced from now on in this context; None ends listening."""
     _listener.set(listener)

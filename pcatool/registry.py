@@ -1,6 +1,6 @@
-"""Name -> implementation, for everything of which there can be more than one.
+"""Registries: name -> implementation, for everything that has several implementations.
 
-Help, choices, error texts and the shared tests read these tables; the module of an entry is imported when it is used.
+Help, choices, error messages and the shared tests read these tables. The module of an entry is imported on first use.
 """
 
 from __future__ import annotations
@@ -27,33 +27,38 @@ __all__ = [
 
 
 class Entry(NamedTuple):
-    """One implementation: where it is, what it is in a few words, and how its files are recognised."""
+    """One implementation: where it is defined, a short summary, and the suffixes and first bytes of its files."""
 
     target: str  # "module:attribute"
     summary: str
     suffixes: tuple[str, ...] = ()
     magic: bytes = b""
-    default: float | None = None  # of the number a rule can be given, as in ratio:0.05
-    alone: bool = True  # a rule that works from eigenvalues, n and d; else it needs the rows themselves
+    default: float | None = None  # of a rule: its number, unless one is given as in ratio:0.05
+    alone: bool = True  # of a rule: needs only eigenvalues, n and d; otherwise it needs the rows
     seeded: bool = False  # draws random numbers
-    needs: str = ""  # of a rule that needs the rows, "module:attribute": (n, d) -> the bytes that it takes with them
-    far: bool = False  # an engine that works in other processes, maybe on other machines
+    needs: str = ""  # of a rule that needs the rows: "module:function", (n, d) -> bytes, the rows included
+    far: bool = False  # of an engine: works in other processes, perhaps on other machines
 
     def load(self) -> Any:
+        """Import and return the implementation."""
         return _loaded(self.target)
 
     def needs_of(self, n: int, d: int) -> int:
-        """Bytes that a rule takes with n rows of d columns, these included; 0 if it does not need them."""
+        """Return the bytes that a rule needs for n rows of d columns, the rows included; 0 if it needs no rows."""
         return int(_loaded(self.needs)(n, d)) if self.needs else 0
 
 
 def _loaded(target: str) -> Any:
+    """Import and return the object at "module:attribute"."""
     module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)
 
 
 class Registry:
-    """A named table of entries."""
+    """Named table of entries; iterating gives the names.
+
+    `what` is the noun for an entry in error messages. An unknown name raises `UsageError` with the nearest known name.
+    """
 
     def __init__(self, what: str, entries: Mapping[str, Entry]) -> None:
         self.what = what
@@ -76,7 +81,7 @@ class Registry:
         return self[name].load()
 
     def by_suffix(self, name: str) -> str | None:
-        """The entry whose file name ending this name carries."""
+        """Return the name of the entry to which the suffix of a file name belongs; None if there is none."""
         lowered = name.lower()
         for key, entry in self.entries.items():
             if lowered.endswith(entry.suffixes) and entry.suffixes:

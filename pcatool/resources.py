@@ -1,4 +1,4 @@
-"""Memory that is free or asked for, and the temporary file for what does not fit into it."""
+"""Free memory, sizes in bytes, settings of the C allocator, and a temporary file for data that exceed memory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from pcatool.errors import FileError, UsageError, show
 
 __all__ = ["Spool", "cannot_spool", "free_bytes", "give_back", "keep_memory", "parse_size", "size_text"]
 
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # of the GNU C library
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # parameters of mallopt in the GNU C library
 
+# Exponents of 1000 or 1024.
 UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
-# Where a container's own limit and use are told, by version of the control groups.
+# Files with a container's memory limit and its use: control groups of version 2, then of version 1.
 CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
@@ -27,7 +28,10 @@ CGROUPS = (
 
 
 def parse_size(text: str) -> int:
-    """Bytes of `2GB`, `500 MiB`, `1.5g` or a plain number; K, M, G, T are powers of 1024 or, with a bare B, of 1000."""
+    """Return the bytes in a text such as `2GB`, `500 MiB`, `1.5g` or a plain number.
+
+    K, M, G and T are powers of 1024, or of 1000 before a bare B. Raises `UsageError` for any other text.
+    """
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)(b?)\s*", text, re.IGNORECASE | re.ASCII)
     if found is None or float(found.group(1)) <= 0:
         raise UsageError(f"--memory {show(text)} is not an amount of memory", "write 500MB, 2GB or a number of bytes")
@@ -36,7 +40,7 @@ def parse_size(text: str) -> int:
 
 
 def size_text(count: float) -> str:
-    """An amount to be read."""
+    """Format a number of bytes for a message: GB, MB or kB, with three digits."""
     for unit, factor in (("GB", 1e9), ("MB", 1e6)):
         if count >= factor:
             return f"{count / factor:.3g} {unit}"
@@ -44,13 +48,14 @@ def size_text(count: float) -> str:
 
 
 def keep_memory() -> None:
-    """Blocks of a few MB come and go all the time: the C library shall not give each back and fetch it anew.
+    """Make the GNU C library keep freed memory and use one heap; do nothing with another C library.
 
-    All threads share one heap. Of a heap of its own each would keep what it has freed, and nothing would give it back.
+    Blocks of a few MB are allocated and freed all the time; returning each to the system and fetching it again is slow.
+    All threads share one heap: a heap per thread would keep what that thread has freed, and nothing would return it.
     """
     try:
         mallopt = _c_library().mallopt
-    except AttributeError:  # not the GNU library
+    except AttributeError:  # not the GNU C library
         return
     mallopt(M_MMAP_THRESHOLD, 32 << 20)
     mallopt(M_TRIM_THRESHOLD, 256 << 20)
@@ -58,8 +63,11 @@ def keep_memory() -> None:
 
 
 def give_back() -> None:
-    """Return what is free to the system: a new stage takes memory in other pieces, and would take it on top."""
-    with suppress(AttributeError):  # not the GNU library
+    """Return freed memory to the system; do nothing with another C library than the GNU one.
+
+    The next stage allocates pieces of other sizes, which would come on top of the memory that is kept free.
+    """
+    with suppress(AttributeError):  # not the GNU C library
         _c_library().malloc_trim(0)
 
 
@@ -71,23 +79,29 @@ def _c_library() -> Any:
 
 
 def free_bytes() -> int:
-    """What this process could still take: the machine's free memory, or what its container or `ulimit -v` leaves."""
+    """Return the bytes that this process can still allocate; 2**62 if no limit is known.
+
+    This is the least of what is free on the machine, what a container's limit leaves, and what `ulimit -v` leaves.
+    """
     limits = [_machine(), *(_container(limit, used) for limit, used in CGROUPS), _address_space()]
     known = [limit for limit in limits if limit is not None]
     return min(known) if known else 1 << 62
 
 
 def _machine() -> int | None:
+    """Return the bytes of memory available on the machine; None if /proc/meminfo does not say."""
     found = re.search(r"^MemAvailable:\s+([0-9]+) kB", _text("/proc/meminfo"), re.MULTILINE)
     return int(found.group(1)) * 1024 if found else None
 
 
 def _container(limit: str, used: str) -> int | None:
+    """Return the bytes that a container's limit leaves, from its two files; None if there is no limit."""
     most, now = _text(limit).strip(), _text(used).strip()
     return max(int(most) - int(now), 0) if most.isdigit() and now.isdigit() else None
 
 
 def _address_space() -> int | None:
+    """Return the bytes of address space that `ulimit -v` leaves; None if there is no limit."""
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     if most == resource.RLIM_INFINITY:
         return None
@@ -96,7 +110,7 @@ def _address_space() -> int | None:
 
 
 def _text(path: str) -> str:
-    """A file of the system, empty where the system has none."""
+    """Return the text of a system file; empty if it cannot be read."""
     try:
         return Path(path).read_text(encoding="ascii")
     except OSError:
@@ -104,7 +118,7 @@ def _text(path: str) -> str:
 
 
 class Spool:
-    """Bytes by their place. Threads may write and read different places at the same time."""
+    """Temporary file addressed by byte offset. Threads may use different ranges at the same time."""
 
     def __init__(self) -> None:
         from tempfile import TemporaryFile
@@ -115,10 +129,10 @@ class Spool:
             raise cannot_spool(error) from None
 
     def put(self, pieces: Sequence[memoryview], place: int) -> None:
-        """The pieces, no more than 1024 (IOV_MAX), one after the other."""
+        """Write pieces one after the other from offset `place`; at most 1024 pieces (IOV_MAX)."""
         try:
             done = os.pwritev(self._file.fileno(), pieces, place)
-            # A disk that is full takes a part, and says so at the next.
+            # A full disk writes a part without an error, and fails on the next write.
             rest = memoryview(b"".join(pieces))[done:] if done < sum(piece.nbytes for piece in pieces) else None
             while rest:
                 place += done
@@ -128,7 +142,7 @@ class Spool:
             raise cannot_spool(error) from None
 
     def get(self, into: memoryview, place: int) -> None:
-        """Fill `into` with what was put there."""
+        """Fill `into` with the bytes from offset `place`, which must have been written."""
         while into:
             count = os.preadv(self._file.fileno(), [into], place)
             assert count > 0, "only what was put is asked for"
@@ -140,10 +154,11 @@ class Spool:
 
 
 def cannot_spool(error: OSError, what: str = "rows") -> FileError:
+    """Return the error for a temporary file that could not be written; `what` names its content."""
     from tempfile import gettempdir
 
     try:
         folder = gettempdir()
-    except OSError:  # there is none that can be written to
+    except OSError:  # no temporary folder is writable
         folder = os.environ.get("TMPDIR", "/tmp")
     return FileError.from_os(folder, f"spool {what} to", error)

@@ -1,6 +1,6 @@
-"""The command line: it parses, builds option records, calls one function of the pipeline, and reports.
+"""The command line: a command parses, builds option records, calls one function of the pipeline, and reports.
 
-Begin with `app` (the command tree) and `commands/fit`; `reporter` says what came of a run.
+Begin with `app` (the command tree) and `commands/fit`; `reporter` prints notices, results and errors.
 """
 
 from __future__ import annotations
@@ -13,32 +13,34 @@ def main() -> None:
     import _signal as signals  # type: ignore[import-not-found]
 
     if signals.getsignal(signals.SIGINT) is signals.default_int_handler:
-        signals.signal(signals.SIGINT, signals.SIG_DFL)  # until ours answer, an interrupt just ends the process
+        signals.signal(signals.SIGINT, signals.SIG_DFL)  # until our handlers are set, an interrupt ends the process
     import gc
     import sys
     import warnings
 
     from pcatool.cli.signals import Stopped, hold_standard_streams, leave, stand_by, stoppable, tune
 
-    gc.set_threshold(100_000)  # what imports make stays: looking for garbage in it takes a tenth of the start
+    # Objects made by imports stay alive: searching them for garbage takes a tenth of the start.
+    gc.set_threshold(100_000)
     tune()
     hold_standard_streams()
     stand_by()
     if not sys.warnoptions:
-        warnings.simplefilter("ignore")  # those of libraries name paths and lines; ours are notices, not Python's
+        warnings.simplefilter("ignore")  # warnings of libraries name paths and lines; ours go through the reporter
     try:
-        with stoppable():  # before anything that takes time is imported
+        with stoppable():  # before the imports that take time
             from pcatool.cli.reporter import guarded
 
             code = guarded(run, debug="--debug" in sys.argv)
     except SystemExit as stopped:
         code = int(stopped.code or 0)
-    except Stopped as stopped:  # a signal that came between the two
+    except Stopped as stopped:  # a signal between `stoppable` and `guarded`
         code = stopped.code
-    leave(code)  # after a signal, too: at a usual end threads that wait for a store would be waited for
+    leave(code)  # after a signal, too: a normal exit waits for threads that wait for a store
 
 
 def run() -> int:
+    """Run the command line with the arguments of the process; return the exit code."""
     import sys
 
     from pcatool.cli.app import run

@@ -1,4 +1,4 @@
-"""The command tree, its parameters made from option records, and the call that runs it."""
+"""The command tree, with parameters made from option records, and the function that runs a command."""
 
 from __future__ import annotations
 
@@ -41,7 +41,11 @@ __all__ = ["command", "program", "run"]
 
 
 def command(app: typer.Typer, function: Callable[..., int], name: str, usage: str) -> None:
-    """Register `function`, whose parameters annotated with an option record are spread into that record's flags."""
+    """Register `function` as the subcommand `name`.
+
+    A parameter annotated with an option record becomes one flag for each field of the record; a call builds the records
+    from the flags.
+    """
     hints = get_type_hints(function, include_extras=True)
     parameters: list[inspect.Parameter] = []
     records: dict[str, Any] = {}
@@ -68,6 +72,7 @@ def command(app: typer.Typer, function: Callable[..., int], name: str, usage: st
 
 
 def _parameter(owner: str, field: Field[Any]) -> inspect.Parameter:
+    """Return the Typer parameter for one field of the option record that parameter `owner` takes."""
     flag: Flag = field.metadata["flag"]
     kind, default = _type_of(field)
     shown = flag.shown_default or (kind is str and field.default not in (None, ""))
@@ -80,12 +85,12 @@ def _parameter(owner: str, field: Field[Any]) -> inspect.Parameter:
         f"{owner}__{field.name}",
         inspect.Parameter.KEYWORD_ONLY,
         default=default,
-        annotation=Annotated[kind, option, wanted],  # Typer passes over what is not its own
+        annotation=Annotated[kind, option, wanted],  # Typer ignores the ValueKind, completion reads it
     )
 
 
 def _choices(flag: Flag) -> tuple[str | None, str]:
-    """Choices stand where the value does, if they are few; else behind the explanation."""
+    """Return metavar and help of a flag: a few choices become the metavar, many are added to the help."""
     if flag.choices is None:
         return flag.metavar, flag.help
     listed = "|".join(flag.choices())
@@ -95,7 +100,10 @@ def _choices(flag: Flag) -> tuple[str | None, str]:
 
 
 def _type_of(field: Field[Any]) -> tuple[Any, Any]:
-    """What the parser reads: flags as such, all else as text; a record checks and converts further."""
+    """Return the type and default that the parser uses for a field.
+
+    Flags without a value are bools, everything else is text; the option record checks and converts further.
+    """
     if isinstance(field.default, bool):
         return bool, field.default
     if isinstance(field.default, tuple):
@@ -108,6 +116,7 @@ def _type_of(field: Field[Any]) -> tuple[Any, Any]:
 
 
 def _value(field: Field[Any], given: Any) -> Any:
+    """Convert a parsed value for its field: a list to a tuple, text of an int field to int."""
     if isinstance(given, (list, tuple)):
         return tuple(given)
     if isinstance(field.default, int) and isinstance(given, str):
@@ -116,6 +125,7 @@ def _value(field: Field[Any], given: Any) -> Any:
 
 
 def _whole(text: str, flag: str) -> int:
+    """Return a text as int; raise `UsageError` if it is not a whole number."""
     if not re.fullmatch(r"-?[0-9]{1,18}", text, re.ASCII):
         raise UsageError(f"{flag} {show(text)} is not a whole number", "give one, such as 0")
     return int(text)
@@ -172,7 +182,7 @@ def _main(
 
 
 def program(commands: Sequence[ModuleType] = COMMANDS) -> Any:
-    """The command tree, or a part of it."""
+    """Return the command tree with all commands, or with some of them."""
     app = typer.Typer(
         name="pcatool",
         cls=CommandGroup,
@@ -189,14 +199,17 @@ def program(commands: Sequence[ModuleType] = COMMANDS) -> Any:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The exit code of one run; what went wrong is raised, save a wrong call."""
+    """Run one command and return its exit code.
+
+    An error of the parser is printed here, and gives exit code 2; any other error is raised.
+    """
     words = list(arguments)
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
     named = [module for module in COMMANDS if words[:1] == [module.NAME]]
-    needed = program(named or COMMANDS)  # a branch takes half the time of the whole tree
+    needed = program(named or COMMANDS)  # one branch takes half the time of the whole tree
     try:
-        # Not by its `main`, which would turn a closed pipe into exit code 1 before anyone sees it.
+        # Typer's own `main` is not used: it turns a closed pipe into exit code 1.
         with needed.make_context("pcatool", words) as context:
             return int(needed.invoke(context) or 0)
     except Exit as done:

@@ -1,4 +1,4 @@
-"""Deliver results: rows of transform and reconstruct, models of update, merge, subtract and refit."""
+"""Write and report results: rows of transform and reconstruct, models of update, merge, subtract and refit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,11 @@ def deliver(
     model: str,
     speaker: Speaker,
 ) -> int:
-    """Write what becomes of the inputs, and say so."""
+    """Write the rows that `make` returns for the inputs, and print the summary; return the exit code.
+
+    Rows go to one output, to one file per input in a folder, or to parts that a cluster writes. `name` is the
+    command, `fitted` the model in use, `model` the path it was read from.
+    """
     from pcatool.pipeline import output_folder
     from pcatool.pipeline.results import write
     from pcatool.render.summary import apply_facts, apply_lines, folder_facts, folder_lines, parts_facts, parts_lines
@@ -80,7 +84,10 @@ def produce(
     make: Callable[[], Combined],
     speaker: Speaker,
 ) -> int:
-    """Make a model and write it where none of the inputs is; a place that cannot be written is refused before."""
+    """Write the model that `make` returns to `output`, and print the summary; return the exit code.
+
+    An output that cannot be written, or that is one of the inputs, is refused before `make` is called.
+    """
     if output is None:
         raise UsageError(f"{name} needs -o MODEL, the file to write the model to", "- writes to standard output")
     refuse_binary(output, "a model")

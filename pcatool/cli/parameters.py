@@ -63,7 +63,11 @@ NoClobber = Annotated[
 
 
 def lacks_input(inputs: list[str] | None, command: str, usage: str) -> bool:
-    """A person at a terminal who gave nothing to read gets help instead of a program that waits."""
+    """Whether there is nothing to read: no input was named, and standard input is a terminal.
+
+    In this case a short usage text is printed, instead of waiting for input. Raises `FileError` if standard input is
+    needed and closed.
+    """
     if inputs and STDIN not in inputs:
         return False
     if sys.stdin is None:
@@ -79,13 +83,16 @@ def lacks_input(inputs: list[str] | None, command: str, usage: str) -> bool:
 
 
 def refuse_binary(output: str | None, what: str) -> None:
-    """Bytes on a terminal are of no use, and may garble it."""
+    """Refuse to write binary data to a terminal; `what` names the data in the message."""
     if output in (None, "-") and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError(f"{what} is binary, and standard output is a terminal", "name a file with -o, or redirect it")
 
 
 def model_of(path: str, inputs: Sequence[str] | None) -> Model:
-    """The model to apply; given the wrong way round, the arguments are told apart."""
+    """Read the model to apply to the inputs.
+
+    Raises `UsageError` if an input is the model instead, or if standard input is both model and data.
+    """
     from pcatool.model.npz import load_model
 
     if path == STDIN and (not inputs or STDIN in inputs):
@@ -99,6 +106,7 @@ def model_of(path: str, inputs: Sequence[str] | None) -> Model:
 
 
 def is_zip(path: str) -> bool:
+    """Whether a file begins like a zip archive, as models do; False for a pipe or an unreadable file."""
     with suppress(FileError, OSError, ValueError):
         if is_remote(path) or Path(path).is_file():  # a pipe must not be read, nor waited for
             from pcatool.readers.opener import ZIP, read_beginning
@@ -109,16 +117,16 @@ def is_zip(path: str) -> bool:
 
 
 class Screen(NamedTuple):
-    """What standard output can show."""
+    """Capabilities of standard output."""
 
     terminal: bool
-    width: int
+    width: int  # columns
     color: bool
     unicode: bool
 
     @classmethod
     def now(cls) -> Screen:
-        """The width and characters of the terminal; colour only where it is seen and wanted."""
+        """Return the capabilities at this moment; colour only on a terminal, without NO_COLOR or TERM=dumb."""
         from shutil import get_terminal_size
 
         encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
@@ -132,7 +140,7 @@ class Screen(NamedTuple):
 
 
 def variance_report(fitted: Fitted, form: str) -> str:
-    """The variances of a model in one of the forms of a table, as wide as the terminal where one is written to."""
+    """Return the variance table of a model as text in the given form, as wide as the terminal."""
     from pcatool.render.facts import how_fitted
     from pcatool.render.text import render_table
 

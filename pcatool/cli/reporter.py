@@ -1,4 +1,4 @@
-"""Report a run: notes, warnings, progress, results and errors, and its exit code."""
+"""Print notes, warnings, progress, results and errors of a run, and turn errors into exit codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Speaker", "guarded", "is_screen", "print_result", "say", "tell"]
 
 
 def guarded(run: Callable[[], int], *, debug: bool) -> int:
-    """Run, and turn whatever happens into an exit code of the table in the help."""
+    """Call `run` and return its exit code; an error is printed, and gives an exit code of the table in the help."""
     try:
         return run()
     except BaseException as error:
@@ -32,7 +32,7 @@ def guarded(run: Callable[[], int], *, debug: bool) -> int:
 
 
 def _code_of(error: BaseException, debug: bool) -> int:
-    """What is said of an error, and its exit code."""
+    """Print an error and return its exit code; raise `Stopped` if a signal caused the error."""
     stopped = stop_in(error)
     if stopped is not None:
         raise stopped
@@ -42,7 +42,7 @@ def _code_of(error: BaseException, debug: bool) -> int:
         print_exception(error)
     match error:
         case BrokenPipeError():
-            _let_go_of_stdout()  # whoever read the output has what they wanted
+            _let_go_of_stdout()  # the reader of the output closed it on purpose
             return 0
         case KeyboardInterrupt():
             return 130
@@ -54,20 +54,24 @@ def _code_of(error: BaseException, debug: bool) -> int:
             what = show(error.filename) if error.filename else "what is needed"
             return _failed(f"cannot read or write {what}: {error.strerror or error}", 5)
         case Exception() if is_limited():
-            return _failed(SHORT, 6)  # which libraries, and the loader of libraries, tell in many ways
+            return _failed(SHORT, 6)  # libraries and the dynamic loader report this in many ways
         case Exception():
             return _failed(f"unexpected {type(error).__name__}: {error}; --debug shows where, please report it", 6)
     raise error
 
 
 def _failed(text: str, code: int) -> int:
+    """Print an error message and return the exit code."""
     _let_go_of_stdout()
     tell(f"error: {text}")
     return code
 
 
 def _let_go_of_stdout() -> None:
-    """Python flushes standard output when it exits; where that cannot work it would be an error message."""
+    """Flush standard output; if that fails, point it to /dev/null.
+
+    Python flushes it again when it exits, and would print an error message of its own.
+    """
     if sys.stdout is None:
         return
     try:
@@ -77,25 +81,25 @@ def _let_go_of_stdout() -> None:
 
 
 def tell(text: str) -> None:
-    """One line about the run, which may hold names of files and columns."""
+    """Print one line about the run on standard error; control characters in names are escaped."""
     say(f"pcatool: {printable(text)}")
 
 
 def say(text: str) -> None:
-    """Text on standard error, if there is one."""
+    """Print text on standard error, if there is one, in place of the status line."""
     with LINE.lock:
         LINE.erase()
         try:
             sys.stderr.write(text.rstrip("\n") + "\n")
             sys.stderr.flush()
         except (ValueError, AttributeError):
-            return  # closed: there is nobody to tell
+            return  # standard error is closed
         except OSError:
-            occupy(2, os.O_WRONLY)  # or Python would try again when it exits, and call that a failure
+            occupy(2, os.O_WRONLY)  # otherwise Python flushes again when it exits, and fails
 
 
 def print_result(text: str) -> None:
-    """A result on standard output, written through at once so that a full disk is noticed here."""
+    """Print a result on standard output and flush it, so that a full disk is a `FileError` here."""
     if sys.stdout is None:
         raise FileError("cannot write 'standard output': it is closed")
     text = text if text.endswith("\n") else text + "\n"
@@ -103,7 +107,7 @@ def print_result(text: str) -> None:
     try:
         try:
             sys.stdout.write(text)
-        except UnicodeEncodeError:  # a locale without the letters of a name: in UTF-8, as all tables are written
+        except UnicodeEncodeError:  # the locale lacks a letter: write UTF-8, as for all tables
             sys.stdout.buffer.write(text.encode())
         sys.stdout.flush()
     except BrokenPipeError:
@@ -113,7 +117,7 @@ def print_result(text: str) -> None:
 
 
 def is_screen(output: str) -> bool:
-    """Is this place a terminal, by whatever name?"""
+    """Whether an output is the terminal, under any name."""
     if output == "-":
         return sys.stdout is not None and sys.stdout.isatty()
     with suppress(OSError, ValueError):
@@ -122,14 +126,17 @@ def is_screen(output: str) -> bool:
     return False
 
 
-STARTED = monotonic()  # this module is among the first that are loaded
+STARTED = monotonic()  # when the run began: this module is among the first that are loaded
 
 
 class Speaker(Notices):
-    """Prints notices as they come, and the closing summary where it is wanted."""
+    """Reporter of the command line: prints notices as they come, and the closing summary."""
 
     def __init__(self, general: GeneralOptions, *, rows_to: str | None = None) -> None:
-        """`rows_to`: where rows are written as they come; where that is the terminal, they tell enough."""
+        """Listen to the stages of the run, and show progress.
+
+        `rows_to` is the output of the rows; no progress is shown if it is the terminal, where the rows show enough.
+        """
         super().__init__()
         self.general = general
         self._progress = Progress(wanted=not general.quiet and not (rows_to is not None and is_screen(rows_to)))
@@ -157,7 +164,10 @@ class Speaker(Notices):
                 tell(f"  {item}")
 
     def close(self, facts: Mapping[str, Any], lines: list[str], *, stdout_free: bool) -> None:
-        """The closing summary: an object with `--json`, lines on a terminal or with `-v`."""
+        """Print the closing summary: a JSON object with `--json`, lines on a terminal or with `-v`.
+
+        The object goes to standard output if that is free of results, else to standard error.
+        """
         LINE.close()
         seconds = monotonic() - STARTED
         lines = [*lines[:1], *self._not_taken(facts), *lines[1:]]
@@ -183,7 +193,7 @@ class Speaker(Notices):
             tell(f"took {seconds:.2g} s" if seconds < 100 else f"took {clock(seconds)}")
 
     def _taken(self) -> dict[str, Any]:
-        """Of a fit what it took of its inputs."""
+        """Return the row counts and left-out columns of a fit, for `--json`; empty without a fit."""
         if self.taken is None:
             return {}
         from pcatool.render.summary import taken_facts
@@ -191,6 +201,7 @@ class Speaker(Notices):
         return taken_facts(self.taken)
 
     def _not_taken(self, facts: Mapping[str, Any]) -> list[str]:
+        """Return lines on the rows and columns that a fit left out."""
         if self.taken is None:
             return []
         from pcatool.render.summary import taken_lines
@@ -198,7 +209,7 @@ class Speaker(Notices):
         return taken_lines(self.taken, facts["command"])
 
     def _files(self) -> dict[str, Any]:
-        """Of several inputs, how many were read, and which were left out; and who read them elsewhere."""
+        """Return, for `--json`, engine and parts of a cluster, and of several inputs those read and left out."""
         spread = {} if self.spread is None else dict(zip(("engine", "parts"), self.spread, strict=True))
         if self.files_read < 2 and not self.skipped:
             return spread

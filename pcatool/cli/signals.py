@@ -1,4 +1,4 @@
-"""The process among others: signals, exit codes, closed standard streams."""
+"""Signals, exit codes and standard streams of the process."""
 
 from __future__ import annotations
 
@@ -26,23 +26,25 @@ __all__ = [
     "tune",
 ]
 
-NAMES = ("SIGHUP", "SIGINT", "SIGTERM", "SIGXCPU")  # the last of a limit on time, which ends a run like SIGTERM
+NAMES = ("SIGHUP", "SIGINT", "SIGTERM", "SIGXCPU")  # SIGXCPU: a limit on CPU time; ends a run like SIGTERM
 NUMBERS = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 
-PR_SET_PDEATHSIG = 1  # of Linux
+PR_SET_PDEATHSIG = 1  # option of prctl on Linux
 
 SHORT = "out of memory; use fewer columns or threads, or a machine with more"
+# Signals with exit code 128 + number; any other counts as SIGTERM.
 CODES = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+# Exit codes of this program.
 ENDINGS = {0, 2, 3, 4, 5, 6, *(128 + number for number in CODES)}
 
-PATIENCE = 0.05  # seconds until a signal that the main thread did not notice is sent to it again
-SWITCH = 1e-4  # seconds
-SAME = 1.0  # seconds within which another signal is the same wish
-CLEAN = 10.0  # seconds that a run may take to clean up before it is told again
+PATIENCE = 0.05  # seconds until a signal that the main thread did not handle is sent to it again
+SWITCH = 1e-4  # seconds that a thread waits before it asks another for the interpreter
+SAME = 1.0  # seconds within which another signal counts as the same
+CLEAN = 10.0  # seconds that a run may take to clean up before the signal is sent again
 
 
 class Stopped(BaseException):
-    """A signal asked the run to end."""
+    """Raised in the main thread when a signal asks the run to end; `code` is the exit code."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -50,16 +52,17 @@ class Stopped(BaseException):
 
 
 def _code(number: int) -> int:
+    """Return the exit code for a signal."""
     return 128 + (number if number in CODES else signal.SIGTERM)
 
 
 def tune() -> None:
-    """Settle what libraries read when they are loaded; what the user has set stays."""
-    # Threads of BLAS beside our own would spin while they wait; a factorisation that needs more asks for them.
+    """Set what libraries read when they are loaded, and settings of the process; variables set by the user stay."""
+    # Waiting BLAS threads would spin beside our own threads; a factorisation that needs several asks for them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Arrow's own allocator keeps a fifth more memory, and is no faster at the few large pieces we take.
+    # Arrow's own allocator keeps a fifth more memory, and is no faster for our few large pieces.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    # A thread that comes out of Arrow wants the interpreter for less time than it would wait for it.
+    # A thread that returns from Arrow needs the interpreter for less time than the default interval makes it wait.
     sys.setswitchinterval(SWITCH)
     from pcatool.resources import keep_memory
 
@@ -67,15 +70,18 @@ def tune() -> None:
 
 
 def is_limited() -> bool:
-    """Is there a limit on the memory of this process, as `ulimit -v` sets it?"""
+    """Whether the memory of this process is limited, as by `ulimit -v`."""
     from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_DATA, getrlimit
 
     return any(getrlimit(limit)[0] != RLIM_INFINITY for limit in (RLIMIT_AS, RLIMIT_DATA))
 
 
 def stand_by() -> None:
-    """Where a limit on memory is set, leave the run to a child, and say what it cannot: a library that gets no more
-    memory may end the process at once, each in its own way."""
+    """If memory is limited, fork: the child returns and does the run, the parent waits and exits with its code.
+
+    A library that gets no more memory may end the process at once, each in its own way. The parent then prints the
+    message that the child could not print.
+    """
     if not is_limited():
         return
     parent, child = os.getpid(), os.fork()
@@ -96,17 +102,20 @@ def stand_by() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """The child must not outlive its parent, even if that is killed."""
+    """Make the child end when its parent ends, even if the parent is killed."""
     from ctypes import CDLL
 
-    with suppress(AttributeError, OSError):  # Linux alone has it
+    with suppress(AttributeError, OSError):  # only Linux has prctl
         CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != parent:
         os._exit(128 + signal.SIGTERM)
 
 
 def stop_in(error: BaseException | None) -> Stopped | None:
-    """The wish to stop that an error is, or that it came of: Python wraps what is raised while a class is made."""
+    """Return the `Stopped` that an error is, or that led to the error; None if there is none.
+
+    Python wraps an exception that is raised while a class is made.
+    """
     waiting, seen = [error], set()
     while waiting:
         error = waiting.pop()
@@ -120,8 +129,11 @@ def stop_in(error: BaseException | None) -> Stopped | None:
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Within it SIGHUP, SIGINT and SIGTERM unwind the run, so that all half-done is cleaned up, to its exit code."""
-    # A signal that was set to be ignored, as nohup does, stays so.
+    """Context in which SIGHUP, SIGINT, SIGTERM and SIGXCPU unwind the run, so that unfinished work is cleaned up.
+
+    Raises `SystemExit` with the exit code of the signal.
+    """
+    # A signal that is ignored, as under nohup, stays ignored.
     heeded = [number for number in NUMBERS if signal.getsignal(number) != signal.SIG_IGN]
     wish = Wish()
     try:
@@ -132,7 +144,7 @@ def stoppable() -> Iterator[None]:
             yield
         finally:
             wish.granted = True
-    except BaseException as error:  # a signal may come on the last line, too
+    except BaseException as error:  # a signal may come as late as the last line
         wish.granted = True
         stopped = stop_in(error)
         if stopped is None:
@@ -141,14 +153,18 @@ def stoppable() -> Iterator[None]:
 
 
 def _unless_stopped(unraisable: sys.UnraisableHookArgs) -> None:
-    """A wish to stop that came at a bad moment is made again, and nothing to tell of."""
+    """Report an exception that Python cannot raise, except `Stopped`, for which the signal is sent again."""
     if not isinstance(unraisable.exc_value, Stopped):
         sys.__unraisablehook__(unraisable)
 
 
 class Wish:
-    """The answer to a signal: stop the run. Another within a second is the same wish, and must not break the clean-up
-    off. Once the run has ended, a signal ends the process at once: it may be waiting for a reader of its output."""
+    """Signal handler that stops the run by raising `Stopped`.
+
+    While the run unwinds, another signal within a second is ignored, so that it does not interrupt the clean-up. Once
+    the run has ended (`granted`), a signal ends the process at once, because the process may be waiting for a reader of
+    its output.
+    """
 
     def __init__(self) -> None:
         self.since = float("-inf")
@@ -157,10 +173,11 @@ class Wish:
         noticed, wakeup = os.pipe()
         os.set_blocking(wakeup, False)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
-        with suppress(RuntimeError):  # no memory for a thread: one signal has to do
+        with suppress(RuntimeError):  # no memory for a thread: signals are not sent again
             threading.Thread(target=self._nudge, args=(noticed, threading.get_ident()), daemon=True).start()
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Raise `Stopped`; end the process at once if the run has ended."""
         if self.granted:
             os._exit(_code(number))
         if self._is_lost() or time.monotonic() > self.since + SAME:
@@ -168,19 +185,23 @@ class Wish:
             raise self._made(number)
 
     def _made(self, number: int) -> Stopped:
-        """A wish that is known to live while it unwinds the run: nothing here holds it."""
+        """Return a new `Stopped`.
+
+        Only a weak reference is kept, which tells whether the exception still unwinds the run.
+        """
         stopped = Stopped(number)
         self._raised = ref(stopped)
         return stopped
 
     def _is_lost(self) -> bool:
+        """Whether no `Stopped` is unwinding the run: none was raised, or Python dropped it."""
         return self._raised() is None
 
     def _nudge(self, noticed: int, main: int) -> None:
-        """Until the run has ended, the main thread is told again, which one signal may fail to do.
+        """Send a signal to the main thread again and again until the run has ended; the body of a thread.
 
-        Of two at a time one may reach a thread of BLAS; and what is raised while Python is inside a callback, as of an
-        import's lock, is ignored there. A clean-up that is under way is left alone.
+        A single signal may fail: of two at a time one may reach a thread of BLAS, and Python ignores what is raised
+        inside a callback, such as that of an import lock. A clean-up under way is left alone for `CLEAN` seconds.
         """
         while numbers := os.read(noticed, 1):
             time.sleep(PATIENCE)
@@ -191,17 +212,17 @@ class Wish:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process at once: taking numpy and Arrow down piece by piece takes as long as a small fit."""
+    """Flush the streams and end the process at once: unloading numpy and Arrow takes as long as a small fit."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # closed, or not there: nothing of ours is left in it
+        with suppress(OSError, ValueError, AttributeError):  # closed or absent: there is nothing to flush
             stream.flush()
     os._exit(code)
 
 
 def hold_standard_streams() -> None:
-    """Occupy the standard descriptors that are closed: a file opened later must not be taken for one of them.
+    """Occupy the standard descriptors that are closed, so that a file opened later does not get one of them.
 
-    Each is held so that using it still fails, as it would when closed.
+    Standard input is opened for writing and standard output for reading, so that using them still fails.
     """
     for descriptor, stream, useless in ((0, sys.stdin, os.O_WRONLY), (1, sys.stdout, os.O_RDONLY)):
         if stream is None:
@@ -211,6 +232,7 @@ def hold_standard_streams() -> None:
 
 
 def occupy(descriptor: int, mode: int) -> None:
+    """Open /dev/null on a descriptor."""
     null = os.open(os.devnull, mode)
     if null != descriptor:
         os.dup2(null, descriptor)

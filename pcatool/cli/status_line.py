@@ -1,11 +1,11 @@
-"""The status line of a terminal: how far a run is, drawn while it works and gone afterwards.
+"""The status line of a terminal: how far a run is, drawn while it works and erased afterwards.
 
-The last line of a terminal, which is written over and over, and gone when there is something else to say.
-The cursor stays visible and in the first column: whatever ends the run, even a signal that nobody can answer, the
-prompt that follows is where it should be, and what is typed meanwhile, as ^C, does not break the line.
+`Line` is the last line of the terminal, written over and over, and erased before other text. The cursor stays visible
+and in the first column. However the run ends, even by a signal that cannot be handled, the prompt then appears in the
+right place, and typed characters such as ^C do not break the line.
 
-How far a run is: a line on a terminal for what takes more than a second, and nothing anywhere else.
-A thread of its own draws it, so that it moves while the others reckon; it asks where the run stands only then.
+`Progress` is told what happens, and shows it for runs that take more than a second, on a terminal only. A thread of its
+own draws the line, so the line moves while other threads compute; the state of the run is read only then.
 """
 
 from __future__ import annotations
@@ -26,29 +26,30 @@ __all__ = ["LINE", "Look", "Progress", "State", "bar_line", "cells", "clock", "f
 
 STDERR = 2
 
-# To the end of the screen, not of the line: in a window made narrower the line has become several.
+# Erases to the end of the screen, not of the line: in a window made narrower the line takes several lines.
 ERASE = "\x1b[J"
 
-USUAL = 80
+USUAL = 80  # columns, where the terminal does not tell
+# East Asian widths of letters that take two columns.
 WIDE = ("W", "F")
 
 
 def window() -> int:
-    """Columns of the terminal, asked anew each time: people resize windows."""
+    """Return the width of the terminal in columns, asked anew each time: people resize windows."""
     with suppress(OSError):
         return os.get_terminal_size(STDERR).columns or USUAL
     return USUAL
 
 
 def cells(text: str) -> int:
-    """Columns that a text takes: two for most letters of East Asia, none for accents that join the letter before."""
+    """Return the columns that a text takes: two for most letters of East Asia, none for combining accents."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(c) else 2 if east_asian_width(c) in WIDE else 1 for c in text)
 
 
 def fitted(text: str, most: int) -> str:
-    """As much of a name as fits, its end where it does not: that tells most."""
+    """Return a name cut to `most` columns; its end is kept, because the end tells most."""
     if cells(text) <= most:
         return text
     kept = ""
@@ -60,15 +61,18 @@ def fitted(text: str, most: int) -> str:
 
 
 def is_ours() -> bool:
-    """May we write there? Not from the background, nor while a pager or an editor has the terminal for itself."""
+    """Whether this process may write to the terminal.
+
+    It may not from the background, nor while a pager or an editor controls the terminal.
+    """
     try:
         return bool(termios.tcgetattr(STDERR)[3] & termios.ICANON) and os.tcgetpgrp(STDERR) == os.getpgrp()
     except (OSError, termios.error):
-        return True  # it is not the terminal of a shell: nobody shares it
+        return True  # not the terminal of a shell: nobody shares it
 
 
 class Line:
-    """What stands there. One thread draws it, others take it off."""
+    """The status line on the terminal. One thread draws the line, others erase it."""
 
     def __init__(self) -> None:
         self.lock = RLock()
@@ -76,10 +80,11 @@ class Line:
         self._open = False
 
     def open(self) -> None:
+        """Allow drawing."""
         self._open = True
 
     def draw(self, text: str) -> bool:
-        """One line of text, narrower than the window; False when nothing is drawn any more."""
+        """Draw one line of text, narrower than the window; return False once the line is closed."""
         with self.lock:
             if self._open and is_ours():
                 self._shown = True
@@ -87,53 +92,54 @@ class Line:
             return self._open
 
     def erase(self) -> None:
+        """Erase the line, if it is drawn."""
         with self.lock:
             if self._shown and is_ours():
                 self._write(f"\r{ERASE}")
             self._shown = False
 
     def close(self) -> None:
-        """For good: what comes now stays."""
+        """Erase the line, and draw no more."""
         with self.lock:
             self._open = False
             self.erase()
 
     def _write(self, text: str) -> None:
-        with suppress(OSError, ValueError, AttributeError):  # nobody to tell
+        with suppress(OSError, ValueError, AttributeError):  # standard error is closed or absent
             sys.stderr.write(text)
             sys.stderr.flush()
 
 
-# There is one terminal: whoever writes there takes the line off first, and holds the lock while it writes.
+# There is one terminal: whoever writes to it erases the line first, and holds the lock while writing.
 LINE = Line()
 
 
-# Cells of the bar: fewer tell nothing, more are hard to follow.
+# Columns of the bar: fewer tell nothing, more are hard to follow.
 LEAST, MOST = 8, 30
-# Of the name of a file.
+# Columns of the name of a file.
 NAME = 24
 
 GAP = "  "
 GREEN, DIM, PLAIN = "\x1b[32m", "\x1b[2m", "\x1b[0m"
 
-# Share that must be done before it tells how long the rest takes.
+# Share that must be done before the remaining time can be estimated.
 TOLD = 0.005
 
 
 class State(NamedTuple):
     """Where a run stands."""
 
-    what: str
-    seconds: float  # since that began
-    share: float | None = None
-    rows: int = 0
+    what: str  # current stage
+    seconds: float  # since the stage, or reading, began
+    share: float | None = None  # done, from 0 to 1
+    rows: int = 0  # rows read
     size: int | None = None  # bytes that came through a pipe
-    place: str = ""  # which of several files or parts
-    name: str = ""  # of that file
+    place: str = ""  # number of the file or part, if there are several
+    name: str = ""  # name of the file
 
 
 class Look(NamedTuple):
-    """What the terminal can show, and what its user wants to see."""
+    """Capabilities of the terminal, and whether its user wants colour."""
 
     width: int
     color: bool
@@ -141,9 +147,9 @@ class Look(NamedTuple):
 
 
 def bar_line(state: State, look: Look) -> str:
-    """One line, narrower than the window by a cell: in the last one some terminals wrap.
+    """Return the status line, a column narrower than the window: in the last column some terminals wrap.
 
-    Parts are left out from the least to the most telling until the others fit; what room is left is the bar's.
+    Parts are dropped, the least important first, until the others fit; the bar takes the room that is left.
     """
     room = look.width - 1
     parts = _parts(state)
@@ -160,7 +166,7 @@ def bar_line(state: State, look: Look) -> str:
 
 
 def _parts(state: State) -> dict[str, str]:
-    """All there is to say, in the order of the line."""
+    """Return all parts of the line in their order, but for the bar; a part that is not known is empty."""
     rate = state.rows / state.seconds if state.rows and state.seconds else 0.0
     return {
         "what": state.what,
@@ -175,11 +181,13 @@ def _parts(state: State) -> dict[str, str]:
 
 
 def _width(parts: dict[str, str]) -> int:
+    """Return the columns that the parts take, with the gaps between them."""
     shown = [cells(text) for text in parts.values() if text]
     return sum(shown) + len(GAP) * (len(shown) - 1)
 
 
 def _bar(share: float, width: int, look: Look) -> str:
+    """Return a bar of `width` columns for a share from 0 to 1."""
     full, rest = ("━", "─") if look.unicode else ("#", ".")
     done = int(share * width)
     if not look.color:
@@ -188,20 +196,21 @@ def _bar(share: float, width: int, look: Look) -> str:
 
 
 def _time(state: State) -> str:
-    """How much is left, once that can be told; else how long it has taken."""
+    """Return the remaining time once it can be estimated, and the elapsed time before."""
     if state.share is None or state.share < TOLD:
         return clock(state.seconds)
     return f"{clock(state.seconds * (1 - state.share) / state.share)} left"
 
 
 def clock(seconds: float) -> str:
+    """Format seconds as 1:02 or 1:02:03."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def _rounded(rate: float) -> int:
-    """To two digits: others only flicker."""
+    """Round a rate to two digits; further digits only flicker."""
     return int(float(f"{rate:.2g}")) or 1
 
 
@@ -210,16 +219,17 @@ def _size(size: int) -> str:
     return f"{value:.1f} {unit}"
 
 
-# Seconds until the line first appears, and between two of them.
+# Seconds until the line first appears, and between two drawings.
 PATIENCE = 1.0
 EVERY = 0.2
 
 OPENING, READING, WORKING = "opening", "reading", "working"
+# Stages that end when reading begins.
 UNTIL_READING = (OPENING, WORKING, "looking at the first file")
 
 
 class Progress:
-    """Told what happens, shows it on standard error if that is a terminal."""
+    """Keeps the state of a run, and shows it on standard error if that is a terminal and `wanted`."""
 
     def __init__(self, wanted: bool) -> None:
         self._what = OPENING
@@ -258,10 +268,11 @@ class Progress:
 
     def _show(self) -> None:
         LINE.open()
-        with suppress(RuntimeError):  # no memory for a thread: the run is more than its picture
+        with suppress(RuntimeError):  # no memory for a thread: run without a status line
             Thread(target=self._draw, daemon=True).start()
 
     def _draw(self) -> None:
+        """Draw the line again and again until the line is closed; the body of a thread."""
         sleep(PATIENCE)
         color = not os.environ.get("NO_COLOR")
         unicode = (sys.stderr.encoding or "").lower().replace("-", "").startswith("utf")
@@ -269,7 +280,7 @@ class Progress:
             sleep(EVERY)
 
     def state(self) -> State:
-        """As it is now; the run goes on meanwhile, so that each thing is looked at once."""
+        """Return the present state; the run goes on meanwhile, so each field is read once."""
         seconds, gauge = monotonic() - self._since, self._gauge
         if parts := self._parts:
             done = self._done
@@ -280,12 +291,12 @@ class Progress:
         share, size, file, files = gauge.share(), None, self._file, self._files
         if share is None:
             size = gauge.taken()
-        elif files > 1 and not gauge.several:  # one after the other, each for itself
+        elif files > 1 and not gauge.several:  # read one by one: `share` is that of a single file
             share = (file - 1 + share) / files
         place = f"file {file} of {files}" if files > 1 else ""
         return State(self._what, seconds, share, self._rows, size, place, gauge.current if files > 1 else "")
 
 
 def is_terminal() -> bool:
-    """One that can write a line over another."""
+    """Whether standard error is a terminal that can write over a line."""
     return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -1,4 +1,4 @@
-"""A subcommand as Typer runs it: help as a plain page, words taken as they are."""
+"""Typer's command classes as pcatool uses them: help as a plain page, values as plain text, checks of wrong calls."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pcatool.cli.usage_errors import no_command, refuse_slips, refuse_swallowed
 
 __all__ = ["PANELS", "WORDS", "Command", "CommandGroup", "explained", "panel"]
 
-INDENT = 2
-WORDS = 28  # where explanations begin
-WIDEST = 100  # longer lines are hard to read
+INDENT = 2  # columns before a word of the command line
+WORDS = 28  # column where explanations begin
+WIDEST = 100  # columns of the widest page: longer lines are hard to read
 
 Entry = tuple[str, str]  # a word of the command line, and what it means
 
@@ -27,12 +27,15 @@ BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 def with_headings(text: str) -> str:
-    """The page for a terminal, its headings in bold."""
+    """Return a help page with its headings in bold, for a terminal."""
     return re.sub(r"^(Usage:|[A-Z][a-z]+:$)", rf"{BOLD}\1{PLAIN}", text, flags=re.MULTILINE)
 
 
 def page(usage: str, text: str, named: Mapping[str, Iterable[Entry]], more: str = "") -> str:
-    """The whole help as text; no line is wider than the terminal as long as words allow."""
+    """Return the whole help page as text.
+
+    `named` maps headings to entries. No line is wider than the terminal, unless it holds a single long word.
+    """
     width = max(min(shutil.get_terminal_size().columns, WIDEST), 40)
     parts = [usage, *(paragraph(lines, width) for lines in text.strip().split("\n\n"))]
     for heading, entries in named.items():
@@ -44,7 +47,7 @@ def page(usage: str, text: str, named: Mapping[str, Iterable[Entry]], more: str 
 
 
 def paragraph(text: str, width: int) -> str:
-    """Prose is filled anew; examples, which are indented, stay as they are."""
+    """Fill prose to `width`; a paragraph with indented lines, such as examples, stays unchanged."""
     return text if "\n  " in text else "\n".join(filled(text, width))
 
 
@@ -53,7 +56,7 @@ def filled(text: str, width: int) -> list[str]:
 
 
 def entry(words: str, meaning: str, width: int) -> list[str]:
-    """The word, and beside it, or below when it is long, what it means."""
+    """Return the lines of an entry: the explanation stands beside its words, or below them if they are long."""
     beside = " " * INDENT + words.ljust(WORDS - INDENT)
     lines = filled(meaning, width - WORDS) or [""]
     below = [" " * WORDS + line for line in lines]
@@ -62,10 +65,10 @@ def entry(words: str, meaning: str, width: int) -> list[str]:
     return [beside.rstrip(), *below]
 
 
-# In the order of the page, which is that of the data.
+# Groups of options in the order of the page, which follows the way of the data.
 PANELS = ("Input", "Model", "Kernel", "Supervised", "Output", "General")
 
-# What most calls can do without: `-h` shows these options, `--help` all.
+# The usual options: `-h` shows only these, `--help` shows all.
 USUAL = frozenset({
     "--columns", "--exclude", "--delimiter", "--from",
     "--components", "--standardize", "--missing", "--method", "--label",
@@ -77,13 +80,18 @@ HELP = "Show the usual options (-h), or all of them (--help)."
 
 
 class AsGiven:
-    """Stands in for Typer's conversions by pydantic, whose import takes a fifth of a small run: ours are all texts."""
+    """Replacement for Typer's conversion of values, which leaves text unchanged.
+
+    Typer converts with pydantic, whose import takes a fifth of a small run; all our values are text.
+    """
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value unchanged; a repeatable parameter that was not given is an empty tuple."""
         return () if value is None and (param.multiple or param.nargs == -1) else value
 
 
 def as_given(params: list[Any]) -> list[Any]:
+    """Make Typer parameters pass text on unchanged, and make `--help` print our page."""
     for param in params:
         vars(param)["get_runtime_param"] = AsGiven
         if "--help" in param.opts:
@@ -92,6 +100,7 @@ def as_given(params: list[Any]) -> list[Any]:
 
 
 def show_help(ctx: Any, param: Any, wanted: bool) -> None:
+    """Print the help page and exit, if it is wanted."""
     if wanted:
         text = ctx.get_help()
         print_result(with_headings(text) if Screen.now().color else text)
@@ -101,12 +110,13 @@ def show_help(ctx: Any, param: Any, wanted: bool) -> None:
 class Command(TyperCommand):
     """One subcommand. Its help text is the docstring of its function, line by line."""
 
-    brief = False  # was the short page asked for?
+    brief = False  # whether the short page was asked for
 
     def get_params(self, ctx: Any) -> list[Any]:
         return as_given(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words of a call; refuse words that the parser would misread."""
         self.brief = "-h" in args and "--help" not in args
         refuse_slips(self, args)
         rest = super().parse_args(ctx, args)
@@ -117,6 +127,7 @@ class Command(TyperCommand):
         return f"Usage: pcatool {self.name} {self.options_metavar}"
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help page; the short page has the usual options and the number of the others."""
         arguments: list[Entry] = []
         options: dict[str, list[Entry]] = {name: [] for name in PANELS}
         left_out = 0
@@ -137,7 +148,7 @@ class Command(TyperCommand):
 
 
 class CommandGroup(TyperGroup):
-    """The program itself."""
+    """The program itself, whose subcommands are `Command`s."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return as_given(super().get_params(ctx))
@@ -159,7 +170,7 @@ class CommandGroup(TyperGroup):
 
 
 def in_short(text: str) -> str:
-    """What it does, and the examples."""
+    """Return the first paragraph of a help text, and its examples."""
     first, *others = text.split("\n\n")
     return "\n\n".join([first, *(part for part in others if part.lstrip().startswith("Examples:"))])
 
@@ -169,12 +180,12 @@ def first_line(command: Any) -> str:
 
 
 def panel(param: Any) -> str:
-    """The group of options that it belongs to."""
+    """Return the group of options that a parameter belongs to."""
     return getattr(param, "rich_help_panel", None) or PANELS[-1]
 
 
 def spelled(param: Any) -> str:
-    """An option with its value: `-o, --output FILE`, `    --header / --no-header`."""
+    """Return an option with its value, such as `-o, --output FILE`; without a short name it is indented."""
     names = ", ".join(sorted(param.opts, key=len))
     names = f"    {names}" if names.startswith("--") else names
     names += "".join(f" / {name}" for name in param.secondary_opts)
@@ -182,6 +193,7 @@ def spelled(param: Any) -> str:
 
 
 def explained(param: Any) -> str:
+    """Return the help of a parameter, with its default if that is shown."""
     default = getattr(param, "show_default", None)
     shown = default if isinstance(default, str) else param.default if default is True else None
     if param.is_flag and not isinstance(default, str):

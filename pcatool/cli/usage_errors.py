@@ -1,4 +1,4 @@
-"""Wrong calls, in one line each: what is wrong, and the call that would be right."""
+"""Messages for wrong calls, one line each: what is wrong, and the call that would be right."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pcatool.stores.uri import is_remote
 
 __all__ = ["no_command", "refuse_slips", "refuse_swallowed", "sentence"]
 
-# How others call commands, or what they are taken for.
+# Name elsewhere, or what a user may look for -> command here.
 COMMANDS = {
     "train": "fit",
     "learn": "fit",
@@ -53,20 +53,20 @@ COMMANDS = {
     "version": "--version",
 }
 
-# What word processors and web pages make of hyphens and of quotation marks.
+# Characters that word processors and web pages put in place of hyphens and quotation marks.
 DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 QUOTES = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
 
 
-# Values that options of other tools take where an option here takes none.
+# Values that options of other tools take, where the option here takes none.
 TRUTH = ("true", "false", "yes", "no", "on", "off", "0", "1", "2")
 
-# Names of files end so, whether the file is there or not.
+# A word with one of these suffixes is taken for a file, whether the file exists or not.
 ENDINGS = (*(suffix for name in READERS for suffix in READERS[name].suffixes), ".npz", ".gz", ".bz2", ".zst", ".zstd")
 
 
 def refuse_pasted(words: Sequence[str]) -> None:
-    """Words that a web page has set in type; a file may be called so, however odd that is."""
+    """Refuse words that begin with a typographic dash or quotation mark, unless a file has that name."""
     for word in words:
         if word[:1] in (*DASHES, *QUOTES) and not Path(word).exists():
             if word[0] in DASHES:
@@ -79,7 +79,7 @@ def refuse_pasted(words: Sequence[str]) -> None:
 
 
 def refuse_short_equals(words: Sequence[str], options: Collection[str]) -> None:
-    """`-k=3` would be read as the value `=3`. `options`: the short ones that take a value."""
+    """Refuse `-k=3`, which would be read as the value `=3`; `options` are short options with a value."""
     for word in words:
         short, equals, value = word.partition("=")
         if equals and value and short in options:
@@ -87,7 +87,10 @@ def refuse_short_equals(words: Sequence[str], options: Collection[str]) -> None:
 
 
 def refuse_truth(words: Sequence[str], flags: Collection[str], valued: Collection[str]) -> None:
-    """`--standardize true` would read the file true. `flags`: options that take no value; `valued`: those that do."""
+    """Refuse `--standardize true`, which would be read as a file called true.
+
+    `flags` are the options without a value, `valued` those with one.
+    """
     at, before = 0, ""
     while at < len(words) and words[at] != "--":
         word = words[at]
@@ -103,10 +106,10 @@ def refuse_truth(words: Sequence[str], flags: Collection[str], valued: Collectio
 def refuse_apart(
     words: Sequence[str], several: Mapping[str, tuple[str, str]], valued: Collection[str], choices: Collection[str]
 ) -> None:
-    """`-c a b` would read the column a of the file b.
+    """Refuse `-c a b`, which would be read as column a of a file called b.
 
-    `several`: options that take more than one value, with the mark between and a word for one; `valued`: all that take
-    a value; `choices`: words with a meaning of their own where they stand.
+    `several` maps an option that takes several values to the mark between them and the noun for one; `valued` are all
+    options with a value; `choices` are words with a meaning of their own as arguments.
     """
     at = 0
     while at < len(words) and words[at] != "--":
@@ -122,7 +125,7 @@ def refuse_apart(
 
 
 def _option_at(words: Sequence[str], at: int, valued: Collection[str]) -> tuple[str, str, int]:
-    """The option that begins at a word, its value, and how many words both are; no option where the word is none."""
+    """Return the option at a word, its value, and how many words both take; an empty option at other words."""
     word = words[at]
     if word in valued:
         return word, words[at + 1] if at + 1 < len(words) else "", 2
@@ -135,13 +138,14 @@ def _option_at(words: Sequence[str], at: int, valued: Collection[str]) -> tuple[
 
 
 def _is_input(word: str) -> bool:
-    """May a word be the name of a file, or an option?"""
+    """Whether a word may be the name of a file, or an option."""
     folder = os.path.dirname(word)  # noqa: PTH120
     named = word.lower().endswith(ENDINGS) or (folder and os.path.isdir(folder)) or is_remote(word)  # noqa: PTH112
     return word[:1] == "-" or bool(named) or os.path.lexists(word) or bool(glob(word)) or bool(near_file(word))
 
 
 def _refuse_more(flag: str, value: str, more: Sequence[str], kind: tuple[str, str]) -> None:
+    """Raise `UsageError` for further values of an option; `kind` is the mark between and the noun for one."""
     mark, one = kind
     terms = [part for part in (word.strip(",") for word in (value, *more)) if part]
     what = f"it looks like a {one}" if len(more) == 1 else f"they look like {one}s"
@@ -152,7 +156,7 @@ def _refuse_more(flag: str, value: str, more: Sequence[str], kind: tuple[str, st
     )
 
 
-# Of options that take several values, by the word for these: the mark between, and what one of them is.
+# Metavar -> (mark between values, noun for one value), for options that take several values.
 SEVERAL = {
     "COLS": (",", "column"),
     "NAMES": (",", "value"),
@@ -165,7 +169,7 @@ SEVERAL = {
 
 
 def sentence(error: TyperException, program: Any, arguments: Sequence[str]) -> str:
-    """The parser's error in the words of this program."""
+    """Return an error of the parser as one line in the words of this program."""
     context = getattr(error, "ctx", None)
     command = context.command if context is not None else _command_in(arguments, program)
     text = _what(error, command, program)
@@ -174,10 +178,12 @@ def sentence(error: TyperException, program: Any, arguments: Sequence[str]) -> s
 
 
 def _command_in(arguments: Sequence[str], program: Any) -> Any:
+    """Return the first command named in the arguments, or the program if there is none."""
     return next((program.commands[word] for word in arguments if word in program.commands), program)
 
 
 def _what(error: TyperException, command: Any, program: Any) -> str:
+    """Return what is wrong in an error of the parser."""
     option: str = getattr(error, "option_name", "")
     kind = type(error).__name__
     if kind == "NoSuchOption":
@@ -192,6 +198,7 @@ def _what(error: TyperException, command: Any, program: Any) -> str:
 
 
 def _no_option(name: str, command: Any, program: Any) -> str:
+    """Return the message for an option that the command does not have."""
     having = [other.name for other in program.commands.values() if name in _options(other)]
     if having and command is program:
         return f"option {show(name)} belongs after the command, as in pcatool {having[0]} {name}"
@@ -205,7 +212,7 @@ def _no_option(name: str, command: Any, program: Any) -> str:
 
 
 def _instead(name: str, command: Any, program: Any) -> str:
-    """What there is in place of an option: the one that others call so, or one that is near."""
+    """Return a hint at the right option: the one that other tools call so, a sentence, or the nearest; else empty."""
     if not name.startswith("--"):
         return ""
     word, options = option_word(name), _options(command)
@@ -222,12 +229,13 @@ def _instead(name: str, command: Any, program: Any) -> str:
 
 
 def _arguments(command: Any) -> list[str]:
-    """What is given by its place, in small letters: model, input, data."""
+    """Return the metavars of positional arguments in lower case, such as model, input, data."""
     metavars = [param.metavar or "" for param in command.params if not param.opts[0].startswith("-")]
     return [word.rstrip(".").lower() for metavar in metavars for word in metavar.split("|")]
 
 
 def no_command(name: str, known: Iterable[str]) -> UsageError:
+    """Return the error for an unknown command, with the command that was probably meant."""
     known = list(known)
     near = COMMANDS.get(name.lower().replace("_", "-"))
     near = near if near in (*known, "--version") else nearest(name, known)
@@ -237,7 +245,7 @@ def no_command(name: str, known: Iterable[str]) -> UsageError:
 
 
 def refuse_slips(command: Any, words: Sequence[str]) -> None:
-    """What the parser would take for something else."""
+    """Raise `UsageError` for words that the parser would misread."""
     valued = {name for param in command.params if not getattr(param, "is_flag", False) for name in param.opts}
     given = [word for before, word in pairwise(["", *words]) if before not in valued]  # a value may be any text
     refuse_pasted(given)
@@ -253,14 +261,14 @@ def refuse_slips(command: Any, words: Sequence[str]) -> None:
 
 
 def refuse_single_dash(command: Any, words: Sequence[str]) -> None:
-    """`-output x` would be read as `-o utput`."""
+    """Refuse `-output x`, which would be read as `-o utput`."""
     for word in words:
         if word.startswith("-") and len(word) > 2 and f"-{word.partition('=')[0]}" in _options(command):
             raise UsageError(f"{show(word)} needs two dashes", f"write -{word}")
 
 
 def refuse_swallowed(command: Any, given: dict[str, Any]) -> None:
-    """`-o -v` would write a file called -v: a value that is an option was forgotten."""
+    """Refuse an option as the value of another: `-o -v` would write a file called -v."""
     options = _options(command)
     for param in command.params:
         values = given.get(param.name)
@@ -271,5 +279,6 @@ def refuse_swallowed(command: Any, given: dict[str, Any]) -> None:
 
 
 def _options(command: Any) -> list[str]:
+    """Return all spellings of the options of a command."""
     names = [name for param in command.params for name in (*param.opts, *param.secondary_opts)]
     return [name for name in names if name.startswith("-")]

@@ -1,4 +1,4 @@
-"""Engines: the same functions of blocks, on the cores of this machine or elsewhere.
+"""Engines that run the work on blocks: threads of this process, or workers of a Dask or Spark cluster.
 
-Begin with `threads`; `base` is the protocol of engines in other processes.
+Begin with `threads`; `base` is the protocol of the engines that run in other processes.
 """

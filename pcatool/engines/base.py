@@ -1,4 +1,4 @@
-"""Protocol of an engine that runs tasks in other processes, maybe on other machines."""
+"""Protocol of an engine that runs tasks in other processes, on this machine or on others."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ __all__ = ["FAN", "Cluster", "Done"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Neighbours that are merged in one task of the tree.
+# Neighbouring results that one task of the tree merges.
 FAN = 8
 
-# Told how many more items are done.
+# Callback for progress: takes the number of items done since the last call.
 Done = Callable[[int], None]
 
 
 class Cluster(Protocol):
-    """Workers that have pcatool of the same version, and see the same files.
+    """Workers that have the same version of pcatool and see the same files; used in a `with` block.
 
-    Functions, items and results go to and fro pickled. What a function raises of `PcatoolError` is raised here, of
-    several the one of the first item; a task whose worker is lost is done again by another.
+    Functions, items and results are sent pickled. A `PcatoolError` that a function raises in a worker is raised in the
+    caller; of several errors, the one of the first item. Another worker repeats the task of a lost worker.
     """
 
     def __enter__(self) -> Cluster:
-        """Find the workers, or start some; a cluster that cannot be reached is a `LostError`."""
+        """Find the workers, or start some; raise `LostError` where the cluster cannot be reached."""
         ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let go of the workers; after an error nothing goes on there."""
+        """Release the workers; after an error, stop their tasks."""
         ...
 
     def map(self, work: Callable[[Item], Result], items: Sequence[Item], done: Done) -> list[Result]:
-        """`work` of each item, in their order: small results."""
+        """Return `work(item)` for every item, in the order of the items; for small results."""
         ...
 
     def gather(
@@ -46,5 +46,9 @@ class Cluster(Protocol):
         items: Sequence[Item],
         done: Done,
     ) -> Result:
-        """The results merged, a tree of neighbours, each with those that come after it; one result comes back here."""
+        """Return the merged results of `work(item)` for all items.
+
+        The workers merge neighbouring results in a tree, always in the order of the items, so only one result is sent
+        back.
+        """
         ...

@@ -1,6 +1,6 @@
 """Run work on the cores of this machine: a pool of threads whose results come in order.
 
-Arrow's parser and writer, and numpy's products, let other threads run while they work.
+Threads are enough, because Arrow's parser and writer and NumPy's matrix products release the GIL.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ Result = TypeVar("Result")
 
 
 def usable_cores() -> int:
-    """Cores this process may use, which may be fewer than there are."""
+    """Return the number of cores that this process may use, which may be fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class Threads:
-    """A pool of threads, each with one thread of BLAS; with a pool of one, everything is done where it is asked for."""
+    """Pool of threads with BLAS limited to one thread each; used in a `with` block.
+
+    With a count of one there is no pool: `map` runs in the thread of the caller.
+    """
 
     def __init__(self, count: int | None = None) -> None:
         self.count = count or usable_cores()
@@ -50,7 +53,7 @@ class Threads:
         self.close()
 
     def close(self) -> None:
-        """Let the threads end; what none of them has begun is dropped."""
+        """End the threads; calls that have not begun are dropped."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
@@ -64,9 +67,10 @@ class Threads:
         ready: Callable[[], bool] | None = None,
         most: int | None = None,
     ) -> Iterator[Result]:
-        """`function` of each item, in their order; items are drawn as there is room for more, at most `most` at once.
+        """Yield `function(item)` for every item, in the order of the items.
 
-        Where the next item may be a long time in coming, `ready` tells so, and what is done is handed out first.
+        Items are taken as threads become free, with at most `most` under way. `ready` returns whether the next item
+        can be taken without a long wait; if not, the results under way are yielded first.
         """
         if self.count == 1:
             return map(function, items)
@@ -79,6 +83,7 @@ class Threads:
         ready: Callable[[], bool] | None,
         most: int,
     ) -> Iterator[Result]:
+        """Yield the results in order, with at most `most` calls under way; cancel the rest if the caller stops."""
         source = iter(items)
         under_way: deque[Future[Result]] = deque()
         try:
@@ -89,7 +94,7 @@ class Threads:
                     item = next(source)
                 except StopIteration:
                     break
-                except Exception:  # what came before it comes before it; a signal waits for nothing
+                except Exception:  # earlier results come before the error; a signal (BaseException) is raised at once
                     while under_way:
                         yield under_way.popleft().result()
                     raise
@@ -105,5 +110,5 @@ class Threads:
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(self.count, "pcatool")
-        # In the caller's context: how numpy treats overflow belongs to it.
+        # In the caller's context, which holds NumPy's error state (np.errstate).
         return self._pool.submit(copy_context().run, function, item)

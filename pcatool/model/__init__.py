@@ -1,4 +1,4 @@
-"""The fitted record, its checks, its file format, and its exchange with scikit-learn.
+"""The fitted record `Model`: its checks, its file format, and conversion from and to scikit-learn.
 
-Begin with `model`: the record and what can be done with it. `validate` holds what every record must satisfy.
+Begin with `model`. `validate` and `settings` hold the checks that every model must pass; `npz` reads and writes files.
 """

@@ -1,4 +1,4 @@
-"""Turn a fitted estimator of scikit-learn into a model."""
+"""Convert a fitted scikit-learn estimator to a model."""
 
 from __future__ import annotations
 
@@ -14,55 +14,58 @@ from pcatool.model.to_sklearn import scikit_learn
 
 __all__ = ["from_sklearn"]
 
-# The solver of a model that was taken from there.
+# Name of the solver in a converted model.
 SCIKIT_LEARN = "scikit-learn"
 
-
+# Estimators that can be converted, for error messages.
 TAKEN = "a fitted PCA or IncrementalPCA, or a Pipeline of a StandardScaler and one of them"
 
-# How far a number of rows may be from a whole one that rounding alone has moved.
+# Largest distance of a computed ddof from 0 or 1 that is taken for rounding error.
 ROUNDED = 0.25
-# The same as a part of itself, of numbers in single precision.
+# Rounding error of such a ddof relative to the number of rows, for numbers in single precision.
 SINGLE = 1e-5
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What the steps of an estimator say, in double precision; sums of squares where they divide differently."""
+    """Attributes of a fitted scaler and PCA, converted to double precision."""
 
-    scaler: Any  # None where there is none
-    pca: Any
-    rows: int
+    scaler: Any  # fitted StandardScaler, or None
+    pca: Any  # fitted PCA or IncrementalPCA
+    rows: int  # rows fitted
     values: Array  # (k,) explained_variance_
-    total: float
+    total: float  # sum of all eigenvalues, also of those dropped
     basis: Array  # (d, k)
-    ddof: int  # of the values
+    ddof: int  # the values were divided by rows - ddof
 
     @property
     def scaled(self) -> bool:
+        """Whether the scaler divides by standard deviations."""
         return self.scaler is not None and self.scaler.scale_ is not None
 
     @property
     def whiten(self) -> bool:
+        """Whether the PCA whitens its scores."""
         return bool(self.pca.whiten)
 
     @property
     def mean(self) -> Array:
+        """Column means (d,) in the units of the rows as read."""
         own = np.asarray(self.pca.mean_, dtype=np.float64)
         own = own * self.scaler.scale_ if self.scaled else own
         return own + self.scaler.mean_ if self.scaler is not None and self.scaler.with_mean else own
 
 
 def from_sklearn(estimator: Any) -> Model:
-    """The model that transforms and comes back as a fitted estimator of scikit-learn does.
+    """Convert a fitted scikit-learn estimator to a `Model` with the same scores and reconstructions.
 
-    Takes a fitted `PCA` or `IncrementalPCA`, whitening or not, or a `Pipeline` of a `StandardScaler` and one of them.
-    Gives a `Model` that can be saved, inspected and applied. scikit-learn divides variances by n - 1, so ddof is 1; its
-    `StandardScaler` divides by n, so of a pipeline with one the eigenvalues are those of the correlation matrix, with
-    ddof 0 (1 when whitening, which comes to the same scores). Eigenvalues that scikit-learn dropped are not known, only
-    their sum is; there are no sums over rows to update from, and no certificate: nothing tells how right it is.
-    Raises `UsageError` for other estimators, for ones that are not fitted, and where scikit-learn is not installed;
-    `ModelError` where the attributes do not fit together.
+    `estimator` is a fitted `PCA` or `IncrementalPCA`, whitening or not, or a `Pipeline` of a `StandardScaler` and one
+    of them. The model can be saved, inspected and applied. scikit-learn divides variances by n - 1, so ddof is 1. Its
+    `StandardScaler` divides by n, so with a scaler the eigenvalues are those of the correlation matrix with ddof 0
+    (ddof 1 when whitening, which gives the same scores). Of eigenvalues that scikit-learn dropped, only the sum is
+    known. The model has no sums over rows, so it cannot be updated, and no certificate, so its error is unknown.
+    Raises `UsageError` for other estimators, for estimators that are not fitted, and where scikit-learn is not
+    installed; `ModelError` where the attributes do not fit together.
 
     >>> import numpy as np, pcatool
     >>> from sklearn.decomposition import PCA
@@ -91,7 +94,7 @@ def from_sklearn(estimator: Any) -> Model:
 
 
 def _steps(estimator: Any) -> tuple[Any, Any]:
-    """The scaler, if there is one, and the PCA."""
+    """Return the scaler, or None, and the PCA; refuse other estimators, and estimators that are not fitted."""
     sk = scikit_learn()
     steps = [estimator]
     if isinstance(estimator, sk.Pipeline):
@@ -111,19 +114,24 @@ def _steps(estimator: Any) -> tuple[Any, Any]:
 
 
 def _parts(scaler: Any, pca: Any) -> Parts:
+    """Read the attributes of a scaler and a PCA; refuse a PCA without variance."""
     rows = int(getattr(pca, "n_samples_", 0) or getattr(pca, "n_samples_seen_", 0))
     values = np.asarray(pca.explained_variance_, dtype=np.float64)
     basis = np.asarray(pca.components_, dtype=np.float64).T
     if not np.all(np.isfinite(values)) or not np.sum(values) > 0:
         raise ModelError(f"explained_variance_ is {show(values)}: no component has any", "fit rows that vary")
     total = float(np.sum(values))
-    if len(values) < min(rows, len(basis)):  # some were dropped; their sum is kept as the share of the others
+    if len(values) < min(rows, len(basis)):  # some were dropped: the share of the first tells the sum of all
         total = max(float(values[0] / np.asarray(pca.explained_variance_ratio_, dtype=np.float64)[0]), total)
     return Parts(scaler, pca, rows, values, total, basis, _ddof(pca, rows, values))
 
 
 def _ddof(pca: Any, rows: int, values: Array) -> int:
-    """1 in every PCA that scikit-learn has fitted; singular values tell of one that came from a model with 0."""
+    """Return the ddof of `values`, found from the singular values.
+
+    It is 1 in every PCA that scikit-learn has fitted, and may be 0 in one that came from a model. Singular values in
+    single precision are too coarse to tell, and count as 1.
+    """
     singular = np.asarray(pca.singular_values_)
     if not np.all(np.isfinite(singular)):
         raise ModelError("singular_values_ do not tell what the variances were divided by", "rows were weighted")
@@ -133,20 +141,23 @@ def _ddof(pca: Any, rows: int, values: Array) -> int:
 
 
 def _nought_or_one(found: float, what: str) -> int:
+    """Round a computed ddof to 0 or 1; refuse a number that is near neither."""
     if not min(abs(found), abs(found - 1)) <= ROUNDED:
         raise ModelError(f"{what} do not agree: they are of {found:.6g} rows fewer than were fitted")
     return round(abs(found))
 
 
 def _plain(parts: Parts) -> tuple[Array, Array, float, int]:
+    """Return sigma (d,), the eigenvalues (k,), their sum and ddof of a PCA whose columns are not scaled."""
     return np.ones(len(parts.basis)), parts.values, parts.total, parts.ddof
 
 
 def _scaled(parts: Parts) -> tuple[Array, Array, float, int]:
-    """sigma, eigenvalues, their sum and ddof, brought to one divisor: z stays what it is.
+    """Return sigma (d,), the eigenvalues (k,), their sum and ddof of a PCA of scaled columns, all with one divisor.
 
-    With sigma over n and variances over n - 1, the eigenvalues (n - 1) / n of scikit-learn's are those over n. When
-    whitening, sigma is taken over n - 1 instead: rows and the roots of the eigenvalues shrink by the same factor.
+    scikit-learn divides by n for sigma, and by n - 1 for the variances: its eigenvalues times (n - 1) / n are those
+    with divisor n. When whitening, sigma is converted to divisor n - 1 instead: rows and the square roots of the
+    eigenvalues shrink by the same factor, so the scores stay.
     """
     scale, n = np.asarray(parts.scaler.scale_, dtype=np.float64), parts.rows
     ddof = _ddof_of_scale(parts, scale)
@@ -159,7 +170,10 @@ def _scaled(parts: Parts) -> tuple[Array, Array, float, int]:
 
 
 def _ddof_of_scale(parts: Parts, scale: Array) -> int:
-    """Scaled columns have variance 1: by their sum it can be told what the squares in the scale were divided by."""
+    """Return the ddof of sigma.
+
+    Scaled columns have variance 1 each, so the sum of all eigenvalues tells the divisor of sigma.
+    """
     ones = float(np.sum(np.asarray(parts.scaler.var_) / np.square(scale)))
     found = parts.rows - parts.total * (parts.rows - parts.ddof) / ones
     if np.asarray(parts.pca.components_).dtype != np.float64 and abs(found) <= SINGLE * parts.rows:
@@ -168,7 +182,7 @@ def _ddof_of_scale(parts: Parts, scale: Array) -> int:
 
 
 def _variances(parts: Parts, values: Array, ddof: int) -> Array | None:
-    """Of the columns as read, if a scaler kept them or all components are there."""
+    """Return the variances (d,) of the columns as read, if a scaler or a full basis tells them; else None."""
     if parts.scaled:
         scale = np.asarray(parts.scaler.scale_, dtype=np.float64)
         var = np.asarray(parts.scaler.var_, dtype=np.float64)
@@ -177,11 +191,13 @@ def _variances(parts: Parts, values: Array, ddof: int) -> Array | None:
 
 
 def _columns(estimator: Any, d: int) -> tuple[str, ...]:
+    """Return the feature names of an estimator, or c1, c2, ... if it has none."""
     names = getattr(estimator, "feature_names_in_", None)
     return tuple(f"c{i}" for i in range(1, d + 1)) if names is None else tuple(str(name) for name in names)
 
 
 def _meta(parts: Parts, ddof: int, rank: int) -> dict[str, Any]:
+    """Return the settings of the converted model."""
     kind = type(parts.pca).__name__
     asked = parts.pca.n_components
     meta = {

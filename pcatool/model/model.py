@@ -1,9 +1,7 @@
 """The fitted record `Model`, and its table of explained variance.
 
-`Model` projects, reconstructs and measures what is lost. Records of kernel models are in `pcatool.kernels.model`.
-
-The fitted record, and what can be done with it: project, reconstruct, measure what is lost.
-Rows are samples: X (n, d). scores Z = ((X - mu) / sigma) B; reconstruction X~ = sigma * (Z B^T) + mu.
+A model projects rows, reconstructs them, and measures what is lost. Kernel models are in `pcatool.kernels.model`. Rows
+are samples: X has shape (n, d). Scores are Z = ((X - mu) / sigma) B; the reconstruction is X~ = sigma * (Z B^T) + mu.
 """
 
 from __future__ import annotations
@@ -31,10 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VarianceTable:
-    """What the first M components keep and lose, one row per known eigenvalue."""
+    """Variance that the first M components keep and lose; one row per known eigenvalue."""
 
-    component: NDArray[np.int64]
-    eigenvalue: Array
+    component: NDArray[np.int64]  # M = 1, 2, ...
+    eigenvalue: Array  # lambda_j
     share: Array  # lambda_j / tr S
     cumulative: Array  # V_M / V_D
     captured: Array  # V_M
@@ -43,11 +41,12 @@ class VarianceTable:
 
     @classmethod
     def of(cls, eigenvalues: Array, total: float) -> VarianceTable:
+        """Return the table of the known eigenvalues (m,) and of `total`, the sum of all eigenvalues."""
         m = len(eigenvalues)
-        # What lies past the known eigenvalues; a remainder within the rounding of the sum is none.
+        # Variance beyond the known eigenvalues; a remainder within the rounding error of the sum counts as 0.
         unknown = total - float(np.sum(eigenvalues))
         unknown = unknown if unknown > 8 * m * np.finfo(float).eps * total else 0.0
-        # J_M is summed from the small end, so a small loss keeps its digits.
+        # J_M is summed from the smallest eigenvalue on, so that a small loss keeps its digits.
         tail = np.concatenate([[0.0], np.cumsum(eigenvalues[:0:-1])])[::-1] if m else np.zeros(0)
         lost = tail + unknown
         captured = np.cumsum(eigenvalues)
@@ -64,34 +63,34 @@ class VarianceTable:
 
     @property
     def slack(self) -> float:
-        """A few roundings of the sum: with it 0.95 is reached by eigenvalues that add up to it on paper."""
+        """Rounding error allowed in a sum of shares, so that shares which add up to 0.95 on paper reach 0.95."""
         return 8 * max(len(self.lost_share), 1) * float(np.finfo(float).eps)
 
     def smallest_k(self, share: float) -> int | None:
-        """The smallest k that keeps the share; None when the known eigenvalues do not reach it."""
+        """Return the smallest k that keeps `share`; None if the known eigenvalues do not reach it."""
         reached = np.flatnonzero(self.lost_share <= (1.0 - share) + self.slack)
         return int(reached[0]) + 1 if len(reached) else None
 
     def first(self, count: int) -> VarianceTable:
-        """The leading rows."""
+        """Return the table of the first `count` rows."""
         return VarianceTable(**{name: column[:count] for name, column in self.columns().items()})
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """The columns by the names every report uses, in order."""
+        """Return the columns by name, with the names and order of every report."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-# 2: whitening, row centring, kernel and supervised models, which a program that knows 1 would misread.
+# Version 2 has whitening, row centring, kernel and supervised models, which a reader of version 1 would misread.
 FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A fitted linear model. It cannot be built with shapes or values that do not fit together, nor changed.
+    """A fitted linear model: an immutable record whose shapes and values are checked when it is built.
 
-    Made by `pcatool.fit`, kept by `pcatool.save_model` and `pcatool.load_model`, applied by `pcatool.transform` and
-    `pcatool.reconstruct`. Pickles and copies are models like any other, and equal to it: equal are models whose files
-    would be the same. A model has no length: `n_samples`, `d` and `k` say what could be counted.
+    Made by `pcatool.fit`, saved by `pcatool.save_model`, read by `pcatool.load_model`, applied by `pcatool.transform`
+    and `pcatool.reconstruct`. Two models are equal if their files would be the same; a copy or a pickle of a model is
+    equal to the model. A model has no `len`: use `n_samples`, `d` or `k`.
 
     Raises `ModelError` where arrays or settings do not fit together.
 
@@ -103,23 +102,22 @@ class Model:
     ((2, 1), ('c1', 'c2'))
     """
 
-    MORE: ClassVar[
-        Mapping[str, str]
-    ] = {}  # arrays that a kind of model has beside the fields below: name -> numpy kind
+    MORE: ClassVar[Mapping[str, str]] = {}  # further arrays of a subclass: name -> numpy kind
 
     mean: Array  # (d,) zeros when not centred
     std: Array  # (d,) ones when not standardised
     basis: Array  # (d, k) orthonormal columns, leading first
-    eigenvalues: Array  # (m,) every eigenvalue known, m >= k, descending but for meta["aligned"], >= 0
-    total_variance: float  # tr S, from the data
+    eigenvalues: Array  # (m,) all known, m >= k, >= 0, descending except as meta["aligned"] says
+    total_variance: float  # tr S, computed from the data
     n_samples: int  # rows used
-    columns: tuple[str, ...]  # feature names, in basis order
-    meta: Mapping[str, Any] = field(default_factory=dict)
-    variances: Array | None = None  # (d,) of the columns as read, about their mean; files of format 1 have none
-    column_means: Array | None = None  # (d,) what stood in for missing cells, where the mean was not subtracted
-    statistic: Statistic | None = None  # the sums over rows, so that more can be added later
+    columns: tuple[str, ...]  # feature names, in the order of the rows of basis
+    meta: Mapping[str, Any] = field(default_factory=dict)  # settings, listed in `settings.KINDS`
+    variances: Array | None = None  # (d,) of the columns as read, about their mean; None in files of format 1
+    column_means: Array | None = None  # (d,) values for missing cells, if the mean is not subtracted
+    statistic: Statistic | None = None  # sums over rows, from which the model can be updated
 
     def __post_init__(self) -> None:
+        """Copy the arrays as read-only float64, freeze the settings, and check the model."""
         for name in ("mean", "std", "basis", "eigenvalues", *OPTIONAL, *self.MORE):
             if getattr(self, name) is None:
                 continue
@@ -135,7 +133,7 @@ class Model:
             check_model(self)
 
     def check_basis(self) -> None:
-        """What holds the components must be what it says it is; each kind of model has its own."""
+        """Raise `ModelError` if the components are not valid; a subclass checks its own arrays."""
         if self.meta.get("method") == "kernel" or "kernel" in self.meta:
             raise ModelError("a kernel model without dual vectors")
         if self.k > self.d:
@@ -144,69 +142,83 @@ class Model:
 
     @property
     def d(self) -> int:
+        """Number of columns."""
         return len(self.columns)
 
     @property
     def k(self) -> int:
+        """Number of components."""
         return int(self.basis.shape[1]) if self.basis.ndim == 2 else 0
 
     @property
     def directions(self) -> int:
-        """How many components there could be of rows without number."""
+        """Largest possible number of components: the columns, or the training rows of a kernel model."""
         return self.d
 
     @property
     def possible(self) -> int:
-        """How many eigenvalues there are: as many as rows and columns allow. EM's noise has every direction."""
+        """Largest possible number of eigenvalues: rows or `directions`, whichever is fewer.
+
+        For a fit by EM every direction counts, since the noise has variance in all of them.
+        """
         return self.directions if "em" in self.meta else min(self.n_samples, self.directions)
 
     @property
     def ddof(self) -> int:
+        """0 if variances are divided by n, 1 if by n - 1."""
         return int(self.meta.get("ddof", 0))
 
     @property
     def centered(self) -> bool:
+        """Whether the column means are subtracted."""
         return bool(self.meta.get("center", True))
 
     @property
     def standardized(self) -> bool:
+        """Whether columns are divided by their standard deviations."""
         return bool(self.meta.get("standardize", False))
 
     @property
     def rows_centered(self) -> bool:
+        """Whether the mean of each row is subtracted from the row first."""
         return bool(self.meta.get("center_rows", False))
 
     @property
     def whitening(self) -> str:
+        """Kind of whitening: none, pca or zca."""
         return str(self.meta.get("whiten", "none"))
 
     @property
     def epsilon(self) -> float:
-        """What whitening adds to each eigenvalue."""
+        """Number that whitening adds to each eigenvalue."""
         return float(self.meta.get("epsilon", 0.0))
 
     @property
     def noise(self) -> float:
-        """The variance left over in each direction beside the components (Tipping and Bishop 1999)."""
+        """Mean variance in the directions outside the components (Tipping and Bishop 1999)."""
         return float(self.variance.lost[self.k - 1]) / (self.d - self.k) if self.k < self.d else 0.0
 
     @property
     def stand_in(self) -> Array | None:
-        """(d,) the column means that can stand in for missing cells; None where the model has none."""
+        """Column means (d,) that can replace missing cells; None if the model has none."""
         return self.mean if self.centered else self.column_means
 
     @property
     def variance(self) -> VarianceTable:
+        """Table of explained variance."""
         return VarianceTable.of(self.eigenvalues, self.total_variance)
 
     def score_names(self) -> list[str]:
-        """What the columns of `project` are called: ZCA stays with the original columns."""
+        """Return the column names of `project`: PC1, PC2, ...; with ZCA the feature names."""
         if self.whitening == "zca":
             return list(self.columns)
         return [f"PC{j}" for j in range(1, self.k + 1)]
 
     def truncated(self, k: int | None) -> Model:
-        """This model with only its first k components; every eigenvalue stays known."""
+        """Return the model with only its first k components, and all eigenvalues; with k None the model itself.
+
+        Raises `DataError` if k is not between 1 and the number of components.
+        """
         if k is None or k == self.k:
             return self
         if not 1 <= k <= self.k:
@@ -215,27 +227,34 @@ class Model:
         return replace(self, basis=self.basis[:, :k])
 
     def with_meta(self, **more: Any) -> Model:
-        """The same model with more said about it."""
+        """Return a copy of the model with further settings."""
         return replace(self, meta={**self.meta, **more})
 
     def standard_rows(self, X: Array) -> Array:
-        """Rows in the units of the fit, (X - mu) / sigma, (n, d): centred first, since X B - mu B loses digits."""
+        """Return rows (n, d) in the units of the fit, (X - mu) / sigma.
+
+        The mean is subtracted before any product, because X B - mu B loses digits.
+        """
         Y = (center_rows(X) if self.rows_centered else X) - self.mean
         return Y / self.std if np.any(self.std != 1.0) else Y
 
     def project(self, X: Array) -> Array:
-        """Scores (n, k) of rows (n, d); (n, d) with ZCA."""
+        """Return the scores (n, k) of rows X (n, d); with ZCA (n, d)."""
         Y = self.standard_rows(X)
-        with threads(1):  # more would give other bits
+        with threads(1):  # several threads of BLAS may give other bits
             Z = self.whitened(self._without_noise(Y, Y @ self.basis))
             return Z @ self.basis.T if self.whitening == "zca" else Z
 
     def whitened(self, Z: Array) -> Array:
-        """Scores (n, k) of variance 1, where the model whitens; ZCA turns them back after that."""
+        """Return scores Z (n, k) with variance 1 if the model whitens, else Z; the ZCA rotation comes later."""
         return Z if self.whitening == "none" else Z / self.spread()
 
     def reconstruct(self, Z: Array) -> Array:
-        """Rows (n, d) in original units from what `project` gives; its first columns are enough, save with ZCA."""
+        """Return rows (n, d) in original units from scores Z, which `project` returns.
+
+        Except with ZCA, Z may hold only the first columns of the scores. Raises `DataError` for more columns than
+        scores.
+        """
         if Z.shape[1] > len(self.score_names()):
             raise DataError(f"{Z.shape[1]} scores in a row, the model has {self.k} components")
         with threads(1):
@@ -247,22 +266,22 @@ class Model:
             return self.std * (Z @ self.basis[:, :m].T) + self.mean
 
     def reversible(self) -> Model:
-        """This model, if rows can be had back from scores; refused by those from which they cannot."""
+        """Return the model itself; a model that cannot reconstruct rows from scores raises `UsageError`."""
         return self
 
     def with_preimage(self) -> Model:
-        """A model that comes back from scores approximately, where that is all there is."""
+        """Return a model that reconstructs rows approximately; raise `UsageError` if this is not a kernel model."""
         raise UsageError(
             "--preimage is for kernel models, this one comes back from scores as it is", "leave out --preimage"
         )
 
     def there_and_back(self, X: Array) -> Array:
-        """What the components keep of rows (n, d), in original units."""
+        """Project rows X (n, d) and reconstruct them, in original units."""
         back = self.reconstruct(self.project(X))
         return back + row_means(X)[:, None] if self.rows_centered else back
 
     def squared_error(self, X: Array) -> Array:
-        """What the components leave out of each row, |y - B B^T y|^2 in the units of the fit, (n,)."""
+        """Return the squared error of each row, |y - B B^T y|^2 in the units of the fit, (n,)."""
         Y = self.standard_rows(X)
         with threads(1):
             R = Y - (Y @ self.basis) @ self.basis.T
@@ -270,15 +289,15 @@ class Model:
         return errors
 
     def spread(self) -> Array:
-        """What whitening divides the scores by, (k,)."""
+        """Return the divisors of whitening (k,): the square roots of eigenvalue + epsilon."""
         spread: Array = np.sqrt(self.eigenvalues[: self.k] + self.epsilon)
         return spread
 
     def _without_noise(self, Y: Array, Z: Array) -> Array:
-        """Scores on components past the rank that rounding alone can explain become 0; real ones stay.
+        """Set scores on components beyond the rank to 0 where rounding error explains them; larger scores stay.
 
-        The bound covers a product of d terms, the subtraction of the mean, and directions past the rank that lean
-        towards component j by eps * lambda_1 / lambda_j, as those found from squares do.
+        The bound covers a product of d terms, the subtraction of the mean, and directions beyond the rank that lean
+        towards component j by eps * lambda_1 / lambda_j, as directions computed from squares do.
         """
         values = self.eigenvalues[: self.k]
         null = values == 0
@@ -290,12 +309,12 @@ class Model:
         return np.where(null & (np.abs(Z) <= bound[:, None]), 0.0, Z)
 
     def to_sklearn(self) -> Any:
-        """This model as a fitted estimator of scikit-learn, whose transform and inverse_transform are the model's.
+        """Convert the model to a fitted scikit-learn estimator with the same transform and inverse_transform.
 
-        Gives a `sklearn.decomposition.PCA`, a `TruncatedSVD` if the model is not centred, and a `Pipeline` with a
-        `StandardScaler` ahead of it if it is standardised; whitening with an epsilon above 0 is one more scaler behind
-        it. Variances keep the model's divisor: those of scikit-learn are fitted with ddof=1. What the model does not
-        know is nan. Raises `UsageError` where scikit-learn has no such estimator, or is not installed.
+        Returns a `sklearn.decomposition.PCA`, or a `TruncatedSVD` if the model is not centred. If the model is
+        standardised, it is a `Pipeline` with a `StandardScaler` first; whitening with an epsilon above 0 adds a scaler
+        at the end. Variances keep the divisor of the model; scikit-learn's divisor has ddof=1. Attributes that the
+        model does not know are nan. Raises `UsageError` if scikit-learn has no such estimator, or is not installed.
 
         >>> import pcatool
         >>> model = pcatool.fit([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 6]], components=1, ddof=1)
@@ -308,7 +327,7 @@ class Model:
         return estimator(self)
 
     def __eq__(self, other: object) -> bool:
-        """Two models are equal if they hold the same, to the last bit: their files are the same."""
+        """Whether both models hold the same values to the last bit, so that their files are the same."""
         if not isinstance(other, Model):
             return NotImplemented
         return type(self) is type(other) and all(
@@ -319,7 +338,7 @@ class Model:
         return hash((self.columns, self.n_samples, self.total_variance))
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """From a pickle, or a deep copy, whose arrays and settings come back such that they could be changed."""
+        """Restore a pickle or deep copy, and make its arrays and settings read-only again."""
         self.__dict__.update(state)
         self.__dict__["meta"] = frozen(self.meta)
         for value in state.values():
@@ -340,13 +359,13 @@ class Model:
         return f"<pcatool.{type(self).__name__}: {', '.join(said)}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         html: str = VIEWS.load("notebook")(self)
         return html
 
 
 def _set_read_only(value: Any) -> None:
-    """Of an array, or of all that sums over rows hold."""
+    """Make an array read-only, or all arrays in a tuple such as the sums over rows."""
     if isinstance(value, np.ndarray):
         value.setflags(write=False)
     elif isinstance(value, tuple):
@@ -355,7 +374,7 @@ def _set_read_only(value: Any) -> None:
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """The same value, or arrays of the same values."""
+    """Whether two values of a field are equal; arrays and sums over rows are compared by their values."""
     if hasattr(one, "arrays") and hasattr(other, "arrays"):  # sums over rows
         one, other = one.arrays(), other.arrays()
         return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)

@@ -1,4 +1,4 @@
-"""Read and write models as `.npz` files: plain arrays and a JSON text that `numpy.load` can open."""
+"""Read and write models as `.npz` files: plain arrays and a JSON text, which `numpy.load` can open."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ from pcatool.writers.sink import write_whole
 
 __all__ = ["Stored", "check_beginning", "contents", "dumps", "load_model", "loads", "read_model", "save_model"]
 
-# A zip member carries a date; the clock must not get into the file.
+# Zip members carry a date; a fixed one makes equal models equal files.
 FIXED_DATE = (1980, 1, 1, 0, 0, 0)
 
-# Arrays of a model are dense numbers: a member that unpacks to more than this many times its size is a trap.
+# Largest ratio of unpacked to packed size. Arrays of a model are dense numbers, so a larger ratio is a zip bomb.
 MOST_PACKED = 100
 
-# With so many bytes free a short text of an array's type does not fail for want of memory.
+# Bytes. With so much memory free, reading the short header of an array does not fail for lack of memory.
 ENOUGH = 64 << 20
 
+# Required arrays -> numpy kind.
 KINDS = {
     "mean": "f",
     "std": "f",
@@ -46,15 +47,15 @@ KINDS = {
     "columns": "U",
 }
 
-# What every model says of itself.
+# Settings that every model file must have.
 SETTINGS = ("method", "center", "standardize", "ddof")
 
-# What tells a kernel model from a linear one.
+# Array that only kernel models have.
 OF_KERNELS = "dual_vectors"
 
 
 def dumps(model: Model) -> bytes:
-    """The model file as bytes."""
+    """Return the bytes of the model file."""
     arrays: dict[str, np.ndarray[Any, Any]] = {
         "mean": model.mean,
         "std": model.std,
@@ -85,10 +86,10 @@ def dumps(model: Model) -> bytes:
 
 
 def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inputs: Sequence[str] = ()) -> None:
-    """Write the model in one step, to a path or into an object store: the whole file, or the old one stays.
+    """Write the model to a path or into an object store, in one step: the whole file, or the old one stays.
 
-    With `no_clobber` a file that is there stays, and a `FileError` says so; `inputs` names files that must not be
-    replaced. Raises `FileError` for what cannot be written.
+    With `no_clobber` an existing file stays, and `FileError` is raised; `inputs` names files that must not be
+    replaced. Raises `FileError` if the file cannot be written.
 
     >>> import pcatool
     >>> model = pcatool.fit("sample_data/houses.csv", components=1)
@@ -102,7 +103,7 @@ def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inpu
 
 
 def _check_readable(model: Model) -> None:
-    """What could not be read again must not take the place of a model that can."""
+    """Refuse a model that could not be read again, before its file replaces a good one."""
     try:
         if model.statistic is not None:
             Statistic.of(model.statistic.arrays(), model.n_samples)
@@ -111,9 +112,9 @@ def _check_readable(model: Model) -> None:
 
 
 def load_model(path: str | Path) -> Model:
-    """Read a model, trusting nothing in the file; any that `save_model` or the command line has written.
+    """Read a model that `save_model` or the command line has written; nothing in the file is trusted.
 
-    Raises `FileError` for a file that cannot be read, `ModelError` for one that is no model, or is damaged.
+    Raises `FileError` if the file cannot be read, `ModelError` if it is not a model or is damaged.
 
     >>> import pcatool
     >>> pcatool.save_model(pcatool.fit("sample_data/houses.csv", components=1), "houses.npz")
@@ -124,23 +125,23 @@ def load_model(path: str | Path) -> Model:
 
 
 def read_model(path: str | Path) -> tuple[Model, bytes]:
-    """The same, and the bytes of the file."""
+    """Read a model as `load_model` does; return it, and the bytes of its file."""
     source = Input(str(path))
     data = read_file(source, ZIP)
     return loads(data, source.name), data
 
 
 class Stored(NamedTuple):
-    """One array as it lies in a file."""
+    """One array of a model file, for `pcatool inspect`."""
 
     name: str
     type: str
     shape: tuple[int, ...]
-    bytes: int
+    bytes: int  # unpacked
 
 
 def contents(data: bytes) -> list[Stored]:
-    """The arrays in the bytes of a model, in their order."""
+    """Return the arrays in the bytes of a model file, in the order of the file."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         arrays = [(name, _member(archive, name, "the model")) for name in _members(archive, "the model")]
     return [
@@ -150,7 +151,7 @@ def contents(data: bytes) -> list[Stored]:
 
 
 def check_beginning(path: str) -> None:
-    """Refuse a file that does not begin as models do."""
+    """Raise `ModelError` if a file does not begin as model files do."""
     source = Input(path)
     head = read_beginning(source, len(ZIP))
     if head != ZIP:
@@ -158,13 +159,16 @@ def check_beginning(path: str) -> None:
 
 
 def loads(data: bytes, name: str = "the model") -> Model:
-    """The model in these bytes."""
+    """Return the model in the bytes of a file; `name` is the name of the file in messages.
+
+    Raises `ModelError` if the bytes are not a usable model, or have a newer format version.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             arrays = {member: _member(archive, member, name) for member in _members(archive, name)}
     except ModelError:
         raise
-    except Exception as error:  # whatever a parser makes of bytes that nobody vouches for
+    except Exception as error:  # untrusted bytes: the parser may raise anything
         check_memory(error)
         raise _unusable(name, "it is empty" if not data else f"it is no .npz archive ({error})") from None
     meta = _meta(arrays, name)
@@ -197,13 +201,15 @@ def loads(data: bytes, name: str = "the model") -> Model:
 
 
 def _names(array: np.ndarray[Any, Any], name: str) -> tuple[str, ...]:
+    """Return the column names; refuse code points beyond Unicode, which a damaged file may hold."""
     try:
         return tuple(array.tolist())
-    except (SystemError, ValueError):  # letters beyond Unicode
+    except (SystemError, ValueError):  # code points beyond Unicode
         raise _unusable(name, "columns hold a name that is no text") from None
 
 
 def _kind(arrays: Mapping[str, Any]) -> type[Model]:
+    """Return the class of the model: `KernelModel` if its arrays are there, else `Model`."""
     if OF_KERNELS not in arrays:
         return Model
     from pcatool.kernels.model import KernelModel
@@ -212,10 +218,12 @@ def _kind(arrays: Mapping[str, Any]) -> type[Model]:
 
 
 def _unusable(name: str, why: str) -> ModelError:
+    """Return the error for a file that is not a usable model."""
     return ModelError(f"{show(name)} is not a usable model: {why}", "models are made by pcatool fit")
 
 
 def _members(archive: zipfile.ZipFile, name: str) -> list[str]:
+    """Return the names of the arrays in an archive; refuse odd members, duplicates and missing arrays."""
     found = [info.filename for info in archive.infolist()]
     stems = [member.removesuffix(".npy") for member in found]
     odd = [m for m in found if not m.endswith(".npy") or "/" in m or "\\" in m]
@@ -230,10 +238,10 @@ def _members(archive: zipfile.ZipFile, name: str) -> list[str]:
 
 
 def _member(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray[Any, Any]:
-    """One array; the size its header declares is held against the bytes there are before anything is allocated."""
+    """Read one array; its declared size is checked against the bytes in the file before memory is allocated."""
     info = archive.getinfo(f"{member}.npy")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        # The others unpack a whole block at a time, however little is read.
+        # Other methods unpack a whole block at a time, however little is read.
         raise _unusable(name, f"array {show(member)} is packed in a way that numpy does not use")
     try:
         with archive.open(info) as stream:
@@ -252,14 +260,17 @@ def _member(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray[Any,
         return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
     except ModelError:
         raise
-    except Exception as error:  # numpy and zipfile parse what nobody vouches for, and fail in many ways
+    except Exception as error:  # untrusted bytes: numpy and zipfile may raise anything
         if not isinstance(error, ValueError):
             check_memory(error)
         raise _unusable(name, f"array {show(member)} cannot be read ({type(error).__name__})") from None
 
 
 def _header(stream: Any, version: tuple[int, int]) -> Any:
-    """Shape, order and type of an array. One that nests deeply is no header, and to Python's parser too much memory."""
+    """Return shape, order and type of an array.
+
+    Python's parser raises `MemoryError` for a deeply nested text; if memory is free, that becomes a `ValueError`.
+    """
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     try:
         return read(stream)
@@ -270,10 +281,11 @@ def _header(stream: Any, version: tuple[int, int]) -> Any:
 
 
 def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, Any]:
+    """Parse and check the JSON text of settings; refuse a newer format version."""
     if arrays["meta"].shape != () or arrays["meta"].dtype.kind != "U":
         raise _unusable(name, "its meta is no text")
     try:
-        # Letters beyond Unicode pass the one, and not the other.
+        # Code points beyond Unicode pass `encode`, but not `decode`.
         meta = json.loads(str(arrays["meta"]).encode().decode())
         version = meta["format_version"]
         check_json(meta)
@@ -293,7 +305,7 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
 def _check_arrays(
     arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any], name: str, kinds: Mapping[str, str]
 ) -> None:
-    """Every array is listed with type and shape, and is as listed."""
+    """Refuse arrays whose names, types or shapes differ from the list in `meta`, or from `kinds`."""
     listed = meta.get("arrays")
     if not isinstance(listed, dict):
         raise _unusable(name, "its meta lists no arrays")

@@ -1,4 +1,4 @@
-"""Settings that a model carries: their types, their limits, and frozen copies of them."""
+"""Settings in the `meta` of a model: their types, their limits, and immutable copies of them."""
 
 from __future__ import annotations
 
@@ -14,26 +14,29 @@ from pcatool.registry import METHODS, RULES, SOLVERS
 
 __all__ = ["Sizes", "check_json", "check_settings", "frozen", "is_number"]
 
-# Whole numbers up to here, in either direction.
+# Bound of integers in either direction, so that they fit 64 bits.
 MOST = 2**63
 
-# A certificate holds lists of lists, and nothing is nested deeper.
+# Deepest nesting of JSON values. A certificate holds lists of lists, and nothing is nested deeper.
 DEEPEST = 8
 
 
 class Sizes(NamedTuple):
-    """What the arrays of a model say, against which its settings are held."""
+    """Sizes of the arrays of a model, against which its settings are checked."""
 
-    rows: int
-    columns: tuple[str, ...]
-    possible: int  # how many eigenvalues there are
-    directions: int  # how many components there can be, for all that the rows say
-    kept: int  # components
-    known: int  # eigenvalues
+    rows: int  # rows used
+    columns: tuple[str, ...]  # feature names
+    possible: int  # largest possible number of eigenvalues
+    directions: int  # largest possible number of components, see `Model.directions`
+    kept: int  # components in the model
+    known: int  # eigenvalues in the model
 
 
 def check_json(value: Any, depth: int = 0) -> None:
-    """Numbers that a double or 64 bits can hold, text that can be written, no deep nesting; else a ValueError."""
+    """Raise `ValueError` if a value is not plain JSON that pcatool can write.
+
+    Numbers must fit a double or 64 bits, text must be encodable, and nesting must not be deep.
+    """
     match value:
         case None | bool():
             return
@@ -58,14 +61,17 @@ def check_json(value: Any, depth: int = 0) -> None:
 
 
 def is_number(value: Any) -> bool:
+    """Whether a value is a finite int or float, and not a bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= float_info.max
 
 
 def _is_count(value: Any) -> bool:
+    """Whether a value is an int from 0 that fits 64 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST
 
 
 def _is_above(least: float) -> Callable[[Any], bool]:
+    """Return a test for numbers above `least`."""
     return lambda value: is_number(value) and value > least
 
 
@@ -78,22 +84,24 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_order(value: Any) -> bool:
-    """1, 2, ... each once, in any order."""
+    """Whether a value lists 1, 2, ... once each, in any order."""
     return bool(_are(_is_count)(value) and value and sorted(value) == list(range(1, len(value) + 1)))
 
 
 def _is_widths(value: Any) -> bool:
+    """Whether a value maps vector columns to their lengths."""
     return isinstance(value, dict) and all(_is_count(width) and width > 0 for width in value.values())
 
 
 def _is_wish(value: Any) -> bool:
-    """A number of components, a share, or the name of a rule, as a fit writes it."""
+    """Whether a value is a number of components, a share or a rule, in the form that a fit writes."""
     if isinstance(value, str):
         return value.partition(":")[0] in RULES and _is_parsed(value)
     return isinstance(value, (int, float)) and not isinstance(value, bool) and _is_parsed(value)
 
 
 def _is_parsed(value: str | int | float) -> bool:
+    """Whether `parse_components` accepts a value and returns the same type."""
     try:
         found = parse_components(value)
     except UsageError:
@@ -102,28 +110,31 @@ def _is_parsed(value: str | int | float) -> bool:
 
 
 def _are(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Return a test for lists whose items all pass `test`."""
     return lambda value: isinstance(value, list) and all(map(test, value))
 
 
 def _are_names(value: Any) -> bool:
-    """Texts, none of them twice."""
+    """Whether a value is a list of distinct texts."""
     return _are(_is_text)(value) and len(set(value)) == len(value)
 
 
 def _is_one_of(names: Iterable[str]) -> tuple[Callable[[Any], bool], str]:
+    """Return a test for one of `names`, and the words of its error message."""
     known = tuple(names)
     return lambda value: isinstance(value, str) and value in known, f"none of {', '.join(known)}"
 
 
+# Tests with the words of their error messages.
 FLAG = (_is_flag, "neither true nor false")
 COUNT = (_is_count, "not a number of things")
 NUMBER = (is_number, "not a number")
 TEXT = (_is_text, "no text")
 
-# Solvers that a method has for itself; the others are registered.
+# Solvers that are not in the registry: a method chooses them, or the model came from scikit-learn.
 OF_METHODS = ("em", "lapack", "lanczos", "nystroem", "cross-moment", "label-kernel", "kernel", "scikit-learn")
 
-# What each setting must be, if it is there, and how to say that it is not. A model file holds no others.
+# Setting -> (test of its value, words of the error message). Any setting may be absent; pcatool writes no others.
 KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "format_version": (lambda value: _is_count(value) and value > 0, "not a number from 1"),
     "method": (lambda value: isinstance(value, str), "no text"),
@@ -149,7 +160,7 @@ KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "label_kernel": _is_one_of(LABEL_KERNELS),
     "label_gamma": (_is_above(0.0), "not a number above 0"),
     "hsic": NUMBER,
-    "kernel": (lambda value: isinstance(value, dict), "not a kernel with its numbers"),  # which the model looks at
+    "kernel": (lambda value: isinstance(value, dict), "not a kernel with its numbers"),  # checked by KernelModel
     "classes": (lambda value: _is_count(value) and value > 0, "not a number of classes"),
     "landmarks": (lambda value: _is_count(value) and value > 0, "not a number of rows"),
     "constant_columns": COUNT,
@@ -159,7 +170,7 @@ KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "em": (lambda value: isinstance(value, dict), "not a record of its steps"),
 }
 
-# Settings that only some methods have.
+# Setting -> methods that have it, for settings that not all methods have.
 ONLY: Mapping[str, tuple[str, ...]] = {
     "weights": ("pca",),
     "weights_kind": ("pca",),
@@ -175,10 +186,10 @@ ONLY: Mapping[str, tuple[str, ...]] = {
     "landmarks": ("kernel",),
 }
 
-# Settings that mean something only beside another.
+# Setting -> another setting without which it has no meaning.
 BESIDE = {"weights_kind": "weights", "label_numbers": "labels", "label_gamma": "label_kernel", "epsilon": "whiten"}
 
-# What is told of how EM went.
+# Entries of the record of an EM fit -> test of the value.
 OF_EM: Mapping[str, Callable[[Any], bool]] = {
     "steps": _is_count,
     "converged": _is_flag,
@@ -187,9 +198,10 @@ OF_EM: Mapping[str, Callable[[Any], bool]] = {
     "log_likelihood": lambda value: value is None or is_number(value),
     "climb": _are(lambda value: value is None or is_number(value)),
 }
+# Entries that are always there.
 ALWAYS_OF_EM = {"steps", "converged", "noise_variance", "log_likelihood"}
 
-# What a certificate may hold. The lists have an entry for each component.
+# Entries of a certificate -> test of the value. `relative_error` and `vouched` have one item per component.
 OF_CERTIFICATE: Mapping[str, Callable[[Any], bool]] = {
     "eigen_residual": lambda value: is_number(value) and value >= 0,
     "orthonormality": lambda value: is_number(value) and value >= 0,
@@ -204,11 +216,12 @@ OF_CERTIFICATE: Mapping[str, Callable[[Any], bool]] = {
 
 
 def _no_change(self: object, *given: object, **named: object) -> NoReturn:
+    """Raise `TypeError`; takes the place of every method that would change a record or a list."""
     raise TypeError("the settings of a model cannot be changed; copy.deepcopy gives a copy that can")
 
 
 class Record(dict[str, Any]):
-    """A JSON object that stays as it is. Its copies and pickles are plain dictionaries."""
+    """Immutable JSON object. Its copies and pickles are plain dictionaries."""
 
     __setitem__ = __delitem__ = __ior__ = _no_change
     clear = pop = popitem = setdefault = update = _no_change
@@ -221,7 +234,7 @@ class Record(dict[str, Any]):
 
 
 class FrozenList(list[Any]):
-    """A JSON array that stays as it is. Its copies and pickles are plain lists."""
+    """Immutable JSON array. Its copies and pickles are plain lists."""
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _no_change
     append = clear = extend = insert = pop = remove = reverse = sort = _no_change
@@ -234,7 +247,7 @@ class FrozenList(list[Any]):
 
 
 def frozen(value: Any) -> Any:
-    """A copy of a JSON value that nobody can change, at any depth."""
+    """Return a copy of a JSON value that is immutable at every depth."""
     if isinstance(value, (Record, FrozenList)):
         return value
     if isinstance(value, Mapping):
@@ -248,7 +261,7 @@ def frozen(value: Any) -> Any:
 
 
 def check_settings(meta: Mapping[str, Any], sizes: Sizes) -> None:
-    """Refuse a model whose settings are not what they must be, whoever made it."""
+    """Raise `ModelError` if a setting is invalid, or does not fit other settings or the sizes of the arrays."""
     method = meta.get("method", "pca")
     if not isinstance(method, str) or method not in METHODS:
         raise ModelError(f"method {show(method)} is none that this pcatool knows", "update pcatool")
@@ -267,7 +280,7 @@ def check_settings(meta: Mapping[str, Any], sizes: Sizes) -> None:
 
 
 def _check_method(meta: Mapping[str, Any], method: str) -> None:
-    """What a method has, and what goes with what."""
+    """Refuse settings that the method does not have, and settings that exclude or need each other."""
     for name, methods in ONLY.items():
         if name in meta and method not in methods:
             raise ModelError(f"{name} is {show(meta[name])}, which a {method} model has not")
@@ -290,14 +303,15 @@ def _check_method(meta: Mapping[str, Any], method: str) -> None:
 
 
 def _check_sizes(meta: Mapping[str, Any], sizes: Sizes) -> None:
-    """Rows, rank and constant columns leave something to vary."""
+    """Refuse a rank, number of constant columns, ddof or number of components that the sizes rule out."""
     rank = meta.get("rank", sizes.possible)
     if not 1 <= rank <= sizes.possible:
         raise ModelError(f"rank is {show(rank)}, not from 1 to {sizes.possible}")
     constant = meta.get("constant_columns", 0)
     if constant > len(sizes.columns) - meta.get("center", True):
         raise ModelError(f"constant_columns are {constant} of {len(sizes.columns)}")
-    if sizes.rows <= meta.get("ddof", 0) and meta.get("weights_kind") != "frequency":  # which count a row several times
+    # A frequency weight counts a row several times, so a single row can have a divisor above 0.
+    if sizes.rows <= meta.get("ddof", 0) and meta.get("weights_kind") != "frequency":
         raise ModelError(f"ddof is {meta['ddof']}, of {sizes.rows} rows")
     wish = meta.get("components", sizes.kept)
     if isinstance(wish, int) and not sizes.kept <= wish <= sizes.directions:
@@ -305,7 +319,7 @@ def _check_sizes(meta: Mapping[str, Any], sizes: Sizes) -> None:
 
 
 def _check_vectors(widths: Mapping[str, int], columns: Sequence[str]) -> None:
-    """A feature is an element of its vector."""
+    """Refuse a feature `name[i]` whose index is beyond the length of its vector column."""
     for column in columns:
         found = re.fullmatch(r"(.*)\[([0-9]+)\]", column, re.ASCII | re.DOTALL) if widths else None
         if found and int(found[2]) >= widths.get(found[1], int(found[2]) + 1):
@@ -313,6 +327,7 @@ def _check_vectors(widths: Mapping[str, int], columns: Sequence[str]) -> None:
 
 
 def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
+    """Refuse a malformed certificate, or one that does not fit the numbers of components and eigenvalues."""
     certificate = meta.get("certificate", {})
     if not _is_record(certificate, OF_CERTIFICATE):
         raise ModelError(f"certificate is {show(certificate)}, not a record of numbers")
@@ -321,7 +336,7 @@ def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
         raise ModelError("certificate vouches for components without a bound")
     if "vouched" in certificate and len(errors) != len(vouched):
         raise ModelError("certificate has bounds of components and does not say for which it vouches")
-    least = min(sizes.kept, meta.get("rank", sizes.kept))  # past the rank there is nothing to vouch for
+    least = min(sizes.kept, meta.get("rank", sizes.kept))  # components beyond the rank have no bound
     if "vouched" in certificate and not least <= len(vouched) <= sizes.known:
         raise ModelError(f"certificate has bounds of {len(vouched)} components, there are {least}")
     for pair in certificate.get("close_pairs", []):
@@ -330,6 +345,7 @@ def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
 
 
 def _check_em(meta: Mapping[str, Any]) -> None:
+    """Refuse a malformed record of an EM fit, or one in a model whose setting `missing` is not em."""
     em = meta.get("em")
     if em is None:
         return
@@ -341,4 +357,5 @@ def _check_em(meta: Mapping[str, Any]) -> None:
 
 
 def _is_record(value: Any, tests: Mapping[str, Callable[[Any], bool]]) -> bool:
+    """Whether a value is a dict whose entries pass their tests; entries may be absent."""
     return isinstance(value, dict) and all(test(value[name]) for name, test in tests.items() if name in value)

@@ -1,4 +1,4 @@
-"""Turn a model into a fitted estimator of scikit-learn."""
+"""Convert a model to a fitted scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["estimator", "kernel_estimator", "scikit_learn"]
 
 
 class Library(NamedTuple):
-    """The kinds of estimators that models become, or are taken from."""
+    """The scikit-learn classes that models are converted to or from."""
 
     PCA: Any
     IncrementalPCA: Any
@@ -29,7 +29,7 @@ class Library(NamedTuple):
 
 @lru_cache(maxsize=1)
 def scikit_learn() -> Library:
-    """scikit-learn, where it is installed; without it a sentence that says so."""
+    """Import scikit-learn and return its classes; raise `UsageError` if it is not installed or does not load."""
     try:
         from sklearn.decomposition import PCA, IncrementalPCA, KernelPCA, TruncatedSVD
         from sklearn.pipeline import Pipeline
@@ -44,17 +44,19 @@ def scikit_learn() -> Library:
     return Library(PCA, IncrementalPCA, TruncatedSVD, KernelPCA, KernelCenterer, StandardScaler, Pipeline)
 
 
+# Remedy for models that scikit-learn cannot hold.
 OUR_OWN = "pcatool.transform(model, data) applies it"
 
-# scikit-learn never divides by less when it whitens.
+# Smallest divisor that scikit-learn uses when it whitens.
 LEAST_SPREAD = float(np.finfo(np.float64).eps)
 
 
 def estimator(model: Model) -> Any:
-    """The model as a fitted estimator whose transform and inverse_transform are its own; refused where there is none.
+    """Return the model as a fitted estimator with the same transform and inverse_transform.
 
-    Attributes are those that a fit of the same rows by scikit-learn would leave, but that variances keep the divisor of
-    the model (ddof 1 is scikit-learn's), and that what neither rows nor sums tell is nan.
+    Attributes are those of a fit of the same rows by scikit-learn, except that variances keep the divisor of the model
+    (scikit-learn's has ddof 1), and that attributes which the model does not know are nan. Raises `UsageError` if
+    scikit-learn has no such estimator.
     """
     _check(model)
     steps = [("scale", scaler(model))] if model.standardized else []
@@ -68,26 +70,30 @@ def estimator(model: Model) -> Any:
 
 
 def joined(model: Model, steps: list[tuple[str, Any]]) -> Any:
-    """One estimator as it is, several as a pipeline; the first knows the names of the columns, if they have any."""
+    """Return one step as it is, several steps as a `Pipeline`.
+
+    The first step gets the feature names, unless they are the default names c1, c2, ...
+    """
     if model.columns != tuple(f"c{i}" for i in range(1, model.d + 1)):
         steps[0][1].feature_names_in_ = np.array(model.columns, dtype=object)
     return steps[0][1] if len(steps) == 1 else scikit_learn().Pipeline(steps)
 
 
 def scaler(model: Model) -> Any:
-    """Mean and standard deviation of the model as a fitted StandardScaler."""
+    """Return the mean and standard deviation of the model as a fitted `StandardScaler`."""
     made = scikit_learn().StandardScaler(with_mean=model.centered, with_std=model.standardized)
     made.mean_ = np.array(model.mean) if model.centered else _means(model)
     made.scale_ = np.array(model.std) if model.standardized else None
     made.var_ = np.square(model.std) if model.standardized else None
     if model.standardized and model.variances is not None:
-        made.var_[model.variances == 0] = 0.0  # of a constant column, which is divided by 1
+        made.var_[model.variances == 0] = 0.0  # a constant column is divided by 1
     made.n_features_in_ = model.d
     made.n_samples_seen_ = np.int64(model.n_samples)
     return made
 
 
 def _check(model: Model) -> None:
+    """Refuse linear models for which scikit-learn has no estimator."""
     if model.meta.get("method") == "supervised":
         raise UsageError("scikit-learn has no supervised PCA: eigenvalues are of the dependence on a label", OUR_OWN)
     if model.rows_centered:
@@ -100,6 +106,7 @@ def _check(model: Model) -> None:
 
 
 def _pca(model: Model, whiten: bool) -> Any:
+    """Return the components of a centred model as a fitted `PCA`, with mean 0 behind a scaler."""
     k, most = model.k, model.possible
     made = scikit_learn().PCA(n_components=k, whiten=whiten)
     _add_axes(made, model)
@@ -113,7 +120,11 @@ def _pca(model: Model, whiten: bool) -> Any:
 
 
 def _svd(model: Model) -> Any:
-    """Its variances are those of the scores about their mean, which eigenvalues about 0 are not."""
+    """Return the components of an uncentred model as a fitted `TruncatedSVD`.
+
+    Its variances are those of the scores about their mean, whereas the eigenvalues of the model are about 0. They are
+    nan if the model does not know its column means and variances.
+    """
     made = scikit_learn().TruncatedSVD(n_components=model.k)
     _add_axes(made, model)
     means, all_rows = _means(model), model.n_samples / _divisor(model)
@@ -129,13 +140,14 @@ def _svd(model: Model) -> Any:
 
 
 def _add_axes(made: Any, model: Model) -> None:
+    """Set the attributes that `PCA` and `TruncatedSVD` share."""
     made.components_ = np.array(model.basis.T, order="C")
     made.singular_values_ = np.sqrt(model.eigenvalues[: model.k] * _divisor(model))
     made.n_features_in_ = model.d
 
 
 def _divider(spread: Array, rows: int) -> Any:
-    """What whitening divides by, where it is not the root of the eigenvalues alone."""
+    """Return a scaler that divides scores by `spread` (k,), for whitening that a `PCA` cannot do itself."""
     made = scikit_learn().StandardScaler(with_mean=False)
     made.mean_, made.scale_, made.var_ = np.zeros(len(spread)), spread, np.square(spread)
     made.n_features_in_ = len(spread)
@@ -144,23 +156,26 @@ def _divider(spread: Array, rows: int) -> Any:
 
 
 def _divisor(model: Model) -> float:
-    """What sums of squares were divided by; scikit-learn knows no weights, so of weighted rows nan."""
+    """Return the divisor of the sums of squares; nan for weighted rows, since scikit-learn has no weights."""
     return np.nan if "weights" in model.meta else float(model.n_samples - model.ddof)
 
 
 def _means(model: Model) -> Array | None:
-    """The column means of a model that does not subtract them, where it knows them."""
+    """Return the column means (d,) of a model that does not subtract them; None if it does not know them."""
     if model.statistic is not None:
         return np.array(model.statistic.centre.mean)
     return None if model.column_means is None else np.array(model.column_means)
 
 
-# The kernels of both, by their names there.
+# Kernels that scikit-learn has, too -> their names there.
 SHARED = {"linear": "linear", "rbf": "rbf", "polynomial": "poly", "sigmoid": "sigmoid", "cosine": "cosine"}
 
 
 def kernel_estimator(model: KernelModel) -> Any:
-    """The model as a fitted KernelPCA, behind a StandardScaler that centres and scales as it does."""
+    """Return a kernel model as a fitted `KernelPCA`, behind a `StandardScaler` if columns are centred or scaled.
+
+    Raises `UsageError` if scikit-learn has no such estimator.
+    """
     _check_kernel(model)
     settings, n = model.settings, model.n_samples
     given = {name: getattr(settings, name) for name in model.kernel.uses}
@@ -179,6 +194,7 @@ def kernel_estimator(model: KernelModel) -> Any:
 
 
 def _check_kernel(model: KernelModel) -> None:
+    """Refuse kernel models that `KernelPCA` cannot hold."""
     name = model.settings.name
     reasons = {
         "scikit-learn has no supervised kernel PCA": model.supervised,

@@ -1,4 +1,4 @@
-"""Checks of a model, fitted or read from a file: shapes, order, orthonormality, settings, sums."""
+"""Checks that every model must pass, fitted or read: shapes, order, orthonormality, settings, sums over rows."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ if TYPE_CHECKING:
 
 __all__ = ["NEAR_EQUAL", "OPTIONAL", "check_model", "check_orthonormal"]
 
-# B^T B differs from I by a few d * eps when it was computed; past this a file was edited or damaged.
+# Largest |B^T B - I|, and relative error of the other checks. A computed basis is off by a few d * eps; beyond this
+# bound, a file was edited or damaged.
 ORTHONORMAL = 1e-6
 
-# A smaller variance, or one beyond its inverse, has too few digits left to be held against a standard deviation.
+# Variances below this, or above its inverse, have too few digits left to be compared with a standard deviation.
 SMALLEST_TOLD = 1e-280
 
-# Components that are held against the sums over rows.
+# Number of leading components that are checked against the sums over rows.
 LOOKED_AT = 8
 
 UNSORTED = "eigenvalues are not descending from a largest one down to 0 or more"
 
-# Components may trade places to stand where they did in an older model if their eigenvalues differ by no more than this
-# part of the one whose place it is.
+# Components may be reordered to match an older model if their eigenvalues are nearly equal: the difference is at most
+# this share of the eigenvalue that belongs to the place.
 NEAR_EQUAL = 0.1
 
 # Arrays that a model may lack.
@@ -37,7 +38,7 @@ OPTIONAL = ("variances", "column_means")
 
 
 def check_model(model: Model) -> None:
-    """Refuse shapes, values and settings that do not fit together."""
+    """Raise `ModelError` if shapes, values and settings of a model do not fit together."""
     d = len(model.columns)
     if model.basis.ndim != 2:
         raise ModelError(f"basis has {model.basis.ndim} dimensions, not 2")
@@ -68,7 +69,7 @@ def check_model(model: Model) -> None:
         raise ModelError("columns hold a name twice")
     try:
         "".join(model.columns).encode("utf-8")
-    except (UnicodeError, SystemError):  # the latter from letters beyond Unicode, which a damaged file may hold
+    except (UnicodeError, SystemError):  # SystemError: code points beyond Unicode, in a damaged file
         raise ModelError("columns hold a name that is no text") from None
     if model.variances is not None and np.any(model.variances < 0):
         raise ModelError("variances hold a value below 0")
@@ -79,6 +80,7 @@ def check_model(model: Model) -> None:
 
 
 def _check_statistic(model: Model) -> None:
+    """Check the sums over rows, if the model keeps them, against its means, variances and components."""
     if model.statistic is None:
         return
     if model.variances is None:
@@ -91,13 +93,13 @@ def _check_statistic(model: Model) -> None:
 
 
 def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
-    """The leading components must be those of the sums, which are of this method."""
+    """Refuse sums over rows of another method, or whose leading components are not those of the model."""
     supervised = model.meta.get("method") == "supervised"
     classes = model.meta.get("label_kernel") == "delta"
     if ("cross" in statistic.arrays(), bool(statistic.classes)) != (supervised, supervised and classes):
         raise ModelError("the sums are not those of such a model")
     B, values = model.basis[:, :LOOKED_AT], model.eigenvalues[:LOOKED_AT]
-    # The root of it before and after, since sums and their means may each be far from 1.
+    # Divide by the root before the product and again after it: sums and means may each be far from 1.
     root = 1.0 if supervised else np.sqrt(divisor)
     V = B / model.std[:, None] / root
     product = statistic.product(V) / root
@@ -110,7 +112,7 @@ def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
 
 
 def _check_settings(model: Model) -> None:
-    """What every number depends on must be what it says it is."""
+    """Check the settings, the standard deviations and the whitening of a model."""
     check_settings(
         model.meta,
         Sizes(model.n_samples, model.columns, model.possible, model.directions, model.k, model.eigenvalues.size),
@@ -125,7 +127,7 @@ def _check_settings(model: Model) -> None:
 
 
 def _check_scale(model: Model) -> None:
-    """Columns are divided by their standard deviations, or by 1."""
+    """Refuse a `std` that is not 1 or, in a standardised model, not the standard deviations of the columns."""
     if not model.standardized:
         if np.any(model.std != 1):
             raise ModelError("std is not 1, and the model is not standardised")
@@ -136,7 +138,7 @@ def _check_scale(model: Model) -> None:
 
 
 def _check_places(model: Model) -> None:
-    """Eigenvalues descend, but for nearly equal ones that stay beside components in the order of an older model."""
+    """Refuse eigenvalues out of descending order, except nearly equal ones reordered to match an older model."""
     places = np.array(model.meta.get("aligned", []), dtype=np.intp) - 1
     if not len(places):
         return
@@ -153,6 +155,7 @@ def _check_places(model: Model) -> None:
 
 
 def check_orthonormal(B: Array, name: str) -> None:
+    """Raise `ModelError` if the columns of B (d, k) are not orthonormal; `name` is for the message."""
     off = orthonormality(B)
     if not off <= ORTHONORMAL:
         raise ModelError(f"{name} is not orthonormal: |B^T B - I| is {off:.1e}, the bound is {ORTHONORMAL:.0e}")

@@ -1,6 +1,7 @@
-"""Frozen option records: what a run was asked to do, each field with its flags and help.
+"""Frozen option records: what a run was asked to do, each field declared with its flags and help.
 
-Begin with `fitting`. `fields` declares what a field is; the parser, help, completion and keywords derive from it.
+Begin with `fitting`. `fields` defines how a field is declared; the parser, help, completion and Python keywords derive
+from these declarations.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Declare fields of option records: flags, help, choices, what completes their values; and the words of other tools.
+"""Declare fields of option records: flags, help, choices and completion; and the option names of other tools.
 
-Words of other tools for options: what they are called here, or what there is instead.
-They are those of scikit-learn, pandas, R, csvkit and Miller, without dashes and with hyphens between words.
+`OPTIONS` and `SENTENCES` hold option names of scikit-learn, pandas, R, csvkit and Miller, without leading dashes and
+with hyphens between words. They give the option here, or a sentence that says what to use instead.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = [
 
 
 class ValueKind(NamedTuple):
-    """Files of some kinds, words that are known, or nothing that could be told beforehand."""
+    """Possible values of an option or argument, for completion: kinds of files, known words, or nothing."""
 
     files: tuple[str, ...] = ()  # kinds of files: model, data, any
-    words: Callable[[], tuple[str, ...]] = tuple  # other values may be right, too: a number of components, and a rule
-    listed: bool = False  # several of the words, with commas between
+    words: Callable[[], tuple[str, ...]] = tuple  # other values may be valid, too, such as a number for -k
+    listed: bool = False  # several of the words, separated by commas
 
 
 NOTHING = ValueKind()
@@ -49,15 +49,17 @@ ANY_FILE = ValueKind(("any",))
 
 
 def word_of(*words: str) -> ValueKind:
+    """Return the kind of a value that may be one of `words`."""
     return ValueKind(words=lambda: words)
 
 
 def some_of(*words: str) -> ValueKind:
+    """Return the kind of a value that may list several of `words`, separated by commas."""
     return ValueKind(words=lambda: words, listed=True)
 
 
 class Flag(NamedTuple):
-    """How a field is spelled and explained on the command line."""
+    """Spelling and help of a field on the command line."""
 
     names: tuple[str, ...]
     help: str
@@ -65,15 +67,16 @@ class Flag(NamedTuple):
     metavar: str | None = None
     choices: Callable[[], tuple[str, ...]] | None = None
     shown_default: str | None = None
-    wanted: ValueKind = NOTHING  # of the value, where it is none of the choices
+    wanted: ValueKind = NOTHING  # completion of a value without choices
 
 
 def option(default: Any, *names: str, group: str, help: str, **more: Any) -> Any:
+    """Declare a field of an option record: its default, flags and help."""
     return field(default=default, metadata={"flag": Flag(names, help, group, **more)})
 
 
 def given_flags(*records: Any, leaving_out: str = "") -> list[str]:
-    """The flags of all that is not as it is unasked, but for one field."""
+    """Return the flags of all fields that differ from their defaults, except the field `leaving_out`."""
     return [
         each.metadata["flag"].names[0]
         for record in records
@@ -83,16 +86,19 @@ def given_flags(*records: Any, leaving_out: str = "") -> list[str]:
 
 
 def names_of(registry: Registry, *first: str) -> Callable[[], tuple[str, ...]]:
+    """Return a function that lists the names `first` and all names of a registry."""
     return lambda: (*first, *registry)
 
 
 def require(choice: str, allowed: Callable[[], tuple[str, ...]], flag: str) -> None:
+    """Raise `UsageError` unless `choice` is one of `allowed()`."""
     if choice not in allowed():
         near = nearest(choice, allowed())
         hint = f"did you mean {near}?" if near else ""
         raise UsageError(f"{flag} {show(choice)} is none of {', '.join(allowed())}", hint)
 
 
+# Option here -> its names in other tools.
 _NAMES = {
     "--components": "n-components num-components n-comp ncomp ncomponents n-dims dims dim dimensions n-factors "
     "nfactors factors rank n-pcs npcs pcs ncp k",
@@ -152,6 +158,7 @@ _SHARE = "-k 0.95 keeps that share of the variance, and pcatool explain-variance
 _UPDATE = "pcatool update adds rows to a model"
 _TYPE = "all numbers are of 64 bits"
 
+# Sentence -> options of other tools that have no counterpart here.
 _SAID = {
     _HOLES: "dropna drop-na na-omit omit-na remove-na na-rm listwise complete-cases na-action",
     _IMPUTE: "impute imputer imputation fillna fill-na fill-missing strategy",
@@ -181,5 +188,5 @@ SENTENCES = {word: sentence for sentence, words in _SAID.items() for word in wor
 
 
 def option_word(name: str) -> str:
-    """An option, or the name of a setting, as it is looked for in these tables."""
+    """Return the name of an option or setting in the form of the keys of `OPTIONS` and `SENTENCES`."""
     return name.lower().replace("_", "-").replace(".", "-").strip("-")

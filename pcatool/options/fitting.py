@@ -24,9 +24,10 @@ __all__ = [
     "parse_components",
 ]
 
+# Kernels made from the graph of neighbours.
 GRAPHS = ("isomap", "lle", "laplacian-eigenmap")
 
-# What each number matters to; with another kernel it would be passed over in silence, which is refused.
+# Parameter -> kernels that use it. With another kernel it would be ignored silently, so it is refused.
 USED = {
     "gamma": ("rbf", "polynomial", "sigmoid", "laplacian"),
     "degree": ("polynomial",),
@@ -36,7 +37,10 @@ USED = {
 
 
 def numbered(record: object, name: str, flag: str, *, above: float = -math.inf) -> None:
-    """A field that holds a number, or None, made one."""
+    """Convert a field of a frozen record to float in place; None stays.
+
+    Raises `UsageError` unless the value is a finite number above `above`.
+    """
     value = getattr(record, name)
     if value is None:
         return
@@ -51,7 +55,10 @@ def numbered(record: object, name: str, flag: str, *, above: float = -math.inf) 
 
 
 def counted(record: object, name: str, flag: str) -> None:
-    """A field that holds a whole number from 1, or None, made one."""
+    """Convert a field of a frozen record to int in place; None stays.
+
+    Raises `UsageError` unless the value is a whole number from 1.
+    """
     value = getattr(record, name)
     if value is None:
         return
@@ -61,14 +68,14 @@ def counted(record: object, name: str, flag: str) -> None:
 
 
 def only_with(flag: str, value: object, allowed: bool, what: str) -> None:
-    """Refuse a flag that would change nothing."""
+    """Refuse a flag that was given where it has no effect; `what` names the option that it belongs to."""
     if value not in (None, ()) and not allowed:
         raise UsageError(f"{flag} would change nothing here", f"it belongs to {what}")
 
 
 @dataclass(frozen=True)
 class KernelOptions:
-    """The kernel of `--method kernel`, and of supervised PCA in kernel form."""
+    """Options of the kernel, for `--method kernel` and for supervised PCA with a kernel."""
 
     kernel: str | None = option(
         None,
@@ -112,7 +119,7 @@ class KernelOptions:
     )
 
     def check_kernel(self, method: str) -> None:
-        """What can be checked without data; the kernel's name is settled here."""
+        """Check the options that can be checked without data, and set the default kernel."""
         with_kernel = method in ("kernel", "supervised")
         only_with("--kernel", self.kernel, with_kernel, "--method kernel or supervised")
         if self.kernel is None and method == "kernel":
@@ -140,7 +147,7 @@ LABEL_KERNELS = ("delta", "linear", "rbf")
 
 @dataclass(frozen=True)
 class LabelOptions:
-    """The labels of `--method supervised`."""
+    """Options of the labels of `--method supervised`."""
 
     label: tuple[str, ...] = option(
         (),
@@ -162,6 +169,7 @@ class LabelOptions:
     )
 
     def check_labels(self, method: str) -> None:
+        """Refuse label options that do not fit the method, or are not valid."""
         supervised = method == "supervised"
         for flag, value in (
             ("--label", self.label), ("--label-kernel", self.label_kernel), ("--label-gamma", self.label_gamma)
@@ -175,22 +183,24 @@ class LabelOptions:
         numbered(self, "label_gamma", "--label-gamma", above=0)
 
 
+# Values of --whiten.
 WHITENINGS = ("none", "pca", "zca")
 
-# What a weight may say.
+# Values of --weights-kind: a weight is how often a row occurs, or how reliable it is.
 WEIGHTS_KINDS = ("frequency", "reliability")
 
-# Sums over the rows of so many columns take 8 MB, and are kept unless told otherwise.
+# Largest number of columns for which the sums over rows are kept by default: they take 8 MB.
 MOST_KEPT = 1024
 
-# What a fit does about rows with missing cells.
+# Values of --missing in a fit.
 MISSING = ("error", "drop", "mean", "em")
 
 
 def parse_components(text: str | int | float) -> int | float | str:
-    """`-k` of a fit: a whole number from 1, a share strictly between 0 and 1, or a rule, as `mle` or `ratio:0.1`.
+    """Return `-k` of a fit: an int from 1, a share strictly between 0 and 1, or a rule such as `mle` or `ratio:0.1`.
 
-    Whole numbers are plain digits: `1e3`, `+5` or `2.0` is more often a slip than a wish.
+    Whole numbers are plain digits: `1e3`, `+5` or `2.0` is more often a typing error than intended. Raises `UsageError`
+    for any other text.
     """
     if isinstance(text, float) and 0 < text < 1:
         return float(text)
@@ -220,6 +230,7 @@ SHARES = ("ratio",)  # rules whose number is a share of the variance
 
 
 def _check_threshold(rule: str, text: str) -> None:
+    """Raise `UsageError` unless `text` is a threshold that `rule` accepts."""
     value = float(text) if re.fullmatch(r"[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?", text, re.ASCII) else float("nan")
     if not 0 < value < (1 if rule in SHARES else float("inf")):
         bounds = "between 0 and 1" if rule in SHARES else "above 0"
@@ -229,7 +240,7 @@ def _check_threshold(rule: str, text: str) -> None:
 
 @dataclass(frozen=True)
 class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
-    """What is fitted, and how."""
+    """Options of a fit."""
 
     components: int | float | str = option(
         "0.99",
@@ -327,6 +338,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
     )
 
     def __post_init__(self) -> None:
+        """Check each option, and refuse options that exclude each other."""
         parse_components(self.components)
         require(self.weights_kind, lambda: WEIGHTS_KINDS, "--weights-kind")
         if self.memory is not None:
@@ -367,18 +379,21 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
 
     @property
     def policy(self) -> str:
-        """What is done about missing cells: with triples some always are, unless absent cells are zeros."""
+        """Handling of missing cells.
+
+        Triples always leave cells missing, unless absent cells are zeros: the default is then EM, not an error.
+        """
         by_em = self.triples and self.absent != "zero" and self.missing == "error"
         return "em" if by_em else self.missing
 
     @property
     def updatable_flag(self) -> str:
-        """How it was said on a command line."""
+        """Flag that sets `updatable`, as spelled on the command line."""
         return "--updatable" if self.updatable else "--no-updatable"
 
     @property
     def why_not_updatable(self) -> str | None:
-        """Why the sums over rows of such a fit are not enough to add rows to it; None where they are."""
+        """Reason why rows cannot be added to this fit by its sums over rows; None if they can."""
         reasons = {
             "kernel PCA keeps rows, not sums over them": self.method == "kernel",
             "with --kernel the labels are compared with all rows at once": self.kernel is not None,
@@ -390,13 +405,13 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         return next((reason for reason, true in reasons.items() if true), None)
 
     def keeps(self, numbers: int) -> bool:
-        """Are sums of so many numbers kept?"""
+        """Whether the model keeps sums over rows that consist of so many numbers."""
         if self.updatable is None:
             return self.why_not_updatable is None and numbers <= MOST_KEPT**2
         return self.updatable
 
     def _check_method(self) -> None:
-        """Refuse what only linear PCA has, and what has a way of its own."""
+        """Refuse options that only linear PCA has, and a solver where the method has its own."""
         if self.missing == "em" and self.solver != "auto":
             raise UsageError("--solver does not go with --missing em", "leave out --solver")
         if self.method == "pca":

@@ -1,4 +1,4 @@
-"""Options of reading: table formats, missing-value words, columns, tables with one line per cell."""
+"""Options of reading: table formats, spellings of missing cells, columns, and tables with one line per cell."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from pcatool.registry import READERS
 
 __all__ = ["ABSENT", "BLANKS", "NULLS", "SelectOptions", "TableOptions", "TriplesOptions"]
 
-# Spellings of "missing", in any letter case; those of csvkit, which users of CSV pipelines know.
+# Spellings of a missing cell, in any letter case: those of csvkit, which users of CSV pipelines know.
 NULLS = ("", "NA", "N/A", "NaN", "null", "none", ".")
 
+# Words for field separators.
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-# What numbers are written with, whatever their marks.
+# Characters of numbers, beside the decimal and thousands marks.
 OF_NUMBERS = "0123456789+-eE"
-BLANKS = "blanks"  # runs of blanks separate the fields, as in tables made to be read
+BLANKS = "blanks"  # runs of blanks separate the fields, as in aligned tables
 
 
 @dataclass(frozen=True)
 class TableOptions:
-    """How tables are read."""
+    """Options of reading tables."""
 
     input_format: str | None = option(
         None,
@@ -98,6 +99,7 @@ class TableOptions:
     )
 
     def __post_init__(self) -> None:
+        """Check the options, and convert a word for the delimiter to its character."""
         if self.input_format is not None:
             require(self.input_format, names_of(READERS), "--input-format")
         if self.delimiter is not None:
@@ -128,7 +130,7 @@ class TableOptions:
             raise UsageError(f"no encoding called {show(self.encoding)}", "try latin-1, cp1252 or utf-16") from None
 
     def _check_comment(self) -> None:
-        """A comment that begins with a mark of the table would cut off its rows."""
+        """Refuse a comment mark that is a mark of the table, a blank or a letter: it would cut off parts of rows."""
         marks = (("--delimiter", self.delimiter), ("--decimal", self.decimal), ("--thousands", self.thousands))
         for flag, mark in (*marks, *(("--strip", mark) for mark in self.strip)):
             if self.comment is not None and self.comment == mark:
@@ -140,7 +142,7 @@ class TableOptions:
             raise UsageError(f"--comment {show(self.comment)} would take words apart", remedy)
 
     def check_separator(self, separator: str) -> None:
-        """Refuse a comment that begins with what separates the fields of a table, by its format where unnamed."""
+        """Refuse a comment mark equal to the field separator, which may follow from the format of the table."""
         if self.comment == separator:
             raise UsageError(
                 f"--comment {show(self.comment)} separates the fields",
@@ -149,6 +151,7 @@ class TableOptions:
 
     @staticmethod
     def _one_character(flag: str, value: str | None, also: tuple[str, ...] = ()) -> None:
+        """Raise `UsageError` unless a value is None, one of `also`, or one usable ASCII character."""
         if value is None or value in also:
             return
         if len(value) != 1 or value in '"\r\n' or ord(value) > 127:
@@ -158,7 +161,7 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class SelectOptions:
-    """Which columns are features."""
+    """Options of selecting the feature columns."""
 
     columns: tuple[str, ...] = option(
         (),
@@ -174,12 +177,13 @@ class SelectOptions:
     )
 
 
+# Values of --absent.
 ABSENT = ("missing", "zero")
 
 
 @dataclass(frozen=True)
 class TriplesOptions:
-    """What the lines of the input are, and what the cells that none of them gives."""
+    """Options of input with one line per cell: row, column and value."""
 
     triples: str | None = option(
         None,
@@ -199,7 +203,10 @@ class TriplesOptions:
     )
 
     def check_triples(self, others: dict[str, Any]) -> None:
-        """Refuse what makes no sense with triples, or without."""
+        """Refuse --absent without --triples, and flags that do not go with --triples.
+
+        `others` maps these flags to whether they were given.
+        """
         if self.absent is not None:
             require(self.absent, lambda: ABSENT, "--absent")
         if not self.triples:

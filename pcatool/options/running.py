@@ -11,11 +11,12 @@ from pcatool.registry import ENGINES
 
 __all__ = ["EngineOptions", "GeneralOptions", "ReportOptions", "ThreadOptions"]
 
-# More than any machine has cores for; a larger number is a slip.
+# More threads than any machine has cores; a larger number is a typing error.
 MOST_THREADS = 1024
 
 
 def parse_share(text: str | float, flag: str) -> float:
+    """Return a share strictly between 0 and 1; raise `UsageError` for any other text."""
     try:
         share = float(text)
     except ValueError:
@@ -27,7 +28,7 @@ def parse_share(text: str | float, flag: str) -> float:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """How a report is printed."""
+    """Options of the report of `explain-variance`: its form, and a threshold."""
 
     format: str | None = option(
         None,
@@ -54,7 +55,7 @@ class ReportOptions:
 
 @dataclass(frozen=True)
 class ThreadOptions:
-    """How many threads do the work."""
+    """Option of the number of threads."""
 
     threads: int | None = option(
         None,
@@ -78,7 +79,7 @@ class ThreadOptions:
 
 @dataclass(frozen=True)
 class EngineOptions(ThreadOptions):
-    """What does the work, here or elsewhere."""
+    """Options of where the work is done: on threads of this machine, or on a cluster."""
 
     engine: str = option(
         "threads",
@@ -106,13 +107,13 @@ class EngineOptions(ThreadOptions):
 
     @property
     def far(self) -> bool:
-        """Is it done in other processes, maybe on other machines?"""
+        """Whether the engine works in other processes, perhaps on other machines."""
         return ENGINES[self.engine].far
 
 
 @dataclass(frozen=True)
 class GeneralOptions:
-    """How much is said."""
+    """Options of what a command reports about its run."""
 
     quiet: bool = option(False, "-q", "--quiet", group="general", help="No notes, no warnings; errors still appear.")
     verbose: bool = option(False, "-v", "--verbose", group="general", help="Say what was done, off a terminal too.")

@@ -1,4 +1,4 @@
-"""Options of what is shown: components, pictures, the report page, the difference of two models."""
+"""Options of reports and pictures: components, plots, the report page, the difference of two models."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ __all__ = [
     "parse_values",
 ]
 
-# What there is to know of a column and a component, and the word for one such number.
+# Values of --values -> the word for a single number. Each number belongs to a column and a component.
 VALUES = {"loadings": "loading", "correlations": "correlation", "contributions": "contribution", "cos2": "cos2"}
 
+# Values of --format of `components`.
 FORMS = ("table", "csv", "json", "markdown")
 
 
 def parse_values(text: str | Sequence[str]) -> tuple[str, ...]:
-    """Names of values, once each, in the order they were asked for."""
+    """Return the names in `--values`, each once, in the order given."""
     names = tuple(dict.fromkeys(text.split(",") if isinstance(text, str) else text))
     for name in names:
         require(name, lambda: tuple(VALUES), "--values")
@@ -38,7 +39,7 @@ def parse_values(text: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def parse_first(text: str | int | None) -> int | None:
-    """How many components to show: a whole number from 1, or nothing."""
+    """Return the value of `--first`: an int from 1, or None."""
     if text is None:
         return None
     word = str(text)
@@ -48,7 +49,7 @@ def parse_first(text: str | int | None) -> int | None:
 
 
 def parse_image(text: str | tuple[int, int] | None) -> tuple[int, int] | None:
-    """Height and width of an image in pixels, as in 28x28."""
+    """Return height and width of an image in pixels, from text such as 28x28."""
     if text is None:
         return None
     word = text if isinstance(text, str) else "x".join(map(str, text))
@@ -61,7 +62,7 @@ def parse_image(text: str | tuple[int, int] | None) -> tuple[int, int] | None:
 
 @dataclass(frozen=True)
 class ComponentsOptions:
-    """Numbers, or a picture."""
+    """Options of `components`: numbers to print, or a picture to draw."""
 
     values: tuple[str, ...] = option(
         "loadings",
@@ -107,15 +108,16 @@ class ComponentsOptions:
             raise UsageError(f"--image draws the loadings, {flag} prints numbers", "use one of the two")
 
 
-# Smaller ones have no room for the words in them; larger ones are for walls.
+# Bounds of --size and --dpi. Smaller pictures have no room for their labels; larger ones are posters.
 LEAST_INCHES, MOST_INCHES = 2.0, 100.0
 LEAST_DPI, MOST_DPI = 20.0, 2400.0
 
+# A number of inches, or of pixels per inch.
 NUMBER = r"[0-9]{1,4}(?:\.[0-9]{1,4})?"
 
 
 def parse_inches(text: str | tuple[float, float] | None) -> tuple[float, float] | None:
-    """Width and height of a picture in inches, as in 8x6."""
+    """Return width and height of a picture in inches, from text such as 8x6."""
     if text is None:
         return None
     word = text if isinstance(text, str) else "x".join(map(str, text))
@@ -130,6 +132,7 @@ def parse_inches(text: str | tuple[float, float] | None) -> tuple[float, float] 
 
 
 def parse_dpi(text: str | float | None) -> float | None:
+    """Return the value of `--dpi`: pixels per inch within the bounds, or None."""
     if text is None:
         return None
     word = str(text)
@@ -143,7 +146,7 @@ def parse_dpi(text: str | float | None) -> float | None:
 
 
 def parse_axes(text: str | int | Sequence[int] | None) -> tuple[int, ...] | None:
-    """Numbers of components, once each, as in 1,2."""
+    """Return the numbers of components in `--axes`, from text such as 1,2; none may occur twice."""
     if text is None:
         return None
     word = text if isinstance(text, str) else str(text) if isinstance(text, int) else ",".join(map(str, text))
@@ -157,7 +160,7 @@ def parse_axes(text: str | int | Sequence[int] | None) -> tuple[int, ...] | None
 
 @dataclass(frozen=True)
 class PictureOptions:
-    """How large a picture is, and how fine."""
+    """Options of the size and resolution of a picture."""
 
     size: tuple[float, float] | None = option(
         None,
@@ -182,17 +185,18 @@ class PictureOptions:
 
     @property
     def given(self) -> str | None:
-        """The flag that was given, if one was."""
+        """Flag that was given, `--size` or `--dpi`; None if neither was."""
         return "--size" if self.size is not None else "--dpi" if self.dpi is not None else None
 
 
+# Values of --scaling and --from.
 SCALINGS = ("rows", "columns")
 SOURCES = ("scores", "rows")
 
 
 @dataclass(frozen=True)
 class PlotOptions:
-    """What is drawn of scores and loadings."""
+    """Options of `plot`."""
 
     axes: tuple[int, ...] | None = option(
         None,
@@ -237,7 +241,7 @@ class PlotOptions:
 
 
 def parse_both(text: str | int | Sequence[int] | None) -> tuple[int, int] | None:
-    """Two components by their numbers, as in 1,2."""
+    """Return the two components in `--axes`, from text such as 1,2."""
     axes = parse_axes(text)
     if axes is None:
         return None
@@ -248,7 +252,7 @@ def parse_both(text: str | int | Sequence[int] | None) -> tuple[int, int] | None
 
 @dataclass(frozen=True)
 class PageOptions:
-    """What a report shows."""
+    """Options of the page of `report`."""
 
     color: str | None = option(
         None,
@@ -287,12 +291,13 @@ class PageOptions:
         object.__setattr__(self, "first", parse_first(self.first))
 
 
+# Values of --format of `diff`.
 DIFF_FORMS = ("text", "csv", "json", "markdown")
 
 
 @dataclass(frozen=True)
 class DiffOptions:
-    """Words and tables to read, or one row for each thing compared."""
+    """Options of `diff`."""
 
     format: str = option(
         "text",

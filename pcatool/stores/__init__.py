@@ -1,4 +1,4 @@
-"""Objects in stores and on web servers: `s3://`, `gs://`, `abfs://`, `http://`. Local files never come here.
+"""Access to objects in stores and on web servers: `s3://`, `gs://`, `abfs://`, `http://`; never to local files.
 
 Begin with `uri` (names) and `objects` (open, read, upload).
 """

@@ -1,6 +1,6 @@
-"""Calls to a store: interruptible by signals, and their failures in plain words.
+"""Calls to a store that signals can interrupt, and error messages for failed calls.
 
-`patiently` and `to_its_end` serve other slow calls, too, such as those to a Dask cluster.
+`patiently` and `to_its_end` also serve other slow calls, such as those to a Dask cluster.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pcatool.errors import BlamelessError, FileError, LostError, check_memory, s
 
 __all__ = ["ERRORS", "in_words", "patiently", "to_its_end"]
 
-# What the libraries raise.
+# Errors that pyarrow's file systems raise.
 ERRORS = (ArrowException, OSError, ValueError)
 
 CREDENTIALS = "check the credentials, and what they allow"
 LATER = "try again later"
-# What the libraries' words mean, and what to do; the first that is found. Of a name that leads nowhere another may do;
-# what else a store answers says nothing of the object.
+# Patterns in the texts of the libraries, with message and remedy; the first match counts. NOT_THERE: the name is wrong,
+# a `FileError`. REFUSED: the store refuses or fails, which is no fault of the object, a `BlamelessError`.
 NOT_THERE = (
     (r"NO_SUCH_BUCKET|NoSuchBucket|ContainerNotFound", "there is no such bucket", "check its name"),
     (
@@ -55,7 +55,10 @@ NOISE = re.compile(r"\(Request ID: [^)]*\)|\s*Detail: .*", re.DOTALL)
 
 
 def in_words(name: str, doing: str, error: Exception) -> FileError:
-    """The error for what a library raised while an object was read or written."""
+    """Return the error, with a plain message, for an exception of a library.
+
+    `doing` is a verb such as "read". A lost connection gives a `LostError`. Raise MemoryError for a lack of memory.
+    """
     check_memory(error)
     text = _answer(str(error))
     if re.search(CUT_OFF, text):
@@ -73,19 +76,22 @@ def in_words(name: str, doing: str, error: Exception) -> FileError:
 
 
 def _answer(text: str) -> str:
-    """What the store says, without the name that was asked for, in which may stand anything."""
+    """Return the answer of the store without the text before it: the name there might match a pattern by chance."""
     return text[max(text.rfind(ANSWER), 0) :]
 
 
 Answer = TypeVar("Answer")
 
-POLL = 0.005  # seconds
-GRACE = 5.0  # seconds that a start or an end may still take when a signal has come
+POLL = 0.005  # seconds between two checks whether a call has ended
+GRACE = 5.0  # seconds that a call in `to_its_end` may still take after a signal
 
 
 def patiently(call: Callable[[], Answer]) -> Answer:
-    """What a call gives that may wait for the network. A library that waits hears no signal, and only the main thread
-    is told of one: there the call is left to a thread of its own, and to itself when a signal comes."""
+    """Return the result of a call that may wait for the network, so that a signal can interrupt the wait.
+
+    Python handles signals only in the main thread, and not while a library waits. So the main thread runs the call in a
+    thread of its own; after a signal that thread is left running.
+    """
     if current_thread() is not main_thread():
         return call()
     coming: Future[Answer] = Future()
@@ -93,7 +99,7 @@ def patiently(call: Callable[[], Answer]) -> Answer:
     def work() -> None:
         try:
             coming.set_result(call())
-        except BaseException as error:  # for the main thread to raise
+        except BaseException as error:  # raised by `coming.result` in the main thread
             coming.set_exception(error)
 
     try:
@@ -104,14 +110,15 @@ def patiently(call: Callable[[], Answer]) -> Answer:
 
 
 def to_its_end(call: Callable[[], object], seconds: float = GRACE) -> None:
-    """Make a call that no signal breaks off; what a signal raises comes when it is done, or so many seconds later.
+    """Make a call that no signal interrupts.
 
-    Only the main thread is told of signals, so another thread makes the call.
+    The exception of a signal is raised when the call has ended, or `seconds` after the signal. Python handles signals
+    only in the main thread, so another thread makes the call.
     """
     if current_thread() is not main_thread():
         call()
         return
-    # The first to take the only ticket makes the call; no lock is needed, which a signal could leave locked.
+    # The thread that takes the only ticket makes the call. A signal could leave a lock locked, so there is no lock.
     tickets, ended = iter((call,)), list[BaseException | None]()
 
     def work() -> None:
@@ -119,7 +126,7 @@ def to_its_end(call: Callable[[], object], seconds: float = GRACE) -> None:
             try:
                 only()
                 ended.append(None)
-            except BaseException as error:  # for the main thread to raise
+            except BaseException as error:  # raised below, in the main thread
                 ended.append(error)
 
     try:
@@ -129,7 +136,7 @@ def to_its_end(call: Callable[[], object], seconds: float = GRACE) -> None:
             work()
         while not ended:
             time.sleep(POLL)
-    except BaseException:  # of a signal, maybe before the thread was begun
+    except BaseException:  # from a signal, maybe before the thread was started
         work()
         _wait(ended, time.monotonic() + seconds)
         raise
@@ -139,7 +146,7 @@ def to_its_end(call: Callable[[], object], seconds: float = GRACE) -> None:
 
 
 def _wait(ended: Sized, until: float) -> None:
-    """Wait until there is something, or until that time, whatever signals come."""
+    """Wait until `ended` has an element or `until` is over, also while signals come; then raise the last exception."""
     try:
         while not ended and time.monotonic() < until:
             time.sleep(POLL)

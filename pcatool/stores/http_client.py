@@ -1,4 +1,4 @@
-"""Read from web servers by fsspec: in parts where the server gives parts, else into a temporary file."""
+"""Read from web servers by fsspec: in parts where the server serves parts, else into a temporary file."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ __all__ = ["WebPage", "open_page", "size_of_page"]
 
 Answer = TypeVar("Answer")
 
-# Seconds to a connection, and between two pieces of an answer; a large page may take as long as it needs.
+# Seconds to wait for a connection, and for the next piece of an answer. The whole answer has no limit: pages are large.
 CONNECT, SILENCE = 10, 20
+# Bytes copied at a time into a temporary file.
 READ = 1 << 20
-# An address that is written as addresses are; it may be signed, letter by letter.
+# An address that is quoted already. It is sent unchanged, because a signature may depend on every character.
 QUOTED = re.compile(r"[!#-;=?-Z\[\]_a-z~]*", re.ASCII)
 PARTIAL, NO_SUCH_RANGE = 206, 416
 TOO_MANY, FAILS, UNAVAILABLE = 429, 500, 503
@@ -37,15 +38,15 @@ BUSY = {status: (f"the server is busy ({status})", LATER) for status in (TOO_MAN
 
 
 class About(NamedTuple):
-    """What a server says of a page."""
+    """Facts about a page, from the headers of an answer."""
 
-    size: int | None
-    state: tuple[str, ...]  # changes with the page
-    in_parts: bool
+    size: int | None  # bytes; None where the server does not tell
+    state: tuple[str, ...]  # ETag and Last-Modified, which change with the page
+    in_parts: bool  # whether the server serves parts of the page
 
 
 class WebPage:
-    """A page whose server gives parts of it."""
+    """A page whose server serves parts; follows the protocol `Ranges` of `objects`."""
 
     def __init__(self, path: str, about: About) -> None:
         self._path = path
@@ -55,30 +56,30 @@ class WebPage:
     def part(self, offset: int, size: int) -> bytes:
         async def ask(session: Any) -> bytes | None:
             async with _get(session, self._path, f"bytes={offset}-{offset + size - 1}") as answer:
-                same = _about(answer) == self._about  # else an error of the server, or another page
+                same = _about(answer) == self._about  # else the page changed, or the server made an error
                 return bytes(await answer.read()) if same else None
 
         try:
             data = _asked(self._path, ask)
         except BlamelessError:
             raise
-        except FileError:  # it is there no more
+        except FileError:  # the page is gone
             data = None
         if data is None or len(data) != size:
             raise changed(shown(self._path))
         return data
 
     def check_unchanged(self) -> None:
-        """Each part was checked."""
+        """Do nothing: `part` checks every answer."""
 
     def close(self) -> None:
-        """There is no connection of its own."""
+        """Do nothing: all pages share one session."""
 
 
 def open_page(path: str) -> WebPage | int:
-    """The page, or the descriptor of a nameless temporary file that it was fetched into.
+    """Open a page; return the descriptor of a temporary copy where the server does not serve parts.
 
-    Asked for is the first byte: an address that is signed for reading allows no other question.
+    The request is a GET for the first byte, because an address signed for reading allows no HEAD.
     """
 
     async def ask(session: Any) -> WebPage | int:
@@ -90,7 +91,7 @@ def open_page(path: str) -> WebPage | int:
 
 
 def size_of_page(path: str) -> int:
-    """Bytes of it; where the server does not tell, any number says that it can be read again."""
+    """Return the size of a page in bytes; 1 where the server does not tell, since an unknown size means a pipe."""
 
     async def ask(session: Any) -> int:
         async with _get(session, path, "bytes=0-0") as answer:
@@ -100,6 +101,7 @@ def size_of_page(path: str) -> int:
 
 
 def _get(session: Any, path: str, part: str) -> Any:
+    """Return the request for a part of a page, uncompressed, to be entered with `async with`."""
     from yarl import URL
 
     headers = {"Accept-Encoding": "identity", "Range": part}
@@ -107,7 +109,8 @@ def _get(session: Any, path: str, part: str) -> Any:
 
 
 def _about(answer: Any) -> About:
-    if answer.status != NO_SUCH_RANGE:  # of an empty page
+    """Read the headers of an answer; raise aiohttp's error for a failed request."""
+    if answer.status != NO_SUCH_RANGE:  # the answer for an empty page
         answer.raise_for_status()
     headers = answer.headers
     state = tuple(headers.get(name, "") for name in ("ETag", "Last-Modified"))
@@ -119,6 +122,7 @@ def _about(answer: Any) -> About:
 
 
 async def _fetched(answer: Any) -> int:
+    """Copy an answer into an unnamed temporary file; return its descriptor, at the beginning of the file."""
     from tempfile import TemporaryFile
 
     try:
@@ -128,7 +132,7 @@ async def _fetched(answer: Any) -> int:
     with copy:
         async for data in answer.content.iter_chunked(READ):
             try:
-                if answer.status != NO_SUCH_RANGE:  # else it is not the page, which is empty
+                if answer.status != NO_SUCH_RANGE:  # that answer is an error text for an empty page
                     copy.write(data)
             except OSError as error:
                 raise cannot_spool(error, "a page") from None
@@ -138,7 +142,7 @@ async def _fetched(answer: Any) -> int:
 
 
 def _asked(path: str, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
-    """What the server answers; what goes wrong in a sentence, without the address, which may hold a secret."""
+    """Run a request and return its result; raise `FileError` without the full address, which may hold a secret."""
     web, sync = _web()
 
     async def work() -> Answer:
@@ -149,12 +153,13 @@ def _asked(path: str, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
         return answer
     except FileError:
         raise
-    except Exception as error:  # of aiohttp, of asyncio, of ssl: each has a base of its own
+    except Exception as error:  # from aiohttp, asyncio or ssl, which have no base class in common
         check_memory(error)
         raise _in_words(show(shown(path)), error) from None
 
 
 def _in_words(name: str, error: Exception) -> FileError:
+    """Return the error, with a plain message, for an exception of a request."""
     status = getattr(error, "status", None)
     if isinstance(status, int) and status:
         return _of_status(name, status, str(getattr(error, "message", "")))
@@ -168,7 +173,7 @@ def _in_words(name: str, error: Exception) -> FileError:
 
 
 def _of_status(name: str, status: int, said: str) -> FileError:
-    """Of a page that is not there another may do; what else a server answers says nothing of the page."""
+    """Return the error for an HTTP status: `FileError` for a page that does not exist, else `BlamelessError`."""
     if status in NOT_THERE:
         what, remedy = NOT_THERE[status]
         return FileError(f"cannot read {name}: {what}", remedy)
@@ -179,7 +184,7 @@ def _of_status(name: str, status: int, said: str) -> FileError:
 
 @lru_cache(maxsize=1)
 def _web() -> tuple[Any, Any]:
-    """fsspec's way to the web, as its own settings have it, and how to wait for it."""
+    """Return fsspec's HTTP file system, with fsspec's own settings, and the function that waits for its coroutines."""
     try:
         import aiohttp
         from fsspec.asyn import sync

@@ -1,4 +1,4 @@
-"""List folders and expand patterns in stores, by the rules for local ones."""
+"""List folders and expand patterns in stores, by the same rules as for local files."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ from pcatool.stores.uri import HTTP, parse, shown, with_options
 
 __all__ = ["FoundObjects", "expand", "names_in", "size_of", "written"]
 
-# A sign of a pattern: a letter for itself, or a class in brackets, which may begin with one that closes.
+# One element of a pattern: a class in brackets, whose first character may be ], or a single character.
 SIGN = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)
-# Bytes of what was listed or looked at already, which need not be asked for again.
+# Sizes in bytes of objects already listed, by name, so that they are not requested again.
 SIZES: dict[str, int] = {}
 
 
 class FoundObjects(NamedTuple):
-    """Objects in order, and the folder below which they were found; nothing when named itself."""
+    """Names of objects that a path means."""
 
-    paths: list[str]
-    root: str = ""
+    paths: list[str]  # sorted
+    root: str = ""  # the folder that was searched; empty where the path names an object itself
 
 
 def expand(path: str, is_table: Callable[[str], bool]) -> FoundObjects:
-    """The objects that a path means. In folders those are meant whose names `is_table` takes, and no hidden ones."""
+    """Return the objects that a name, folder or pattern means.
+
+    Of a folder these are the objects that are not hidden and whose names `is_table` accepts. Raise `FileError` where
+    nothing is found.
+    """
     uri = parse(path)
     if uri.kind == HTTP:
         return FoundObjects([path])
@@ -44,13 +48,14 @@ def expand(path: str, is_table: Callable[[str], bool]) -> FoundObjects:
         return FoundObjects([path])
     if not _is(about, "Directory"):
         if is_table(uri.key):
-            return FoundObjects([path])  # opening it says why: it may be one of many, to be left out
+            return FoundObjects([path])  # opening it reports the error; --skip-bad may then leave it out
         what = f"cannot read {show(place.name)}: there is no such object or folder"
         raise place.no_bucket() or FileError(what, "check its name")
     return _in_folder(place, is_table)
 
 
 def _is(about: Any, kind: str) -> bool:
+    """Return whether a FileInfo is of a kind: "File", "Directory" or "NotFound"."""
     return bool(about.type.name == kind)
 
 
@@ -66,12 +71,12 @@ def _in_folder(place: ObjectPlace, is_table: Callable[[str], bool]) -> FoundObje
 
 
 def _is_data(name: str, is_table: Callable[[str], bool]) -> bool:
-    """A known ending, and not hidden or marked as not data (`_SUCCESS`)."""
+    """Return whether a name has a known ending and no part that begins with a dot or underscore, such as _SUCCESS."""
     return not any(part.startswith((".", "_")) for part in name.split("/")) and is_table(name)
 
 
 def names_in(path: str, is_table: Callable[[str], bool]) -> list[str]:
-    """Names, below a folder, of the objects that reading it would take; none where there is nothing."""
+    """Return the names, relative to a folder, of the objects that reading the folder would use; empty for none."""
     place = place_of(path)
     folder = place.path.rstrip("/") + "/"
     names = (about.path.removeprefix(folder) for about in _objects(place, folder, deep=True))
@@ -79,12 +84,12 @@ def names_in(path: str, is_table: Callable[[str], bool]) -> list[str]:
 
 
 def _matching(place: ObjectPlace, is_table: Callable[[str], bool]) -> FoundObjects:
-    """The objects that match; where only folders do, as those of partitions, the files in them."""
+    """Return the objects that match a pattern; where only folders match, such as partitions, the files in them."""
     parts = place.path.split("/")
     plain = next(i for i, part in enumerate(parts) if has_magic(part))
     folder = "/".join(parts[:plain]) + "/"
     whole = _regex(parts)
-    # One folder is listed alone where the pattern ends in it, and files match.
+    # Where only the last part of the pattern has wildcards, its folder is listed without the folders below.
     flat = plain == len(parts) - 1 and parts[plain] != "**"
     matching = [about for about in _objects(place, folder, deep=not flat) if whole.fullmatch(about.path)]
     if not matching:
@@ -96,7 +101,7 @@ def _matching(place: ObjectPlace, is_table: Callable[[str], bool]) -> FoundObjec
 
 
 def _regex(parts: list[str]) -> re.Pattern[str]:
-    """`*` and `?` take all but a slash and a leading dot, `**` any folders that are not hidden."""
+    """Compile a pattern: `*` and `?` match anything but a slash and a leading dot, `**` any folders not hidden."""
     texts = []
     for i, part in enumerate(parts):
         last = i == len(parts) - 1
@@ -109,7 +114,7 @@ def _regex(parts: list[str]) -> re.Pattern[str]:
 
 
 def _sign(found: re.Match[str]) -> str:
-    """What a sign of a pattern takes, which is never a slash."""
+    """Return the regular expression for one element of a pattern; none matches a slash but the slash itself."""
     match found[0]:
         case "*":
             return "[^/]*"
@@ -123,6 +128,7 @@ def _sign(found: re.Match[str]) -> str:
 
 
 def _objects(place: ObjectPlace, folder: str, *, deep: bool) -> Iterable[Any]:
+    """Return the FileInfo of the objects in a folder and, if `deep`, in all folders below."""
     from pyarrow.fs import FileSelector
 
     try:
@@ -134,18 +140,19 @@ def _objects(place: ObjectPlace, folder: str, *, deep: bool) -> Iterable[Any]:
 
 
 def _noted(place: ObjectPlace, objects: Iterable[Any]) -> list[str]:
-    """The names of objects, sorted; they lead where the folder's does."""
+    """Return the sorted names of objects, with the user and the options of the folder, and note their sizes."""
     sizes = {_named(place, about.path): int(about.size) for about in objects}
     SIZES.update(sizes)
     return sorted(sizes)
 
 
 def _named(place: ObjectPlace, path: str) -> str:
-    """The name of what lies elsewhere in the same bucket: with the user and the options of the first."""
+    """Return the name of a path in the same bucket, with the user and the options of `place`."""
     return with_options(_bare(place, path), place.uri.query)
 
 
 def _bare(place: ObjectPlace, path: str) -> str:
+    """Return the name of a path in the same bucket, with the user but without the options of `place`."""
     uri = place.uri
     whole = f"{uri.stem}{path.partition('/')[2]}"
     if uri.user:
@@ -161,7 +168,7 @@ def _root(place: ObjectPlace, folder: str) -> str:
 
 
 def written(path: str) -> int | None:
-    """When an object was, in nanoseconds; None where there is none, and on the web, which need not say."""
+    """Return the modification time of an object in nanoseconds; None for no object, no known time, and web pages."""
     about = place_of(path).info() if parse(path).kind != HTTP else None
     if about is None or not _is(about, "File") or about.mtime_ns is None:
         return None
@@ -169,12 +176,12 @@ def written(path: str) -> int | None:
 
 
 def size_of(path: str) -> int | None:
-    """Bytes of an object; None where nothing tells."""
+    """Return the size of an object in bytes; None where the object cannot be read."""
     if path not in SIZES:
         try:
             SIZES[path] = _asked(path)
         except FileError:
-            return None  # opening it says why
+            return None  # opening the object reports the error
     return SIZES[path]
 
 

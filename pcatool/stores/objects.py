@@ -1,8 +1,8 @@
 """Objects of a store or web server: find, open, read in parts, upload whole, delete.
 
-A finished file to a store, where it appears whole or not at all.
-Arrow completes an upload when its stream is closed, and closes it when the object goes, after an error, too: half a
-file would appear. So the stream of an upload that is given up is never let go, and what was sent is no object.
+An uploaded object appears complete or not at all. Arrow completes an upload when its stream is closed, and closes the
+stream when Python deletes it, even after an error, so half a file would appear. Therefore the stream of an abandoned
+upload is never deleted, and the store discards the parts that were sent.
 """
 
 from __future__ import annotations
@@ -26,34 +26,35 @@ __all__ = ["ObjectPlace", "RemoteBytes", "changed", "open_object", "place_of", "
 
 
 class ObjectPlace(NamedTuple):
-    """A name, and what pyarrow needs to look there."""
+    """A place in a store, and the pyarrow file system that reaches it; made by `place_of`."""
 
     uri: Uri
-    name: str  # as it is shown
-    files: Any
-    path: str
+    name: str  # for messages, without secrets
+    files: Any  # the pyarrow file system
+    path: str  # bucket/key
 
     @property
     def bucket(self) -> str:
         return self.path.partition("/")[0]
 
     def info(self, path: str | None = None) -> Any:
-        """What is there, asked by one request or two."""
+        """Ask the store for the FileInfo of the place, or of another path; takes one or two requests."""
         try:
             return patiently(lambda: self.files.get_file_info(self.path if path is None else path))
         except ERRORS as error:
             raise self.trouble("read", error) from None
 
     def trouble(self, doing: str, error: Exception) -> FileError:
+        """Return the error for an exception of pyarrow; for a name that is not there, check the bucket first."""
         if isinstance(error, FileNotFoundError):
             return self.no_bucket(doing) or in_words(self.name, doing, error)
         return in_words(self.name, doing, error)
 
     def no_bucket(self, doing: str = "read") -> FileError | None:
-        """The error where not even the bucket is there, which is asked when something in it is not."""
+        """Return the error for a bucket that does not exist; None where the bucket exists or cannot be checked."""
         try:
             about = patiently(lambda: self.files.get_file_info(self.bucket))
-        except ERRORS:  # who may read what is in it need not be allowed to ask for it
+        except ERRORS:  # credentials may allow reading objects without reading about the bucket
             return None
         if about.type.name != "NotFound":
             return None
@@ -61,18 +62,19 @@ class ObjectPlace(NamedTuple):
 
 
 def place_of(path: str) -> ObjectPlace:
-    """The place that a path in a store means; nothing is asked of the store, unless its region is to be found."""
+    """Return the place that a path means, in a store, not on the web; asks the store only for an unknown region."""
     uri = parse(path)
     assert uri.kind != HTTP, "web servers have a way of their own"
     name = shown(path)
     try:
         files, bucket = patiently(lambda: FILE_SYSTEMS[uri.kind](uri))
-    except (*ERRORS, ImportError) as error:  # pyarrow may be built without
+    except (*ERRORS, ImportError) as error:  # pyarrow may be built without this file system
         raise in_words(name, "reach", error) from None
     return ObjectPlace(uri, name, files, f"{bucket}/{uri.key}".rstrip("/") if not uri.key else f"{bucket}/{uri.key}")
 
 
 def _s3(uri: Uri) -> tuple[Any, str]:
+    """Return the file system of S3 and the bucket."""
     settings = providers.settings_of(uri)
     if settings.region and not settings.endpoint and "region" not in uri.options:
         settings = settings._replace(region=_region_of(settings, uri.authority) or settings.region)
@@ -81,7 +83,10 @@ def _s3(uri: Uri) -> tuple[Any, str]:
 
 @cache
 def _region_of(settings: providers.S3Settings, bucket: str) -> str:
-    """Where the bucket is, if that is not where the environment leads: S3 says so of a bucket, not of an object."""
+    """Return the region of a bucket where it differs from that of the settings; else "".
+
+    S3 names the right region only in its answer about a bucket, not about an object.
+    """
     try:
         _made_s3(settings).get_file_info(bucket)
     except ERRORS as error:
@@ -96,26 +101,28 @@ _made_s3 = lru_cache(maxsize=None)(providers.make)
 FILE_SYSTEMS = {"s3": _s3, "gs": providers.find_gs, "abfs": providers.find_azure}
 
 
-# What tells one state of an object from another, where the store says it.
+# Metadata that change with the contents of an object, as far as a store has them.
 MARKS = ("etag", "generation", "last-modified", "content-length")
 
 
 class Ranges(Protocol):
-    """Bytes by their place; threads may ask at the same time."""
+    """Protocol of an open object that can be read at any position, by several threads at the same time."""
 
     size: int
 
-    def part(self, offset: int, size: int) -> bytes: ...
+    def part(self, offset: int, size: int) -> bytes:
+        """Return `size` bytes from `offset`; raise where the object is gone or has changed."""
+        ...
 
     def check_unchanged(self) -> None:
-        """Raise an error where the name does no longer mean what was opened."""
+        """Raise an error where the object under the name is no longer the one that was opened."""
         ...
 
     def close(self) -> None: ...
 
 
 class StoreObject:
-    """An object of a store, open for reading."""
+    """An object of a store, open for reading; follows the protocol `Ranges`."""
 
     def __init__(self, path: str) -> None:
         self._place = place_of(path)
@@ -124,10 +131,11 @@ class StoreObject:
 
     @property
     def state(self) -> tuple[tuple[str, Any], ...]:
+        """Size and metadata that change with the contents of the object."""
         return tuple(self._state.items())
 
     def _open(self) -> tuple[Any, dict[str, Any]]:
-        """The object, and what tells its state."""
+        """Open the object; return its file and its state."""
 
         def ask() -> tuple[Any, dict[str, Any]]:
             file = self._place.files.open_input_file(self._place.path)
@@ -156,7 +164,7 @@ class StoreObject:
             now, state = self._open()
         except BlamelessError:
             raise
-        except FileError:  # it is there no more
+        except FileError:  # the object is gone
             raise changed(self._place.name) from None
         now.close()
         if state != self._state:
@@ -167,19 +175,23 @@ class StoreObject:
 
 
 def state_of(path: str) -> tuple[tuple[str, Any], ...] | None:
-    """What tells an object from another of its name; None where there is none, or it cannot be told."""
+    """Return the state of an object, which changes with its contents; None where the object cannot be opened."""
     try:
         return StoreObject(path).state
-    except FileError:  # reading it says why
+    except FileError:  # reading the object reports the error
         return None
 
 
 def changed(name: str) -> FileError:
+    """Return the error for an object that changed while it was read."""
     return BlamelessError(f"cannot read {show(name)}: it changed while it was read", "run again when nobody writes it")
 
 
 def open_object(path: str) -> Ranges | int:
-    """The object that a path names; or the descriptor of a copy, where its parts cannot be asked for."""
+    """Open the object that a path names.
+
+    Return the descriptor of a temporary copy where the server cannot serve parts of the object.
+    """
     if parse(path).kind != HTTP:
         return StoreObject(path)
     from pcatool.stores.http_client import open_page
@@ -187,26 +199,26 @@ def open_object(path: str) -> Ranges | int:
     return open_page(path)
 
 
-# The first bytes tell the format, and of a Parquet file nothing else is wanted from there.
+# Bytes of the first request: enough to recognise the format, and a Parquet reader needs no more from the beginning.
 FIRST = 1 << 16
-# What is asked for at once, and how many of them are under way: a store answers each at the rate of a slow disk.
+# Bytes of each further request, and requests under way at once: a store serves each at the speed of a slow disk.
 PIECE = 8 << 20
 UNDER_WAY = 3
 
 
 class RemoteBytes:
-    """The same as `FileBytes` of the readers, of an object in a store."""
+    """Bytes of an object, read in sequence ahead of demand or at any position; the `FileBytes` of remote objects."""
 
     regular = True
 
     def __init__(self, ranges: Ranges, name: str) -> None:
         self.name = name
-        self.failure: FileError | None = None  # which a library may have hidden behind an error of its own
-        self.taken = 0  # bytes read one after the other
+        self.failure: FileError | None = None  # the last error: a library may replace it by one of its own
+        self.taken = 0  # bytes returned by `read`
         self._ranges = ranges
         self._pool = ThreadPoolExecutor(UNDER_WAY)
         self._coming: deque[Future[bytes]] = deque()
-        self._asked = 0  # bytes of the sequence that were asked for
+        self._asked = 0  # bytes requested for `read`, from the beginning
         self._piece = memoryview(b"")
 
     @property
@@ -214,6 +226,7 @@ class RemoteBytes:
         return self._ranges.size
 
     def read(self, size: int, /) -> bytes:
+        """Return up to `size` bytes from the current position; empty at the end."""
         if not self._piece:
             self._piece = memoryview(self._next())
         data, self._piece = bytes(self._piece[:size]), self._piece[size:]
@@ -221,6 +234,7 @@ class RemoteBytes:
         return data
 
     def _next(self) -> bytes:
+        """Request pieces ahead, and return the next one; empty at the end."""
         first = self._asked == 0
         while self._asked < self.size and len(self._coming) < (1 if first else UNDER_WAY):
             length = min(FIRST if first else PIECE, self.size - self._asked)
@@ -229,7 +243,7 @@ class RemoteBytes:
         return self._coming.popleft().result() if self._coming else b""
 
     def pread(self, size: int, offset: int) -> bytes:
-        """A part; a large one in pieces at the same time."""
+        """Return up to `size` bytes from `offset`; a large part is read in pieces at the same time."""
         size = max(0, min(size, self.size - offset))
         if size <= PIECE:
             return self._part(offset, size) if size else b""
@@ -248,7 +262,7 @@ class RemoteBytes:
         return True
 
     def check_unchanged(self) -> None:
-        """All was read: it must have been of one and the same object."""
+        """Raise where the object changed since it was opened; called after the last read."""
         self._ranges.check_unchanged()
 
     def close(self) -> None:
@@ -256,13 +270,16 @@ class RemoteBytes:
         self._ranges.close()
 
 
-# What is handed to the store at once, and how often until it is waited for: so much is in memory.
+# Bytes per write, and writes between two flushes. A flush waits for the store, so at most their product is in memory.
 UPLOAD_PIECE = 8 << 20
 TOGETHER = 4
 
 
 class Sending:
-    """An upload that can be given up by another thread than the one that it runs in."""
+    """An upload that another thread can abandon by setting `given_up`.
+
+    `before_end` is called just before the object appears; its exception stops the upload.
+    """
 
     def __init__(self, place: ObjectPlace, descriptor: int, before_end: Callable[[], None]) -> None:
         self._place = place
@@ -271,11 +288,12 @@ class Sending:
         self.given_up = False
 
     def run(self) -> None:
+        """Send the file; the object appears only if nothing fails and the upload was not abandoned."""
         files, path = self._place.files, self._place.path
-        # Azure shows an object, empty, from the beginning.
+        # Azure shows an empty object from the beginning, so there the upload has a temporary name.
         beside = f"{_hidden(path)}.{os.urandom(8).hex()}.pcatool-tmp" if self._place.uri.kind == "abfs" else ""
         stream = files.open_output_stream(beside or path, compression=None)
-        pythonapi.Py_IncRef(py_object(stream))  # for good, unless all goes well
+        pythonapi.Py_IncRef(py_object(stream))  # never deleted, unless the upload succeeds: see the module docstring
         self._copy(stream)
         try:
             self._before_end()
@@ -305,7 +323,7 @@ def _hidden(path: str) -> str:
 
 
 def _rename(files: Any, path: str, to: str) -> None:
-    """In one step where the account has folders; else the store copies it, in one step, too."""
+    """Rename an object in one step; in an account without folders, copy the object in one step and delete the old."""
     try:
         files.move(path, to)
     except NotImplementedError:
@@ -314,7 +332,7 @@ def _rename(files: Any, path: str, to: str) -> None:
 
 
 def upload(place: ObjectPlace, descriptor: int, before_end: Callable[[], None]) -> None:
-    """Send a file from its beginning. What `before_end` raises, and a signal, ends it without an object."""
+    """Upload an open file from its beginning; an exception of `before_end`, or a signal, leaves no object."""
     sending = Sending(place, descriptor, before_end)
     try:
         patiently(sending.run)
@@ -326,7 +344,7 @@ def upload(place: ObjectPlace, descriptor: int, before_end: Callable[[], None]) 
 
 
 def remove(path: str) -> None:
-    """Remove it, if it is there."""
+    """Delete an object, if it exists."""
     place = place_of(path)
     try:
         with suppress(FileNotFoundError):

@@ -1,12 +1,11 @@
-"""File systems of S3, Google Cloud Storage and Azure, and which names mean one and the same object.
+"""File systems of S3, Google Cloud Storage and Azure, and a comparison of object names.
 
-The file system of S3 and of servers that speak like it, told what pyarrow does not find by itself.
-Credentials it finds: in the environment, the files of AWS, the machine's role. An endpoint in the environment or in
-the files of AWS it does not honour everywhere, and without a region it asks the network for one, at length.
+S3 and compatible servers: pyarrow finds credentials by itself, in the environment, in the files of AWS, or from the
+role of the machine. It does not always use an endpoint from the environment or the files of AWS, and without a region
+it asks the network for one, which takes long. Both are looked up here.
 
-The file system of Azure: `abfs://container@account.dfs.core.windows.net/name`, or `abfs://container/name`.
-The account may stand in the environment, and so may a key or a signature; without them Azure's own library looks for
-credentials.
+Azure: names are `abfs://container@account.dfs.core.windows.net/name` or `abfs://container/name`. The account, a key or
+a signature may come from the environment; without a key or signature, Azure's own library looks for credentials.
 """
 
 from __future__ import annotations
@@ -25,29 +24,29 @@ from pcatool.stores.uri import Uri, parse, shown
 
 __all__ = ["OneName", "S3Settings", "find_azure", "find_gs", "make", "settings_of"]
 
-# Seconds until a server that does not answer is given up, and how often it is asked: what is out of reach is told
-# within half a minute.
+# Seconds to wait for a connection and for an answer, and number of attempts: a server out of reach is reported within
+# half a minute.
 CONNECT, ANSWER, ATTEMPTS = 5, 6, 3
-# Of servers of one's own, which have none.
+# The region for servers other than Amazon's, which have no regions.
 ANY_REGION = "us-east-1"
 SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")
 
 
 class S3Settings(NamedTuple):
-    """What a file system is made with; the same of them serve all objects."""
+    """Settings of an S3 file system, and its key in the cache: equal settings share one file system."""
 
-    endpoint: str
+    endpoint: str  # server without scheme; empty for Amazon's own
     scheme: str
-    region: str
+    region: str  # empty where unknown
     user: str
     password: str
     anonymous: bool
-    bucket: str  # whose region is to be found, where none is known
-    environment: tuple[str | None, ...]
+    bucket: str  # to find the region by; empty where the region is known
+    environment: tuple[str | None, ...]  # values of SECRETS: other credentials need another file system
 
 
 def settings_of(uri: Uri) -> S3Settings:
-    """The name's own options first, then the environment, then the files of AWS."""
+    """Return the settings for a name: from its options, else the environment, else the files of AWS."""
     profile = _profile()
     endpoint = uri.options.get("endpoint_override") or _endpoint(profile)
     scheme, mark, host = endpoint.partition("://")
@@ -68,6 +67,7 @@ def settings_of(uri: Uri) -> S3Settings:
 
 
 def _from_environment(*names: str) -> str:
+    """Return the first of these environment variables that is set; "" where none is."""
     return next((os.environ[name] for name in names if os.environ.get(name)), "")
 
 
@@ -78,18 +78,19 @@ def _endpoint(profile: dict[str, str]) -> str:
 
 
 def _profile() -> dict[str, str]:
-    """What the configuration of AWS says for the profile in use."""
+    """Return the settings of the active profile in the configuration file of AWS; empty where there are none."""
     name = _from_environment("AWS_PROFILE", "AWS_DEFAULT_PROFILE") or "default"
     config = ConfigParser(interpolation=None)
     try:
         config.read(_from_environment("AWS_CONFIG_FILE") or Path("~/.aws/config").expanduser())
     except (Error, OSError, RuntimeError, UnicodeDecodeError):
-        return {}  # pyarrow reads it, too, and says what it lacks
+        return {}  # pyarrow reads the file, too, and reports its errors
     section = name if name == "default" else f"profile {name}"
     return dict(config[section]) if section in config else {}
 
 
 def make(settings: S3Settings) -> Any:
+    """Return a pyarrow file system of S3; asks the network for the region where none is known."""
     from pyarrow import fs
 
     region = settings.region or fs.resolve_s3_region(settings.bucket)
@@ -112,8 +113,11 @@ def make(settings: S3Settings) -> Any:
 
 @contextmanager
 def _known_region(region: str) -> Iterator[None]:
-    """The library asks for the region of the machine it runs on, though it needs it not, unless the environment says
-    one; where nobody answers that takes 8 s."""
+    """Set AWS_REGION meanwhile, unless it is set already.
+
+    Otherwise the AWS library asks for the region of the machine, which it does not need; without an answer that takes
+    8 s.
+    """
     name = "AWS_REGION"
     before = os.environ.get(name)
     os.environ[name] = before or region
@@ -124,12 +128,12 @@ def _known_region(region: str) -> Iterator[None]:
             del os.environ[name]
 
 
-# Google's library tries again for 15 minutes.
+# Time for repeated attempts; the default of Google's library is 15 minutes.
 GS_PATIENCE = timedelta(seconds=10)
 
 
 def find_gs(uri: Uri) -> tuple[Any, str]:
-    """The file system and the bucket."""
+    """Return the file system of Google Cloud Storage and the bucket."""
     scheme, endpoint = endpoint_of(uri)
     asked = uri.options.get("anonymous", "").lower() in ("1", "true", "yes")
     anonymous = asked or uri.user == "anonymous" or bool(os.environ.get("STORAGE_EMULATOR_HOST"))
@@ -137,8 +141,8 @@ def find_gs(uri: Uri) -> tuple[Any, str]:
 
 
 def endpoint_of(uri: Uri) -> tuple[str, str]:
-    """The scheme and the server; none is Google's own."""
-    emulator = os.environ.get("STORAGE_EMULATOR_HOST", "")  # as Google's own tools are led to a server for tests
+    """Return the scheme and the server of Google Cloud Storage; an empty server means Google's own."""
+    emulator = os.environ.get("STORAGE_EMULATOR_HOST", "")  # the variable by which Google's tools use a test server
     scheme, mark, host = emulator.partition("://")
     if not mark:
         scheme, host = "http", emulator
@@ -157,7 +161,7 @@ def _made_gs(endpoint: str, scheme: str, anonymous: bool) -> Any:
 
 
 def find_azure(uri: Uri) -> tuple[Any, str]:
-    """The file system and the container."""
+    """Return the file system of Azure and the container; raise `UsageError` where no account is known."""
     account, container = azure_account_of(uri)
     if not account:
         raise UsageError(
@@ -178,13 +182,14 @@ def find_azure(uri: Uri) -> tuple[Any, str]:
 
 
 def azure_account_of(uri: Uri) -> tuple[str, str]:
-    """The account, nothing where none is named, and the container."""
+    """Return the account, empty where unknown, and the container."""
     container, at, host = uri.authority.partition("@")
     account = host.partition(".")[0] if at else uri.options.get("account_name") or _given("ACCOUNT_NAME", "ACCOUNT")
     return account, container
 
 
 def _given(*names: str) -> str:
+    """Return the first of these settings that is set as AZURE_STORAGE_... in the environment; else ""."""
     return next(filter(None, (os.environ.get(f"AZURE_STORAGE_{name}") for name in names)), "")
 
 
@@ -195,13 +200,14 @@ def _made_azure(account: str, **options: str) -> Any:
     return fs.AzureFileSystem(account, **{name: value for name, value in options.items() if value})
 
 
-AMAZON = ".amazonaws.com"  # all its servers have the same buckets
+AMAZON = ".amazonaws.com"  # all servers of Amazon share their buckets, so the server is no part of a canonical name
 
 
 class OneName:
-    """The same for all names of an object, by text alone: with the server that options and environment lead to.
+    """Function that returns one canonical name for all names of an object, without asking the store.
 
-    Each server is looked up once, in the settings as they are now.
+    The server in the canonical name comes from options and environment, and is looked up once for each bucket and
+    query; an instance therefore serves one run.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Names of remote objects: parse them, compare them, show them without their secrets."""
+"""Names of remote objects: parse them, take their options apart, show them without secrets."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ __all__ = ["HTTP", "Uri", "is_remote", "parse", "plain_name", "shown", "with_opt
 BEGINNING = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://", re.ASCII)
 HTTP = "http"
 KINDS = {"s3": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfs", "abfss": "abfs", "http": HTTP, "https": HTTP}
-# What may stand behind the question mark, which in the name of an object is a letter like any other, or a pattern.
+# Options allowed after a question mark, for each store. A question mark may also be part of a key or of a pattern.
 OPTIONS = {
     "s3": ("anonymous", "endpoint_override", "region", "scheme"),
     "gs": ("anonymous", "endpoint_override", "scheme"),
     "abfs": ("account_name", "blob_storage_authority", "dfs_storage_authority", "scheme"),
 }
-NOTHING = "?scheme="  # options that say nothing, in every store
+NOTHING = "?scheme="  # an option without effect, valid in every store
 WORD = re.compile(r"\w+", re.ASCII)
-ALIKE = 0.75  # two names of options, of which one may be meant by the other
+ALIKE = 0.75  # similarity (difflib, 0 to 1) from which an unknown option is a misspelled one
 
 
 class Uri(NamedTuple):
     """One object, folder or pattern: `scheme://user:password@authority/key?options`."""
 
     scheme: str
-    kind: str  # s3, gs, abfs or http
+    kind: str  # s3, gs, abfs or http: schemes of one store share a kind
     user: str
     password: str
     authority: str  # a bucket, or the name of a server
-    key: str
+    key: str  # name of the object within the bucket, not unquoted
     options: Mapping[str, str]
-    query: str  # the options as they were written, with their question mark
+    query: str  # the options as the user wrote them, with the question mark
 
     @property
     def stem(self) -> str:
-        """All before the key, as it was written but for secrets."""
+        """Everything before the key, without user and password."""
         return f"{self.scheme}://{self.authority}/"
 
 
 def is_remote(path: str) -> bool:
-    """Does the path name an object, not a file? Something local of that name goes first."""
+    """Return whether the path names a remote object; a local file of that name takes precedence."""
     return BEGINNING.match(path) is not None and not os.path.lexists(path)
 
 
 @lru_cache(maxsize=1 << 16)
 def parse(path: str) -> Uri:
-    """The parts of a name. Keys are taken as they are: nothing in them is unquoted."""
+    """Split a name into its parts; keys are not unquoted. Raise `UsageError` for a name that no store accepts."""
     found = BEGINNING.match(path)
     scheme = found[1].lower() if found else ""
     if found is None or scheme not in KINDS:
@@ -62,12 +62,12 @@ def parse(path: str) -> Uri:
     place, _, key = rest.partition("/")
     before, at, authority = place.rpartition("@")
     user, _, password = before.partition(":")
-    if kind == "abfs" and at and not password:  # container@account is no user
+    if kind == "abfs" and at and not password:  # container@account, not user@server
         user, authority = "", place
     if not authority:
         what = "server" if kind == HTTP else "bucket"
         raise UsageError(f"{show(shown(path))} names no {what}", f"write {scheme}://{what}/name")
-    if kind != HTTP and {".", ".."} & set(key.split("/")):  # dropped on the way: another object would be meant
+    if kind != HTTP and {".", ".."} & set(key.split("/")):  # libraries remove such parts and reach another object
         raise UsageError(
             f"{show(shown(path))}: in a store . and .. are no folders, and no part of a name", "write it without them"
         )
@@ -76,7 +76,7 @@ def parse(path: str) -> Uri:
 
 
 def _cut(rest: str, kind: str) -> tuple[str, str]:
-    """The query apart: on the web all from the first question mark, elsewhere what is an option there."""
+    """Split a name into path and query: for http at the first question mark, elsewhere only where options follow."""
     if kind == HTTP:
         name, mark, query = rest.partition("?")
         return name, mark + query
@@ -85,7 +85,7 @@ def _cut(rest: str, kind: str) -> tuple[str, str]:
 
 
 def _are_options(query: str, kind: str) -> bool:
-    """Is the first one known, or are all words, and one known or almost?"""
+    """Return whether a query holds options: the first is known, or all are words and one resembles a known option."""
     names = [option.partition("=")[0] for option in query.split("&")]
     if names[0] in OPTIONS[kind]:
         return True
@@ -93,13 +93,14 @@ def _are_options(query: str, kind: str) -> bool:
 
 
 def _nearest(name: str, kind: str) -> str:
-    """The known option that a name may be meant for; nothing where it is like none."""
+    """Return the known option that a name resembles most; "" where none is close."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name.lower(), OPTIONS[kind], 1, ALIKE)), "")
 
 
 def _options(path: str, query: str, kind: str) -> dict[str, str]:
+    """Return the options that have a value; raise `UsageError` for an unknown one."""
     given = dict(parse_qsl(query[1:], keep_blank_values=True))
     for name in given:
         if name not in OPTIONS[kind]:
@@ -112,12 +113,15 @@ def _options(path: str, query: str, kind: str) -> dict[str, str]:
 
 
 def with_options(name: str, query: str) -> str:
-    """A name with options behind it; with ones that say nothing, where its own end would be taken for some."""
+    """Return a name with options appended.
+
+    Without options, an option without effect is appended where the end of the name itself would be read as options.
+    """
     return name + (query or (NOTHING if plain_name(name) != name else ""))
 
 
 def plain_name(path: str) -> str:
-    """The name without options: what its ending tells by."""
+    """Return the name without options, so that its ending is that of the file format."""
     if not is_remote(path):
         return path
     found = BEGINNING.match(path)
@@ -126,7 +130,7 @@ def plain_name(path: str) -> str:
 
 
 def shown(path: str) -> str:
-    """The name as messages show it: a user, a password, a signature in the query are nobody's business."""
+    """Return the name for messages, without user, password and, for http, the query, which may hold a signature."""
     found = BEGINNING.match(path)
     if found is None or os.path.lexists(path):
         return path

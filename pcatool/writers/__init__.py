@@ -1,4 +1,4 @@
-"""Tables out: one file per format, and the sink that takes their bytes.
+"""Writers of tables, one module per format, and the sink that takes their bytes.
 
-Begin with `base` (protocol) and `sink` (atomic files, pipes, objects).
+Begin with `base` (the protocol) and `sink` (atomic files, pipes, objects in a store).
 """

@@ -1,4 +1,4 @@
-"""Protocol of a writer, and which writer an output gets."""
+"""Protocol of a writer, and the choice of the writer for an output."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ from pcatool.writers.sink import Data, Sink, uncompressed_name
 
 __all__ = ["Kept", "TextWriter", "Values", "Writer", "format_name", "open_writer", "output_names"]
 
+# Columns passed through: name and type of each.
 Kept = Sequence[tuple[str, pa.DataType]]
 Values = NDArray[np.float64]
 
 
 class Writer(ABC):
-    """A table in one format, block by block: columns passed through first, then float64 results, NaN for missing."""
+    """Writer of a table in one format, block by block: passed-through columns first, then float64 results.
+
+    NaN in the results means a missing value. `format` may run in several threads; `put` takes the blocks in order.
+    """
 
     @abstractmethod
     def __init__(
@@ -41,22 +45,26 @@ class Writer(ABC):
 
     @abstractmethod
     def format(self, kept: Sequence[pa.Array], values: Values) -> Any:
-        """What becomes of rows: kept columns of length n_b, values (n_b, m). Threads call it, so it changes nothing."""
+        """Return a block in the form that `put` takes: kept columns of length n_b, values (n_b, m).
+
+        Threads call `format` at the same time, so an implementation must not change the writer.
+        """
 
     @abstractmethod
     def put(self, formatted: Any) -> None:
-        """Take formatted rows, in order."""
+        """Append a formatted block; blocks must come in the order of their rows."""
 
     @abstractmethod
     def close(self) -> None:
         """Finish the table; the sink stays open."""
 
     def write(self, kept: Sequence[pa.Array], values: Values) -> None:
+        """Format and append a block of rows."""
         self.put(self.format(kept, values))
 
 
 class TextWriter(Writer):
-    """A format that is a text for each block, one after the other."""
+    """Base of the text formats: a header line, then the text of each block."""
 
     def __init__(
         self,
@@ -73,19 +81,20 @@ class TextWriter(Writer):
         self._header = self.first_line() if header else b""
 
     def first_line(self) -> bytes:
-        """What stands before the rows."""
+        """Return the header with its line end; empty for a format without a header."""
         return b""
 
     @abstractmethod
     def format_slice(self, kept: Sequence[pa.Array], values: Values) -> Data:
-        """A few thousand rows as text."""
+        """Return the text of a few thousand rows."""
 
     def format(self, kept: Sequence[pa.Array], values: Values) -> Data:
+        """Return the text of a block."""
         rows = slices(len(values))
         return b"".join(self.format_slice([column[part] for column in kept], values[part]) for part in rows)
 
     def put(self, formatted: Data) -> None:
-        """Send a block on at once; the first one takes the header along."""
+        """Send the text of a block to the sink at once; the header goes before the first block."""
         if self._header:
             formatted, self._header = self._header + formatted, b""
         if formatted:
@@ -95,12 +104,12 @@ class TextWriter(Writer):
         self.put(b"")
 
 
-# Endings of formats that this program does not write: what stood there would not be what the name says.
+# Endings of formats that pcatool does not write; refused, so that no file has a wrong ending.
 OTHERS = (".json", ".xlsx", ".xls", ".ods", ".npy", ".npz", ".feather", ".arrow", ".orc", ".avro", ".db", ".sqlite")
 
 
 def output_names(kept: Kept, names: Sequence[str]) -> list[str]:
-    """All output columns in order; a name that stands for two of them is refused."""
+    """Return the names of all output columns in order; refuse a name that occurs twice."""
     every = [*(name for name, _ in kept), *names]
     twice = next((name for name, count in Counter(every).items() if count > 1), None)
     if twice is not None:
@@ -112,7 +121,10 @@ def output_names(kept: Kept, names: Sequence[str]) -> list[str]:
 
 
 def format_name(options: OutputOptions) -> str:
-    """The format asked for, else the one the output's name tells, else CSV."""
+    """Return the output format: from --output-format, else from the ending of the output name, else CSV.
+
+    Raise `UsageError` for the ending of a format that has no writer.
+    """
     name = uncompressed_name(plain_name(options.output or ""))
     by_name = WRITERS.by_suffix(name)
     if options.output_format is None and by_name is None and name.lower().endswith(OTHERS):
@@ -124,6 +136,7 @@ def format_name(options: OutputOptions) -> str:
 
 
 def open_writer(options: OutputOptions, sink: Sink, kept: Kept, names: Sequence[str]) -> Writer:
+    """Return the writer for the output format; refuse options that the format cannot follow."""
     kind: Any = WRITERS.load(format_name(options))
     writer: Writer = kind(sink, kept, names, header=options.header, float_format=options.float_format)
     return writer

@@ -1,7 +1,7 @@
-"""Convert Arrow columns and float64 columns to text cells.
+"""Convert Arrow columns and float64 columns to columns of text.
 
-Missing stays missing (a null); the format decides how it looks. Strings and scalars are built from buffers: made from
-Python values, they would have Arrow import pandas, which takes longer than most runs.
+A missing cell stays null; each format decides how to write a null. Strings and scalars are built from buffers: Arrow
+would import pandas to make them from Python values, which takes longer than most runs.
 """
 
 from __future__ import annotations
@@ -19,41 +19,43 @@ __all__ = ["contents", "floats", "joined", "literal", "numbers", "plain", "slice
 # 64-bit offsets: a block of long text may pass the 2 GB that `pa.string()` can hold.
 TEXT = pa.large_string()
 
-# Rows whose strings stay in the processor's cache while they are joined.
+# Rows joined at a time: their strings stay in the processor's cache.
 ROWS = 4096
 
 
 def strings(data: bytes, ends: NDArray[np.int64], validity: pa.Buffer | None = None) -> pa.Array:
-    """The column of strings that lie end to end in `data`."""
+    """Return a column of strings that lie end to end in `data`; string i stops at ends[i]."""
     offsets = np.concatenate([[0], ends]).astype(np.int64)
     return pa.Array.from_buffers(TEXT, len(ends), [validity, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
 def literal(word: str) -> pa.Scalar:
+    """Return a string scalar."""
     data = word.encode()
     return strings(data, np.array([len(data)]))[0]
 
 
 def contents(column: pa.Array) -> memoryview:
-    """The strings of a whole column, end to end."""
+    """Return the bytes of all strings of a column, end to end."""
     _, offsets, data = column.buffers()
     ends = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
     return memoryview(data)[ends[0] : ends[-1]] if data is not None else memoryview(b"")
 
 
 def joined(pieces: Sequence[pa.Array | pa.Scalar], separator: str = "", missing: str = "") -> pa.Array:
-    """Row by row, the pieces as one string; a scalar stands in every row."""
+    """Join the pieces of each row to one string; a scalar is used in every row, `missing` for a null."""
     import pyarrow.compute as pc
 
     return pc.binary_join_element_wise(*pieces, literal(separator), null_handling="replace", null_replacement=missing)
 
 
 def slices(n: int) -> Iterator[slice]:
+    """Yield slices of up to ROWS rows that together cover n rows."""
     return (slice(start, min(start + ROWS, n)) for start in range(0, n, ROWS))
 
 
 def floats(column: NDArray[np.float64]) -> pa.Array:
-    """A float64 column as Arrow sees it, NaN as null."""
+    """Return a float64 column as an Arrow array, NaN as null."""
     values = np.ascontiguousarray(column, dtype=np.float64)
     holes = np.isnan(values)
     validity = pa.py_buffer(np.packbits(~holes, bitorder="little")) if holes.any() else None
@@ -61,18 +63,21 @@ def floats(column: NDArray[np.float64]) -> pa.Array:
 
 
 def numbers(column: NDArray[np.float64], float_format: str | None) -> pa.Array:
-    """A float64 column as text: the shortest that reads back to the same bits, or in the format asked for."""
+    """Return a float64 column as text, NaN as null.
+
+    Without a format, the text is the shortest one that reads back to the same bits.
+    """
     if float_format is None:
         return floats(column).cast(TEXT)
     lines = (float_format + "\n") * len(column) % tuple(column.tolist())
     data = lines.encode("ascii")
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
-    # Each string ends where its line does, less the line ends before it, which are taken out.
+    # The end of each line, less the line ends before it, which are removed.
     return strings(data.replace(b"\n", b""), ends - np.arange(len(ends)), floats(column).buffers()[0])
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """The values of a column that holds them through something else: a dictionary, run ends, an extension type."""
+    """Return a column decoded: dictionaries, run ends and extension types replaced by their values."""
     kind = column.type
     if getattr(kind, "extension_name", "") == "arrow.uuid":
         return uuid_text(column.storage)
@@ -84,12 +89,15 @@ def plain(column: pa.Array) -> pa.Array:
         import pyarrow.compute as pc
 
         return plain(pc.run_end_decode(column))
-    # Arrow computes little in half precision; single holds the same values.
+    # Arrow has few functions for half precision; single precision holds the same values.
     return column.cast(pa.float32()) if pa.types.is_float16(kind) else column
 
 
 def text(column: pa.Array) -> pa.Array:
-    """A plain column that is not nested as text, as Arrow writes its type; NaN is missing."""
+    """Return a column from `plain`, not nested, as text in Arrow's format for its type, NaN as null.
+
+    Raise `DataError` for a type without a text form.
+    """
     kind = column.type
     if pa.types.is_floating(kind):
         return float_text(column)
@@ -112,13 +120,14 @@ def is_binary(kind: pa.DataType) -> bool:
 
 
 def float_text(column: pa.Array) -> pa.Array:
+    """Return floats as text, NaN as null."""
     import pyarrow.compute as pc
 
     return pc.if_else(pc.is_nan(column), pa.nulls(len(column), TEXT), column.cast(TEXT))
 
 
 def utc_text(column: pa.Array) -> pa.Array:
-    """Times of a zone the system does not know, in UTC."""
+    """Return timestamps as text in UTC, for a time zone that the system does not know."""
     import pyarrow.compute as pc
 
     utc = column.cast(pa.int64()).cast(pa.timestamp(column.type.unit)).cast(TEXT)
@@ -126,7 +135,8 @@ def utc_text(column: pa.Array) -> pa.Array:
 
 
 def binary_text(column: pa.Array) -> pa.Array:
-    r"""Bytes that are not all UTF-8: text where they are, `\xff` where not. Rare, so a loop over the cells may do."""
+    r"""Return binary cells as UTF-8 text, with `\xff` for a byte that is not UTF-8."""
+    # Such columns are rare, so a loop over the cells is fast enough.
     cells = [None if cell is None else cell.decode("utf-8", "backslashreplace").encode() for cell in column.to_pylist()]
     ends = np.cumsum([len(cell or b"") for cell in cells], dtype=np.int64)
     present = np.array([cell is not None for cell in cells])
@@ -135,7 +145,7 @@ def binary_text(column: pa.Array) -> pa.Array:
 
 
 def uuid_text(storage: pa.Array) -> pa.Array:
-    """Sixteen bytes each as the usual five groups of hexadecimal digits."""
+    """Return UUIDs, 16 bytes each, as the usual five groups of hexadecimal digits."""
     import pyarrow.compute as pc
 
     start = 16 * storage.offset

@@ -1,4 +1,4 @@
-"""Write CSV and TSV: numbers that read back to the same bits, quotes only where needed."""
+"""Write CSV and TSV: numbers that read back to the same bits, and quotes only where needed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pcatool.writers.sink import Data
 
 __all__ = ["CsvWriter", "TsvWriter"]
 
-# Rows that Arrow's writer takes at a time; measured: its default of 1024 is a fifth slower.
+# Rows that Arrow's writer formats at a time; measured: its default of 1024 is a fifth slower.
 BATCH = 4096
 
 
 class CsvWriter(TextWriter):
-    """Comma-separated text. A missing cell is empty, and so is an empty text, as most tables write both."""
+    """Writer of comma-separated text. A missing cell and an empty text are both written as nothing, as is common."""
 
     delimiter = ","
 
@@ -29,14 +29,15 @@ class CsvWriter(TextWriter):
 
     @property
     def missing(self) -> str:
-        """In a table of one column an empty line would be no row to most readers."""
+        """The text of a missing cell: in a table of one column quotes, because most readers skip an empty line."""
         return "" if len(self.names) > 1 else '""'
 
     @property
     def needs_quotes(self) -> str:
-        """With blanks at an end (which readers may strip), or with a character that has a meaning.
+        """Regular expression for cells to be quoted.
 
-        Empty only where a row would be an empty line.
+        Quoted are cells with blanks at an end (which readers may strip), with a quote, line end or delimiter, and, in a
+        table of one column, empty cells.
         """
         alone = "" if len(self.names) > 1 else "^$|"
         return rf'{alone}^\s|\s$|["\r\n{self.delimiter}]'
@@ -45,12 +46,16 @@ class CsvWriter(TextWriter):
         return '"' + name.replace('"', '""') + '"' if re.search(self.needs_quotes, name) else name
 
     def format(self, kept: Sequence[pa.Array], values: Values) -> Data:
+        """Return the text of a block, in one call of Arrow where possible."""
         if not kept and self.float_format is None and len(self.names) > 1:
             return self.plain_numbers(values)
         return super().format(kept, values)
 
     def plain_numbers(self, values: Values) -> Data:
-        """The common case in one call of Arrow's writer, which needs no quotes and loads no compute functions."""
+        """Return the text of values (n_b, m), written by Arrow; the common case.
+
+        No cell needs quotes here, and Arrow's compute functions need not be loaded.
+        """
         columns = [floats(column) for column in values.T]
         batch = pa.RecordBatch.from_arrays(columns, names=self.names)
         out = pa.BufferOutputStream()
@@ -64,7 +69,7 @@ class CsvWriter(TextWriter):
         return contents(joined([joined(cells, self.delimiter, self.missing), literal("\n")]))
 
     def cells(self, column: pa.Array) -> pa.Array:
-        """A column passed through as text, quoted where needed."""
+        """Return a passed-through column as text, quoted where needed."""
         import pyarrow.compute as pc
 
         column = plain(column)
@@ -78,6 +83,6 @@ class CsvWriter(TextWriter):
 
 
 class TsvWriter(CsvWriter):
-    """Tab-separated text, with the same quotes."""
+    """Writer of tab-separated text, with the quotes of CSV."""
 
     delimiter = "\t"

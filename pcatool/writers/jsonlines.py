@@ -1,4 +1,4 @@
-"""Write JSON Lines, one object per row; nested cells in any text format."""
+"""Write JSON Lines, one object per row; also the JSON text of nested cells in every text format."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from pcatool.writers.sink import Data, Sink
 
 __all__ = ["JsonLinesWriter", "cells_at", "tokens"]
 
-# What JSON does not take as it is inside quotes; the backslash first, as the others bring new ones.
+# Characters that JSON strings must escape, and their escapes; the backslash first, because the others add backslashes.
 ESCAPES = [(c, json.dumps(c)[1:-1]) for c in ("\\", '"', *map(chr, range(32)))]
 ESCAPED = r'[\x00-\x1f"\\]'
 
+# An integer scalar, built from a buffer so that Arrow does not import pandas.
 ZERO = pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(bytes(8))])[0]
 
-# Values that between them show every sign, width and padding of a float format.
+# Values that together show every sign, width and padding of a float format.
 PROBES = (0.0, 1.5, -1.5, 1e300)
 
 
 class JsonLinesWriter(TextWriter):
-    """One JSON object per row. NaN and infinities, for which JSON has no word, are null."""
+    """Writer of one JSON object per row. NaN and infinities, which JSON cannot express, become null."""
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class JsonLinesWriter(TextWriter):
 
 
 def check_format(float_format: str) -> None:
+    """Refuse a float format whose output is not a JSON number."""
     for probe in PROBES:
         shown = float_format % probe
         try:
@@ -63,7 +65,7 @@ def check_format(float_format: str) -> None:
 
 
 def objects(names: Sequence[str], cells: Sequence[pa.Array]) -> pa.Array:
-    """One object per row from columns of JSON tokens."""
+    """Return one JSON object per row, from columns of JSON tokens."""
     pieces: list[pa.Array | pa.Scalar] = []
     for name, column in zip(names, cells, strict=True):
         start = "," if pieces else "{"
@@ -72,7 +74,7 @@ def objects(names: Sequence[str], cells: Sequence[pa.Array]) -> pa.Array:
 
 
 def tokens(column: pa.Array) -> pa.Array:
-    """A column of any type as JSON tokens, null where it is missing."""
+    """Return a column of any type as JSON tokens; null where a cell is missing, or a float is NaN or infinite."""
     import pyarrow.compute as pc
 
     column = plain(column)
@@ -90,6 +92,7 @@ def tokens(column: pa.Array) -> pa.Array:
 
 
 def quoted(words: pa.Array) -> pa.Array:
+    """Return texts as JSON strings."""
     import pyarrow.compute as pc
 
     if pc.match_substring_regex(words, ESCAPED).true_count:
@@ -99,6 +102,7 @@ def quoted(words: pa.Array) -> pa.Array:
 
 
 def struct_tokens(column: pa.Array) -> pa.Array:
+    """Return structs as JSON objects."""
     import pyarrow.compute as pc
 
     names = [field.name for field in column.type]
@@ -107,7 +111,7 @@ def struct_tokens(column: pa.Array) -> pa.Array:
 
 
 def map_tokens(column: pa.Array) -> pa.Array:
-    """Maps as objects; a key that is no text is written as text."""
+    """Return maps as JSON objects; keys of any type become text."""
     entry = pa.struct([("key", column.type.key_type), ("value", column.type.item_type)])
     lists = column.cast(pa.list_(entry))
     keys, items = lists.flatten().flatten()
@@ -116,7 +120,7 @@ def map_tokens(column: pa.Array) -> pa.Array:
 
 
 def list_tokens(column: pa.Array, elements: pa.Array, opening: str, closing: str) -> pa.Array:
-    """Lists from the tokens of their elements, which lie end to end; a missing list has none."""
+    """Return lists, in the given brackets, from the tokens of all elements end to end; a missing list has none."""
     import pyarrow.compute as pc
 
     lengths = pc.if_else(column.is_valid(), column.value_lengths(), ZERO.cast(column.value_lengths().type))
@@ -132,7 +136,7 @@ def list_tokens(column: pa.Array, elements: pa.Array, opening: str, closing: str
 
 
 def cells_at(column: pa.Array, rows: NDArray[np.intp]) -> list[str | None]:
-    """The cells of these rows as a table of text would hold them; None where they are missing."""
+    """Return the cells of these rows as text, None where a cell is missing; nested cells as JSON."""
     indices = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows.astype(np.int64))])
     taken = plain(column.take(indices))
     cells: list[str | None] = (tokens if pa.types.is_nested(taken.type) else text)(taken).to_pylist()

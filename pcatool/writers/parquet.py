@@ -1,4 +1,4 @@
-"""Write Apache Parquet in row groups whose size depends on the columns alone."""
+"""Write Apache Parquet, in row groups whose size depends only on the column types."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from pcatool.writers.sink import Drain, Sink
 
 __all__ = ["ParquetWriter", "group_rows"]
 
-# One row group is held in memory; but a group of few rows costs a reader more in headers than in values.
+# Bytes of a row group, which is held in memory, and bounds on its rows: in a group of few rows a reader spends more on
+# headers than on values.
 GROUP_BYTES = 16 << 20
 LEAST_ROWS = 512
 MOST_ROWS = 1 << 20
 
-# Bytes to reckon with for a value whose size the type does not tell: a short text, a vector of a few hundred numbers.
+# Assumed size where the type does not give one: bytes of a short text, elements of a list (a vector).
 TEXT_BYTES = 64
 LIST_LENGTH = 256
 
 
 class ParquetWriter(Writer):
-    """Kept columns with their types, results as float64 with null for missing.
+    """Writer of Parquet: passed-through columns with their types, results as float64 with null for missing.
 
-    Rows are collected into full row groups, so the file does not depend on how they came; Arrow puts no time or host
-    into it.
+    Rows are collected into full row groups, so the bytes of the file do not depend on the size of the blocks. Arrow
+    writes neither a time nor a host name.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class ParquetWriter(Writer):
             start = stop
 
     def _add(self, kept: Sequence[pa.Array], values: Values) -> None:
-        """Rows that fit into the group; values are copied, as the caller may use their memory again."""
+        """Add rows that fit into the current group; values are copied, because the caller may reuse their memory."""
         self._values[:, self._filled : self._filled + len(values)] = values.T
         self._kept.append(kept)
         self._filled += len(values)
@@ -90,7 +91,8 @@ class ParquetWriter(Writer):
 
 
 def open_parquet(drain: Drain, schema: pa.Schema, kept: Sequence[str]) -> pq.ParquetWriter:
-    """Results hardly ever repeat a value, so only kept columns get a dictionary."""
+    """Return Arrow's writer into `drain`; raise `UsageError` for a column type that Parquet cannot hold."""
+    # Results hardly ever repeat a value, so only kept columns get a dictionary.
     try:
         return pq.ParquetWriter(drain, schema, use_dictionary=list(kept) or False)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
@@ -101,6 +103,7 @@ def open_parquet(drain: Drain, schema: pa.Schema, kept: Sequence[str]) -> pq.Par
 
 
 def storable(field: pa.Field) -> bool:
+    """Return whether Parquet can hold the type of a column."""
     try:
         pq.ParquetWriter(Drain(), pa.schema([field])).close()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
@@ -109,13 +112,13 @@ def storable(field: pa.Field) -> bool:
 
 
 def group_rows(schema: pa.Schema) -> int:
-    """Rows in a row group: what fits into its bytes, by the types alone."""
+    """Return the rows of a row group: as many as fit into GROUP_BYTES, within the bounds, by the column types."""
     row = max(1, sum(width(kind) for kind in schema.types))
     return max(LEAST_ROWS, min(MOST_ROWS, GROUP_BYTES // row))
 
 
 def width(kind: pa.DataType) -> int:
-    """Bytes of a value, guessed where the type leaves it open."""
+    """Return the bytes of a value of a type, assumed where the type does not give a size."""
     if pa.types.is_fixed_size_list(kind):
         return int(kind.list_size) * width(kind.value_type)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):

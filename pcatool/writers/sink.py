@@ -1,8 +1,8 @@
-"""Sinks for bytes: standard output, devices, files and objects that appear whole or not at all, compression.
+"""Sinks for bytes: standard output, devices, pipes, files, objects in a store; and compression.
 
-Where bytes go: standard output, a device or pipe, or a file that appears whole or not at all.
-A file is written beside its place under a temporary name and renamed over it at the end, so a run that fails leaves
-what was there. Devices and pipes are written straight: renaming onto one would replace it with a file.
+A file is written under a temporary name in the same folder and renamed at the end, so it appears complete or not at
+all, and a run that fails leaves the old file as it was. Devices and pipes are written directly: a rename would replace
+them with a file. An object is collected in a temporary file and uploaded at the end.
 """
 
 from __future__ import annotations
@@ -38,12 +38,15 @@ __all__ = [
 
 Data = bytes | bytearray | memoryview
 
-# Encoders get pieces of one size, so that their output depends on the data and not on how it was cut into writes.
+# Bytes given to an encoder at a time: a fixed size, so that the output depends only on the data and not on the writes.
 PIECE = 1 << 20
 
 
 class Drain:
-    """A file for Arrow to write into; what arrived is taken out between calls, so no exception of ours crosses C++."""
+    """File object for Arrow to write into. `take` returns the bytes between calls.
+
+    The sink is never called from inside Arrow, so that its exceptions do not pass through C++.
+    """
 
     closed = False
 
@@ -67,13 +70,14 @@ class Drain:
         pass
 
     def take(self) -> bytes:
+        """Return the bytes written since the last call."""
         taken = b"".join(self._parts)
         self._parts.clear()
         return taken
 
 
 class Encoder(Protocol):
-    """What the objects of zlib and bz2 have in common."""
+    """Protocol of the compressors of zlib and bz2."""
 
     def compress(self, data: bytes, /) -> bytes: ...
 
@@ -81,7 +85,7 @@ class Encoder(Protocol):
 
 
 class ZstdWriter:
-    """Arrow's zstd stream in the shape of the others: one frame for the whole file, which every reader takes."""
+    """Arrow's zstd stream as an `Encoder`: one frame for the whole file, which every zstd reader accepts."""
 
     def __init__(self) -> None:
         import pyarrow as pa
@@ -98,8 +102,8 @@ class ZstdWriter:
         return self._drain.take()
 
 
-# Digits hardly compress: gzip's usual level 6 takes seven times as long as level 1 and saves a sixteenth. 31 asks zlib
-# for a gzip header; its own has neither a file name nor a time in it.
+# Level 1 for gzip: digits hardly compress, and the usual level 6 takes seven times as long to save a sixteenth. wbits
+# 31 makes zlib write a gzip header, which has neither a file name nor a time in it.
 ENCODERS: dict[str, Callable[[], Encoder]] = {
     ".gz": lambda: zlib.compressobj(1, zlib.DEFLATED, 31),
     ".bz2": bz2.BZ2Compressor,
@@ -108,23 +112,24 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {
 
 
 def compression_of(name: str) -> str:
-    """The ending that asks for compression, or nothing."""
+    """Return the ending of the name that asks for compression, such as ".gz"; else ""."""
     return next((ending for ending in ENCODERS if name.lower().endswith(ending)), "")
 
 
 def uncompressed_name(name: str) -> str:
-    """The name without the ending that asks for compression: what is left tells the format."""
+    """Return the name without its compression ending, so that its ending is that of the format."""
     return name[: len(name) - len(compression_of(name))]
 
 
 class Compressor:
-    """An encoder that is fed in pieces of one size."""
+    """Encoder that is fed in pieces of one size."""
 
     def __init__(self, ending: str) -> None:
         self._encoder = ENCODERS[ending]()
         self._pending = bytearray()
 
     def feed(self, data: Data) -> bytes:
+        """Take data; return the compressed bytes that are ready."""
         self._pending += data
         done = []
         while len(self._pending) >= PIECE:
@@ -133,28 +138,33 @@ class Compressor:
         return b"".join(done)
 
     def finish(self) -> bytes:
+        """Return the rest of the compressed bytes."""
         return self._encoder.compress(bytes(self._pending)) + self._encoder.flush()
 
 
-# How the name of a file ends that is not whole yet.
+# Ending of the temporary name of a file that is not complete yet.
 TEMPORARY = ".pcatool-tmp"
-# A file name has at most 255 bytes; what the temporary name adds has 30.
+# Bytes of the final name used in the temporary name: a file name has at most 255 bytes, and the temporary name adds 30.
 LONGEST_STEM = 255 - 30
 
 
 class Sink:
-    """Bytes to an open descriptor. The end of the `with` block is the end of the data; an exception in it is not."""
+    """Sink for bytes to an open descriptor, used in a `with` block.
 
-    _owned = False  # until there is something to own
+    The end of the block completes the output; an exception in the block abandons it. Raise `FileError` for an error of
+    the system, and `BrokenPipeError` where the reader of a pipe is gone.
+    """
+
+    _owned = False  # for `_close`, where `__init__` of a subclass fails before there is a descriptor
 
     def __init__(self, label: str, descriptor: int, compressor: Compressor | None, owned: bool) -> None:
         self.label = label
         self._descriptor = descriptor
         self._compressor = compressor
-        self._owned = owned  # closed at the end; standard output is not ours to close
+        self._owned = owned  # whether to close the descriptor at the end; standard output stays open
 
     def write(self, data: Data) -> None:
-        """Hand the data on at once, all of it."""
+        """Write all of the data at once, compressed where the sink compresses."""
         self._send(self._compressor.feed(data) if self._compressor else data)
 
     def _send(self, data: Data) -> None:
@@ -163,14 +173,14 @@ class Sink:
             while rest:
                 rest = rest[self._write_some(rest) :]
         except BrokenPipeError:
-            raise  # the reader had enough: no error of ours
+            raise  # the reader stopped reading, which is not an error of this program
         except OSError as error:
             raise FileError.from_os(self.label, "write", error) from error
 
     def _write_some(self, data: memoryview) -> int:
         try:
             return os.write(self._descriptor, data)
-        except BlockingIOError:  # another program sharing the pipe made it non-blocking
+        except BlockingIOError:  # another program that shares the pipe made it non-blocking
             select.select([], [self._descriptor], [])
             return 0
 
@@ -197,7 +207,7 @@ class Sink:
             raise
 
     def _close(self) -> None:
-        """Once only: the number may belong to another file by the second time."""
+        """Close the descriptor, once: after that, another file may get its number."""
         if self._owned:
             self._owned = False
             os.close(self._descriptor)
@@ -211,7 +221,7 @@ class Sink:
 
 
 class AtomicFile(Sink):
-    """A file that appears under its name whole, in one step, or not at all."""
+    """Sink for a file that appears under its name complete, in one step, or not at all."""
 
     def __init__(self, target: Target, compressor: Compressor | None, no_clobber: bool) -> None:
         self._target = target.path
@@ -219,7 +229,8 @@ class AtomicFile(Sink):
         self._temporary = target.path.with_name(f".{stem}.{os.urandom(8).hex()}{TEMPORARY}")
         self._settled = False
         self._no_clobber = no_clobber
-        # The mode given here is cut down by the umask; that of an old file is set on top, never wider in between.
+        # For a new file the umask reduces this mode. For a replaced file `_take_after` widens it to the old mode, so
+        # the file is never more accessible in between.
         mode = 0o600 if target.there else 0o666
         try:
             descriptor = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
@@ -228,24 +239,24 @@ class AtomicFile(Sink):
                 self._take_after(target.there)
         except OSError as error:
             raise FileError.from_os(target.label, "write", error) from error
-        except BaseException:  # a signal, which may come between any two steps
+        except BaseException:  # from a signal, which may come between any two steps
             self._abandon()
             raise
 
     def _take_after(self, old: os.stat_result) -> None:
-        """Owner, mode and attributes, lists of access among them, of the file to be replaced, as far as we may."""
+        """Copy owner, mode and attributes, including access lists, of the replaced file, as far as permitted."""
         mode = stat.S_IMODE(old.st_mode) & 0o777
         attributes: tuple[str, ...] = ("user.", "system.")
         try:
             os.fchown(self._descriptor, -1, old.st_gid)
-        except OSError:  # another group may do no more than anybody
+        except OSError:  # the file keeps another group, which gets no more rights than others have
             mode &= 0o707 | (mode & 0o007) << 3
             attributes = ("user.",)
         with suppress(OSError):
             os.fchown(self._descriptor, old.st_uid, -1)
         with suppress(OSError):
             os.fchmod(self._descriptor, mode)
-        with suppress(OSError, AttributeError):  # not every file system has attributes, nor every system
+        with suppress(OSError, AttributeError):  # some file systems and operating systems have no attributes
             for name in os.listxattr(self._target):
                 if name.startswith(attributes):
                     os.setxattr(self._descriptor, name, os.getxattr(self._target, name))
@@ -261,30 +272,30 @@ class AtomicFile(Sink):
         self._sync_folder()
 
     def _link(self) -> None:
-        """Give the file its name unless someone else took it meanwhile."""
+        """Give the file its name; raise `FileError` where another program has taken the name meanwhile."""
         try:
             os.link(self._temporary, self._target)
         except FileExistsError:
             raise exists(self.label) from None
-        except OSError:  # no hard links on this file system
+        except OSError:  # this file system has no hard links
             self._reserve()
             try:
                 self._temporary.replace(self._target)
             except BaseException:
-                self._target.unlink()  # ours, and empty
+                self._target.unlink()  # the empty file made by `_reserve`
                 raise
         else:
             self._temporary.unlink()
 
     def _reserve(self) -> None:
-        """Take the name with an empty file of ours, for the rename to replace; this too fails if it is taken."""
+        """Create an empty file under the name, for the rename to replace; raise `FileError` where the name exists."""
         try:
             os.close(os.open(self._target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError:
             raise exists(self.label) from None
 
     def _sync_folder(self) -> None:
-        """Make the new name last through a power cut; not every file system can, and the file is in place."""
+        """Make the new name survive a power cut; errors are ignored, since the file is in place."""
         with suppress(OSError):
             folder = os.open(self._target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
@@ -299,13 +310,16 @@ class AtomicFile(Sink):
         self._settled = True
 
     def __del__(self) -> None:
-        """A signal may come when the file is made and its `with` block has not begun."""
+        """Remove the temporary file where a signal came before the `with` block began."""
         if not self._settled:
             self._abandon()
 
 
 def open_sink(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = (), compress: bool = True) -> Sink:
-    """The sink for an output name; `-` or nothing is standard output. Compressed when the name says so."""
+    """Return the sink for an output name, None or `-` for standard output; `compress` obeys the ending of the name.
+
+    Raise as `look_at` does. A named pipe waits for its reader.
+    """
     target = look_at(output, no_clobber, inputs)
     ending = compression_of(target.label) if compress else ""
     compressor = Compressor(ending) if ending else None
@@ -322,25 +336,25 @@ def open_sink(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = (
 
 
 def open_straight(target: Target) -> int:
-    """A descriptor of our own for a device, a pipe or an open stream; a named pipe waits here for its reader."""
+    """Return a new descriptor for a device, a pipe or an open stream; a named pipe waits here for its reader."""
     if target.descriptor is not None:
         return os.dup(target.descriptor)
     return os.open(target.path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
 
 
 def check_target(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = ()) -> None:
-    """Refuse now what `open_sink` would refuse after hours of work; nothing is created."""
+    """Refuse an output that `open_sink` would refuse, before hours of work; create nothing."""
     look_at(output, no_clobber, inputs)
 
 
 def write_whole(output: str | None, data: Data, *, no_clobber: bool, inputs: Sequence[str] = ()) -> None:
-    """Write one piece of data as it is, never compressed: a model file has its own form whatever its name."""
+    """Write data to an output, never compressed: a model file has one format, whatever its name."""
     with open_sink(output, no_clobber=no_clobber, inputs=inputs, compress=False) as sink:
         sink.write(data)
 
 
 def look_at_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
-    """Every reason not to write an object that can be known early, and cheaply."""
+    """Refuse an object that cannot be written, as far as early and cheap checks can tell."""
     from pcatool.stores.objects import place_of
     from pcatool.stores.providers import OneName
 
@@ -355,13 +369,13 @@ def look_at_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None
             )
     if not uri.key or uri.key.endswith("/"):
         raise unwritable(label, "it names a folder", "give the name of an object")
-    if "" in uri.key.split("/"):  # which pyarrow does not take
+    if "" in uri.key.split("/"):  # pyarrow refuses empty parts
         raise unwritable(label, "there is nothing between two of its slashes", "write one slash")
     place = place_of(output)
     try:
         bucket = place.info(place.bucket).type.name
     except FileError as error:
-        # Who may write need not be allowed to look; what else is wrong is wrong for writing, too.
+        # Credentials may allow writing without reading; any other error would stop the write, too.
         if "access denied" not in error.message or no_clobber:
             raise unwritable(label, error.message.partition(": ")[2], error.remedy) from None
         return
@@ -372,7 +386,7 @@ def look_at_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None
 
 
 class RemoteSink(Sink):
-    """Bytes to a nameless temporary file, and at the end from there to the store."""
+    """Sink for an object in a store: collects the bytes in an unnamed temporary file and uploads them at the end."""
 
     def __init__(self, output: str, compressor: Compressor | None, no_clobber: bool) -> None:
         from tempfile import TemporaryFile
@@ -392,6 +406,7 @@ class RemoteSink(Sink):
             raise cannot_spool(error, "the output") from None
 
     def _finish(self) -> None:
+        """Upload the object; with --no-clobber, check again just before the upload completes."""
         from pcatool.stores.objects import place_of, upload
 
         place = place_of(self._output)

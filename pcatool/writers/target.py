@@ -1,4 +1,4 @@
-"""Inspect an output before the work, and refuse early what cannot be written."""
+"""Inspect an output before the work begins, and refuse early an output that cannot be written."""
 
 from __future__ import annotations
 
@@ -23,21 +23,26 @@ STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 class Target(NamedTuple):
-    """An output that was looked at: how it is written, and what is there now."""
+    """An inspected output: a path, an open descriptor or an object; made by `look_at`, used by `open_sink`."""
 
-    label: str
-    path: Path = Path()
-    descriptor: int | None = None  # already open, as standard output is
-    there: os.stat_result | None = None
-    remote: str = ""  # the whole name of an object in a store
+    label: str  # name for messages
+    path: Path = Path()  # of a file, with links resolved
+    descriptor: int | None = None  # of a stream that is already open, such as standard output
+    there: os.stat_result | None = None  # status of the file or stream that is there now
+    remote: str = ""  # full name of an object in a store; empty for files and streams
 
     @property
     def straight(self) -> bool:
+        """Whether the output is a device, pipe or folder: not a regular file, so never replaced by a rename."""
         return self.there is not None and not stat.S_ISREG(self.there.st_mode)
 
 
 def look_at(output: str | None, no_clobber: bool, inputs: Sequence[str]) -> Target:
-    """Every check that can be made before the work; nothing is created."""
+    """Inspect an output and make every check that is possible before the work; create nothing.
+
+    Raise `UsageError` for an empty name and for an output that is also an input, `FileError` for an output that
+    cannot be written or, with `no_clobber`, exists.
+    """
     if output == "":
         raise UsageError("the name of the output is empty", "give a file name, or - for standard output")
     if output is not None and is_remote(output):
@@ -53,7 +58,8 @@ def look_at(output: str | None, no_clobber: bool, inputs: Sequence[str]) -> Targ
     else:
         there = stat_of_path(output)
         folder = Path(output).parent
-        if there is None and not folder.is_dir():  # as it is named: `no/../x` names nothing where there is no `no`
+        # Checked before links are resolved: `no/../x` is invalid where there is no folder `no`.
+        if there is None and not folder.is_dir():
             raise unwritable(output, f"there is no folder {show(folder)}", "create it first")
         target = Target(output, Path(os.path.realpath(output)), there=there)
     refuse_input(target, inputs)
@@ -63,7 +69,10 @@ def look_at(output: str | None, no_clobber: bool, inputs: Sequence[str]) -> Targ
 
 
 def descriptor_of(output: str | None) -> int | None:
-    """The open descriptor this name stands for; opening it anew would lose the position `>>` gave it."""
+    """Return the open descriptor that the name stands for, such as /dev/stdout; None for any other name.
+
+    Opening such a name again would lose the file position that the shell's `>>` has set.
+    """
     if output is None or output == "-":
         return STDOUT
     stream = STREAM.fullmatch(output)
@@ -71,7 +80,9 @@ def descriptor_of(output: str | None) -> int | None:
 
 
 def stat_of_stream(label: str, descriptor: int) -> os.stat_result:
-    # Python notes at its start that standard output is closed; by now a file just opened may have its number.
+    """Return the status of an open descriptor; raise `FileError` where the stream is closed."""
+    # Python sets sys.__stdout__ to None if standard output is closed at its start; since then another file may have
+    # got descriptor 1.
     if descriptor == STDOUT and sys.__stdout__ is None:
         raise unwritable(label, "it is closed", "give a file with -o")
     try:
@@ -81,6 +92,7 @@ def stat_of_stream(label: str, descriptor: int) -> os.stat_result:
 
 
 def stat_of_path(output: str) -> os.stat_result | None:
+    """Return the status of the file at a path; None where there is none."""
     try:
         return Path(output).stat()
     except FileNotFoundError:
@@ -91,7 +103,7 @@ def stat_of_path(output: str) -> os.stat_result | None:
 
 
 def refuse_input(target: Target, inputs: Sequence[str]) -> None:
-    """Refuse an output that is the same file as an input, under whatever name."""
+    """Refuse an output that is the same file as an input, also under another name."""
     if target.there is None or not stat.S_ISREG(target.there.st_mode):
         return
     for name in inputs:
@@ -106,7 +118,7 @@ def refuse_input(target: Target, inputs: Sequence[str]) -> None:
 
 
 def check_place(target: Target, no_clobber: bool) -> None:
-    """Refuse what could not be written, or not be put in place at the end."""
+    """Refuse a path that cannot be written, or where a finished file could not be renamed into place."""
     label, folder = target.label, target.path.parent
     if label.endswith("/") or (target.there is not None and stat.S_ISDIR(target.there.st_mode)):
         raise unwritable(label, "it names a folder", "give the name of a file")
@@ -117,15 +129,17 @@ def check_place(target: Target, no_clobber: bool) -> None:
     if target.there is not None and no_clobber:
         raise exists(label)
     if not folder.is_dir():
-        named = Path(label).parent  # in the words of the user, unless a link leads elsewhere
+        named = Path(label).parent  # the folder as the user wrote it, unless a link leads elsewhere
         raise unwritable(label, f"there is no folder {show(folder if named.is_dir() else named)}", "create it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise unwritable(label, "its folder takes no new files", "give a name in another folder")
 
 
 def unwritable(label: str, why: str, remedy: str) -> FileError:
+    """Return the error for an output that cannot be written."""
     return FileError(f"cannot write {show(label)}: {why}", remedy)
 
 
 def exists(label: str) -> FileError:
+    """Return the error for an output that exists, with --no-clobber."""
     return FileError(f"{show(label)} exists, and --no-clobber was given", "give another name, or move the file away")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 NAME = "components"
 USAGE = "MODEL|DATA... [--image HxW] [-o FILE] [OPTIONS]"
 
-# What a report is written as, by the ending of its name; a name without one holds CSV.
+# Suffix of the output -> form of the numbers; an output without a suffix is CSV.
 ENDINGS = {".csv": "csv", ".json": "json", ".md": "markdown", ".txt": "table", "": "csv"}
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -103,7 +103,7 @@ def run(
 
 
 def _form(asked: ComponentsOptions, output: str | None) -> str:
-    """The form of the result; what does not go together is refused before anything is read."""
+    """Return the form of the output; refuse options that exclude each other before anything is read."""
     if asked.image is not None:
         if output is None:
             raise UsageError(
@@ -111,7 +111,7 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
             )
         from pcatool.render.figures import picture_form, plain_matplotlib
 
-        with plain_matplotlib():  # if it is not there, this says so before the work
+        with plain_matplotlib():  # refuses a missing matplotlib before the work
             return picture_form(output)
     if asked.format is not None:
         return asked.format
@@ -129,13 +129,14 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
 
 
 def _picture(model: Model, *, asked: ComponentsOptions, form: str, look: PictureOptions) -> bytes:
+    """Return a picture file with the mean and the components as images."""
     from pcatool.pipeline.loadings import components_picture
 
     return components_picture(model, asked.image or (0, 0), form, asked.first, look)
 
 
 def _numbers(model: Model, *, asked: ComponentsOptions, form: str, screen: Screen | None = None) -> str:
-    """The numbers in one of the forms of a table, as wide as the terminal where one is written to."""
+    """Return the numbers as text in one of the forms of a table, as wide as `screen` if it is given."""
     from pcatool.pipeline.loadings import component_table, table_caption
     from pcatool.render.text import render_table
 
@@ -147,6 +148,7 @@ def _numbers(model: Model, *, asked: ComponentsOptions, form: str, screen: Scree
 
 
 def _mention_others(left: int, asked: ComponentsOptions, speaker: Speaker) -> None:
+    """Note how many components are not drawn, unless the user chose their number."""
     if left and asked.first is None:
         more = "1 more component is" if left == 1 else f"{left} more components are"
         speaker.note(f"{more} not drawn; --first says how many to draw")

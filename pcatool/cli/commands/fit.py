@@ -90,7 +90,7 @@ def run(
 
 
 def _fit_and_score(job: Job, output: str, scoring: ScoreOptions, no_clobber: bool) -> int:
-    """The model, and the scores of its rows."""
+    """Fit a model, write the model and the scores of its rows, and print the summary."""
     from pcatool.pipeline.fit_and_score import fit_and_score
     from pcatool.render.summary import both_facts, both_lines
 
@@ -103,7 +103,7 @@ def _fit_and_score(job: Job, output: str, scoring: ScoreOptions, no_clobber: boo
 
 
 def _plan(job: Job, speaker: Speaker) -> int:
-    """Print what would be done."""
+    """Print the plan of the fit, and fit nothing."""
     from pcatool.pipeline.fit import plan_fit
     from pcatool.render.summary import plan_facts, plan_lines
 

@@ -112,7 +112,7 @@ def run(
 
 
 def _read(subject: list[str] | None, asked: Asked) -> list[str] | None:
-    """What is read: of a model alone its rows come from standard input, if it needs any."""
+    """Return the inputs; None (standard input) for a plot of rows to which a model alone was given."""
     from pcatool.pipeline.plot_request import is_model
 
     alone = subject is not None and len(subject) == 1 and asked.of_rows and subject[0] != "-" and is_model(subject[0])
@@ -120,6 +120,7 @@ def _read(subject: list[str] | None, asked: Asked) -> list[str] | None:
 
 
 def _print(drawn: Drawn, asked: Asked) -> None:
+    """Print the numbers of the plot."""
     from pcatool.render.text import render_table
 
     screen = Screen.now()
@@ -137,6 +138,7 @@ def _print(drawn: Drawn, asked: Asked) -> None:
 
 
 def _facts(drawn: Drawn, asked: Asked) -> dict[str, Any]:
+    """Return the facts for `--json` and the summary: kind, output, axes, rows, classes, model."""
     from pcatool.render.facts import model_facts
 
     facts: dict[str, Any] = {
@@ -154,6 +156,7 @@ def _facts(drawn: Drawn, asked: Asked) -> dict[str, Any]:
 
 
 def _lines(facts: dict[str, Any], drawn: Drawn) -> list[str]:
+    """Return the lines of the closing summary."""
     from pcatool.render.facts import report_lines
     from pcatool.render.text import counted
 

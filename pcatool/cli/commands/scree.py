@@ -134,7 +134,7 @@ def run(
 
 
 def _rule_names(rules: str | None) -> list[str] | None:
-    """The rules named, checked before anything is read; None means every one."""
+    """Return the names in `--rules`, checked before anything is read; None for all rules."""
     if rules in (None, "all"):
         return None
     names = str(rules).split(",")
@@ -147,7 +147,7 @@ def _rule_names(rules: str | None) -> list[str] | None:
 
 
 def _chart(fitted: Fitted) -> str:
-    """The chart as wide as the terminal, in its characters."""
+    """Return the chart of a model, as wide as the terminal and in characters that it can show."""
     from pcatool.render.facts import how_fitted, is_usual
     from pcatool.render.scree import scree_chart
 

@@ -1,5 +1,5 @@
-"""Completion scripts, made from the command tree: a table of it, and a file per shell.
+"""Completion scripts for bash, zsh, fish and PowerShell, made from the command tree.
 
-Begin with `table`. The folder `completions` holds what these make; `python -m pcatool.cli.completion completions`
-writes it anew.
+Begin with `table`, the command tree as records. The folder `completions` holds the generated scripts, which are written
+anew by `python -m pcatool.cli.completion completions`.
 """

@@ -1,4 +1,4 @@
-"""`python -m pcatool.cli.completion FOLDER` writes the scripts of all shells."""
+"""Write the completion scripts of all shells: `python -m pcatool.cli.completion FOLDER`."""
 
 import sys
 from pathlib import Path

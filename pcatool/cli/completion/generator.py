@@ -1,4 +1,4 @@
-"""Shells that there are completion scripts for, and the files that the scripts go to."""
+"""The shells that have a completion script, and functions that make and write the scripts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ SHELLS = Registry(
     },
 )
 
+# Shell -> file name of its script.
 FILES = {"bash": "pcatool.bash", "zsh": "_pcatool", "fish": "pcatool.fish", "powershell": "pcatool.ps1"}
 
 
 def script(shell: str) -> str:
+    """Return the completion script of a shell."""
     from pcatool.cli.completion.table import table
 
     text: str = SHELLS.load(shell)(table())
@@ -33,5 +35,6 @@ def script(shell: str) -> str:
 
 
 def write_all(folder: Path) -> None:
+    """Write the scripts of all shells to a folder."""
     for shell, name in FILES.items():
         (folder / name).write_text(script(shell), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Completion scripts of bash, zsh, fish and PowerShell, made from the table of the command tree."""
+"""Make the completion scripts of bash, zsh, fish and PowerShell from the table of the command tree."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ __all__ = ["bash_script", "fish_script", "powershell_script", "zsh_script"]
 
 
 def bash_script(table: CommandTable) -> str:
+    """Return the completion script of bash."""
     names = " ".join(subcommand.name for subcommand in table.subcommands)
     branches = [
         bash_branch("'' | help", table.program, [names]),
@@ -39,14 +40,16 @@ def bash_pattern(endings: tuple[str, ...]) -> str:
 
 
 def bash_branch(names: str, entry: Subcommand, places: list[str]) -> str:
+    """Return the `case` branch that lists options and arguments of a subcommand."""
     lines = [f"        {names})", "            options=("]
     lines += [f"                {quoted(of_option(option))}" for option in entry.options]
     lines += ["            )", f"            arguments=({' '.join(map(quoted, places))})", "            ;;"]
     return "\n".join(lines)
 
 
+# Kinds of files -> action of zsh that offers them.
 ACTIONS = {
-    (): " ",  # shows what is wanted, and offers nothing
+    (): " ",  # shows the metavar, and offers nothing
     ("any",): "_files",
     ("data",): "_pcatool_data",
     ("model",): "_pcatool_model",
@@ -55,6 +58,7 @@ ACTIONS = {
 
 
 def zsh_script(table: CommandTable) -> str:
+    """Return the completion script of zsh."""
     commands = (f"{entry.name}:{escaped(entry.about, ':')}" for entry in table.subcommands)
     return filled(
         "walk.zsh",
@@ -67,15 +71,18 @@ def zsh_script(table: CommandTable) -> str:
 
 
 def zsh_branch(entry: Subcommand) -> str:
+    """Return the `case` branch of a subcommand, which calls `_arguments`."""
     body = lines(specs(entry), "        ", " \\")
     return f"    {entry.name})\n      _arguments -s -S : \\\n{body}\n        && ret=0\n      ;;"
 
 
 def lines(items: Iterator[str], indent: str, end: str) -> str:
+    """Return items as quoted words of a shell, one per line."""
     return "\n".join(f"{indent}{quoted(item)}{end}" for item in items)
 
 
 def specs(entry: Subcommand) -> Iterator[str]:
+    """Yield the specs of `_arguments` for the options and arguments of a subcommand."""
     for option in entry.options:
         yield from (option_spec(option, name) for name in option.names)
     for number, argument in enumerate(entry.arguments, start=1):
@@ -83,7 +90,7 @@ def specs(entry: Subcommand) -> Iterator[str]:
 
 
 def option_spec(option: Option, name: str) -> str:
-    """One spelling; of those that say the same or the contrary one is enough."""
+    """Return the spec of one name of an option; unless repeatable, it excludes all names of the option."""
     others = f"({' '.join(option.names)})" if len(option.names) > 1 else ""
     before = "*" if option.repeatable else others
     about = f"[{escaped(option.about, '[]')}]"
@@ -93,10 +100,12 @@ def option_spec(option: Option, name: str) -> str:
 
 
 def wanted(one: Option | Argument) -> str:
+    """Return the end of a spec: the metavar, and the action that completes the value."""
     return f"{escaped(one.metavar or '', ':')}:{action(one.value)}"
 
 
 def action(value: Value) -> str:
+    """Return the action of zsh that completes a value."""
     words = " ".join(value.words)
     if value.listed:
         return f" _values -s , word {words}"
@@ -104,10 +113,12 @@ def action(value: Value) -> str:
 
 
 def escaped(text: str, marks: str) -> str:
+    """Put a backslash before each of `marks`, and before each backslash."""
     return "".join(f"\\{letter}" if letter in marks + "\\" else letter for letter in text)
 
 
 def fish_script(table: CommandTable) -> str:
+    """Return the completion script of fish."""
     commands = (f"            {fish_pair(entry.name, entry.about)}" for entry in table.subcommands)
     return filled(
         "walk.fish",
@@ -122,6 +133,7 @@ def fish_script(table: CommandTable) -> str:
 
 
 def fish_branch(names: str, entry: Subcommand) -> str:
+    """Return the `case` branch that lists options and arguments of a subcommand."""
     options = [fish_pair(of_option(option), option.about) for option in entry.options]
     places = "".join(f" {fish_word(of_argument(argument))}" for argument in entry.arguments)
     listed = " \\\n                ".join(["set options", *options])
@@ -141,6 +153,7 @@ def fish_word(text: str) -> str:
 
 
 def powershell_script(table: CommandTable) -> str:
+    """Return the completion script of PowerShell."""
     commands = (f"        {powershell_pair(entry.name, entry.about)}" for entry in table.subcommands)
     branches = (
         powershell_branch("", table.program),
@@ -157,6 +170,7 @@ def powershell_script(table: CommandTable) -> str:
 
 
 def powershell_branch(name: str, entry: Subcommand) -> str:
+    """Return the entry of a subcommand in the hash table of PowerShell."""
     options = ",\n".join(
         f"                {powershell_pair(of_option(option), option.about)}" for option in entry.options
     )
@@ -168,7 +182,10 @@ def powershell_branch(name: str, entry: Subcommand) -> str:
 
 
 def powershell_pair(name: str, about: str) -> str:
-    """No array of two: PowerShell takes an array apart where it stands alone in another."""
+    """Return a word and its description as a hash table.
+
+    An array of two does not work: PowerShell unrolls an array that stands alone in another.
+    """
     return f"@{{ Word = {powershell_word(name)}; About = {powershell_word(about)} }}"
 
 

@@ -1,8 +1,8 @@
-"""The command tree as a table of plain records, from which completion scripts and manual pages are made.
+"""The command tree as plain records, from which completion scripts and manual pages are made.
 
-Options and arguments as short texts, for the shells whose script reads a table of such.
-`-o|--output=@any` has two names and takes a file; `*-c|--columns=` can be given again, and nothing is known of its
-value; `--whiten=none pca zca` takes one of these words, `--values=+loadings cos2` some of these.
+Scripts of bash, fish and PowerShell hold options and arguments as short texts. `-o|--output=@any` has two names and
+takes a file. `*-c|--columns=` is repeatable, and nothing is known of its value. `--whiten=none pca zca` takes one of
+these words, `--values=+loadings cos2` several of them.
 """
 
 from __future__ import annotations
@@ -37,17 +37,18 @@ __all__ = [
 
 MODEL_ENDING = MODEL_SUFFIX
 
-# In small letters or in capitals, and behind it that of a compression.
+# Suffixes of tables, in lower or upper case; a suffix of PACKED_ENDINGS may follow.
 TABLE_ENDINGS = tuple(ending for entry in READERS.entries.values() for ending in entry.suffixes)
 PACKED_ENDINGS = COMPRESSED
 
 
 def spelled_in_any_case(ending: str) -> str:
-    """A pattern of a shell: `.[cC][sS][vV]`."""
+    """Return a shell pattern that matches a suffix in any letter case: `.[cC][sS][vV]`."""
     return "".join(f"[{letter}{letter.upper()}]" if letter.isalpha() else letter for letter in ending)
 
 
 def filled(name: str, **parts: str) -> str:
+    """Return the template file `name` with each `@KEY@` replaced by its part."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     for key, part in parts.items():
         text = text.replace(f"@{key}@", part)
@@ -55,32 +56,32 @@ def filled(name: str, **parts: str) -> str:
 
 
 def quoted(text: str, inner: str = r"'\''") -> str:
-    """In single quotes, as a shell's word; `inner` is how the shell writes one of these within."""
+    """Return a text in single quotes, as a word of a shell; `inner` is how the shell writes a quote inside."""
     return "'" + text.replace("'", inner) + "'"
 
 
 class Value(NamedTuple):
-    """What can stand for a value: words, files of some kinds, or nothing that could be told."""
+    """Possible values of an option or argument: words, kinds of files, or nothing that is known beforehand."""
 
     words: tuple[str, ...]
-    files: tuple[str, ...]
-    listed: bool  # several words, with commas between
+    files: tuple[str, ...]  # model, data, any
+    listed: bool  # several words, separated by commas
 
 
 class Option(NamedTuple):
-    """One option under all its names; those that say the contrary of each other are one."""
+    """One option with all its names, those that negate it included."""
 
     names: tuple[str, ...]
-    about: str
-    metavar: str | None  # None: it takes no value
+    about: str  # first sentence of the help
+    metavar: str | None  # None: the option takes no value
     value: Value
     repeatable: bool
     group: str
-    meaning: str  # the whole of what help says, its default, too
+    meaning: str  # the whole help, with the default
 
 
 class Argument(NamedTuple):
-    """What is given by its place."""
+    """One positional argument."""
 
     metavar: str
     value: Value
@@ -89,14 +90,14 @@ class Argument(NamedTuple):
 
 
 class Subcommand(NamedTuple):
-    """One subcommand; the program itself is told by the same."""
+    """One subcommand, or the program itself."""
 
     name: str
-    about: str
+    about: str  # first sentence of the help
     options: tuple[Option, ...]
     arguments: tuple[Argument, ...]
     usage: str
-    text: str  # of its help, line by line
+    text: str  # the whole help, line by line
 
 
 class CommandTable(NamedTuple):
@@ -107,6 +108,7 @@ class CommandTable(NamedTuple):
 
 
 def table() -> CommandTable:
+    """Return the records of the command tree."""
     tree = program()
     context = tree.context_class(tree, info_name="pcatool", **tree.context_settings)
     below = (
@@ -117,6 +119,7 @@ def table() -> CommandTable:
 
 
 def _subcommand(command: Any, context: Any) -> Subcommand:
+    """Return the record of a Typer command."""
     params = command.get_params(context)
     wanted = {param.name: _wanted(command, param.name) for param in params}
     options = (_option(param, wanted[param.name]) for param in params if param.param_type_name == "option")
@@ -127,7 +130,7 @@ def _subcommand(command: Any, context: Any) -> Subcommand:
 
 
 def _wanted(command: Any, name: str) -> Value:
-    """As the annotation of the parameter says; the last word on it counts."""
+    """Return the possible values of a parameter, from the last `ValueKind` in its annotation."""
     parameter = signature(command.callback).parameters.get(name)
     said = [NOTHING, *(note for note in get_args(parameter and parameter.annotation) if isinstance(note, ValueKind))]
     return Value(said[-1].words(), said[-1].files, said[-1].listed)
@@ -145,23 +148,30 @@ def _argument(param: Any, value: Value) -> Argument:
 
 
 def first_sentence(text: str) -> str:
-    """Without its full stop; the dot of an abbreviation or of a file's ending is followed by no capital."""
+    """Return the first sentence of a text, without its full stop.
+
+    A dot ends a sentence only before a capital, a hyphen or the end; dots of abbreviations and suffixes do not.
+    """
     return re.split(r"(?<!\.)\.(?:\s+(?=[A-Z-])|\s*$)", " ".join(text.split()), maxsplit=1)[0]
 
 
 def of_option(option: Option) -> str:
+    """Return an option as short text, in the form that the module describes."""
     names = starred("|".join(option.names), option.repeatable)
     return names if option.metavar is None else f"{names}={of_value(option.value)}"
 
 
 def of_argument(argument: Argument) -> str:
+    """Return an argument as short text, in the form that the module describes."""
     return starred(of_value(argument.value), argument.repeatable)
 
 
 def of_value(value: Value) -> str:
+    """Return possible values as short text: `@model@data`, `none pca zca`, `+loadings cos2`, or nothing."""
     files = "".join(f"@{kind}" for kind in value.files)
     return files or f"{'+' if value.listed else ''}{' '.join(value.words)}"
 
 
 def starred(text: str, repeatable: bool) -> str:
+    """Mark a repeatable option or argument with a star."""
     return f"*{text}" if repeatable else text

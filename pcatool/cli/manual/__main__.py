@@ -1,4 +1,4 @@
-"""`python -m pcatool.cli.manual [FOLDER]` writes all pages; without a folder, those that are checked in."""
+"""Write the manual pages: `python -m pcatool.cli.manual [FOLDER]`; without a folder, those that are checked in."""
 
 import sys
 from pathlib import Path

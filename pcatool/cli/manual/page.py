@@ -1,4 +1,4 @@
-"""Manual pages in roff, one for the program and one for each subcommand."""
+"""Make manual pages in roff, one for the program and one for each subcommand."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ FILES = {
 }
 
 
-WIDTH = 80  # of the lines of a page as it is stored; a reader fills them anew
+WIDTH = 80  # columns of a stored page; `man` fills the lines anew
 
-# By themselves most of these become the typographer's: a hyphen that is no option, quotes that quote nothing.
+# roff turns most of these characters into typographic hyphens and quotes, with which an option cannot be typed.
 MARKS = {
     "\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", '"': r"\(dq",
 }  # fmt: skip
 
 
 def escaped(text: str) -> str:
-    """A line of text, or a word: no command of roff begins with it, whatever its first letter."""
+    """Escape a line of text, or a word, for roff; a leading dot does not become a command."""
     line = "".join(MARKS.get(letter, letter if letter.isascii() else f"\\[u{ord(letter):04X}]") for letter in text)
     return rf"\&{line}" if line.startswith(".") else line
 
@@ -74,32 +74,37 @@ def italic(text: str) -> str:
 
 
 def prose(text: str) -> list[str]:
-    marked = " ".join(map(escaped, text.split()))  # by words: any of them may come to begin a line
+    """Return a text as lines of roff of at most WIDTH columns."""
+    marked = " ".join(map(escaped, text.split()))  # word by word: any word may begin a line
     return textwrap.wrap(marked, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def heading(name: str, level: str = "SH") -> str:
+    """Return a heading of a section (SH) or subsection (SS)."""
     return f'.{level} "{escaped(name)}"' if re.search(r"\s", name) else f".{level} {escaped(name)}"
 
 
 def entry(words: str, meaning: str) -> list[str]:
-    """A term, roff already, and below it what it means."""
+    """Return the lines of a term, given in roff, and of its meaning below."""
     return [".TP", words, *prose(meaning)]
 
 
 def example(lines: Iterable[str]) -> list[str]:
-    """Lines that stay as they are."""
+    """Return lines that `man` does not fill."""
     return [".RS 4", ".EX", *map(escaped, lines), ".EE", ".RE"]
 
 
 def page(one: Subcommand, tree: CommandTable) -> str:
-    """There is no date on it, so that the same options give the same bytes."""
+    """Return the manual page of a subcommand, or of the program.
+
+    The page has no date, so that the same options give the same bytes.
+    """
     whole = one is tree.program
     name = name_of(one, tree)
     lines = [
         r'.\" Made from the command tree by python -m pcatool.cli.manual',
         f'.TH {escaped(name.upper())} 1 "" "pcatool {__version__}" "pcatool manual"',
-        ".nh",  # names of commands and options are never broken
+        ".nh",  # no hyphenation: names of commands and options stay whole
         heading("NAME"), *prose(f"{name} - {one.about[:1].lower()}{one.about[1:]}"),
         heading("SYNOPSIS"), bold(one.usage.split()[0]) + escaped(one.usage.removeprefix("pcatool")),
         heading("DESCRIPTION"), *description(one.text),
@@ -121,7 +126,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def description(text: str) -> Iterator[str]:
-    """All of the help's text but its examples; what is indented stays as it is."""
+    """Yield the help text without its examples; indented lines are not filled."""
     begun = True
     for part in paragraphs(text):
         first, *rest = part.split("\n")
@@ -139,6 +144,7 @@ def description(text: str) -> Iterator[str]:
 
 
 def examples(text: str) -> Iterator[str]:
+    """Yield the examples in the help text."""
     for part in paragraphs(text):
         first, *rest = part.split("\n")
         if first.strip() == "Examples:":
@@ -146,13 +152,14 @@ def examples(text: str) -> Iterator[str]:
 
 
 def commands(tree: CommandTable) -> Iterator[str]:
+    """Yield the list of subcommands."""
     yield heading("COMMANDS")
     for command in tree.subcommands:
         yield from entry(rf"{bold(f'pcatool-{command.name}')}(1)", command.text.partition("\n")[0])
 
 
 def options(one: Subcommand, whole: bool) -> Iterator[str]:
-    """What stands by its place, then the groups of the help page, in its order."""
+    """Yield the positional arguments, then the groups of options in the order of the help page."""
     if one.arguments:
         yield heading("ARGUMENTS")
         for argument in one.arguments:
@@ -174,12 +181,14 @@ def spelled(option: Option) -> str:
 
 
 def listed(name: str, entries: Mapping[str, str]) -> Iterator[str]:
+    """Yield a section of terms in bold and their meanings."""
     yield heading(name)
     for words, meaning in entries.items():
         yield from entry(bold(words), meaning)
 
 
 def see_also(one: Subcommand, tree: CommandTable) -> Iterator[str]:
+    """Yield the names of all other pages."""
     others = (other for other in (tree.program, *tree.subcommands) if other is not one)
     named = [rf"{bold(name_of(other, tree))}(1)" for other in others]
     yield from (f"{name}," for name in named[:-1])
@@ -190,7 +199,7 @@ PAGES = Path(__file__).parent / "pages"
 
 
 def written() -> Iterator[tuple[str, str]]:
-    """The name of each file, and what is in it."""
+    """Yield the file name and the text of each page."""
     tree = table()
     yield "pcatool.1", page(tree.program, tree)
     for entry in tree.subcommands:
@@ -198,6 +207,7 @@ def written() -> Iterator[tuple[str, str]]:
 
 
 def write_all(folder: Path) -> None:
+    """Write all pages to a folder, which is created if needed."""
     folder.mkdir(exist_ok=True)
     for name, text in written():
         (folder / name).write_text(text, encoding="ascii")

@@ -1,6 +1,6 @@
-"""Workers of a Dask cluster: those of a scheduler that is named, or processes of our own on this machine.
+"""Engine on Dask: the workers of a given scheduler, or worker processes that pcatool starts on this machine.
 
-Begin with `cluster`; `tasks` is what workers run, `local` starts our own.
+Begin with `cluster`; `tasks` holds the functions that workers run, `local` starts workers on this machine.
 """
 
 from pcatool.engines.dask.cluster import Dask

@@ -29,12 +29,13 @@ from pcatool.stores.calls import patiently, to_its_end
 
 __all__ = ["Dask", "DaskRun"]
 
+# Packages whose loggers are silenced.
 FAMILIES = ("distributed", "tornado", "asyncio", "bokeh")
 
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Nothing is logged by Dask in this process meanwhile, whatever its configuration says; loggers of others go on."""
+    """Silence the loggers of Dask in this process meanwhile, against its own configuration."""
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in FAMILIES]
     loggers = [logging.getLogger(name) for name in {*FAMILIES, *names}]
     before = [(logger, logger.level) for logger in loggers if logger.level or logger.name in FAMILIES]
@@ -51,13 +52,13 @@ PROTOCOLS = ("tcp", "tls", "ucx", "ws", "wss")
 ADDRESS = re.compile(rf"({'|'.join(PROTOCOLS)})://(\[[0-9a-fA-F:.%\w]+\]|[^\s/:@\[\]]+):([0-9]{{1,5}})/?", re.ASCII)
 MOST_PORT = 65535
 
-# A scheduler that is being started may take another moment: how often it is tried, and the seconds between.
+# Attempts to connect, and seconds between them: a scheduler that was just started may need a moment.
 TRIES, PAUSE = 3, 0.7
-REACH = 5  # seconds
+REACH = 5  # seconds to wait for a connection
 
 
 def check_address(address: str) -> None:
-    """Refuse what cannot be the address of a scheduler."""
+    """Refuse a text that is not the address of a scheduler."""
     found = ADDRESS.fullmatch(address)
     if found is None or not 0 < int(found[3]) <= MOST_PORT:
         raise UsageError(
@@ -66,9 +67,9 @@ def check_address(address: str) -> None:
 
 
 def check_listening(address: str) -> None:
-    """Tell at once, and with the reason, that nobody listens there."""
+    """Raise `LostError`, with the reason, where no program listens at the address; faster than Dask's own timeout."""
     found = ADDRESS.fullmatch(address)
-    if found is None or found[1] == "ucx":  # which is no socket
+    if found is None or found[1] == "ucx":  # not a socket
         return
     place = (found[2].strip("[]"), int(found[3]))
     for left in reversed(range(TRIES)):
@@ -77,7 +78,7 @@ def check_listening(address: str) -> None:
             return
         except TimeoutError:
             raise unreachable(address, f"no answer in {REACH} s") from None
-        except (OSError, UnicodeError) as error:  # the latter of a name that no host can have
+        except (OSError, UnicodeError) as error:  # UnicodeError: a host name with a part that is empty or too long
             if left and isinstance(error, ConnectionRefusedError):
                 time.sleep(PAUSE)
                 continue
@@ -90,24 +91,30 @@ def unreachable(
     return LostError(f"cannot reach the Dask scheduler at {show(address)}: {reason}", remedy)
 
 
-MOMENT = 0.1  # seconds for which a signal may wait
-BEAT = 2.0  # seconds from one question to the scheduler whether it is there to the next
-SILENCE = 20.0  # seconds without an answer, or without a worker, after which nothing more is hoped for
+MOMENT = 0.1  # longest wait in seconds, so that signals are handled soon
+BEAT = 2.0  # seconds between two requests to the scheduler for its workers
+SILENCE = 20.0  # seconds without an answer, or without a worker, after which the cluster counts as lost
 
 
 class Link:
-    """A client of Dask, and what is known of the other side."""
+    """A Dask client that notices a lost scheduler and a scheduler without workers.
+
+    `keep` is called before every check and replaces lost workers of this machine.
+    """
 
     def __init__(self, client: Any, name: str, keep: Callable[[], None]) -> None:
         self.client = client
         self._name = name
-        self._keep = keep  # looks after workers that are our own
+        self._keep = keep
         self._question: Future[Any] | None = None
         self._answered = self._manned = self._looked = time.monotonic()
         self._asked = float("-inf")
 
     def ask(self, question: Callable[[], Awaitable[Any]], *, of_workers: bool = False) -> Any:
-        """What Dask answers; of workers not one may be silent for long."""
+        """Return the answer of Dask to a request; raise `LostError` where scheduler or workers are lost.
+
+        With `of_workers`, every worker must answer within SILENCE seconds.
+        """
 
         async def asking() -> Any:
             return await question()
@@ -124,11 +131,11 @@ class Link:
             coming.cancel()
 
     def check(self) -> None:
-        """Is the scheduler there, and has it workers? Costs nothing if asked often."""
+        """Raise `LostError` where the scheduler does not answer or has no workers; cheap, so it may be called often."""
         self._keep()
         now = time.monotonic()
         unwatched, self._looked = max(now - self._looked - BEAT, 0), now
-        self._answered += unwatched  # this program was at something else, or suspended
+        self._answered += unwatched  # time in which this program did other work or was suspended does not count
         self._manned += unwatched
         if self.client.status != "running":
             raise self.lost()
@@ -148,12 +155,12 @@ class Link:
             raise LostError(f"{self._name} has no workers left", "look why they ended, memory first, and run it again")
 
     async def _workers(self) -> dict[str, int]:
-        """Threads of each."""
+        """Return the number of threads of each worker, by its address."""
         found: dict[str, int] = await self.client.scheduler.ncores()
         return found
 
     def wait_for_workers(self, seconds: float, remedy: str) -> int:
-        """Until there is one; how many there are."""
+        """Wait until there is a worker, and return the number of workers; raise `LostError` after `seconds`."""
         until = time.monotonic() + seconds
         while not (workers := self.ask(self._workers)):
             self._keep()
@@ -164,6 +171,7 @@ class Link:
         return len(workers)
 
     def lost(self) -> LostError:
+        """Return the error for a lost scheduler."""
         return LostError(f"{self._name} was lost", "look whether it is still running, and run it again")
 
 
@@ -171,25 +179,25 @@ def of_scheduler(address: str) -> str:
     return f"the Dask scheduler at {show(address)}"
 
 
-# In words that any Python understands, whatever is installed there.
+# Evaluated in the workers for their versions: an expression, which needs no pcatool to be unpickled there.
 QUESTION = (
     "__import__('platform').python_version(), __import__('distributed').__version__, "
     "__import__('pcatool').__version__, __import__('numpy').__version__"
 )
 NAMES = ("Python", "Dask", "pcatool", "numpy")
-ALIKE = (2, 3, None, 2)  # how many numbers of a version must be the same; pcatool's all
+ALIKE = (2, 3, None, 2)  # leading numbers of each version that must be equal; None: all
 
-# What the work needs, so that the first task need not wait for it.
+# Evaluated in the workers to import the modules that the work needs, so that the first task does not wait for them.
 NEEDED = "[__import__(name) for name in ('pyarrow.parquet', 'pcatool.readers.parquet.table', 'pcatool.linalg.moments')]"
 
 
 def checked(link: Link) -> int:
-    """Refuse workers that would do something else than is meant; how many would do as is meant."""
+    """Return the number of workers; raise `FileError` for a worker without pcatool or with other versions."""
     import distributed
 
     here = (platform.python_version(), distributed.__version__, version(), import_module("numpy").__version__)
     answers: Mapping[str, Any] = link.ask(lambda: link.client.run(eval, QUESTION, on_error="return"), of_workers=True)
-    # One that was lost meanwhile costs nothing.
+    # A worker that was lost meanwhile is ignored.
     answers = {worker: there for worker, there in sorted(answers.items()) if not isinstance(there, OSError)}
     for worker, there in answers.items():
         if isinstance(there, ImportError):
@@ -210,29 +218,30 @@ def checked(link: Link) -> int:
 
 
 class DaskRun:
-    """The futures of the leaves and of the root; those of leaves are let go of when they are done."""
+    """One run of a tree of tasks: its futures, from the start to the result; futures of done items are released."""
 
     def __init__(self, link: Link, tree: Tree, done: Done) -> None:
         self._link = link
         self._done = done
         self._finished: SimpleQueue[int] = SimpleQueue()
         with catch_warnings():
-            simplefilter("ignore")  # of work that is large, which is sent but once
+            simplefilter("ignore")  # Dask warns of a large graph, which is sent only once here
             *leaves, self._root = link.client.get(tree.tasks, [*tree.leaves, tree.root], sync=False)
-        self._last = self._left = len(leaves)  # the number of the root; how many items are not told of as done
-        self._leaves = dict(enumerate(leaves)) if len(leaves) > 1 else {}  # else it is the root
+        # `_last` is the number of the root, `_left` the count of items not yet reported as done.
+        self._last = self._left = len(leaves)
+        self._leaves = dict(enumerate(leaves)) if len(leaves) > 1 else {}  # a single leaf is the root itself
         for number in (*self._leaves, self._last):
             self._listen(number)
 
     def _listen(self, number: int) -> None:
-        """Hear of this one when it is done, once."""
+        """Put the number of this future into the queue once, when the future is done."""
         self._future(number).add_done_callback(lambda _: self._finished.put(number))
 
     def _future(self, number: int) -> Any:
         return self._root if number == self._last else self._leaves[number]
 
     def result(self) -> Any:
-        """What came to the root; or the error of the first item that has one."""
+        """Wait for the merged result and return it; raise the error of the first item that has one."""
         while True:
             number = self._next()
             status = self._future(number).status
@@ -244,9 +253,9 @@ class DaskRun:
                 self._tell(number)
             elif status == "finished":
                 break
-            else:  # it was done, and the worker that held it is gone: the scheduler has it done again
+            else:  # the worker that held the result is gone, and the scheduler has the task run again
                 self._listen(number)
-        if self._left:  # the root may be told of before the last of them are
+        if self._left:  # the root may be reported before the last items
             self._done(self._left)
         self._drop_from(0)
         result = self._link.ask(lambda: self._link.client.gather(self._root))
@@ -254,13 +263,13 @@ class DaskRun:
         return result
 
     def _tell(self, number: int) -> None:
-        """One more item is done, or was; what came of it stays with the workers while a task needs it."""
+        """Report an item as done and release its future; workers keep its result while a task needs it."""
         self._leaves.pop(number).release()
         self._left -= 1
         self._done(1)
 
     def _next(self) -> int:
-        """The number of the next that is done."""
+        """Wait for the next future that is done, and return its number."""
         while True:
             self._link.check()
             try:
@@ -269,7 +278,10 @@ class DaskRun:
                 continue
 
     def _fail(self, number: int) -> NoReturn:
-        """All before the first item with an error may have one, too: they are waited for, the others cancelled."""
+        """Raise the error of the first item that has one, once `number` has failed.
+
+        Items before the failed one may fail, too, so they are waited for; later items are released.
+        """
         failed = [i for i, future in self._leaves.items() if future.status == "error"]
         first = min([*failed, number])
         error = self._error_of(first)
@@ -278,7 +290,7 @@ class DaskRun:
         while self._leaves:
             number = self._next()
             future = self._leaves.get(number)
-            if future is None:  # cancelled, or told of already
+            if future is None:  # released already
                 continue
             if future.status == "error":
                 error = self._error_of(number)
@@ -290,12 +302,16 @@ class DaskRun:
         raise error
 
     def _drop_from(self, number: int) -> None:
-        """Nobody waits for these any more, so the scheduler drops them. (Asked to cancel one that it has dropped
-        already, as it has what needed one that failed, it would break the connection off.)"""
+        """Release the futures from `number` on, so that the scheduler drops their tasks.
+
+        They are not cancelled: the scheduler has already dropped tasks that needed a failed one, and closes the
+        connection when asked to cancel a dropped task.
+        """
         for i in [i for i in self._leaves if i >= number]:
             self._leaves.pop(i).release()
 
     def _error_of(self, number: int) -> BaseException:
+        """Return the error of a failed task; those of Dask itself as a `LostError` or `FileError`."""
         future = self._future(number)
         error: BaseException = self._link.ask(lambda: future._exception())
         if type(error).__name__ == "KilledWorker":
@@ -303,7 +319,7 @@ class DaskRun:
                 "a part of the input was begun by several workers, and each of them was lost",
                 "it may need more memory than a worker has: use workers with more, or smaller parts",
             )
-        if isinstance(error, ImportError) and error.name:  # of a worker that came later
+        if isinstance(error, ImportError) and error.name:  # a worker that joined after the check of versions
             return FileError(f"a worker has no {error.name}", "install the same packages where the workers run")
         return error
 
@@ -311,15 +327,18 @@ class DaskRun:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-CONNECT = 8  # seconds
-WORKERS = 8  # seconds for which a scheduler may have no workers
-START = 60  # seconds until the first of our own must be there
-CLOSE = 2  # seconds for a client to say that it leaves
+CONNECT = 8  # seconds to wait for a connection of the client
+WORKERS = 8  # seconds to wait for the first worker of a given scheduler
+START = 60  # seconds to wait for the first worker process on this machine
+CLOSE = 2  # seconds for the client to disconnect
 SAME = "check the address and the configuration of Dask, and that its version is the same here and there"
 
 
 class Dask:
-    """Workers of the scheduler at an address, or without one those that are started here."""
+    """Cluster of Dask workers: those of the scheduler at `address`, or, with None, processes on this machine.
+
+    Follows the protocol `Cluster` of `engines.base`.
+    """
 
     def __init__(self, address: str | None) -> None:
         if address is not None:
@@ -351,7 +370,7 @@ class Dask:
         self._close()
 
     def _close(self) -> None:
-        """Let go of everything, whatever signals come meanwhile."""
+        """Release client, workers and loggers, also while signals come."""
         self._link = None
         to_its_end(self._open.close)
 
@@ -372,35 +391,37 @@ class Dask:
         return result
 
     def _started(self) -> Link:
+        """Start scheduler and workers on this machine, and wait for the first worker."""
         local = Local()
         self._open.callback(local.close)
         to_its_end(local.start)
         client = _client(local.cluster)
         self._open.callback(_close, client)
-        self._open.callback(local.end_workers)  # first of all: that must not wait for anybody
+        self._open.callback(local.end_workers)  # the last callback runs first: workers end without waiting for others
         link = Link(client, "the Dask scheduler of this run", local.keep)
         link.wait_for_workers(START, "look whether the machine is overloaded, and run it again")
         local.works = True
         return link
 
     def _connected(self, address: str) -> Link:
+        """Connect to the scheduler at `address`, wait for its workers, and check their versions."""
         check_listening(address)
         try:
             client = _client(address)
         except OSError:
             raise unreachable(address, "no Dask scheduler answers") from None
-        except Exception as error:  # of TLS, of a protocol that is not installed, of what another version says
+        except Exception as error:  # from TLS, a protocol that is not installed, or a scheduler of another version
             raise unreachable(address, str(error), SAME) from None
         self._open.callback(_close, client)
         link = Link(client, of_scheduler(address), lambda: None)
         while not link.wait_for_workers(WORKERS, f"start some: dask worker {address}") or not checked(link):
-            time.sleep(MOMENT)  # all that were there are lost
+            time.sleep(MOMENT)  # all workers were lost during the check
         return link
 
 
 @dataclass(frozen=True)
 class ListResults(Generic[Item, Result]):
-    """Work whose results are not merged but listed."""
+    """Work that returns its result in a list, so that adding lists collects the results in order."""
 
     work: Callable[[Item], Result]
 
@@ -409,7 +430,10 @@ class ListResults(Generic[Item, Result]):
 
 
 def _client(where: Any) -> Any:
-    """A client of Dask. A silent server is waited for without an end, so it is made in a thread that is left to it."""
+    """Return a Dask client, made in a thread of its own because Dask waits without end for a silent server.
+
+    Raise TimeoutError after CONNECT seconds; the thread is then left behind.
+    """
     from distributed import Client
 
     coming: Future[Any] = Future()
@@ -417,16 +441,16 @@ def _client(where: Any) -> Any:
     def work() -> None:
         try:
             coming.set_result(Client(where, timeout=CONNECT, set_as_default=False, direct_to_workers=False))
-        except BaseException as error:  # for the main thread to raise
+        except BaseException as error:  # raised by `coming.result` in the calling thread
             coming.set_exception(error)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of versions, which are told of in a sentence
+        warnings.simplefilter("ignore")  # Dask warns of other versions, which `checked` reports as an error
         Thread(target=work, daemon=True).start()
         return coming.result(CONNECT + MOMENT)
 
 
 def _close(client: Any) -> None:
-    """Let go of all tasks of this client: the scheduler cancels those that nobody else waits for."""
-    with suppress(Exception):  # of a connection that is lost already
+    """Close the client, so that the scheduler drops its tasks."""
+    with suppress(Exception):  # the connection may be lost already
         client.close(timeout=CLOSE)

@@ -1,4 +1,4 @@
-"""A Dask scheduler in this process with worker processes on this machine, when no cluster is named."""
+"""Dask scheduler in this process with worker processes on this machine, where no scheduler address is given."""
 
 from __future__ import annotations
 
@@ -18,37 +18,39 @@ from pcatool.stores.calls import to_its_end
 
 __all__ = ["Local"]
 
-# As the modules are found here, whatever folder is the current one; no script of the caller's is run again.
+# Program of a worker process. It uses the module path of this process, and does not run the caller's script again.
 START = "import sys; sys.path[:] = sys.argv[3:]; from pcatool.engines.dask.worker import main; main(*sys.argv[1:3])"
-# Of Dask: no profiler beside the work.
+# Always set: no Dask profiler, which takes time from the work.
 ENVIRONMENT = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
-# What the user has set stays. A core for each worker; and Arrow's memory is taken as by the program itself.
+# Set unless the user has set them: one core for each worker, and the memory pool of Arrow that pcatool itself uses.
 DEFAULTS = {
     **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 
 HOST = "127.0.0.1"
-CLOSE = 3  # seconds
-FALSE_STARTS = 3
+CLOSE = 3  # seconds for the scheduler to close
+FALSE_STARTS = 3  # workers that may be lost before any has worked
 REMEDY = "check the configuration of Dask, or name a --scheduler"
 
 
 class Local:
-    """A worker with one thread for each core; one that is lost is replaced.
+    """Scheduler and worker processes on this machine, one worker with one thread for each core; used by `Dask`.
 
-    Processes are started and waited for by other threads than the main one: a signal that came between the start of a
-    worker and the note of it would leave it behind, and one inside `Popen.poll` a lock that nobody opens.
+    Lost workers are replaced. Processes are started and waited for outside the main thread, where Python handles
+    signals: a signal right after the start of a worker would leave the worker without an owner, and a signal inside
+    `Popen.poll` would leave a lock locked.
     """
 
     def __init__(self) -> None:
         self._folder = ""
         self._workers: list[subprocess.Popen[bytes]] = []
         self._lost = 0
-        self.works = False  # has one of the workers come so far that it can work?
+        self.works = False  # whether some worker has connected; set by `Dask`
         self.cluster: Any = None
 
     def start(self) -> None:
+        """Start the scheduler and the workers; raise `LostError` where the scheduler cannot start."""
         from distributed import Scheduler, SpecCluster
 
         self._folder = mkdtemp(prefix="pcatool-")
@@ -58,7 +60,7 @@ class Local:
         }  # fmt: skip
         try:
             self.cluster = SpecCluster(scheduler={"cls": Scheduler, "options": options}, workers={}, silence_logs=False)
-        except Exception as error:  # of sockets, of a configuration that cannot be
+        except Exception as error:  # from sockets, or from an invalid configuration of Dask
             raise LostError(f"cannot start a Dask scheduler here: {error}", REMEDY) from None
         for _ in range(usable_cores()):
             self._workers.append(self._worker())
@@ -70,13 +72,13 @@ class Local:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={**DEFAULTS, **os.environ, **ENVIRONMENT},
-            start_new_session=True,  # an interrupt from the terminal is for this process alone
+            start_new_session=True,  # Ctrl-C in the terminal shall reach only the parent process
         )
-        Thread(target=worker.wait, daemon=True).start()  # which notes its end
+        Thread(target=worker.wait, daemon=True).start()  # sets `returncode` when the worker ends
         return worker
 
     def keep(self) -> None:
-        """Replace workers that are lost."""
+        """Replace lost workers; raise `LostError` where several were lost before any has worked."""
         if any(worker.returncode is not None for worker in self._workers):
             to_its_end(self._replace)
 
@@ -92,7 +94,7 @@ class Local:
                 self._workers[number] = self._worker()
 
     def end_workers(self) -> None:
-        """They hold nothing that is wanted; then nobody writes into their folder."""
+        """Kill the workers, whose results are no longer needed, then remove their folder."""
         for worker in self._workers:
             worker.kill()
         for worker in self._workers:
@@ -101,9 +103,10 @@ class Local:
         self._remove_folder()
 
     def close(self) -> None:
+        """End the workers and the scheduler."""
         self.end_workers()
         if self.cluster is not None:
-            with suppress(Exception):  # what it had left to do is of no use
+            with suppress(Exception):  # its remaining work is no longer needed
                 self.cluster.close(timeout=CLOSE)
         self._remove_folder()
 

@@ -1,6 +1,6 @@
-"""Tasks for Dask workers: one for each item, and a tree that merges neighbours.
+"""Tasks for Dask workers: one for each item, and a tree of tasks that merges neighbouring results.
 
-Of pcatool a scheduler sees nothing but bytes, so it need not have it: what a task calls is of Python itself.
+The scheduler needs no pcatool: a task calls only functions of Python, and carries everything else as pickled bytes.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ Key = str | tuple[str, int] | tuple[str, int, int]
 
 
 class Tree(NamedTuple):
-    """Tasks by their keys, the keys of the items in their order, and that of the last."""
+    """A graph of Dask tasks; made by `plant`, run by `DaskRun`."""
 
     tasks: dict[Key, tuple[Any, ...]]
-    leaves: list[Key]
-    root: Key
+    leaves: list[Key]  # keys of the items, in their order
+    root: Key  # key of the merged result
 
 
 class Doing(NamedTuple):
-    """The work, as a worker keeps it: sent once to each, however many items it does."""
+    """The work on one item, sent once to each worker; raises `FileError` in a worker with another pcatool version."""
 
     work: Callable[[Any], Any]
     version: str
 
     def __call__(self, item: bytes) -> Any:
-        if self.version != version():  # of a worker that came later
+        if self.version != version():  # a worker that joined after the check of versions
             raise FileError(
                 f"a worker has pcatool {version()}, this is {self.version}", "install the same version on all of them"
             )
@@ -48,7 +48,7 @@ class Doing(NamedTuple):
 
 
 class Merging(NamedTuple):
-    """How two results become one."""
+    """The merge of neighbouring results, as workers hold it."""
 
     merge: Callable[[Any, Any], Any]
 
@@ -58,32 +58,35 @@ class Merging(NamedTuple):
 
 
 def _one_core() -> AbstractContextManager[None]:
-    """A worker has a task for each of its cores."""
+    """Limit BLAS to one thread meanwhile, because a worker runs a task on each of its cores."""
     _settle()
     return threads(1)
 
 
 @cache
 def _settle() -> None:
-    """Once in each process: Dask has its workers give back all memory at once, which costs a third of our time."""
-    import_module("numpy")  # whose BLAS it is
+    """Set up memory once in each process: Dask makes workers return all memory at once, which costs a third of time."""
+    import_module("numpy")  # loads the BLAS library that `threads` limits
     keep_memory()
 
 
 def version() -> str:
-    """pcatool's own."""
+    """Return the version of pcatool in this process."""
     return str(sys.modules["pcatool"].__version__)
 
 
 def plant(
     work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], items: Sequence[Any], dumps: Callable[[Any], bytes]
 ) -> Tree:
-    """The tree over these items. Its shape follows from their number alone, so the same is added to the same."""
+    """Return the tasks for `work` on each item and for the tree that merges their results.
+
+    The shape of the tree depends only on the number of items, so sums are added in the same order on any cluster.
+    """
     from uuid import uuid4
 
     token = uuid4().hex
     doing, merging, part, merged = (f"pcatool-{what}-{token}" for what in ("doing", "merging", "part", "merged"))
-    # The two callables are tasks of their own: made again if the worker that holds them is lost.
+    # The two callables are tasks too, so Dask makes them again if the worker that holds them is lost.
     tasks: dict[Key, tuple[Any, ...]] = {doing: (loads, dumps(Doing(work, version())))}
     leaves: list[Key] = [(part, i) for i in range(len(items))]
     tasks |= {leaf: (call, doing, dumps(item)) for leaf, item in zip(leaves, items, strict=True)}

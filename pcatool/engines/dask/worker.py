@@ -12,11 +12,11 @@ from pathlib import Path
 
 __all__ = ["main"]
 
-ROUNDS = 20  # the folder may be in the making, here or by another worker
+ROUNDS = 20  # attempts to remove the folder: another thread or worker may still be creating files in it
 
 
 def main(address: str, folder: str) -> None:
-    """Work for the scheduler until the process that started this one is gone."""
+    """Run a worker of the scheduler at `address` until the process that started this one is gone."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
@@ -25,7 +25,10 @@ def main(address: str, folder: str) -> None:
 
 
 def _end_with_parent(folder: str) -> None:
-    """Its end of the pipe is closed when it ends, however it ends."""
+    """Wait for the end of the parent process, remove the folder, and exit.
+
+    Standard input is a pipe from the parent, which the system closes however the parent ends.
+    """
     os.read(0, 1)
     for _ in range(ROUNDS):
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,6 @@
-"""Executors of Spark: those of a master that is named or configured, or threads of a JVM on this machine.
+"""Engine on Spark: executors of a given or configured master, or threads of a JVM on this machine.
 
-Begin with `cluster`; `tasks` is what executors run, `session` starts Spark.
+Begin with `cluster`; `tasks` holds the functions that executors run, `session` starts Spark.
 """
 
 from pcatool.engines.spark.cluster import Spark

@@ -1,7 +1,7 @@
-"""Calls of Spark, interruptible by signals, and their failures in a sentence each.
+"""Calls of Spark that signals can interrupt, and error messages for failed calls.
 
-Calls of Spark, each in a thread of its own: the thread that heeds signals only waits.
-Talk with the JVM must not be broken off half-way: the answer would be taken for that to the next question.
+Each call runs in a thread of its own, and the main thread, where Python handles signals, only waits. A signal must not
+interrupt an exchange with the JVM: its late answer would be taken as the answer to the next call.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["Call", "ask", "in_words"]
 
 Answer = TypeVar("Answer")
 
-# Seconds between two looks.
+# Seconds between two checks whether a call has ended.
 POLL = 0.05
 
 
 class Call(Generic[Answer]):
-    """A function under way."""
+    """A function call that runs in a thread of its own, started at once."""
 
     def __init__(self, function: Callable[[], Answer]) -> None:
         self._function = function
@@ -35,23 +35,23 @@ class Call(Generic[Answer]):
     def _run(self) -> None:
         try:
             self._answer.append(self._function())
-        except BaseException as error:  # raised where the answer is asked for
+        except BaseException as error:  # raised by `answer`
             self._error = error
 
     def ended(self, seconds: float = POLL) -> bool:
-        """Has it come to its end, now or within this time?"""
+        """Return whether the call has ended, or ends within this time."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def answer(self) -> Answer:
-        """What it gave, or raised, when it has ended."""
+        """Return the result of the call, or raise its exception; only after the call has ended."""
         if self._error is not None:
             raise self._error
         return self._answer[0]
 
 
 def ask(function: Callable[[], Answer], limit: float = float("inf")) -> Answer:
-    """What the function gives; past the limit, in seconds, a `TimeoutError`."""
+    """Return the result of the function; raise `TimeoutError` after `limit` seconds."""
     call, start = Call(function), monotonic()
     while not call.ended():
         if monotonic() > start + limit:
@@ -61,7 +61,7 @@ def ask(function: Callable[[], Answer], limit: float = float("inf")) -> Answer:
 
 MEMORY = "give it more with spark.driver.memory or spark.executor.memory, in spark-defaults.conf"
 
-# Part of what Spark says, the sentence, what to do, and what it is.
+# Patterns in the texts of Spark, with message, remedy and type of the error; the first match counts.
 KNOWN: tuple[tuple[str, str, str, type[FileError | RefusedError]], ...] = (
     (
         r"(?:different version:|worker_version=)\D*(\d+\.\d+)\D+?(\d+\.\d+)",
@@ -109,7 +109,10 @@ KNOWN: tuple[tuple[str, str, str, type[FileError | RefusedError]], ...] = (
 
 
 def in_words(error: BaseException, said: str = "") -> FileError | RefusedError:
-    """The sentence for an error of Spark's, or of the way to it; `said` is what the JVM wrote."""
+    """Return the error, with a plain message, for an exception of Spark or of its connection.
+
+    `said` is the output of the JVM.
+    """
     text = f"{error}\n{getattr(error, 'java_exception', '') or ''}"
     for pattern, message, remedy, kind in KNOWN:
         match = re.search(pattern, text) or re.search(pattern, said)
@@ -121,7 +124,7 @@ def in_words(error: BaseException, said: str = "") -> FileError | RefusedError:
 
 
 def _gist(text: str) -> str:
-    """The innermost cause, without the frames."""
+    """Return the innermost cause in a Java error text, without the stack frames."""
     causes = re.findall(r"(?:Caused by|: )\s*(?:[\w.$]+\.)?(\w+(?:Exception|Error): [^\n]+)", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return (causes or lines or ["it does not say why"])[-1 if causes else 0]

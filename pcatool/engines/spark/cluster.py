@@ -1,4 +1,4 @@
-"""Spark engine: pickle work and items, run them in stages that merge neighbours, watch the executors."""
+"""Spark engine: pickle work and items, run them in stages that merge neighbouring results, watch the executors."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from pcatool.errors import FileError, LostError, PcatoolError, show
 
 __all__ = ["Spark"]
 
-BEAT = 2.0  # seconds from one look to the next
+BEAT = 2.0  # seconds between two requests for the number of executors
 
 
 class ExecutorWatch:
-    """What was last seen of Spark's process and of the executors; time in which nobody looked does not count."""
+    """Watch over the JVM and the executors of a session; time in which `check` was not called does not count."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -36,9 +36,9 @@ class ExecutorWatch:
         self._ever = False
 
     def check(self) -> None:
-        """Costs nothing if asked often."""
+        """Raise `LostError` where the JVM has ended or executors are missing; cheap, so it may be called often."""
         session, now = self._session, monotonic()
-        self._manned += max(now - self._looked - BEAT, 0)  # this program was at something else, or suspended
+        self._manned += max(now - self._looked - BEAT, 0)  # the program did other work, or was suspended
         self._looked = now
         if not session.is_running():
             raise LostError("Spark's Java process ended before its work was done", "check its memory, and try again")
@@ -55,6 +55,7 @@ class ExecutorWatch:
             raise self._lost(session.patience)
 
     def _lost(self, seconds: float) -> LostError:
+        """Return the error for a session without executors for `seconds`."""
         if self._ever:
             return LostError(
                 f"{self._session.name} has no executors left", "look whether it still runs, and why they ended"
@@ -66,11 +67,11 @@ class ExecutorWatch:
         )
 
 
-# For the session of this work alone.
+# Settings for pcatool's own session, which do not affect others of the same context.
 SETTINGS = {
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "4",  # rows that come to a task at once, a MB each
-    # How many tasks there are is for us to say, but for the last stage: it hands a large result over in parts, each
-    # of which the JVM holds twice, and a small one whole.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "4",  # rows of a batch, 1 MB each
+    # Spark must not change the number of tasks, except in the last stage: there it returns a large result in parts,
+    # which the JVM holds twice each, and a small result at once.
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
     "spark.sql.adaptive.coalescePartitions.enabled": "true",
@@ -81,7 +82,10 @@ SETTINGS = {
 
 
 class Parcel:
-    """The work on some items, cut into tasks of neighbours: how many follows from the number of items alone."""
+    """Pickled work and items, cut into at most `most` tasks of neighbouring items; sent by `SparkRun`.
+
+    The number of tasks depends only on the number of items.
+    """
 
     def __init__(
         self, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], items: Sequence[Any], most: int
@@ -99,15 +103,19 @@ class Parcel:
     loads = staticmethod(pickle.loads)
 
     def size(self, number: int) -> int:
-        """Items of one task."""
+        """Return the number of items of task `number`."""
         return min(self.per, len(self.items) - number * self.per)
 
     def accumulator(self, context: Any) -> Any:
-        """Where tasks tell what they came to: nothing, or a pickled error."""
+        """Return an accumulator in which tasks report their outcome: empty bytes, or a pickled error."""
         return context.accumulator({}, TaskResults())
 
     def send(self, spark: Any, told: Any, fan: int) -> tuple[bool, Any]:
-        """Whether an error came back, and the error or the result. The tree follows from the number of tasks alone."""
+        """Run the tasks and merge their results in a tree with `fan` branches.
+
+        Return whether the result is an error, and the error or the result. The tree depends only on the number of
+        tasks, so sums are added in the same order on any cluster.
+        """
         from pyspark.sql import functions as f
 
         for name, value in SETTINGS.items():
@@ -123,23 +131,26 @@ class Parcel:
 
 
 def _mapped(frame: Any, task: Any) -> Any:
+    """Return the frame of the rows that a task makes of the Arrow batches of `frame`."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of versions of pandas, which takes no part
+        warnings.simplefilter("ignore")  # pyspark warns of the version of pandas, which is not used
         return frame.mapInArrow(lambda batches: task(batches), SCHEMA)
 
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Tasks at most: of more items, neighbours share one. A task costs some ten milliseconds, its result a trip to disk.
+# Most tasks of the first stage; with more items, neighbours share a task. A task costs about ten milliseconds, and its
+# result is written to disk once.
 TASKS = 512
-TO_CANCEL = 5  # seconds
+TO_CANCEL = 5  # seconds to wait for a cancelled job
 
 
 class Spark:
-    """A session of Spark, its tasks in executors that see the same files.
+    """Cluster of Spark executors, of the master at `address` or, with None, of the active or configured one.
 
-    The tree of merges follows from the number of items alone, so whatever the executors, the same is added to the same.
+    Follows the protocol `Cluster` of `engines.base`. The tree of merges depends only on the number of items, so sums
+    are added in the same order whatever the executors.
     """
 
     def __init__(self, address: str | None) -> None:
@@ -160,7 +171,7 @@ class Spark:
             self._session = None
 
     def map(self, work: Callable[[Item], Result], items: Sequence[Item], done: Done) -> list[Result]:
-        """`work` of each item, in their order: small results."""
+        """Return `work(item)` for every item, in the order of the items; for small results."""
         return self.gather(partial(listed, work), add, items, done) if items else []
 
     def gather(
@@ -170,7 +181,7 @@ class Spark:
         items: Sequence[Item],
         done: Done,
     ) -> Result:
-        """The results merged, a tree of neighbours, each with those that come after it; one result comes back here."""
+        """Return the merged results of `work(item)` for all items; executors merge neighbours in a tree."""
         assert self._session is not None
         parcel = Parcel(work, merge, items, TASKS)
         run = SparkRun(self._session, parcel)
@@ -182,7 +193,7 @@ class Spark:
 
 
 class SparkRun:
-    """One tree of tasks, from its start until its result is here."""
+    """One run of a parcel on Spark, started at once in a thread of its own."""
 
     def __init__(self, session: Session, parcel: Parcel) -> None:
         self._session = session
@@ -198,7 +209,7 @@ class SparkRun:
         return self._parcel.send(self._session.spark, self._told, FAN)
 
     def result(self, done: Done) -> Any:
-        """Wait for it, and tell how far it is."""
+        """Wait for the result and return it, reporting progress; raise the error of the first item that has one."""
         try:
             while not self._call.ended():
                 self._tell(done)
@@ -216,20 +227,21 @@ class SparkRun:
         return value
 
     def _tell(self, done: Done) -> None:
+        """Report the items done since the last report."""
         count = sum(self._parcel.size(number) for number in dict(self._told.value))
         if count > self._seen:
             done(count - self._seen)
             self._seen = count
 
     def _stop_at_error(self) -> None:
-        """Raise the first error, as soon as it is known to be the first."""
+        """Raise the error of the first failed task, once all tasks before it have ended."""
         outcomes = dict(self._told.value)
         first = min((number for number, error in outcomes.items() if error), default=None)
         if first is not None and all(number in outcomes for number in range(first)):
             raise told_of(self._parcel.loads(outcomes[first]), self._parcel.version)
 
     def cancel(self) -> None:
-        """Nothing of it goes on."""
+        """Cancel the job if it still runs, and wait a few seconds for its end."""
         if not self._call.ended(0):
             context = self._session.context
             Call(lambda: context.cancelJobGroup(self._group)).ended(TO_CANCEL)
@@ -237,7 +249,7 @@ class SparkRun:
 
 
 def told_of(value: Any, version: str) -> Exception:
-    """The error that came back in place of a result."""
+    """Return the error for a value that came back in place of a result: an exception, or a pcatool that differs."""
     if isinstance(value, Exception):
         return value
     host, other = value

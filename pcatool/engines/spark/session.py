@@ -1,4 +1,4 @@
-"""A Spark session: the one that is there, or one that pcatool starts and ends together with its Java process."""
+"""Spark sessions: the active one of this process, or one that pcatool starts and ends with its own JVM."""
 
 from __future__ import annotations
 
@@ -25,21 +25,24 @@ from pcatool.resources import cannot_spool
 
 __all__ = ["Session", "check_address", "found", "is_here", "is_tuned", "made"]
 
+# Addresses of masters that Spark accepts.
 FORM = re.compile(
     r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[[\d, ]+\]|spark://[^/\s:,]+:\d+(,[^/\s:,]+:\d+)*|yarn|k8s://\S+"
 )
+# A local master without a number of attempts.
 LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
+# Masters of executors on this machine, beside the local ones.
 HERE = r"local-cluster\[.*|spark://(localhost|127(\.\d+){3}):\d+"
 
-# Seconds; Spark itself would try for a minute.
+# Seconds to wait for a connection to the master; Spark itself would try for a minute.
 PATIENCE = 10
 
-# How often a task is tried whose worker is lost; the default of clusters, where a local master has 1.
+# Attempts at a task whose worker is lost: the default of clusters; that of a local master is 1.
 TRIES = 4
 
 
 def check_address(address: str) -> None:
-    """Refuse what cannot be a master."""
+    """Refuse a text that is not the address of a Spark master, and Spark Connect, which reports no progress."""
     if address.startswith("sc://"):
         raise UsageError(
             f"cannot use {show(address)}: a server of Spark Connect does not say how far a job is",
@@ -53,27 +56,28 @@ def check_address(address: str) -> None:
 
 
 def is_local(master: str) -> bool:
-    """Do the tasks run in this machine's own JVM?"""
+    """Return whether the tasks run in the JVM of the driver."""
     return master == "local" or master.startswith("local[")
 
 
 def is_here(master: str) -> bool:
-    """Is all of it on this machine, where the executors can run the same Python?"""
+    """Return whether all executors are on this machine, so that they can run the same Python."""
     return is_local(master) or re.fullmatch(HERE, master) is not None
 
 
 def is_standalone(master: str) -> bool:
+    """Return whether the master is one of Spark's own cluster manager."""
     return master.startswith("spark://")
 
 
 def with_retries(master: str) -> str:
-    """A local master that does the task of a lost worker again, as clusters do, unless the user says how often."""
+    """Return the master, with TRIES attempts at a task for a local master without a number of attempts."""
     plain = LOCAL.fullmatch(master)
     return f"local[{plain[1] or 1},{TRIES}]" if plain else master
 
 
 def check_reachable(master: str, patience: float = PATIENCE) -> None:
-    """Does one of these masters take a connection?"""
+    """Raise `LostError` where none of the masters, separated by commas, accepts a connection."""
     reason = ""
     for place in master.removeprefix("spark://").split(","):
         host, _, port = place.rpartition(":")
@@ -85,12 +89,13 @@ def check_reachable(master: str, patience: float = PATIENCE) -> None:
     raise LostError(f"cannot reach the Spark master {show(master)}: {reason}", "check the address, and that it runs")
 
 
+# Seconds between two checks whether the JVM has started.
 POLL = 0.05
-# Seconds that it has to leave by itself, and then that its files are removed in.
+# Seconds for the JVM to exit by itself and remove its files.
 TO_LEAVE = 5.0
 
-# Data hardly comes here. Of Java's compilers the quick one: that halves its start. Of its collectors the small one and
-# little room for what is new. It starts small: of a heap that is large at once all is used before any is cleared.
+# JVM options for a driver that handles little data: only the quick compiler, which halves the start; the serial
+# collector with a small young generation; a small initial heap, since Java fills a large one before it collects.
 LIGHT = (
     "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
     "-XX:InitialHeapSize=64m -XX:MaxNewSize=48m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20"
@@ -100,9 +105,10 @@ JAVA = "install Java 17 or later (Debian: apt-get install default-jre-headless),
 
 
 class Java:
-    """The JVM that does what Python asks of Spark. It leaves when its standard input ends: also if we are killed.
+    """The JVM that runs the Spark driver; made by `made`.
 
-    It stands in a session of its own: what a terminal sends on Ctrl-C goes to this process alone.
+    The JVM exits when its standard input ends, so also when this process is killed. It has a terminal session of its
+    own, so that Ctrl-C reaches only this process.
     """
 
     def __init__(self, master: str | None, environment: dict[str, str]) -> None:
@@ -134,7 +140,7 @@ class Java:
         )
 
     def gateway(self) -> Any:
-        """The way to it, when it has started."""
+        """Wait until the JVM has started, and return the Py4J gateway; raise `LostError` where the JVM exits."""
         from pyspark.java_gateway import launch_gateway
 
         while not self._told.exists():
@@ -150,11 +156,12 @@ class Java:
         return self._process.poll() is None
 
     def said(self) -> str:
-        """What it has said so far."""
+        """Return the output of the JVM so far."""
         self._log.seek(0)
         return self._log.read().decode(errors="replace")
 
     def _not_started(self) -> LostError:
+        """Return the error for a JVM that exits at its start, with the reason from its output."""
         said = self.said()
         if "JAVA_HOME is not set" in said or "/bin/java: No such file" in said:
             return LostError("Spark needs Java, and there is none", JAVA)
@@ -166,7 +173,7 @@ class Java:
         return LostError(f"Spark does not start{reason}", "check its settings, and Java")
 
     def end(self) -> None:
-        """Let it leave, its Python workers with it."""
+        """End the JVM and its Python workers: close its standard input, wait, then kill the process group."""
         process = self._process
         assert process.stdin is not None
         with suppress(OSError):
@@ -184,7 +191,7 @@ class Java:
 
 
 def is_tuned(home: str) -> bool:
-    """Does the user say how Java is to run? Then only he does: of two collectors named it would not start."""
+    """Return whether the user has set JVM options; LIGHT is then left out, because Java refuses two collectors."""
     names = ("PYSPARK_SUBMIT_ARGS", "SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
     texts = [os.environ.get(name, "") for name in names]
     with suppress(OSError):
@@ -194,7 +201,7 @@ def is_tuned(home: str) -> bool:
 
 @contextmanager
 def _announced(told: bytes) -> Iterator[None]:
-    """The environment that leads pyspark to a JVM that runs already."""
+    """Set the environment by which pyspark connects to a running JVM; `told` is its port and secret."""
     (port,) = struct.unpack_from(">i", told)
     names = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": told[8:].decode()}
     os.environ.update(names)
@@ -205,45 +212,48 @@ def _announced(told: bytes) -> Iterator[None]:
             del os.environ[name]
 
 
-# Seconds that a master has to take a driver on; Spark itself would give it a minute.
+# Seconds for a standalone master to register the driver; Spark itself would wait a minute.
 TO_REGISTER = 15
+# Seconds for the Spark context to stop.
 TO_STOP = 5
-# And without an executor, before nothing more is hoped for: YARN and Kubernetes have queues.
+# Seconds without an executor until the cluster counts as lost: a standalone master; YARN and Kubernetes, which have
+# queues.
 TO_GRANT = 15.0
 TO_GRANT_IN_TURN = 300.0
 
-# While our JVM ends, the way to it breaks: Python would print what is logged of that and nobody handles.
+# Handler that drops records: the connection breaks while the JVM ends, and Python prints log records without a handler.
 UNHEARD = logging.NullHandler()
 
-# For whose processor BLAS computes: the bytes are those of this process only if all take the same.
+# Processor type for which OpenBLAS computes. Results are equal to the last bit only if all processes use the same type.
 KERNELS = "OPENBLAS_CORETYPE"
 
-# What is set unless the user has set something else.
+# Spark settings for every master, unless the user has set them.
 EVERYWHERE = {
-    "spark.driver.maxResultSize": "0",  # a result is as large as it is; it comes in pieces
-    "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",  # a task for each core
+    "spark.driver.maxResultSize": "0",  # no limit: results come in pieces
+    "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",  # an executor runs a task on each core
 }
+# Spark settings for local masters, in addition.
 LOCALLY = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
-    # Here the driver's Java also sorts what is to be merged: past so many pieces, of a MB each, in runs on disk. A page
-    # holds three of them.
+    # The driver's JVM also sorts the pieces to be merged, of 1 MB each: more than 24 of them go to disk in sorted runs,
+    # and a page of memory holds three.
     "spark.shuffle.spill.numElementsForceSpillThreshold": "24",
     "spark.buffer.pageSize": "4m",
-    "spark.unsafe.sorter.spill.read.ahead.enabled": "false",  # a second buffer for each run
+    "spark.unsafe.sorter.spill.read.ahead.enabled": "false",  # saves a second buffer for each run
 }
 
 
 class Session:
-    """A session, and the JVM if it is ours."""
+    """A Spark session, and its JVM if pcatool started it; made by `found` and `made`, used by `Spark`."""
 
     def __init__(self, spark: Any, java: Java | None = None, *, ours: bool = False) -> None:
         self.context = spark.sparkContext
         self.master = str(self.context.master)
         self.name = f"the Spark master {show(self.master)}"
         self.patience = _patience(self.context, self.master)
-        self.spark = spark.newSession()  # with settings of its own
+        self.spark = spark.newSession()  # so that its settings do not affect the user's session
         self._java = java
         self._ours = ours
 
@@ -251,12 +261,13 @@ class Session:
         return self._java is None or self._java.is_running()
 
     def executors(self) -> int:
-        """How many there are; what is asked counts this process as one, too."""
+        """Return the number of executors; Spark's count includes the driver, which is subtracted."""
         return len(self.context._jsc.sc().statusTracker().getExecutorInfos()) - 1
 
     def close(self) -> None:
+        """Stop the session and end the JVM, if pcatool started them."""
         if self._ours:
-            with suppress(Exception):  # the JVM may be gone, and it goes in any case
+            with suppress(Exception):  # the JVM may be gone already, and is ended below in any case
                 ask(self._stop, TO_STOP)
             _end(self._java)
 
@@ -266,7 +277,10 @@ class Session:
 
 
 def found(address: str | None) -> Session | None:
-    """The session that is active in this process, if there is one."""
+    """Return the active session of this process; None where there is none.
+
+    Raise `UsageError` where it has another master, `FileError` where pyspark is not installed.
+    """
     _check_installed()
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -283,7 +297,7 @@ def found(address: str | None) -> Session | None:
 
 
 def made(address: str | None) -> Session:
-    """A session of our own, with a JVM of our own unless this process has one."""
+    """Start a session, and a JVM unless this process has one; raise a `FileError` or `RefusedError` on failure."""
     from pyspark import SparkContext
 
     logging.getLogger().addHandler(UNHEARD)
@@ -317,14 +331,14 @@ def made(address: str | None) -> Session:
 
 @contextmanager
 def _unwarned() -> Iterator[None]:
-    """Without warnings of a version of pandas, which takes no part, or of a JVM that is gone."""
+    """Suppress warnings meanwhile: of the version of pandas, which is not used, and of a JVM that is gone."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def _patience(context: Any, master: str) -> float | None:
-    """Seconds that the work may wait for an executor; on this machine there is always one."""
+    """Return the seconds to wait for an executor; None for a local master, which always has one."""
     if is_local(master):
         return None
     usual = TO_GRANT if is_standalone(master) else TO_GRANT_IN_TURN
@@ -333,10 +347,12 @@ def _patience(context: Any, master: str) -> float | None:
 
 
 def _limit(address: str | None) -> float:
+    """Return the seconds to wait for a session: limited only for a standalone master."""
     return TO_REGISTER if address is not None and is_standalone(address) else float("inf")
 
 
 def _session(address: str | None) -> Any:
+    """Start the Spark context, with the defaults of this module, and return its session."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -357,15 +373,15 @@ def _session(address: str | None) -> Any:
 
 
 def _environment(address: str | None) -> dict[str, str]:
-    """What Java and the workers read when they start."""
+    """Return the environment variables for the JVM and its workers."""
     given = {"OPENBLAS_NUM_THREADS": os.environ.get("OPENBLAS_NUM_THREADS", "1")}
     if address is not None and is_local(address) and "SPARK_LOCAL_IP" not in os.environ:
-        given["SPARK_LOCAL_IP"] = "127.0.0.1"  # or Spark asks who this machine is, which it may not know
+        given["SPARK_LOCAL_IP"] = "127.0.0.1"  # otherwise Spark looks up the name of this machine, which may fail
     return given
 
 
 def _end(java: Java | None) -> None:
-    """End the JVM, and let pyspark know: the next session starts another."""
+    """End the JVM, and reset pyspark's global state, so that the next session starts another JVM."""
     if java is not None:
         from pyspark import SparkContext
 

@@ -1,6 +1,7 @@
-"""Tasks that Spark executors run. This module is shipped whole, so that a task itself can say that pcatool is missing.
+"""Tasks that Spark executors run.
 
-Results travel pickled, cut into pieces: Spark's Java holds a row several times on its way.
+The module is sent to the executors by value, so that a task can report a missing pcatool; it imports pcatool only
+inside functions. Results are sent pickled and cut into pieces, because the JVM holds several copies of each row.
 """
 
 from __future__ import annotations
@@ -17,20 +18,24 @@ __all__ = ["SCHEMA", "Leaf", "MergeRows", "Row", "TaskResults", "listed", "toget
 
 SCHEMA = "number long, piece long, failed long, data binary"
 
+# Bytes of a piece.
 PIECE = 1 << 20
 
 
 class Row(NamedTuple):
-    """One piece of a result, or of the error there is instead."""
+    """One piece of a pickled result or error; a row of SCHEMA."""
 
-    number: int
-    piece: int
-    failed: int
-    data: Any
+    number: int  # of the result, in the order of the items
+    piece: int  # number of the piece within the result
+    failed: int  # 1 for an error, 0 for a result
+    data: Any  # up to PIECE bytes
 
 
 class TaskResults:
-    """How what tasks tell comes together; a task that was done twice tells the same."""
+    """Accumulator parameter of Spark that merges the outcomes of tasks: {number: pickled error, or b"" for none}.
+
+    A task that ran twice reports the same outcome twice, which changes nothing.
+    """
 
     def zero(self, value: dict[int, bytes]) -> dict[int, bytes]:
         return {}
@@ -40,13 +45,13 @@ class TaskResults:
 
 
 class Leaf(NamedTuple):
-    """Some neighbouring items of each number: their results merged."""
+    """Task of the first stage: do the work on `per` neighbouring items, and merge their results."""
 
-    package: tuple[str, str]  # pcatool's name and version, which must be those here
-    callables: bytes
-    items: list[bytes]
-    per: int
-    told: Any  # an accumulator, of what each leaf came to
+    package: tuple[str, str]  # name and version of pcatool, which the executor must have, too
+    callables: bytes  # work and merge, pickled
+    items: list[bytes]  # all items, pickled
+    per: int  # items of one task
+    told: Any  # accumulator of `TaskResults`, for the outcome of each task
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -56,6 +61,7 @@ class Leaf(NamedTuple):
                 yield from _rows(number, failed, data)
 
     def _outcome(self, number: int) -> tuple[bool, bytes]:
+        """Return whether task `number` failed, and its pickled result or error."""
         other = _difference(*self.package)
         if other:
             return True, pickle.dumps(other)
@@ -67,10 +73,10 @@ class Leaf(NamedTuple):
 
 
 class MergeRows(NamedTuple):
-    """Neighbours by the number they come together in: what they are merged into; the first that failed wins."""
+    """Task of a later stage: merge `fan` neighbouring results into one; of several errors the first is the outcome."""
 
-    callables: bytes
-    fan: int
+    callables: bytes  # work and merge, pickled
+    fan: int  # results merged into one
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         _, merge = pickle.loads(self.callables)
@@ -79,18 +85,19 @@ class MergeRows(NamedTuple):
 
 
 def listed(work: Callable[[Any], Any], item: Any) -> list[Any]:
-    """A result that is merged with others by putting them side by side."""
+    """Return the result of `work` in a list, so that adding lists collects the results in order."""
     return [work(item)]
 
 
 def together(rows: Iterable[Row]) -> tuple[bool, Any]:
-    """The one result there is, whether it is an error, from its pieces in their order."""
+    """Put the pieces of the final result together; return whether it is an error, and the error or the result."""
     (_, failed, value), *_ = _results(rows)
     return failed, value
 
 
 def _merged(merge: Callable[[Any, Any], Any], results: Iterator[tuple[int, bool, Any]]) -> tuple[bool, bytes]:
-    """One at a time: beside what they are merged into there is memory for one more."""
+    """Merge results; return whether one failed, and the pickled merged result or error."""
+    # Unpickled one at a time: in memory are the merged result and one more.
     try:
         return _attempt(lambda: reduce(merge, (_sound(failed, value) for _, failed, value in results)))
     except _FailedError as error:
@@ -98,13 +105,17 @@ def _merged(merge: Callable[[Any, Any], Any], results: Iterator[tuple[int, bool,
 
 
 def _sound(failed: bool, value: Any) -> Any:
+    """Return the value of a result; raise `_FailedError` where the value is an error."""
     if failed:
         raise _FailedError(value)
     return value
 
 
 def _difference(package: str, version: str) -> tuple[str, ...]:
-    """Of the pcatool here from the one that sent the work: the host and the other's version, or nothing."""
+    """Compare the pcatool of this executor with `version`.
+
+    Return an empty tuple where both agree, else the host name and the version here, "" where pcatool is missing.
+    """
     from importlib import import_module
     from socket import gethostname
 
@@ -116,18 +127,21 @@ def _difference(package: str, version: str) -> tuple[str, ...]:
 
 
 def _attempt(function: Callable[[], Any]) -> tuple[bool, bytes]:
-    """The pickled result, or the pickled error: one that Spark saw it would try again, and print."""
+    """Call the function; return whether it failed, and the pickled result or error.
+
+    The error is returned, not raised: Spark would run the task again and print the error.
+    """
     from pcatool.linalg.blas import threads
 
     try:
-        with threads(1):  # an executor has a task for each of its cores
+        with threads(1):  # an executor runs a task on each of its cores
             return False, pickle.dumps(function(), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         return True, _pickled(error)
 
 
 def _pickled(error: Exception) -> bytes:
-    """Some errors can be pickled but not made again."""
+    """Return the pickled error with its traceback as a note; an error that cannot be unpickled as a RuntimeError."""
     from traceback import format_exception
 
     error.add_note("".join(format_exception(error)))
@@ -140,7 +154,8 @@ def _pickled(error: Exception) -> bytes:
 
 
 def _rows(number: int, failed: bool, data: bytes) -> Iterator[Any]:
-    """Batches of one row each. Made of buffers: from lists Arrow would make them by way of pandas."""
+    """Yield the pieces of a result as Arrow batches of one row each."""
+    # The arrays are made from buffers: to make them from lists, Arrow would import pandas.
     import struct
 
     import pyarrow as pa
@@ -165,13 +180,13 @@ def _unpacked(batches: Iterable[Any]) -> Iterator[Row]:
 
 
 def _results(rows: Iterable[Row]) -> Iterator[tuple[int, bool, Any]]:
-    """Number, whether it failed, and value of each result, made while its pieces come."""
+    """Yield number, failure and value of each result, unpickled while its pieces arrive."""
     for (number, failed), pieces in groupby(rows, itemgetter(0, 2)):
         yield number, bool(failed), pickle.load(io.BufferedReader(_Pieces(pieces), PIECE))
 
 
 class _FailedError(BaseException):
-    """One of those to be merged is an error."""
+    """Raised by `_sound` for a result that is an error; no `Exception`, so that `_attempt` does not catch it."""
 
     def __init__(self, value: Any) -> None:
         super().__init__(value)
@@ -179,7 +194,7 @@ class _FailedError(BaseException):
 
 
 class _Pieces(io.RawIOBase):
-    """The pieces of one result, read one after the other."""
+    """Readable stream over the pieces of one result."""
 
     def __init__(self, rows: Iterator[Row]) -> None:
         self._rows = rows

@@ -1,4 +1,5 @@
-"""CSV and other delimited text.
+"""Reader of CSV and other delimited text.
 
-Begin with `table`. `split` cuts bytes at row ends, `chunk_parser` parses them, `reference` defines what they mean.
+Begin with `table`. `split` cuts the bytes at row ends, `chunk_parser` parses the pieces, and `reference` is the slow
+parser that defines the correct result.
 """

@@ -1,4 +1,4 @@
-"""Arrow's CSV parser, with every setting given beforehand so that it guesses nothing."""
+"""Arrow's CSV parser with every setting given, so that Arrow guesses nothing."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ __all__ = ["MARK", "TEXT", "ArrowCsv"]
 
 TEXT = pa.string()
 Buffer: TypeAlias = bytes | memoryview | NDArray[np.uint8]
+# The byte-order mark of UTF-8.
 MARK = b"\xef\xbb\xbf"
 
 
 class ArrowCsv:
-    """Reads some columns of a table, each in the type named, a chunk at a time.
+    """Parser of the columns in `types` (table column -> Arrow type), for chunks of a table `width` columns wide.
 
-    `clean`: every cell is a number and nothing is quoted, which is quicker to read; what is not, is not read.
+    With `clean`, only chunks without quotes, blank lines and missing cells are read, which is faster; other chunks
+    give None. With `empty_lines`, a blank line is a row.
     """
 
     def __init__(
@@ -61,26 +63,26 @@ class ArrowCsv:
         )
 
     def read(self, chunk: Chunk) -> dict[int, pa.Array] | None:
-        """Its columns by number; None when it is no table of this width, or a cell is not of the type named."""
+        """Return the columns by their place in the table; None where a row has another width or a cell another type."""
         table = self._table(chunk)
         return None if table is None else {c: table.column(i).chunk(0) for i, c in enumerate(self._columns)}
 
     def block(self, chunk: Chunk) -> NDArray[np.float64] | None:
-        """The same as a block (n, d), when all columns are float64 and no cell is missing."""
+        """Return the columns as a block (n, d), where all are float64 without missing cells; None as in `read`."""
         table = self._table(chunk)
-        # At once by Arrow: column by column takes a tenth of the time of parsing, and keeps other threads waiting.
+        # In one call of Arrow: column by column takes a tenth of the time of parsing, and holds the GIL.
         return None if table is None else table.to_batches()[0].to_tensor(row_major=False).to_numpy()
 
     def _table(self, chunk: Chunk) -> pa.Table | None:
         data = chunk.view if chunk.plain else plain(chunk.data, self._dialect)
         if data[: len(MARK)] == MARK:
-            return None  # no byte-order mark in the middle of a text, but Arrow would drop it
+            return None  # Arrow would drop the mark, which is text in the middle of a file
         if self._clean and not chunk.plain and b'"' in data:
             return None
         return self.parse(data, chunk.rows)
 
     def parse(self, data: Buffer, rows: int) -> pa.Table | None:
-        """So many rows of plain CSV; None when they are not."""
+        """Parse normalized CSV; None where Arrow refuses it or finds another number of rows than `rows`."""
         try:
             table = csv.read_csv(pa.py_buffer(data), self._read, self._parse, self._convert)
         except pa.ArrowInvalid:
@@ -89,5 +91,9 @@ class ArrowCsv:
 
 
 def _spellings(nulls: frozenset[str]) -> list[str]:
-    """Arrow compares letter by letter, and with each column anew: only the usual cases of each spelling."""
+    """Return the spellings of missing cells for Arrow, each in lower case, upper case and capitalized.
+
+    Arrow distinguishes letter case, and prepares the list again for each column, so unusual mixtures of case are left
+    to the other parsers.
+    """
     return sorted({"NaN"} | {form for null in nulls for form in (null, null.upper(), null.capitalize())})

@@ -1,8 +1,8 @@
-"""Parse chunks of a CSV table to numbers: by Arrow where possible, else cell by cell.
+"""Parse chunks of a CSV table to float64 blocks: by Arrow where possible, else cell by cell.
 
-Very many columns of nothing but numbers: read as one long column, then folded.
-For every column of every chunk Arrow sets up a converter of its own, 15 kB each: at 20,000 columns that is 300 MB and
-most of the time. One column costs that once.
+A table of very many number columns is read as one long column, which is then reshaped ("folded"). Arrow sets up a
+converter for every column of every chunk, 15 kB each: at 20,000 columns that is 300 MB and most of the time. One
+column needs one converter.
 """
 
 from __future__ import annotations
@@ -29,14 +29,18 @@ from pcatool.readers.csv_reader.split import MOST_BYTES, Chunk
 
 __all__ = ["WIDE", "ChunkParser", "CsvPart", "holds_nothing", "read_wide"]
 
-# From this many columns on, folding costs less than the converters.
+# Number of columns from which folding costs less than the converters.
 WIDE = 1000
 
 NEWLINE = 10
 
 
 def read_wide(chunk: Chunk, dialect: Dialect, width: int) -> NDArray[np.float64] | None:
-    """All cells as numbers (rows, width), NaN where one is missing; None when it takes a closer look to read them."""
+    """Read all cells as one column and return them reshaped (rows, width), NaN where a cell is missing.
+
+    Return None for a chunk that needs another parser: quotes, comments, runs of blanks, lone carriage returns, rows of
+    another width, or a cell that Arrow does not read as a number.
+    """
     data = chunk.data.replace(b"\r\n", b"\n") if b"\r" in chunk.data else chunk.data
     if data.startswith(MARK) or b'"' in data or b"\r" in data or dialect.comment is not None or dialect.blanks:
         return None
@@ -46,7 +50,7 @@ def read_wide(chunk: Chunk, dialect: Dialect, width: int) -> NDArray[np.float64]
     between = text == separator
     if not _is_even(text, between, chunk.rows, width):
         return None
-    # The separators become line ends by arithmetic, six times as fast as by replacing them.
+    # Arithmetic turns the separators into line ends, six times as fast as replacing them.
     lines = text - between.view(np.uint8) * np.uint8((separator - NEWLINE) % 256)
     del between
     table = ArrowCsv(dialect, 1, {0: pa.float64()}, empty_lines=True).parse(lines, chunk.rows * width)
@@ -55,12 +59,12 @@ def read_wide(chunk: Chunk, dialect: Dialect, width: int) -> NDArray[np.float64]
     array = table.column(0).chunk(0)
     cells = numbers_of(array).astype(np.float64, copy=False)
     if not all_finite(cells) and np.isnan(cells).sum() != array.null_count:
-        return None  # Arrow knows more spellings of "not a number" than there are
+        return None  # Arrow reads more spellings as NaN than the dialect allows
     return cells.reshape(chunk.rows, width)
 
 
 def _is_even(text: NDArray[np.uint8], between: NDArray[np.bool_], rows: int, width: int) -> bool:
-    """Has every line as many fields as there are columns, and is none empty?"""
+    """Return whether the text has `rows` lines of exactly `width` fields each."""
     ends = np.flatnonzero(text == NEWLINE)
     if len(ends) != rows:
         return False
@@ -68,41 +72,47 @@ def _is_even(text: NDArray[np.uint8], between: NDArray[np.bool_], rows: int, wid
 
 
 def holds_nothing(X: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which columns have no number at all."""
+    """Return the mask of the columns of X (n, d) without any number."""
     return np.asarray(np.isnan(X).all(axis=0))
 
 
 class Parsed(NamedTuple):
-    """A chunk in numbers."""
+    """A parsed chunk."""
 
-    X: Array  # (n, d) NaN where a cell is missing
-    kept: Sequence[pa.Array]
-    finite: bool  # nothing is missing
+    X: Array  # (n, d), NaN where a cell is missing
+    kept: Sequence[pa.Array]  # columns passed through, as text
+    finite: bool  # whether no cell is missing
 
 
 @dataclass(frozen=True)
 class ChunkParser:
-    """Chunks to X and kept columns; the same for every chunk of a table."""
+    """Parser of the chunks of one table into X and kept columns; made by `CsvTable.parts`, called in any worker."""
 
-    name: str
+    name: str  # of the table, for error messages
     dialect: Dialect
-    width: int
-    features: tuple[Feature, ...]
-    kept: tuple[int, ...]
-    begins: int | None  # the line below the header; None where there is none
-    unclean: list[int] = field(default_factory=list)  # lines where holes or quotes were met: there will be more
+    width: int  # number of columns of the table
+    features: tuple[Feature, ...]  # columns of X
+    kept: tuple[int, ...]  # columns passed through, by their place in the table
+    begins: int | None  # the line below the header; None where there is no header
+    # First lines of chunks with missing cells or quotes. Once there is one, the parser for clean chunks is not tried.
+    unclean: list[int] = field(default_factory=list)
 
     def __call__(self, chunk: Chunk) -> Parsed:
-        """By the first way that reads the chunk."""
+        """Parse a chunk with the fastest parser that can read it.
+
+        Raise `BadCell` for a cell that is not a number, and `DataError` for a ragged row, bytes that are not UTF-8, or
+        a NUL byte.
+        """
         clean = None if self.unclean or self._is_wide else self._cleanly(chunk)
         if clean is not None and len(self.features) == self.width:
-            return clean  # all are numbers: no letter is in another encoding
+            return clean  # every cell was read as a number, so all bytes are ASCII
         check_utf8(chunk, self.name)
         parsed = clean or self._parsed(chunk)
-        check_nul(chunk, self.name)  # where it stands in a number that was told by its column
+        check_nul(chunk, self.name)  # last, so that a NUL byte in a number column is reported as a bad cell of it
         return parsed
 
     def _parsed(self, chunk: Chunk) -> Parsed:
+        """Try the parsers from the fastest to the slowest; the last one reads every valid chunk."""
         if self._runs_on(chunk):
             return self._with_quotes(chunk) or self._exactly(chunk)
         return (
@@ -118,7 +128,11 @@ class ChunkParser:
         return runs_on(plain(chunk.data, self.dialect), self.dialect)
 
     def _with_quotes(self, chunk: Chunk) -> Parsed | None:
-        """Fields that run on in texts only: with their quotes kept, Arrow joins nothing to a number."""
+        """Parse a chunk with fields like "1"2 by Arrow, after `with_quotes`; None where Arrow cannot read the chunk.
+
+        The quotes stay in such a cell, so Arrow cannot read it as the number 12. Kept columns must lose the quotes, so
+        with kept columns the result is None.
+        """
         if self.kept:
             return None
         data = with_quotes(plain(chunk.data, self.dialect), self.dialect)
@@ -130,8 +144,9 @@ class ChunkParser:
         return replace(self, dialect=self.dialect.settled)
 
     def _cleanly(self, chunk: Chunk) -> Parsed | None:
+        """Parse a chunk of finite numbers only; for any other chunk return None and note its line in `unclean`."""
         X = self._as_clean.block(chunk) if self._as_clean is not None else None
-        # Arrow reads 1e400 as infinity, and more spellings of "not a number" than there are.
+        # Arrow reads 1e400 as infinity, and more spellings as NaN than the dialect allows.
         if X is None or not all_finite(X):
             self.unclean.append(chunk.first_line)
             return None
@@ -139,16 +154,21 @@ class ChunkParser:
 
     @property
     def rows_at_once(self) -> int:
-        """Folded, a column costs nothing of its own, and half a block is enough: it is in memory in five forms."""
+        """Rows of a chunk."""
         d = len(self.features)
+        # Folded columns have no cost of their own, so half a block is enough; the text is then in memory five times.
         return block_rows(d) // 2 if self._is_wide else rows_at_once(d)
 
     def bytes_at_once(self, row: float, size: int | None, parts: int) -> int:
-        """Memory of so many parts at once, where a row takes `row` bytes of text and all text, if known, `size`."""
+        """Return the bytes of memory for reading `parts` parts at once.
+
+        `row` is the size of a row of text in bytes, `size` that of all text, None where unknown.
+        """
         rows = min(self.rows_at_once, (size or sys.maxsize) / max(row, 1.0), MOST_BYTES / max(row, 1.0))
         text, cells = int(rows * row), int(rows * len(self.features))
-        # The cutter's buffer while it grows, and what each part keeps of it. Whoever parses has the text once more
-        # (five times where it is folded), where each cell ends, the cells as Arrow's column, and as part of a block.
+        # 2 * text: the cutter's buffer while it grows. Each part keeps its text and its block (8 bytes a cell). A part
+        # that is being parsed needs the text again (five times where it is folded), and for each cell its end and its
+        # value as Arrow's column and as part of the block.
         parsing = (5 if self._is_wide else 1) * text + (28 if self._is_wide else 20) * cells
         return 2 * text + parts * text + max(parts - AHEAD, 1) * parsing + parts * 8 * cells
 
@@ -158,6 +178,7 @@ class ChunkParser:
         return len(self.features) >= WIDE and not self.kept and plain
 
     def _folded(self, chunk: Chunk) -> Parsed | None:
+        """Parse a wide chunk as one column; None where `read_wide` cannot, or a number is infinite."""
         cells = read_wide(chunk, self.dialect, self.width)
         if cells is None or np.isinf(cells).any():
             return None
@@ -168,14 +189,14 @@ class ChunkParser:
 
     @cached_property
     def _as_clean(self) -> ArrowCsv | None:
-        """The same where no cell is missing."""
+        """Parser for chunks without quotes and missing cells; None where features or kept columns rule that out."""
         if self._as_numbers is None or self.kept or any(f.boolean for f in self.features):
             return None
         return ArrowCsv(self.dialect, self.width, {f.column: pa.float64() for f in self.features}, clean=True)
 
     @cached_property
     def _as_numbers(self) -> ArrowCsv | None:
-        """Arrow makes the numbers. None where it would not make the right ones."""
+        """Parser in which Arrow converts the numbers; None where Arrow cannot follow the dialect."""
         if self.dialect.dressed or self.dialect.numeric_null:
             return None
         types = {f.column: pa.bool_() if f.boolean else pa.float64() for f in self.features}
@@ -183,11 +204,11 @@ class ChunkParser:
 
     @cached_property
     def _as_text(self) -> ArrowCsv:
-        """Arrow finds the cells; what they mean is up to the dialect."""
+        """Parser in which Arrow only finds the cells, as text; the dialect converts them."""
         return ArrowCsv(self.dialect, self.width, dict.fromkeys([*(f.column for f in self.features), *self.kept], TEXT))
 
     def _by_arrow(self, chunk: Chunk, reader: ArrowCsv) -> Parsed | None:
-        """None when something in the chunk is for another way to read, or to name."""
+        """Parse a chunk by Arrow; None where another parser must read the chunk or report its error."""
         arrays = reader.read(chunk)
         if arrays is None:
             return None
@@ -203,7 +224,7 @@ class ChunkParser:
             else:
                 X[:, j] = numbers_of(array)
                 holes += array.null_count
-        # Arrow reads 1e400 as infinity, and more spellings of "not a number" than there are.
+        # Arrow reads 1e400 as infinity, and more spellings as NaN than the dialect allows.
         finite = all_finite(X)
         if not finite and (np.isinf(X).any() or np.isnan(X).sum() != holes):
             return None
@@ -216,12 +237,13 @@ class ChunkParser:
 
 @dataclass(frozen=True)
 class CsvPart:
-    """Rows as bytes, with what is needed to parse them anywhere."""
+    """Rows as bytes together with their parser, so that any thread or process can parse them."""
 
     chunk: Chunk
     parser: ChunkParser
 
     def batch(self) -> Batch:
+        """Parse the rows; raise as `ChunkParser` does."""
         parsed = self.parser(self.chunk)
         X = parsed.X
         found = partial(self._spellings, X), partial(self._rounded, X)
@@ -233,6 +255,7 @@ class CsvPart:
         return in_text(X, columns, self.chunk, parser.dialect, parser.width, parser.name)
 
     def _rounded(self, X: Array) -> Rounded | None:
+        """Return the first whole number that float64 cannot hold exactly; None where there is none."""
         parser = self.parser
         features, rows = large(X)
         if not len(rows):

@@ -1,4 +1,4 @@
-"""Dialect of a CSV table: the one definition of numbers and missing cells that every parser follows."""
+"""Dialect of a CSV table: separators, numbers and missing cells, as every parser of this package follows them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pcatool.options import BLANKS, NULLS, TableOptions
 
 __all__ = ["PADDING", "Dialect"]
 
-# What C prints for a number that is none, beside the spellings that the help names.
+# Spellings of NaN that C's printf writes; missing, in addition to the spellings that the help lists.
 SIGNED_NAN = ("-nan", "+nan")
-# Marks that printed tables use for the one that a keyboard has.
+# Typographic variants accepted for a thousands mark: no-break and thin spaces, the curly apostrophe.
 ALIKE = {" ": " \u00a0\u2009\u202f", "'": "'\u2019"}
-# Blanks around a number, and between it and its sign of currency or per cent.
+# Blanks allowed around a number, and between a number and its currency or percent sign.
 PADDING = " \t\u00a0\u2009\u202f"
 
 WHOLE = re.compile(r"(?P<sign>[+-]?)0*(?P<digits>[0-9]*)(?:\.0*)?", re.ASCII)
@@ -22,7 +22,7 @@ WHOLE = re.compile(r"(?P<sign>[+-]?)0*(?P<digits>[0-9]*)(?:\.0*)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Dialect:
-    """How fields are separated and how a cell reads as a number."""
+    """Rules that separate the fields of a table and turn a cell into a number or a missing value."""
 
     delimiter: str = ","
     decimal: str = "."
@@ -30,10 +30,11 @@ class Dialect:
     strip: str = ""
     comment: str | None = None
     nulls: frozenset[str] = frozenset(n.lower() for n in (*NULLS, *SIGNED_NAN))
-    lone: bool = False  # there is one column, and what is missing in it leaves a blank line
+    lone: bool = False  # the table has one column, so a blank line is a row with a missing cell
 
     @classmethod
     def of(cls, options: TableOptions, default_delimiter: str) -> Dialect:
+        """Build the dialect from the options; `default_delimiter` applies where the user gave no -d."""
         return cls(
             delimiter=options.delimiter or default_delimiter,
             decimal=options.decimal,
@@ -45,61 +46,62 @@ class Dialect:
 
     @property
     def blanks(self) -> bool:
-        """Do runs of blanks separate the fields?"""
+        """Whether runs of spaces and tabs separate the fields (-d blanks)."""
         return self.delimiter == BLANKS
 
     @property
     def separator(self) -> str:
-        """What separates the fields of plain text."""
+        """The separator of normalized text, one character: a space where runs of blanks separate the fields."""
         return " " if self.blanks else self.delimiter
 
     @property
     def separators(self) -> bytes:
-        """What may stand before a field as it lies in the file."""
+        """The bytes that may separate fields in the input file, before normalization."""
         return b" \t" if self.blanks else self.delimiter.encode()
 
     @property
     def dressed(self) -> bool:
-        """May a number have more to it than sign, digits, decimal mark and exponent?"""
+        """Whether numbers may have thousands marks or characters to strip (--thousands, --strip)."""
         return bool(self.thousands or self.strip)
 
     @cached_property
     def as_in_c(self) -> bool:
-        """Are numbers, and only they, what a program reads as such?"""
+        """Whether numbers have the plain C syntax, and no number means a missing cell."""
         return not self.dressed and self.decimal == "." and not self.numeric_null
 
     @cached_property
     def numeric_null(self) -> bool:
-        """Does a number, such as -999, mean a missing cell? Then it is the spelling that counts, not the value."""
+        """Whether a number, such as -999, means a missing cell; then cells are compared as text, not by value."""
         return any(self.number(null) is not None for null in self.nulls)
 
     @cached_property
     def settled(self) -> Dialect:
-        """What plain text is read with: comments, blank lines and runs of blanks are settled."""
+        """The dialect of normalized text: no comments, no blank lines, one separator character."""
         return replace(self, delimiter=self.separator, comment=None, lone=False)
 
     def is_missing(self, cell: str) -> bool:
+        """Return whether a cell is spelled as a missing value; letter case and blanks around it are ignored."""
         return cell.strip().lower() in self.nulls
 
     @cached_property
     def marks(self) -> str:
-        """The thousands marks as a regular expression."""
+        """Regular expression for one thousands mark; empty where numbers have none."""
         return f"[{re.escape(ALIKE.get(self.thousands, self.thousands))}]" if self.thousands else ""
 
     @cached_property
     def number_pattern(self) -> str:
-        """A number as text: ASCII digits, no underscores; letter case does not count."""
+        """Regular expression for a number: ASCII digits, no underscores; to be compiled with IGNORECASE."""
         point = re.escape(self.decimal)
         whole = "[0-9]+"
         if self.marks:
-            # Groups of three, or of two before the last as in India; what begins with 0 is no thousand.
+            # Groups of three digits, or of two before the last group as in India. A grouped number never begins with 0.
             whole = f"(?:[1-9][0-9]{{0,2}}(?:{self.marks}[0-9]{{2,3}})*{self.marks}[0-9]{{3}}|[0-9]+)"
         digits = f"(?:{whole}(?:{point}[0-9]*)?|{point}[0-9]+)"
         return rf"[+-]?(?:{digits}(?:e[+-]?[0-9]+)?|inf(?:inity)?)"
 
     @cached_property
     def after_sign(self) -> str:
-        """What is taken off between a sign and its number, as in -$5."""
+        """Regular expression for a sign and the characters to strip after the sign, as in -$5."""
         stripped = re.escape(self.strip)
         return rf"^([+-])[{PADDING}]*[{stripped}][{stripped}{PADDING}]*"
 
@@ -108,12 +110,12 @@ class Dialect:
         return re.compile(self.number_pattern, re.IGNORECASE | re.ASCII)
 
     def number(self, cell: str) -> float | None:
-        """The cell as a number, correctly rounded, infinity included; None when it is none."""
+        """Return the cell as a correctly rounded float64, which may be infinite; None for text that is no number."""
         text = self._in_c(cell)
         return None if text is None else float(text)
 
     def _in_c(self, cell: str) -> str | None:
-        """The number as it is written in C."""
+        """Return the number in C syntax; None for text that is no number."""
         text = cell.strip()
         if self.strip:
             text = re.sub(self.after_sign, r"\1", text.strip(self.strip + PADDING))
@@ -124,6 +126,6 @@ class Dialect:
         return text.replace(self.decimal, ".")
 
     def whole(self, cell: str) -> int | None:
-        """The whole number that a cell says, however long, if it is written as one."""
+        """Return a whole number of any length exactly; None for fractions, exponents and text."""
         found = WHOLE.fullmatch(self._in_c(cell) or "")
         return int(found["sign"] + (found["digits"] or "0")) if found else None

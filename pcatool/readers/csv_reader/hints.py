@@ -1,8 +1,9 @@
-"""Hints for cells and rows that cannot be read: thousands marks, decimal commas, other scripts, ragged rows.
+"""Remedies for cells and rows that cannot be read: thousands marks, decimal commas, other scripts, ragged rows.
 
-Cells that are numbers but for thousands marks, a decimal comma, a currency or per-cent sign: what reads them.
-Marks are judged with the other cells of the column, and with those of the other columns, since one option is for the
-whole table: 1,234 is 1234 beside 2.5, and 1.234 beside 12,5. Where the table leaves two numbers open, both are named.
+A "dressed" cell is a number with thousands marks, a decimal comma, or a currency or percent sign. The remedy names the
+options that read such cells. Candidate dialects are tried on the other cells of the column and on the other columns,
+because one option applies to the whole table: 1,234 is 1234 beside 2.5, and 1.234 beside 12,5. Where the table allows
+two readings, the remedy names both.
 """
 
 from __future__ import annotations
@@ -22,61 +23,64 @@ __all__ = ["LOOKED_AT", "PLAINLY", "Others", "Rereads", "dressing", "is_foreign"
 
 PLAINLY = "write numbers plainly, as in -1.5e3"
 
+# Unicode hyphens and minus signs.
 MINUS = "\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"
+# The Arabic decimal separator.
 POINT = "\u066b"
-# Marks around a number, zero-width blanks and joiners, and the byte-order mark.
+# Quotation marks around a number, zero-width blanks and joiners, and the byte-order mark.
 NOTHING = "'\"`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb\u200b\u200c\u200d\u2060\ufeff"
 PLAIN = str.maketrans({**dict.fromkeys(MINUS, "-"), **dict.fromkeys(NOTHING, ""), POINT: "."})
 
 
 def is_foreign(cell: str, dialect: Dialect) -> bool:
-    """Would the cell be a number in plain letters?"""
+    """Return whether the cell is a number but for Unicode digits or signs, quotation marks or invisible marks."""
     text = cell.translate(PLAIN)
     text = "".join(str(unicodedata.decimal(c, c)) for c in text)
     return text != cell and dialect.number(unicodedata.normalize("NFKC", text)) is not None
 
 
-# Signs that stand around a number without changing what it counts.
+# Currency, percent and per-mille signs that --strip may remove from a number.
 SYMBOLS = "$€£¥₹₽₩₺¢%‰"
-# Currencies whose amounts have no decimals.
+# Signs of currencies whose amounts have no decimals.
 WHOLE = "¥₩"
-# Decimal and thousands marks in use, the commoner first: where several read the cells alike, the first is named.
+# Decimal and thousands marks in use, the more common first: of several that read the cells alike, the first is named.
 MARKS = ((".", ","), (",", None), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"), (".", "_"), (",", "_"))
 DRESSED = re.compile(rf"[-+0-9.,'_eE{SYMBOLS}{PADDING}\u2019]*[0-9][-+0-9.,'_eE{SYMBOLS}{PADDING}\u2019]*")
-# Four groups of digits are more likely an address in a network.
+# Four groups of digits are more likely an IP address than a number.
 ADDRESS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
-# Cells of all other columns together that are looked at: an error must not take seconds.
+# Most cells of all other columns together that are examined: an error message must not take seconds.
 LOOKED_AT = 20_000
-# Columns to leave out that a remedy names; more than these are a table of another kind.
+# Most columns that a remedy names to be left out; with more of them the remedy is likely wrong for the table.
 NAMED = 10
 
-# Gives the cells of other columns, by their place in the table: only an error needs them.
+# Returns the cells of the other columns, by their place in the table; called only for an error.
 Others: TypeAlias = Callable[[], Mapping[int, Sequence[str]]]
 
 
 class Dressing(NamedTuple):
-    """A cell that no number is read from, and what to do about it."""
+    """A cell that is a number only with other options, and the remedy that names these options."""
 
     example: str
     remedy: str
 
 
 class Trial(NamedTuple):
-    """What a dialect makes of the cells."""
+    """A candidate dialect, and its reading of the cells."""
 
     dialect: Dialect
-    numbers: tuple[float | None, ...]
-    unread: dict[int, str]  # a cell of each other column that is a number now, and would be none
-    more: int  # cells of other columns that would become numbers
-    rank: tuple[int, ...]
+    numbers: tuple[float | None, ...]  # the cells as numbers, None for a cell that is none
+    unread: dict[int, str]  # for each other column that loses numbers: the first cell that is no number any more
+    more: int  # cells of other columns that become numbers
+    rank: tuple[int, ...]  # the larger, the better
 
     @property
     def read(self) -> int:
+        """Number of cells that are numbers."""
         return sum(number is not None for number in self.numbers)
 
 
 def dressing(cells: Sequence[str], dialect: Dialect, others: Others = dict) -> Dressing | None:
-    """What reads at least half of the cells of a column, and the most of them; None when nothing does."""
+    """Return the remedy that reads the most cells of a column; None where no dialect reads at least half of them."""
     likely = _likely(cells)
     if 2 * len(likely) < len(cells):
         return None
@@ -87,7 +91,7 @@ def dressing(cells: Sequence[str], dialect: Dialect, others: Others = dict) -> D
 
 
 def reading_of(cell: str, cells: Sequence[str], dialect: Dialect, others: Others = dict) -> str | None:
-    """The remedy for one cell among those of its column that are numbers; None when no mark makes it a number."""
+    """Return the remedy for one bad cell of a number column; None where no marks make the cell a number."""
     if dressing([cell], dialect) is None:
         return None
     numbers = [c for c in dict.fromkeys(cells) if dialect.number(c) is not None]
@@ -100,16 +104,17 @@ def reading_of(cell: str, cells: Sequence[str], dialect: Dialect, others: Others
 
 
 def _likely(cells: Sequence[str] | Mapping[str, None]) -> list[str]:
+    """Return the cells that have the characters of a dressed number, IP addresses excluded."""
     return [c for c in cells if DRESSED.fullmatch(c.strip()) and not ADDRESS.fullmatch(c.strip())]
 
 
 def _best(cells: Sequence[str], dialect: Dialect, others: Others, needed: int = 0) -> list[Trial]:
-    """The trials that are as good as any, one for each way to read the cells; the first `needed` must be numbers."""
+    """Return the best trials, one for each distinct reading of the cells; the first `needed` must be numbers."""
     signs = {c for cell in cells for c in cell if c in SYMBOLS}
     every = others()
     room = LOOKED_AT // max(len(every), 1) + 1
     beside = {place: list(dict.fromkeys(column[:room])) for place, column in every.items()}
-    # No sign counts for less than any: it comes first, and the first of the best is taken.
+    # `_trials` begins with the smallest change; `min` below takes the first of equals.
     trials = [
         _tried(cells, dialect, trial, beside) for trial in _trials(dialect, "".join(sorted(signs | set(dialect.strip))))
     ]
@@ -119,13 +124,14 @@ def _best(cells: Sequence[str], dialect: Dialect, others: Others, needed: int = 
     for trial in trials:
         if trial.rank == best:
             found.setdefault(trial.numbers, []).append(trial)
-    # Where the column leaves two numbers open, the others tell.
+    # Where the column allows two readings, the one that reads more cells of other columns wins.
     most = max((trial.more for alike in found.values() for trial in alike), default=0)
     likely = [alike for alike in found.values() if len(found) == 1 or max(trial.more for trial in alike) == most]
     return [min(alike, key=lambda trial: _changes(dialect, trial.dialect)) for alike in likely]
 
 
 def _tried(cells: Sequence[str], old: Dialect, new: Dialect, others: Mapping[int, Sequence[str]]) -> Trial:
+    """Read the cells, and those of the other columns, with dialect `new` instead of `old`."""
     numbers = tuple(_number(cell, new) for cell in cells)
     unread: dict[int, str] = {}
     more = 0
@@ -135,26 +141,30 @@ def _tried(cells: Sequence[str], old: Dialect, new: Dialect, others: Mapping[int
             if now is not None and then is None:
                 unread.setdefault(place, cell)
             more += now is None and then is not None
-    # What was asked for stays as long as it reads the column as well; then it is for the other columns to tell.
+    # Rank: the most cells of the column, then the fewest changes of options that the user gave, then the fewest other
+    # columns that lose numbers.
     against = (old.decimal != "." and new.decimal != old.decimal) + (new.thousands != old.thousands is not None)
     read = sum(number is not None for number in numbers)
     return Trial(new, numbers, unread, more, (read, -against, -len(unread)))
 
 
 def _number(cell: str, dialect: Dialect) -> float | None:
+    """Return the cell as a number; None for text, and for a fraction of a currency without decimals."""
     number = dialect.number(cell)
     return None if number is not None and set(cell) & set(WHOLE) and not number.is_integer() else number
 
 
 def _trials(dialect: Dialect, strip: str) -> Iterator[Dialect]:
+    """Yield the candidate dialects: the user's own marks first, then the usual ones."""
     taken = {*strip, *(dialect.comment or "")}
     for decimal, thousands in dict.fromkeys(((dialect.decimal, dialect.thousands), (".", None), *MARKS)):
-        # There is no option that takes back --thousands.
+        # A remedy adds options and cannot remove --thousands.
         if (thousands is not None or dialect.thousands is None) and decimal not in taken and thousands not in taken:
             yield replace(dialect, decimal=decimal, thousands=thousands, strip=strip)
 
 
 def _told(cells: Sequence[str], old: Dialect, trials: Sequence[Trial]) -> Dressing:
+    """Return an example and the remedy; of several trials the first two are named with the values they read."""
     if len(trials) == 1:
         trial = trials[0]
         read = zip(cells, trial.numbers, strict=True)
@@ -185,7 +195,7 @@ def _changes(old: Dialect, new: Dialect) -> int:
 
 
 def _spelled(old: Dialect, trial: Trial) -> str:
-    """The options that make the one dialect of the other, and leave out the columns that it does not read."""
+    """Return the options that turn `old` into the dialect of the trial, and -x for columns that lose numbers."""
     new = trial.dialect
     flags = {
         "--strip": (old.strip, new.strip),
@@ -202,12 +212,12 @@ def _quoted(value: str) -> str:
     return '"\'"' if value == "'" else f"'{value}'"
 
 
-# The rows of a chunk, read once more: only an error needs them.
+# Reads the rows of a chunk again; called only for an error.
 Rereads: TypeAlias = Callable[[], Sequence[Sequence[str]]]
 
 
 def remedy_for(cell: str, feature: Feature, features: Sequence[Feature], dialect: Dialect, rows: Rereads) -> str:
-    """The remedy for a cell that is no number, by the other cells of its column and of the other features."""
+    """Return the remedy for a cell that is no number, from the other cells of its column and the other features."""
 
     def cells(column: int) -> list[str]:
         return [row[column] for row in rows() if column < len(row)]
@@ -227,7 +237,7 @@ def remedy_for(cell: str, feature: Feature, features: Sequence[Feature], dialect
 
 
 def _of_a_mixture(cell: str, feature: Feature, column: Sequence[str], dialect: Dialect) -> str | None:
-    """The remedy for a column of text and numbers; a text alone among numbers is a cell to be mended."""
+    """Return the remedy for a column of text and numbers; None for a single text among numbers, which is a bad cell."""
     filled = [c for c in column if not dialect.is_missing(c)]
     numbers = [c for c in filled if dialect.number(c) is not None]
     texts = len(filled) - len(numbers)
@@ -240,7 +250,7 @@ def _of_a_mixture(cell: str, feature: Feature, column: Sequence[str], dialect: D
 
 
 def _term(feature: Feature) -> str:
-    """A column as a word of a command."""
+    """Return a column as an argument of -x: its name, quoted for the shell, or its number."""
     plain = feature.name.isprintable() and not feature.name.startswith("-") and "'" not in feature.name
     return shlex.quote(feature.name) if plain else str(feature.column + 1)
 
@@ -248,9 +258,9 @@ def _term(feature: Feature) -> str:
 def ragged(
     place: str, cells: Sequence[str], width: int, rows: Rereads, dialect: Dialect, begins: bool | None
 ) -> DataError:
-    """The error of a row with more or fewer fields than there are columns.
+    """Return the error for a row whose number of fields is not `width`.
 
-    `begins`: do the rows begin below the header? None where there is no header.
+    `begins` says whether `rows` start directly below the header; None where there is no header.
     """
     there = f"{len(cells)} field" + ("s" if len(cells) != 1 else "")
     expected = f"the {'first row' if begins is None else 'header'} has {width}"
@@ -269,13 +279,16 @@ def ragged(
 
 
 def _of_longer_rows(rows: Sequence[Sequence[str]], width: int, dialect: Dialect) -> str | None:
-    """The remedy where every row has one field more than the header; None where only some have."""
+    """Return the remedy where every row has one field more than the header; else None.
+
+    A header of one field may also be a title above the names; that case is None too.
+    """
     if any(len(row) != width + 1 for row in rows):
         return None
     if not any(row[-1].strip() for row in rows):
         return "every row ends with a separator, which the header does not: take it off, or put one after the header"
     if width == 1 and dialect.number(rows[0][-1]) is None and not dialect.is_missing(rows[0][-1]):
-        return None  # a title above the names
+        return None  # the header is a title above the names
     return (
         "every row has one field more than the header: if the first field is the row's name, as R's write.table "
         "writes it, read it with --row-names; or else name the column in the header"

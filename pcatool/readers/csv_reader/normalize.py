@@ -1,7 +1,10 @@
-"""Normalize text for Arrow's parser: comments, runs of blanks, quoted fields that go on after their quote.
+"""Normalize text for Arrow's parser: comments, runs of blanks, and fields with text after their closing quote.
 
-Comments and runs of blanks taken out of a text, line for line, so that what is left is CSV as everybody knows it.
-Where there is only one column, a blank line is a row whose cell is missing, and is marked as such.
+`plain` removes comments and joins runs of blanks without moving a row to another line, so that the result is ordinary
+CSV. In a table of one column a blank line is a row with a missing cell; `plain` writes a quoted empty cell there.
+
+A field such as "a"b, with text after the closing quote, is one cell for Arrow and for Python: ab. `runs_on` finds such
+fields, and `with_quotes` quotes them again so that their quotes stay visible in the cell.
 """
 
 from __future__ import annotations
@@ -16,13 +19,13 @@ from pcatool.readers.csv_reader.dialect import Dialect
 
 __all__ = ["note_padding", "plain", "runs_on", "with_quotes"]
 
-# Before what ends it: a line end is CR, LF or both.
+# The empty place before the line end of a blank line. A line end is CR, LF or both.
 BLANK_LINE = rb"(?:\A|(?<=\n)|(?<=\r)(?!\n))(?=[\r\n])"
 EDGE = rb"(?P<edge>(?:\A|(?<=[\r\n]))[ \t]+|[ \t]+(?=[\r\n]|\Z))"
 
 
 def plain(data: bytes, dialect: Dialect) -> bytes:
-    """The same rows on the same lines, fields separated by `dialect.separator`."""
+    """Return the rows as ordinary CSV, every row on its own line as before, separated by `dialect.separator`."""
     if dialect.lone:
         data = _blank_lines_filled(data, dialect)
     if dialect.comment is not None and (mark := dialect.comment.encode()) in data:
@@ -31,20 +34,22 @@ def plain(data: bytes, dialect: Dialect) -> bytes:
 
 
 def note_padding(dialect: Dialect) -> bytes:
-    """Blanks before a comment belong to it, unless they separate fields."""
+    """Return the blank bytes to remove before a comment: space and tab, without the delimiter."""
     return b" \t" if dialect.blanks else b" \t".replace(dialect.delimiter.encode(), b"")
 
 
 def _blank_lines_filled(data: bytes, dialect: Dialect) -> bytes:
-    """A quoted empty cell on every line that has nothing."""
+    """Write a quoted empty cell on every blank line."""
     if b'"' in data:
         return _quoted_or(dialect, BLANK_LINE).sub(lambda found: found[0] or b'""', data)
-    # The same, forty times as fast. Each newline is seen with the one before it, or in the second round.
+    # Without quotes `replace` does it, forty times as fast as the pattern. The second pass finds the pairs of newlines
+    # that share a newline with a pair of the first pass.
     data = b"\n" + data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return data.replace(b"\n\n", b'\n""\n').replace(b"\n\n", b'\n""\n')[1:]
 
 
 def _without_notes(data: bytes, mark: bytes, dialect: Dialect) -> bytes:
+    """Remove comments, from the mark to the end of the line, and the blanks before them."""
     pieces, at, padding = [], 0, note_padding(dialect)
     for found in _quoted_or(dialect, re.escape(mark) + rb"[^\r\n]*").finditer(data):
         if found[0].startswith(mark):
@@ -55,7 +60,7 @@ def _without_notes(data: bytes, mark: bytes, dialect: Dialect) -> bytes:
 
 
 def _one_blank(data: bytes, dialect: Dialect) -> bytes:
-    """One blank for each run of them, and none at the ends of lines."""
+    """Replace each run of blanks by one space, and remove blanks at both ends of lines."""
     if b'"' in data:
         return _quoted_or(dialect, EDGE + b"|[ \t]+").sub(_one_run, data)
     data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(b"\t", b" ")
@@ -71,13 +76,19 @@ def _one_run(found: re.Match[bytes]) -> bytes:
 
 
 def _line_left(data: bytes, start: int, end: int) -> bytes:
-    """What stays of data[start:end]: a line end, if that was all between CR and LF, or the two would become one."""
+    """Return what replaces the removed data[start:end]: mostly nothing.
+
+    Between CR and LF a newline stays, because CR and LF would join to one line end.
+    """
     return b"\n" if data[start - 1 : start] == b"\r" and data[end : end + 1] == b"\n" else b""
 
 
 @cache
 def _quoted_or(dialect: Dialect, pattern: bytes) -> re.Pattern[bytes]:
-    """A quoted field, or the pattern. Either begins with a letter of its own, which makes the search fast."""
+    """Compile a pattern that matches a quoted field or `pattern`.
+
+    Each branch begins with its own fixed characters, which keeps the search fast.
+    """
     not_at_start = b"[^" + re.escape(dialect.separators) + rb"\r\n]"
     return re.compile(b'"(?<!' + not_at_start + b'")(?:[^"]|"")*"|' + pattern)
 
@@ -86,7 +97,7 @@ NEWLINE, RETURN, QUOTE = 10, 13, 34
 
 
 def runs_on(data: bytes, dialect: Dialect) -> bool:
-    """Is there such a field in this plain CSV, which begins with a row?"""
+    """Return whether some quoted field has text after its closing quote; `data` is normalized and starts at a row."""
     if b'"' not in data:
         return False
     text = np.frombuffer(data, dtype=np.uint8)
@@ -95,12 +106,12 @@ def runs_on(data: bytes, dialect: Dialect) -> bool:
     ends = np.array([NEWLINE, RETURN, QUOTE, ord(dialect.separator)], dtype=np.uint8)
     starts_well = (opening == 0) | np.isin(text[opening - 1], ends)
     ends_well = (closing == len(text) - 1) | np.isin(text[np.minimum(closing + 1, len(text) - 1)], ends)
-    # A quote in an unquoted field looks as bad: then a pattern tells.
+    # A quote inside an unquoted field fails this check too; then the pattern decides.
     return not (starts_well.all() and ends_well.all()) and any(True for _ in _fields(data, dialect))
 
 
 def with_quotes(data: bytes, dialect: Dialect) -> bytes:
-    """The same rows, such fields quoted anew as a whole, so that what closed them is seen in the cell."""
+    """Quote each field that has text after its closing quote as a whole; its inner quotes become part of the cell."""
     pieces, at = [], 0
     for field in _fields(data, dialect):
         pieces += [data[at : field.start()], b'"', field["quoted"], b'""', field["rest"].replace(b'"', b'""'), b'"']
@@ -109,11 +120,12 @@ def with_quotes(data: bytes, dialect: Dialect) -> bytes:
 
 
 def _fields(data: bytes, dialect: Dialect) -> Iterator[re.Match[bytes]]:
-    """Blanks may follow a quote."""
+    """Yield the quoted fields with more than blanks after their closing quote."""
     return (field for field in _pattern(dialect.separator).finditer(data) if field["rest"].strip(b" \t"))
 
 
 @cache
 def _pattern(separator: str) -> re.Pattern[bytes]:
+    """Compile a pattern for a quoted field (`quoted`) and the text after its closing quote (`rest`)."""
     ends = re.escape(separator.encode()) + rb"\r\n"
     return re.compile(b'"(?<![^' + ends + b']")(?P<quoted>[^"]*(?:""[^"]*)*)"(?P<rest>[^' + ends + b"]*)")

@@ -1,7 +1,7 @@
-"""Parse CSV cell by cell in plain Python: slow, and the definition of what a text table says.
+"""Parse CSV cell by cell in plain Python: slow, but the definition of the correct result.
 
-The fast parser hands a chunk over to this one when it meets something it cannot read; it either reads it, or names
-the line, the column and the value that nobody can.
+The fast parsers leave a chunk to this module when they meet something that they cannot read. The chunk is then either
+parsed here, or refused with the line, the column and the value of the bad cell.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from pcatool.readers.csv_reader.split import Chunk, count_lines
 
 __all__ = ["BOOLEANS", "check_nul", "check_utf8", "parse", "rows_of"]
 
-# Rows are bounded by the cutter; Python's own bound on a field is lower.
+# Characters of a field: more than any row may have. The cutter bounds rows, and Python's default of 131,072 is lower.
 csv.field_size_limit(1 << 30)
 
-Row: TypeAlias = tuple[int, list[str]]  # line, cells
+Row: TypeAlias = tuple[int, list[str]]  # line number, cells
 
 BOOLEANS = {"true": 1.0, "false": 0.0}
 
 
 def check_utf8(chunk: Chunk, name: str) -> None:
-    """Refuse text in another encoding, in columns that are left out, too: where it stands must not matter."""
+    """Refuse bytes that are not UTF-8, also in columns that are left out, so that all columns are treated alike."""
     if chunk.data.isascii():
         return
     try:
@@ -44,7 +44,7 @@ def check_utf8(chunk: Chunk, name: str) -> None:
 
 
 def check_nul(chunk: Chunk, name: str) -> None:
-    """Refuse bytes that no text has, in columns that are left out, too."""
+    """Refuse NUL bytes, also in columns that are left out."""
     at = chunk.data.find(b"\0")
     if at >= 0:
         place = f"{name}, line {chunk.first_line + count_lines(chunk.data[:at])}"
@@ -52,7 +52,7 @@ def check_nul(chunk: Chunk, name: str) -> None:
 
 
 def rows_of(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[Row]:
-    """Line number and cells of every row."""
+    """Yield line number and cells of every row; refuse text that is not UTF-8."""
     check_utf8(chunk, name)
     text = io.StringIO(plain(chunk.data, dialect).decode("utf-8"), newline="")
     reader = csv.reader(text, delimiter=dialect.separator)
@@ -64,7 +64,7 @@ def rows_of(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[Row]:
 
 
 def _read_and_written(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[tuple[Row, Row]]:
-    """Every row as CSV has it, and with the quotes that stand within a field."""
+    """Yield every row twice: as CSV defines the cells, and with the quotes kept in fields like "a"b."""
     data = plain(chunk.data, dialect)
     if not runs_on(data, dialect):
         return ((row, row) for row in rows_of(chunk, dialect, name))
@@ -81,9 +81,10 @@ def parse(
     name: str,
     begins: int | None,
 ) -> tuple[Array, list[list[str]]]:
-    """X (n, d) with NaN where a cell is missing, and the cells of the kept columns.
+    """Parse a chunk; return X (n, d), NaN where a cell is missing, and the cells of the kept columns as text.
 
-    `begins`: the line below the header; None where there is no header.
+    `begins` is the line below the header, None where there is no header. Raise `BadCell` for a cell that is not a
+    finite number, and `DataError` for a row with another number of fields than `width`.
     """
     values: list[list[float | None]] = []
     texts: list[list[str]] = [[] for _ in kept]
@@ -109,7 +110,7 @@ def parse(
 
 
 def _value(cell: str, feature: Feature, dialect: Dialect) -> float | None:
-    """The cell as a number, NaN where it is missing; None where nothing can be made of it."""
+    """Return the cell as a finite number, NaN where it is missing; None where it is neither."""
     if dialect.is_missing(cell):
         return math.nan
     value = BOOLEANS.get(cell.strip().lower()) if feature.boolean else dialect.number(cell)
@@ -119,6 +120,7 @@ def _value(cell: str, feature: Feature, dialect: Dialect) -> float | None:
 def _bad_cell(
     place: str, cell: str, feature: Feature, features: Sequence[Feature], dialect: Dialect, rows: Rereads
 ) -> BadCell:
+    """Return the error for a cell that `_value` cannot read, with the remedy that fits the column."""
     if feature.boolean:
         return BadCell(place, feature.name, cell, "is neither true nor false", MEND)
     if dialect.number(cell) is not None:

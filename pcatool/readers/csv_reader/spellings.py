@@ -1,4 +1,8 @@
-"""Count how the missing cells of some rows are spelled."""
+"""Count the spellings of missing cells in some rows, and fetch the text of single cells.
+
+A chunk of text is searched again only for the cells that are asked for, by the cheapest method that can read the
+chunk: by separators in the bytes, by Arrow, or cell by cell.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +27,13 @@ __all__ = ["cells_at", "in_numbers", "in_text"]
 Index = NDArray[np.intp]
 
 NEWLINE = 10
-# A byte costs some ten times as much to pick out as to look at.
+# Share of the rows of a chunk below which only the rows with wanted cells are searched for separators: to copy a byte
+# out costs about ten times as much as to compare it.
 FEW = 1 / 8
 
 
 def in_numbers(X: Array, nulls: Iterable[str] = repeat("null")) -> dict[str, int]:
-    """Of numbers that were no text: nulls, which each column has a word for, and what is not a number."""
+    """Count nulls and NaN in X (n, d) of a table that is not text; `nulls` names the nulls of each column."""
     missing, null = np.isnan(X).sum(axis=0), is_null(X).sum(axis=0)
     counts = Counter({"NaN": int((missing - null).sum())})
     for word, count in zip(nulls, null.tolist(), strict=False):
@@ -39,8 +44,11 @@ def in_numbers(X: Array, nulls: Iterable[str] = repeat("null")) -> dict[str, int
 def in_text(
     X: Array, columns: Sequence[int], chunk: Chunk, dialect: Dialect, width: int, name: str
 ) -> Mapping[str, int]:
-    """Of the chunk of text that X (n, d) was read from, its columns being these of the table."""
-    # By columns, in which X and its holes lie.
+    """Count the spellings of the missing cells of X (n, d), which was read from `chunk`.
+
+    `columns` gives the table column of each column of X.
+    """
+    # Column by column: X is stored that way, and `_by_arrow` needs the cells of a column in one run.
     features, rows = np.nonzero(np.isnan(X).T)
     if not len(rows):
         return {}
@@ -49,7 +57,7 @@ def in_text(
 
 
 def cells_at(rows: Index, columns: Index, chunk: Chunk, dialect: Dialect, width: int, name: str) -> pa.Array:
-    """What these cells of a chunk of text say; a column after the other."""
+    """Return the text of the cells at (rows[i], columns[i]) of a chunk; the cells of a column must be in one run."""
     for read in (_between_marks, _by_arrow):
         cells = read(chunk, dialect, width, rows, columns)
         if cells is not None:
@@ -58,7 +66,7 @@ def cells_at(rows: Index, columns: Index, chunk: Chunk, dialect: Dialect, width:
 
 
 def _trimmed(cells: Mapping[str, int]) -> dict[str, int]:
-    """Blanks around a cell are no part of the spelling."""
+    """Add up the counts of spellings that differ only in the blanks around them."""
     counts: Counter[str] = Counter()
     for cell, count in cells.items():
         counts[cell.strip()] += count
@@ -71,7 +79,11 @@ def _counted(cells: pa.Array) -> dict[str, int]:
 
 
 def _between_marks(chunk: Chunk, dialect: Dialect, width: int, rows: Index, columns: Index) -> pa.Array | None:
-    """Cells cut out of the bytes, a fraction of the work of parsing them; None where not every mark ends a cell."""
+    """Cut the cells out of the bytes between separators, much faster than parsing.
+
+    Return None where some separator or line end may not end a cell: text with quotes, lone carriage returns, blank
+    lines or rows of another width.
+    """
     data = chunk.data if chunk.plain else plain(chunk.data, dialect)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
@@ -93,21 +105,21 @@ def _between_marks(chunk: Chunk, dialect: Dialect, width: int, rows: Index, colu
 
 
 def _texts(text: NDArray[np.uint8], starts: Index, stops: Index) -> pa.Array:
-    """From each start to its stop a text."""
+    """Return an array of strings, one from each start to its stop."""
     offsets = np.concatenate([[0], np.cumsum(stops - starts)]).astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(_joined(text, starts, stops))]
     return pa.Array.from_buffers(TEXT, len(starts), buffers)
 
 
 def _joined(text: NDArray[np.uint8], starts: Index, stops: Index) -> NDArray[np.uint8]:
-    """The bytes from each start to its stop."""
+    """Return the bytes from each start to its stop, joined."""
     lengths = stops - starts
     ends = np.cumsum(lengths)
     return text[np.repeat(stops - ends, lengths) + np.arange(ends[-1])]
 
 
 def _by_arrow(chunk: Chunk, dialect: Dialect, width: int, rows: Index, columns: Index) -> pa.Array | None:
-    """Cells of the columns with holes, `columns` being in one run for each; None where Arrow cannot read the chunk."""
+    """Parse only the wanted columns; None where Arrow cannot read the chunk. `columns` has one run per column."""
     starts = np.flatnonzero(np.diff(columns, prepend=-1))
     arrays = ArrowCsv(dialect, width, dict.fromkeys(columns[starts].tolist(), TEXT)).read(chunk)
     if arrays is None:
@@ -121,5 +133,6 @@ def _indices(rows: Index) -> pa.Array:
 
 
 def _exactly(chunk: Chunk, dialect: Dialect, name: str, rows: Index, columns: Index) -> pa.Array:
+    """Parse the chunk cell by cell, and return the wanted cells."""
     cells = [cells for _, cells in rows_of(chunk, dialect, name)]
     return text_array([cells[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True)])

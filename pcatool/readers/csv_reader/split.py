@@ -1,7 +1,6 @@
 """Split a stream of bytes at row ends, without parsing the rows.
 
-Where rows end in a stream of bytes, without parsing: a line end inside quotes ends no row, a blank line is none.
-Where there is only one column, a blank line is a row, too.
+A line end inside quotes does not end a row. A blank line is not a row, except in a table of one column.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ __all__ = ["MOST_BYTES", "Chunk", "Cutter", "count_lines"]
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 
+# Bytes compared at a time: the text and its mask stay in the processor's cache.
 SLAB = 1 << 17
 
 Positions = NDArray[np.int64]
@@ -28,7 +28,7 @@ NONE: Positions = np.zeros(0, dtype=np.int64)
 
 
 class OpenQuote(Exception):
-    """The input ends inside quotes; where they were opened."""
+    """Raised where the input ends inside quotes; `position` is the opening quote in the buffer."""
 
     def __init__(self, position: int) -> None:
         super().__init__(position)
@@ -36,10 +36,11 @@ class OpenQuote(Exception):
 
 
 class RowEnds:
-    """Finds the ends of rows in a buffer that grows at its end and is cut at row starts.
+    """Search for row ends in a buffer that grows at its end and loses whole rows at its start; used by `Cutter`.
 
-    A quote opens a field only at its start. While every quote stands where CSV wants it, counting them tells inside
-    from outside; where one does not, and for comments and runs of blanks, a pattern goes row by row.
+    A quote opens a field only at the start of the field. While every quote stands where CSV allows it, the number of
+    quotes so far tells whether a line end is inside a field. Otherwise, and for comments and runs of blanks, a
+    pattern matches row by row.
     """
 
     def __init__(self, dialect: Dialect, start: int = 0) -> None:
@@ -47,25 +48,28 @@ class RowEnds:
         self._mark = dialect.comment.encode() if dialect.comment else None
         self._row = _row_pattern(dialect)
         self._padding = note_padding(dialect)
-        self.start = start  # of the first line that has not ended
-        self._seen = start  # bytes looked at
-        self._inside = False  # quotes, after them
-        self.odd = start  # from there on every line is a row
+        self.start = start  # of the first line whose end was not found yet
+        self._seen = start  # bytes searched so far
+        self._inside = False  # whether those bytes end inside quotes
+        self.odd = start  # the bytes searched from here on have no quotes, and every line is a row
 
     def forget(self, count: int) -> None:
-        """The buffer lost its first bytes."""
+        """Shift all positions after the buffer lost its first `count` bytes."""
         self.start -= count
         self.odd -= count
         self._seen -= count
 
     def open_quote(self, data: bytes) -> int | None:
-        """Where the quotes were opened that are open at the end."""
+        """Return the position of the quote that is still open at the end of `data`; None where none is open."""
         row = self._row.match(data, self.start)
         return None if row is None or row["open"] is None else row.start("open")
 
     def find(self, data: bytes, last: bool) -> Positions:
-        """Ends of the rows that were completed since; `last`: nothing follows `data`."""
-        # A carriage return may be half of a line end: the next byte tells.
+        """Return the ends of the rows completed since the last call; `last` says that nothing follows `data`.
+
+        Raise `OpenQuote` where the input ends inside quotes.
+        """
+        # A final carriage return may be the first half of CR LF; the next byte decides.
         stop = len(data) if last or not data.endswith(b"\r") else len(data) - 1
         quick = not self._dialect.blanks and not (self._mark and data.find(self._mark, self._seen) >= 0)
         ends = self._count_quotes(data, stop) if quick else None
@@ -78,7 +82,7 @@ class RowEnds:
         return ends
 
     def _count_quotes(self, data: bytes, stop: int) -> Positions | None:
-        """None when a quote stands in an odd place."""
+        """Find row ends by counting quotes; None where a quote stands inside an unquoted field."""
         text = np.frombuffer(data, dtype=np.uint8)
         breaks = _places(text, NEWLINE, self._seen, stop)
         if data.find(b"\r", self._seen, stop) >= 0:
@@ -102,7 +106,7 @@ class RowEnds:
         return (breaks if self._dialect.lone else breaks[~blank]) + 1
 
     def _at_field_starts(self, text: NDArray[np.uint8], opening: Positions) -> bool:
-        """Does each quote that should open a field stand at a field's start, or double the one that closed it?"""
+        """Return whether each opening quote stands at the start of a field, or follows a closing quote directly."""
         before = text[np.maximum(opening - 1, 0)]
         good = (opening == 0) | (before == NEWLINE) | (before == RETURN) | (before == QUOTE)
         for separator in self._dialect.separators:
@@ -110,20 +114,21 @@ class RowEnds:
         return bool(np.all(good))
 
     def _blank(self, text: NDArray[np.uint8], breaks: Positions) -> NDArray[np.bool_]:
-        """Which breaks end a line with nothing on it."""
+        """Return the mask of the line ends that end a blank line."""
         starts = np.concatenate([[self.start], breaks[:-1] + 1])[: len(breaks)]
         length = breaks - starts
         blank: NDArray[np.bool_] = (length == 0) | ((length == 1) & (text[starts] == RETURN))
         return blank
 
     def _row_by_row(self, data: bytes, stop: int, last: bool) -> Positions:
+        """Find row ends with the pattern of a row; raise `OpenQuote` where the input ends inside quotes."""
         self.odd = len(data)
         ends: list[int] = []
         at = self.start
         self._inside = False
         while at < len(data):
             found = self._row.match(data, at)
-            assert found is not None  # it takes anything
+            assert found is not None  # the pattern matches any text
             end = found["end"]
             if not last and (not end or (end == b"\r" and found.end() == len(data))):
                 self._inside = found["open"] is not None
@@ -134,10 +139,11 @@ class RowEnds:
                 ends.append(found.end())
             at = found.end()
         self.start = at
-        self._seen = stop if self._inside else at  # else the row is looked at again, from its start
+        self._seen = stop if self._inside else at  # a row that is not complete is matched again, from its start
         return np.array(ends, dtype=np.int64)
 
     def _holds_cells(self, row: re.Match[bytes]) -> bool:
+        """Return whether a line is a row, and not a blank line or a comment alone."""
         body = row["body"]
         if self._dialect.lone and row["note"] is None:
             return True
@@ -145,23 +151,24 @@ class RowEnds:
 
 
 def _places(text: NDArray[np.uint8], byte: int, start: int, stop: int) -> Positions:
-    """Where a byte stands; looked for in slabs that stay in the processor's cache."""
+    """Return the positions of a byte in text[start:stop], searched slab by slab."""
     slabs = range(start, stop, SLAB)
     found = [np.flatnonzero(text[at : min(at + SLAB, stop)] == byte) + at for at in slabs]
     return np.concatenate(found) if found else NONE
 
 
 def _with_lone_returns(text: NDArray[np.uint8], newlines: Positions, returns: Positions) -> Positions:
-    """Old files end a row with a carriage return alone."""
+    """Return the newlines together with the carriage returns that no newline follows, the row ends of old files."""
     following = text[np.minimum(returns + 1, len(text) - 1)]
     lone = returns[(following != NEWLINE) | (returns == len(text) - 1)]
     return np.sort(np.concatenate([newlines, lone])) if len(lone) else newlines
 
 
 def _row_pattern(dialect: Dialect) -> re.Pattern[bytes]:
-    """A row: body, comment (note), line end; `open` is a quote that no other closes, and all that follows.
+    """Compile the pattern of a row: `body`, `note` (a comment) and `end` (the line end).
 
-    No group stands inside a possessive repeat: some releases of Python 3.11 stumble over that.
+    `open` is a quote that is never closed, and all text after it. No capturing group stands inside a possessive
+    repeat, because some releases of Python 3.11 handle that wrongly.
     """
     apart = re.escape(dialect.separators)
     mark = re.escape(dialect.comment.encode()) if dialect.comment else b""
@@ -175,29 +182,30 @@ def _row_pattern(dialect: Dialect) -> re.Pattern[bytes]:
 
 
 def count_lines(data: bytes) -> int:
-    """Line ends as an editor counts them."""
+    """Return the number of line ends; CR, LF and CR LF count as one each."""
     lines = data.count(b"\n")
     if b"\r" in data:
         lines += data.count(b"\r") - data.count(b"\r\n")
     return lines
 
 
+# Bytes read from the stream at a time, at least.
 READ = 1 << 18
-# Rows are handed out in fewer at a time when they are longer than that together: long texts must not fill the memory.
+# Most bytes of a chunk: of long rows a chunk holds fewer, so that long texts do not fill the memory.
 MOST_BYTES = 1 << 26
-# Six million numbers; what is longer is a quote that never closes, or no text.
+# Bytes of a row: six million numbers. A longer row means a quote that is never closed, or a file that is not text.
 LONGEST_ROW = 1 << 27
 
 LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
 
 
 class Chunk(NamedTuple):
-    """Some whole rows, as a piece of the bytes they lie in, and the line of the input on which they begin."""
+    """Whole rows of a text table, not yet parsed: the bytes within[start:stop]."""
 
-    within: bytes
-    rows: int
-    first_line: int
-    plain: bool = False  # known to have no quote in it, and no line that is not a row
+    within: bytes  # the buffer that contains the rows
+    rows: int  # number of rows
+    first_line: int  # line number of the first row in the input, from 1
+    plain: bool = False  # whether the bytes are known to hold no quotes, and no line that is not a row
     start: int = 0
     stop: int | None = None
 
@@ -207,37 +215,37 @@ class Chunk(NamedTuple):
 
     @property
     def view(self) -> memoryview:
-        """The same without copying it."""
+        """The bytes of the rows, without a copy."""
         return memoryview(self.within)[self.start : self.stop]
 
 
 class Cutter:
-    """Hands out whole rows of a stream, as many as are asked for."""
+    """Stream of bytes, cut into chunks of whole rows; read by `CsvTable`."""
 
     def __init__(self, stream: ByteStream, dialect: Dialect, name: str, skip_lines: int = 0) -> None:
         self.name = name
         self._stream = stream
         self._row_ends = RowEnds(dialect)
         self._buffer = b""
-        self._at = 0  # where in the buffer the first row begins that was not handed out
-        self._ends = NONE  # of the rows from there on
-        self._line = 1  # of the input, there
-        self._done = False
-        self.bytes_a_row = 0.0  # of those handed out last
+        self._at = 0  # start of the next row in the buffer
+        self._ends = NONE  # ends of the rows found from there on
+        self._line = 1  # line number of the input at `_at`
+        self._done = False  # whether the stream was read to its end
+        self.bytes_a_row = 0.0  # mean of the last chunk returned by `rows`
         self._skip(skip_lines)
 
     @property
     def line(self) -> int:
-        """The line of the input on which the next row begins, or what stands before it."""
+        """Line number of the input where the next row begins, or the blank lines and comments before that row."""
         return self._line
 
     def read_as(self, dialect: Dialect) -> None:
-        """What was not handed out yet is cut as this dialect says."""
+        """Find the ends of all rows from here on again, by another dialect."""
         self._row_ends, self._ends = RowEnds(dialect, self._at), NONE
         self._look(self._done)
 
     def _skip(self, lines: int) -> None:
-        """Pass over lines, whatever is in them."""
+        """Skip lines at the start of the input without looking at their contents."""
         for _ in range(lines):
             while (end := LINE_END.search(self._buffer)) is None and (data := self._stream.read(READ)):
                 self._buffer += data
@@ -247,7 +255,10 @@ class Cutter:
             self._look(last=False)
 
     def ready(self) -> bool:
-        """Is there a whole row, or the end? Takes what has arrived, and does not wait for more."""
+        """Return whether `rows` can return at once: a whole row has arrived, or the end of the input.
+
+        Bytes that have arrived are read; nothing is waited for.
+        """
         while not len(self._ends) and not self._done:
             if not self._stream.ready():
                 return False
@@ -255,11 +266,15 @@ class Cutter:
         return True
 
     def ended(self) -> bool:
-        """Was the last row handed out, and is that known?"""
+        """Return whether the last row was returned by `rows` and the end of the input is known."""
         return self._done and not len(self._ends)
 
     def peek(self, most: int, *, eager: bool = False) -> Chunk | None:
-        """Up to `most` rows, None at the end. Fewer when the input ends, or when `eager` and no more has arrived."""
+        """Return up to `most` rows without moving past them; None at the end of the input.
+
+        Fewer rows come back at the end of the input, for rows of more than MOST_BYTES, and, if `eager`, where waiting
+        for more would block.
+        """
         while len(self._ends) < most and not self._done and not self._enough_bytes():
             if eager and len(self._ends) and not self._stream.ready():
                 break
@@ -273,7 +288,7 @@ class Cutter:
         return Chunk(self._buffer, count, self._line, plain, self._at, int(self._ends[count - 1]))
 
     def rows(self, most: int, *, eager: bool = False) -> Chunk | None:
-        """The same rows, handed out."""
+        """Return the rows of `peek`, and move past them."""
         chunk = self.peek(most, eager=eager)
         if chunk is not None:
             self._ends = self._ends[chunk.rows :]
@@ -287,10 +302,10 @@ class Cutter:
         return len(self._ends) > 0 and int(self._ends[-1]) - self._at >= MOST_BYTES
 
     def _fill(self, most: int, eager: bool) -> None:
-        """Read about what the missing rows need, in one piece."""
+        """Read about as many bytes as the rows that `most` still lacks, in one go, and find their ends."""
         there = len(self._buffer) - self._at
         missing = int((most - len(self._ends)) * self.bytes_a_row * 1.02)
-        # A quarter more of what is there: a long row may have to be looked at again from its start.
+        # At least a quarter of the buffer: a long row may be matched again from its start after each read.
         wanted = max(READ, min(missing, MOST_BYTES), there >> 2)
         pieces = [self._buffer[self._at :]]
         self._row_ends.forget(self._at)
@@ -300,14 +315,17 @@ class Cutter:
         while piece := self._stream.read(enough - there):
             pieces.append(piece)
             there += len(piece)
-            # Text of another encoding is longer in UTF-8 than what was asked for.
+            # Text converted to UTF-8 may be longer than the size asked for.
             if there >= enough or (eager and not self._stream.ready()):
                 break
         self._buffer = b"".join(pieces)
         self._look(last=not piece)
 
     def _look(self, last: bool) -> None:
-        """Find the rows that are whole in what was read."""
+        """Find the ends of the rows that are complete in the buffer; `last` says that the stream is at its end.
+
+        Raise `DataError` for a quote that is never closed, and for a row longer than LONGEST_ROW.
+        """
         try:
             self._ends = np.concatenate([self._ends, self._row_ends.find(self._buffer, last)])
         except OpenQuote as error:

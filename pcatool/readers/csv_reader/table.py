@@ -1,4 +1,4 @@
-"""CSV tables: header, kinds of columns, and chunks that can be parsed anywhere."""
+"""CSV tables: check the header, find the kinds of the columns, and yield chunks that any worker can parse."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["CsvTable", "all_numbers", "profile"]
 
 
 def all_numbers(first: Chunk, width: int, dialect: Dialect, name: str) -> bool:
-    """Does the first row alone tell that every column holds numbers? It does in most tables."""
+    """Return whether every cell of the first row is a number; so in most tables no further rows are profiled."""
     if width >= WIDE and not (dialect.dressed or dialect.numeric_null):
         row = read_wide(first, dialect, width)
         return row is not None and bool(np.isfinite(row).all())
@@ -35,7 +35,11 @@ def all_numbers(first: Chunk, width: int, dialect: Dialect, name: str) -> bool:
 
 
 def profile(chunk: Chunk, names: Sequence[str], dialect: Dialect, name: str, begins: int | None) -> tuple[Column, ...]:
-    """The columns with their kinds; `begins` is the line below the header, None where there is none."""
+    """Return the columns with their kinds, judged by the rows of a chunk.
+
+    `begins` is the line below the header, None where there is no header. Raise `DataError` for rows that cannot be
+    split into the columns.
+    """
     check_utf8(chunk, name)
     if len(names) >= WIDE and not (dialect.dressed or dialect.numeric_null):
         cells = read_wide(chunk, dialect, len(names))
@@ -53,7 +57,7 @@ def profile(chunk: Chunk, names: Sequence[str], dialect: Dialect, name: str, beg
 
 
 class _Texts(Mapping[int, Sequence[str]]):
-    """The first cells of each column, as texts once they are asked for: few tables need them."""
+    """Mapping from the place of a column to its first cells as text, converted on first use: few tables need them."""
 
     def __init__(self, arrays: Mapping[int, pa.Array]) -> None:
         self._arrays = arrays
@@ -73,12 +77,12 @@ class _Texts(Mapping[int, Sequence[str]]):
 
 
 def _without(column: int, every: Mapping[int, Sequence[str]]) -> Callable[[], dict[int, Sequence[str]]]:
-    """The cells of all columns but one."""
+    """Return a function that gives the cells of all columns but one."""
     return lambda: {other: cells for other, cells in every.items() if other != column}
 
 
 def _column(name: str, cells: pa.Array, dialect: Dialect, others: Others) -> Column:
-    """Most columns are numbers, and their first cells tell."""
+    """Return a column with its kind; where the first cell is a number, as in most columns, no other is looked at."""
     begins_with_number = _is_number(cells[0].as_py(), dialect)
     return Column(name) if begins_with_number else column_of_cells(name, cells.to_pylist(), dialect, others)
 
@@ -88,9 +92,10 @@ def _is_number(cell: str, dialect: Dialect) -> bool:
 
 
 def column_of_cells(name: str, cells: Sequence[str], dialect: Dialect, others: Others = dict) -> Column:
-    """What these cells are. One number makes them a column of numbers; a text among them is then a bad cell.
+    """Return a column with its kind, judged by its cells.
 
-    `others` gives the cells of the other columns, by their place.
+    One number makes it a number column; a text in it is then a bad cell. `others` gives the cells of the other
+    columns, by their place.
     """
     if any(_is_number(c, dialect) for c in cells):
         return Column(name)
@@ -107,11 +112,12 @@ def column_of_cells(name: str, cells: Sequence[str], dialect: Dialect, others: O
     return Column(name, "text", filled[0])
 
 
-# The name of the column of row names where the header has none for it.
+# Name for the column of row names where the header does not name that column.
 ROW_NAME = "row_name"
 
+# Usual separators, and the value of -d for each.
 SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
-# What other texts begin with.
+# Beginnings of text files that are not tables: pattern -> (what the file is, remedy).
 OTHERS = {
     re.compile(r"\s*(?:\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|-?[0-9.]+$|$))"): ("JSON", "convert it to CSV or Parquet"),
     re.compile(r"\s*<(?:!doctype|!--|html|head|body|table)\b", re.IGNORECASE): ("HTML", "is it the page of an error?"),
@@ -123,13 +129,13 @@ OTHERS = {
         "pass over it with --skip-lines 1, and name the -d",
     ),
 }
-# So many rows tell how a table is separated.
+# Rows examined for blanks as separators.
 FIRST_ROWS = 100
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 
 
 def check_separator(cells: list[str], dialect: Dialect, place: str) -> None:
-    """A line of one field that another separator would cut is refused."""
+    """Refuse a header of one field that another usual separator would split."""
     if len(cells) != 1:
         return
     for separator, spelled in SEPARATORS.items():
@@ -138,7 +144,7 @@ def check_separator(cells: list[str], dialect: Dialect, place: str) -> None:
 
 
 def check_comment(first: Chunk, dialect: Dialect, place: str) -> None:
-    """A comment that leaves one field of a line that it would separate is refused: the other columns would be lost."""
+    """Refuse a comment mark that is a usual separator and leaves one field of the header: columns would be lost."""
     mark = dialect.comment
     if mark not in SEPARATORS:
         return
@@ -151,10 +157,10 @@ def check_comment(first: Chunk, dialect: Dialect, place: str) -> None:
 
 
 def by_blanks(names: Chunk | None, rows: Chunk, dialect: Dialect) -> str:
-    """How a table of one column is read that runs of blanks would cut into columns, one of them of numbers; or "".
+    """Return the remedy for a table of one column that blanks split into columns, one of them of numbers; else "".
 
-    `names` is the line of names as it lies in the file, None where there is none. R's write.table separates by blanks,
-    quotes texts, and writes a name before each row.
+    `names` is the header line, None where there is no header. R's write.table separates by blanks, quotes texts, and
+    writes a name before each row.
     """
     cut = replace(dialect, delimiter=BLANKS, lone=False)
     first = [cells for _, cells in rows_of(rows, cut, "")]
@@ -162,7 +168,7 @@ def by_blanks(names: Chunk | None, rows: Chunk, dialect: Dialect) -> str:
     header = width if names is None else len(next(iter(rows_of(names, cut, "")), (0, [""]))[1])
     if width < 2 or header not in (width, width - 1) or any(len(cells) != width for cells in first):
         return ""
-    # A decimal comma is told of when the columns are there.
+    # A decimal comma counts as a number here; its own error follows once the columns are split.
     numbers = [replace(cut, decimal=decimal) for decimal in ".,"]
     columns = list(zip(*first, strict=True))[width - header :]
     for column in columns:
@@ -173,11 +179,11 @@ def by_blanks(names: Chunk | None, rows: Chunk, dialect: Dialect) -> str:
 
 
 def check_names(cells: list[str], dialect: Dialect, place: str, notices: Notices) -> None:
-    """Names that are numbers may be a first row of data: whole numbers are taken with a note, others refused."""
+    """Check for a header that may be a row of data: note a header of whole numbers, refuse one with fractions."""
     filled = [c for c in cells if c.strip()]
     numbers = [c for c in filled if dialect.number(c) is not None]
     fractions = [c for c in numbers if not WHOLE.fullmatch(c)]
-    # Among as many texts, a number may well be a name.
+    # Where more than half of the names are text, a number may be a name.
     if fractions and 2 * len(numbers) >= len(filled):
         raise DataError(
             f"{place}: the first line looks like data ({show(fractions[0])}), not like names",
@@ -188,10 +194,10 @@ def check_names(cells: list[str], dialect: Dialect, place: str, notices: Notices
 
 
 def check_text(cells: list[str], place: str) -> None:
-    """NUL bytes stand in no text: this is another encoding, or no text."""
+    """Refuse a header with NUL bytes: the file has another encoding, or is not text."""
     text = "".join(cells)
     if "\0" in text:
-        # UTF-16 without its mark reads as text with a NUL beside every letter.
+        # UTF-16 without a byte-order mark looks like text with a NUL byte beside every letter.
         order = "be" if text.startswith("\0") else "le"
         sparse = 3 * text.count("\0") < len(text)
         remedy = "is this a text table?" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
@@ -199,30 +205,35 @@ def check_text(cells: list[str], place: str) -> None:
 
 
 def check_kind(cells: list[str], place: str) -> None:
-    """Texts that are no tables, by how they begin."""
+    """Refuse JSON, HTML and other text that is not a table, by its beginning."""
     for beginning, (what, remedy) in OTHERS.items():
         if beginning.match(cells[0]):
             raise DataError(f"{place}: this is {what}, not a table", remedy)
 
 
 def with_row_name(names: list[str], first: list[str] | None) -> list[str]:
-    """The names with one for the first field of each row, which names the row.
+    """Return the column names with a name for the first column, which holds the row names.
 
-    R's write.table writes no name for it, write.csv and pandas an empty one. `first`: the first row, if there is one.
+    R's write.table writes no name for that column, R's write.csv and pandas write an empty one. `first` is the first
+    row, None where the table has none.
     """
     own = ROW_NAME
     while own in names:
         own += "_"
     named = bool(names) and (not names[0].strip() or (first is not None and len(first) == len(names)))
     if first is not None and len(first) not in (len(names), len(names) + 1):
-        return names  # the row is told of when it is read
+        return names  # reading the row raises the error
     if not named:
         return [own, *names]
     return [names[0] if names[0].strip() else own, *names[1:]]
 
 
 class CsvTable:
-    """One text table, opened: its names are known, its rows are still to come."""
+    """An open text table: its column names are known, its rows are not yet read.
+
+    Follows the protocol `Table` of `readers.base`. Raise `DataError` for an empty file and for a header that shows
+    that the file is not a table or that an option is wrong.
+    """
 
     def __init__(self, opened: Opened, options: TableOptions, notices: Notices) -> None:
         self.name = opened.name
@@ -232,7 +243,7 @@ class CsvTable:
         self._size = opened.size
         self._share = opened.share
         self._parser: ChunkParser | None = None
-        self._bytes_a_row = 0.0  # of the first part
+        self._bytes_a_row = 0.0  # mean of the first part
         self.nameless = options.header is False
         self.text = True
         self._first_line: Chunk | None = None
@@ -249,7 +260,8 @@ class CsvTable:
             self._cutter.read_as(self.dialect)
 
     def _names(self, notices: Notices) -> list[str]:
-        # Eager: the rows that follow may be a long time in coming.
+        """Read and check the header; without a header, count the fields of the first row: c1, c2, ..."""
+        # Eager: on a pipe, the rows after the header may arrive much later.
         first = self._cutter.rows(1, eager=True) if not self.nameless else self._cutter.peek(1, eager=True)
         if first is None:
             raise DataError(f"{self.name} is empty", "a table begins with a line of column names")
@@ -258,7 +270,7 @@ class CsvTable:
         line, cells = next(rows_of(first, self.dialect, self.name))
         place = f"{self.name}, line {line}"
         check_text(cells, place)
-        if not self._options.header:  # insisted on, the names may be any
+        if not self._options.header:  # with --header, any names are allowed
             check_kind(cells, place)
         if self._options.delimiter is None:
             check_separator(cells, self.dialect, place)
@@ -271,18 +283,19 @@ class CsvTable:
         return cells
 
     def _first_row(self) -> list[str] | None:
-        """The cells of the first row, which is still to be read; None where there is none."""
+        """Return the cells of the first row without moving past the row; None where there is no row."""
         first = self._cutter.peek(1, eager=True)
         return None if first is None else next(rows_of(first, self.dialect, self.name))[1]
 
     def profile(self) -> tuple[Column, ...]:
-        """Kinds of the columns, judged by the first block of rows; that block is still to be read."""
+        """Return the columns with their kinds, judged by the first block of rows, without moving past the block."""
         return tuple(
             column._replace(kind="text", row_name=True) if named.row_name else column
             for named, column in zip(self.columns, self._profile(), strict=True)
         )
 
     def _profile(self) -> tuple[Column, ...]:
+        """Return the columns with their kinds, by the first row where possible, else by the first block of rows."""
         first = self._cutter.peek(1)
         names = [c.name for c in self.columns]
         if first is None:
@@ -301,13 +314,14 @@ class CsvTable:
         return columns
 
     def _check_blanks(self) -> None:
-        """Refuse a table of one column that blanks would cut into columns."""
+        """Refuse a table of one column that runs of blanks would split into columns."""
         rows = self._cutter.peek(FIRST_ROWS)
         if self.dialect.lone and rows is not None and (remedy := by_blanks(self._first_line, rows, self.dialect)):
             name = show(self.columns[0].name)
             raise DataError(f"{self.name}: one column, {name}, whose blanks separate numbers", remedy)
 
     def expected_rows(self) -> int | None:
+        """Return about how many rows there are, from the size of the first ones; None where no size is known."""
         if self._size is None:
             return None
         chunk = self._cutter.peek(block_rows(len(self.columns)))
@@ -336,6 +350,7 @@ class CsvTable:
     def parts(
         self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
     ) -> Iterator[Part]:
+        """Yield all rows in order, as chunks with their parser."""
         parser = ChunkParser(self.name, self.dialect, len(self.columns), tuple(features), tuple(kept), self._begins)
         height = parser.rows_at_once
         self._parser = parser
