@@ -1,4 +1,5 @@
-"""Kernels, and the model that kernel PCA makes of them.
+"""Kernels, and the fitted model of kernel PCA.
 
-Begin with `base` (protocol) and `functions` (the usual kernels); `model` is the fitted record.
+Begin with `base` (the protocol of a kernel) and `functions` (kernels of two rows); `graphs` holds the kernels on a
+neighbour graph. `eigen`, `lanczos` and `nystroem` solve; `model` is the fitted record; `preimage` maps scores to rows.
 """

@@ -1,4 +1,4 @@
-"""Protocol of a kernel: settings, matrix over the training rows, values for new rows; and scaling of columns."""
+"""The protocol of a kernel (`Kernel`), its settings, and the preparation of rows for a kernel."""
 
 from __future__ import annotations
 
@@ -31,39 +31,46 @@ __all__ = [
 
 
 class ColumnMoments(NamedTuple):
-    """Count, means and sums of squares of the columns, without their products."""
+    """Accumulator of the count, means and sums of squares of the columns, without the d x d scatter."""
 
     centre: Centre
-    squares: Array  # (d,)
+    squares: Array  # (d,) sums of squares about the mean
 
     @classmethod
     def of_block(cls, X: Array, origin: Array) -> ColumnMoments:
+        """Return the column moments of the rows X (n, d)."""
         centre, Y, rest = center_block(X, origin)
         return cls(centre, np.einsum("ij,ij->j", Y, Y) - rest * rest / centre.weight)
 
     def merge(self, other: ColumnMoments) -> ColumnMoments:
+        """Return the column moments of these rows followed by the rows of `other`."""
         centre, delta, weight = self.centre.merge(other.centre)
         return ColumnMoments(centre, self.squares + other.squares + delta * delta * weight)
 
     @classmethod
     def gather(cls, parts: Iterable[ColumnMoments]) -> ColumnMoments:
+        """Return the column moments of all parts, merged in their order."""
         with np.errstate(over="ignore", invalid="ignore"):
             return reduce(cls.merge, parts)
 
 
 class Preparation(NamedTuple):
-    """How a row as read becomes one as the kernel sees it; the same as the model will do to new rows."""
+    """Centring and scaling of rows before the kernel; the fitted model applies the same steps to new rows."""
 
-    rows_centered: bool
-    mean: Array  # (d,)
-    std: Array  # (d,)
-    variances: Array  # (d,) of the columns, about their mean
-    constant: tuple[int, ...]  # columns with one value only
+    rows_centered: bool  # whether the mean of each row is subtracted from the row
+    mean: Array  # (d,) subtracted from each row; zeros without a shift
+    std: Array  # (d,) divisor of each column; ones when not standardised
+    variances: Array  # (d,) variances of the columns about their mean
+    constant: tuple[int, ...]  # indices of constant columns
 
     @classmethod
     def of(
         cls, moments: ColumnMoments, *, shift: bool, standardize: bool, rows_centered: bool, ddof: int
     ) -> Preparation:
+        """Build from the column moments; `shift` subtracts the column means, `standardize` divides by the deviations.
+
+        Constant columns are divided by 1.
+        """
         d = len(moments.squares)
         constant = ~moments.centre.varies
         variances = np.maximum(moments.squares, 0.0) / max(moments.centre.rows - ddof, 1)
@@ -72,26 +79,27 @@ class Preparation(NamedTuple):
         return cls(rows_centered, mean, std, variances, tuple(np.flatnonzero(constant).tolist()))
 
     def apply(self, X: Array) -> Array:
-        """Rows (n, d) as the kernel sees them."""
+        """Return the rows X (n, d) centred and scaled."""
         Y = (center_rows(X) if self.rows_centered else X) - self.mean
         return np.ascontiguousarray(Y / self.std if np.any(self.std != 1.0) else Y)
 
     def rounding(self, X: Array, Y: Array, n: int, *, mean_matters: bool) -> Array:
-        """(h,) bounds on the error of each row Y (h, d) that `apply` made of X, as a length.
+        """Return bounds (h,) on the rounding error of each row of Y = apply(X), both (h, d), as a length.
 
-        `n` rows went into mean and std. `mean_matters` where the kernel's values change when all rows are shifted.
+        `n` is the number of rows behind mean and std. `mean_matters` says that the values of the kernel change when
+        all rows are shifted.
         """
         d, unit = Y.shape[1], EPS / 2
         spread = np.sqrt(self.variances) / self.std
         scaled = bool(np.any(self.std != 1.0))
-        # Subtracted first, divided then; a standard deviation comes of n squares, added one by one, of differences to a
-        # row that is no farther from the mean than sqrt(n) deviations.
+        # One rounding for the subtraction, some for the division. The standard deviation comes from n squares, added
+        # one by one, of differences from a row whose distance from the mean is at most sqrt(n) deviations.
         relative = unit * float(np.any(self.mean != 0.0)) + scaled * unit * (n / 2 + 2 * np.sqrt(n) + 6)
         error = np.zeros(d)
         if mean_matters and np.any(self.mean != 0.0):
             error += unit * (np.abs(self.mean) / self.std + (n + 3 * np.sqrt(n) + 3) * spread)
         rows = np.zeros(len(Y))
-        if self.rows_centered:  # a cell is taken off each row, and then the mean of d differences
+        if self.rows_centered:  # each row loses its first cell, then the mean of d differences
             rows = (d + 4) * unit * np.abs(X - X[:, :1]).max(axis=1)
             most = float(rows.max(initial=0.0))
             relative += scaled * most / float(self.std.min())
@@ -102,21 +110,21 @@ class Preparation(NamedTuple):
 
 
 def cut(X: Array) -> Iterator[Array]:
-    """Blocks of rows already in memory."""
+    """Yield the rows of X (n, d) as blocks of `block_rows(d)` rows."""
     height = block_rows(X.shape[1])
     return (X[at : at + height] for at in range(0, len(X), height))
 
 
-# Where nothing was asked for; gamma is 1/d then.
+# Default settings; the default of gamma is 1/d.
 DEGREE, COEF0, NEIGHBOURS = 3.0, 1.0, 10
 
-# Cells of a kernel matrix that are worked on at a time: they stay in cache from the product to the exponential.
+# Elements of a kernel matrix per step: a slab stays in the cache from the product to the exponential.
 CELLS = 1 << 19
 FEWEST_ROWS = 1 << 4
 
 
 class Wishes(Protocol):
-    """What a fit asks of its kernel; None where it asks for nothing."""
+    """The kernel options of a fit; None where an option was not given."""
 
     @property
     def kernel(self) -> str | None: ...
@@ -131,7 +139,7 @@ class Wishes(Protocol):
 
 
 class KernelSettings(NamedTuple):
-    """A kernel by name, with the numbers that it uses; the others are None."""
+    """Name of a kernel with the settings that the kernel uses; other settings are None."""
 
     name: str
     gamma: float | None = None
@@ -140,50 +148,51 @@ class KernelSettings(NamedTuple):
     neighbours: int | None = None
 
     def used(self) -> dict[str, str | float | int]:
-        """What is saved in a model."""
+        """Return the settings that are not None, as saved in a model."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 class DualVectors(NamedTuple):
-    """What a fit leaves for new rows: eigenvectors and eigenvalues of the kernel matrix of t training rows."""
+    """Eigenvectors and eigenvalues of the kernel matrix of t training rows, for the scores of new rows."""
 
     vectors: Array  # V (t, k)
     values: Array  # (k,) Lambda, 0 past the rank
-    means: Array  # (t,) of the kernel matrix's rows; zeros when not centred
-    about_all: bool  # the training rows are all rows of the fit, and it was centred
+    means: Array  # (t,) means of the rows of the kernel matrix; zeros when not centred
+    about_all: bool  # whether the fit was centred and the training rows are all of its rows
 
     @property
     def scores(self) -> Array:
-        """V sqrt(Lambda), (t, k)."""
+        """Scores of the training rows, V sqrt(Lambda), (t, k)."""
         return self.vectors * np.sqrt(self.values)
 
     @property
     def weights(self) -> Array:
-        """V / sqrt(Lambda), (t, k); zeros past the rank."""
+        """Weights of the kernel values of new rows, V / sqrt(Lambda), (t, k); zeros past the rank."""
         return self.vectors * np.where(self.values > 0, 1.0 / np.sqrt(np.where(self.values > 0, self.values, 1.0)), 0.0)
 
 
 class Prepared(NamedTuple):
-    """Rows as a kernel sees them, with what rounding may have done to each before that."""
+    """Rows after centring and scaling, with bounds on their rounding errors."""
 
     Y: Array  # (n, d)
-    error: Array  # (n,) lengths
+    error: Array  # (n,) error bound of each row, as a length
 
     def take(self, rows: slice) -> Prepared:
+        """Return the given rows only."""
         return Prepared(self.Y[rows], self.error[rows])
 
 
 class Kernel(ABC):
-    """k(x, y) of rows x and y as prepared: centred and scaled as the model says."""
+    """Base class of all kernels k(x, y), for prepared rows x and y: centred and scaled as the model says."""
 
-    uses: ClassVar[tuple[str, ...]] = ()  # the settings that matter to it
-    invariant: ClassVar[bool] = False  # no value changes when all rows are shifted by the same
-    cancels: ClassVar[bool] = False  # such a shift changes values, but not the centred matrix
+    uses: ClassVar[tuple[str, ...]] = ()  # names of the settings that the kernel uses
+    invariant: ClassVar[bool] = False  # values do not change when all rows are shifted by one vector
+    cancels: ClassVar[bool] = False  # such a shift changes the values, but not the centred matrix
     definite: bool = True  # the centred matrix is known to be positive semidefinite
-    conditional: ClassVar[bool] = False  # the matrix is so only once it is centred
-    flat: ClassVar[bool] = False  # its leading eigenvalues are nearly equal
-    graph: ClassVar[bool] = False  # made from the neighbours among all rows, not from two rows alone
-    of_rows: ClassVar[bool] = True  # the columns are features of the rows, not the kernel itself
+    conditional: ClassVar[bool] = False  # the matrix is positive semidefinite only after centring
+    flat: ClassVar[bool] = False  # the leading eigenvalues are nearly equal
+    graph: ClassVar[bool] = False  # values depend on the neighbour graph of all rows, not on two rows alone
+    of_rows: ClassVar[bool] = True  # the columns are features; False: the table is the kernel matrix
 
     def __init__(self, settings: KernelSettings) -> None:
         self.settings = settings
@@ -193,31 +202,37 @@ class Kernel(ABC):
 
     @abstractmethod
     def matrix(self, X: Array, run: Runner) -> Array:
-        """K (n, n) of the rows X (n, d), exactly symmetric; the same bits whoever runs it."""
+        """Return the kernel matrix K (n, n) of the rows X (n, d), exactly symmetric.
+
+        The bits do not depend on the runner.
+        """
 
     @abstractmethod
     def cross(self, X: Array, T: Array) -> Array:
-        """Values (h, n) between new rows X (h, d) and training rows T (n, d)."""
+        """Return the kernel values (h, n) between new rows X (h, d) and training rows T (n, d)."""
 
     @abstractmethod
     def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
-        """(h,) bounds on the sum of the errors of each row of K (h, n), values between X and T as they were computed.
+        """Return bounds (h,) on the sum of the absolute errors in each row of K (h, n), the computed values of X and T.
 
-        The largest of them bounds what rounding did to the norm of the whole matrix, and so to each eigenvalue (Weyl).
+        The largest bound also bounds the norm of the error of the whole matrix, and so that of each eigenvalue (Weyl).
         """
 
     def noise(self, K: Array, rows: Prepared, run: Runner) -> float:
-        """Bound on the norm of what rounding did to the matrix K (n, n) of these rows, before it is centred.
+        """Return a bound on the norm of the rounding error of the kernel matrix K (n, n), before centring.
 
-        Infinite where nothing is known: then nothing is vouched for.
+        The bound is infinite if none is known; then no eigenvalue is reported as accurate.
         """
         with np.errstate(all="ignore"):
             parts = run(lambda part: self.doubt(K[part], rows.take(part), rows), slabs(len(K), len(K)))
             most = max(float(np.max(part)) for part in parts)
-        return most if most >= 0 else np.inf  # a sum that overflowed on the way says nothing
+        return most if most >= 0 else np.inf  # NaN: a sum overflowed, so no bound is known
 
     def scores(self, X: Array, T: Array, dual: DualVectors) -> Array:
-        """Scores (h, k) of new rows: k_t - 1/n 1 1^T k_t - 1/n K 1 + 1/n^2 1 1^T K 1, times V / sqrt(Lambda)."""
+        """Return the scores (h, k) of new rows X (h, d).
+
+        The centred kernel values k_t - 1/n 1 1^T k_t - 1/n K 1 + 1/n^2 1 1^T K 1, times V / sqrt(Lambda).
+        """
         B = self.cross(X, T)
         B -= dual.means
         if dual.about_all:
@@ -225,19 +240,20 @@ class Kernel(ABC):
         return B @ dual.weights
 
     def squared_norms(self, X: Array) -> Array | None:
-        """k(x, x) of each row, (h,); None where no more is known of a row than its values with others."""
+        """Return k(x, x) of each row, (h,); None if the kernel defines no values of a row with itself."""
         return None
 
     def remark(self, values: Array) -> str:
-        """What should be known of components with these eigenvalues (k,), before they are trusted; mostly nothing."""
+        """Return a warning about components with these eigenvalues (k,); empty for most kernels."""
         return ""
 
     def is_definite(self, centred: bool) -> bool:
+        """Whether the kernel matrix, centred or not, is known to be positive semidefinite."""
         return self.definite and (centred or not self.conditional)
 
 
 def resolve(wishes: Wishes, d: int) -> KernelSettings:
-    """The settings with every default filled in that matters to this kernel of rows with d columns."""
+    """Return the settings of the requested kernel, with defaults for rows of d columns; the default kernel is rbf."""
     name = wishes.kernel or "rbf"
     defaults: dict[str, Any] = {"gamma": 1.0 / d, "degree": DEGREE, "coef0": COEF0, "neighbours": NEIGHBOURS}
     uses = KERNELS.load(name).uses
@@ -246,20 +262,23 @@ def resolve(wishes: Wishes, d: int) -> KernelSettings:
 
 
 def load(settings: KernelSettings) -> Kernel:
-    """The kernel that settings describe."""
+    """Return the kernel that the settings describe."""
     kernel: Kernel = KERNELS.load(settings.name)(settings)
     return kernel
 
 
 def slabs(n: int, width: int) -> Iterator[slice]:
-    """Cuts of n rows into parts of CELLS cells when each row is `width` long: from the sizes alone."""
+    """Yield slices of n rows with about CELLS elements each, for rows of `width` elements; depends on sizes alone."""
     height = max(CELLS // max(width, 1), FEWEST_ROWS)
     for start in range(0, n, height):
         yield slice(start, min(start + height, n))
 
 
 def symmetric(values: Callable[[slice, slice], Array], n: int, run: Runner) -> Array:
-    """K (n, n) from `values` of some rows against the others: computed on and above the diagonal, mirrored below."""
+    """Return the symmetric K (n, n) from the function `values`, which gives the block of two row ranges.
+
+    Values on and above the diagonal are computed, and mirrored below.
+    """
     K = np.empty((n, n))
 
     def fill(rows: slice) -> None:

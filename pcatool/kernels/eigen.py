@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of a kernel matrix, by the cheapest way that finds what is asked for."""
+"""Eigenvalues and eigenvectors of a kernel matrix, by Lanczos or LAPACK, whichever is cheaper for the request."""
 
 from __future__ import annotations
 
@@ -33,38 +33,40 @@ __all__ = [
 
 LANCZOS, LAPACK = "lanczos", "lapack"
 
-# LAPACK takes a tenth of a second for so many rows.
+# Up to this many rows LAPACK is chosen: it takes a tenth of a second.
 FEW_ROWS = 1024
 
-# Up to this part of all components Lanczos is the faster: 5,000 rows took it 3 s for 250 and 7.5 s for 400, LAPACK 9 s.
+# Lanczos is faster up to n / PART components: for 5,000 rows Lanczos took 3 s for 250 components and 7.5 s for 400,
+# LAPACK 9 s.
 PART = 16
 
-# The largest space as a part of n: for a number of components, and for a share, which may need nearly all of them.
+# Largest Lanczos space, n divided by this: for a number of components, and for a share, which may need nearly all.
 SPACE, SPACE_FOR_SHARE = 2, 4
 
-# Roundings of one value of a kernel and of its centring.
+# Roundings, in units of eps, of one kernel value and of its centring.
 ROUNDINGS = 4
 
-# Where the largest value is smaller, what smaller ones and products lose by underflow is no longer below its rounding.
+# Smallest largest value of a kernel matrix. Below this, smaller values and products lose more by underflow than by the
+# rounding of the largest value.
 LEAST = np.finfo(np.float64).tiny / EPS
 
 
 class KernelSpectrum(NamedTuple):
-    """Eigenvalues, descending, 0 past the rank; orthonormal eigenvectors beside them."""
+    """Eigenvalues and orthonormal eigenvectors of a kernel matrix; the result of `solve`."""
 
-    values: Array  # (m,)
-    vectors: Array  # (n, m)
+    values: Array  # (m,) eigenvalues, descending, 0 past the rank
+    vectors: Array  # (n, m) orthonormal eigenvectors
     error: Array  # (m,) bounds on the absolute error of each eigenvalue
-    total: float  # sum of all eigenvalues above 0
+    total: float  # sum of all positive eigenvalues
     rank: int
-    solver: str
-    reason: str
-    negative: int  # eigenvalues below 0 by more than rounding
-    lowest: float
+    solver: str  # LANCZOS or LAPACK
+    reason: str  # why this solver was chosen, as text
+    negative: int  # number of eigenvalues below 0 by more than rounding
+    lowest: float  # smallest eigenvalue; 0 from Lanczos, which does not compute it
 
 
 def choose(n: int, wish: Wish, *, definite: bool, flat: bool) -> tuple[str, str]:
-    """The solver and why: from the sizes, the wish and the kernel alone."""
+    """Return the solver and the reason for it, from the sizes, the requested components and the kernel alone."""
     if n <= FEW_ROWS:
         return LAPACK, f"{n} rows: all eigenvalues at once take a moment"
     if not definite:
@@ -79,15 +81,18 @@ def choose(n: int, wish: Wish, *, definite: bool, flat: bool) -> tuple[str, str]
 
 
 def usual_space(n: int, k: int) -> int:
-    """Vectors that Lanczos spans for k components: 150 to 20 k where they were counted, three times that to be safe."""
+    """Return the number of Lanczos vectors to expect for k components, for memory estimates.
+
+    Measured runs took from 150 up to 20 k vectors; the result is three times that, to be safe.
+    """
     return min(n // SPACE, 500 + 60 * k)
 
 
 def check_finite(K: Array, name: str) -> float:
-    """The largest value of a kernel matrix; one that overflows, or is all but nothing, is refused."""
+    """Return the largest absolute value of a kernel matrix; raise RefusedError if values overflow or underflow."""
     with np.errstate(all="ignore"):
         most = [np.maximum(K[rows].max(), -K[rows].min()) for rows in slabs(len(K), len(K))]
-        largest = float(np.max(most))  # unlike Python's, it lets no NaN go by
+        largest = float(np.max(most))  # np.max passes NaN on; Python's max may drop it
     if not np.isfinite(largest):
         raise RefusedError(
             f"values of kernel {name} overflow a double",
@@ -99,7 +104,7 @@ def check_finite(K: Array, name: str) -> float:
 
 
 def center(K: Array, run: Runner) -> Array:
-    """K made H K H in place; the means of its rows before."""
+    """Centre K (n, n) in place, to H K H, and return the row means (n,) from before."""
     n = len(K)
     means = np.concatenate(list(run(lambda rows: K[rows].mean(axis=1), slabs(n, n))))
     about = means - means.mean() / 2
@@ -114,26 +119,28 @@ def center(K: Array, run: Runner) -> Array:
 
 
 def centring(n: int, largest: float) -> tuple[float, float]:
-    """What `center` adds to the norm of the error of K (n, n) with values up to `largest`, and the error of its means.
+    """Return two error norms that `center` adds to K (n, n) with values up to `largest`: of entries, and of means.
 
-    Each entry is rounded twice, where it is no more than 2.5 and 4 times the largest. The means are known to 20 eps:
-    what they are off by stands in whole rows and columns, so that it couples every eigenvector to 1 alone: `leaning`.
+    Each entry is rounded twice, at sizes of at most 2.5 and 4 times the largest value. The means have an error of
+    20 eps. This error is constant along rows and columns, so it couples every eigenvector only to the vector of ones;
+    `leaning` bounds the effect.
     """
     each = 3.25 * EPS * n * largest
     return each, 20 * EPS * n * largest + each
 
 
 def leaning(values: Array, error: Array | float, means: float) -> Array:
-    """What errors e = `means` that couple each eigenvector to 1 do to eigenvalues: e^2 over the gap (Li and Li 2005).
+    """Return bounds on the effect of the mean error e = `means` on each eigenvalue: e^2 over the gap (Li and Li 2005).
 
-    Along 1 there is nothing but errors, 2 e at the most.
+    The error couples each eigenvector to the vector of ones. The centred matrix has only errors along this vector, at
+    most 2 e, which is the bound for eigenvalues without a gap.
     """
     gap = values - error - 2 * means
     return np.where(gap > means, means * (means / np.where(gap > 0, gap, 1.0)), 2 * means)
 
 
 def product(K: Array, run: Runner) -> Callable[[Array], Array]:
-    """V -> K V, by blocks of rows whose cuts depend on n alone."""
+    """Return the function V -> K V, computed by blocks of rows whose sizes depend on n alone."""
 
     def apply(V: Array) -> Array:
         V = np.ascontiguousarray(V)
@@ -154,16 +161,16 @@ def solve(
     flat: bool,
     before_lapack: Callable[[], None] = lambda: None,
 ) -> KernelSpectrum:
-    """The spectrum of a symmetric K (n, n) whose entries come from values up to `largest`.
+    """Return the spectrum of a symmetric K (n, n) whose entries come from kernel values up to `largest`.
 
-    `doubt` bounds the norm of what rounding did to K before it was centred. The rank is judged by what rounding does as
-    a rule, so that it is the same for kernels whose values are proved to fewer digits than they have.
-    `before_lapack` may refuse what takes more memory than was reckoned with.
+    `doubt` bounds the norm of the rounding error of K before centring. The rank uses typical rounding errors instead,
+    so that it does not depend on how tight the proved bound of a kernel is. `before_lapack` is called before a change
+    from Lanczos to LAPACK, and may refuse the additional memory.
     """
     doing("solving")
     n = len(K)
     trace = float(np.trace(K))
-    noise = ROUNDINGS * EPS * n * largest  # the norm of a matrix whose every entry is off by that much
+    noise = ROUNDINGS * EPS * n * largest  # norm of an error matrix whose entries are all of this size
     each, means = centring(n, largest) if centred else (0.0, 0.0)
     doubt += each
     name, reason = choose(n, wish, definite=definite, flat=flat)
@@ -189,9 +196,10 @@ def solve(
 
 
 def total_above(kept: Array, trace: float, negative: int) -> float:
-    """Sum of all eigenvalues above 0: the trace, unless some are below 0, of which `negative` by more than rounding.
+    """Return the sum of all positive eigenvalues: the trace, or the sum of `kept` if negative ones distort the trace.
 
-    Where values of the kernel hardly differ, those that rounding makes negative take digits from the trace.
+    `negative` counts eigenvalues below 0 by more than rounding. If the values of the kernel hardly differ, eigenvalues
+    that rounding made negative also cost the trace digits.
     """
     total = float(kept.sum())
     return total if negative or total > trace + VOUCHED * abs(trace) else trace
@@ -200,6 +208,10 @@ def total_above(kept: Array, trace: float, negative: int) -> float:
 def _by_lanczos(
     K: Array, wish: Wish, trace: float, noise: float, doubts: tuple[float, float], run: Runner, reason: str
 ) -> KernelSpectrum | None:
+    """Return the leading part of the spectrum by Lanczos; None if the allowed space is too small.
+
+    `noise` sets the rank; `doubts` are the error norms of the entries and of the means, see `centring`.
+    """
     n = len(K)
     apply = product(K, run)
     if isinstance(wish, int):
@@ -208,7 +220,7 @@ def _by_lanczos(
         pairs = leading(apply, n, lambda values: _reaching(values, trace, wish), most=n // SPACE_FOR_SHARE, known=None)
     if pairs is None:
         return None
-    # The space's own residuals do not see the rounding of its products.
+    # The residuals of Lanczos do not include the rounding of the products with K.
     bound = noise + backward(n, pairs.values[0])
     rank = int(np.count_nonzero(pairs.values > bound))
     values = clipped(pairs.values, rank)
@@ -219,7 +231,7 @@ def _by_lanczos(
 
 
 def _reaching(values: Array, trace: float, share: float | str) -> int | None:
-    """How many of the values make up the share of the trace, if they do."""
+    """Return the number of leading values that reach the share of the trace; None if they do not reach it."""
     captured = np.cumsum(np.maximum(values, 0.0))
     k = int(np.searchsorted(captured, float(share) * trace)) + 1
     return k if k <= len(values) else None

@@ -1,7 +1,7 @@
-"""Kernel functions k(x, y) of two rows alone, the squared distances under them, and the precomputed kernel.
+"""Kernel functions k(x, y) of two rows alone, the squared distances that some need, and the precomputed kernel.
 
-Kernels of two rows alone: k(x, y) needs no other row, so new rows are as easy as those of the fit.
-The definitions are those of scikit-learn's pairwise kernels. Each computes a block of values in place.
+k(x, y) depends on no other row, so new rows are treated like the rows of the fit. The definitions are those of
+scikit-learn's pairwise kernels. Each kernel computes a block of values in place.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ __all__ = [
 
 EPS = float(np.finfo(np.float64).eps)
 
-# |x|^2 + |y|^2 - 2 x.y is known to a few roundings of its terms.
+# Typical error of |x|^2 + |y|^2 - 2 x.y, in units of eps times |x|^2 + |y|^2.
 ROUNDINGS = 8
 
-# Differences held at a time.
+# Elements of differences per step of `exact_pairs`.
 CELLS = 1 << 20
 
 
 def squares(X: Array) -> Array:
-    """|x|^2 of each row, (n,)."""
+    """Return |x|^2 of each row of X (n, d), (n,)."""
     return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
 def squared_distances(X: Array, T: Array, *, bound: float = np.inf, allowed: float = np.inf) -> Array:
-    """|x - t|^2 (h, n) of rows X (h, d) and T (n, d).
+    """Return the squared distances |x - t|^2 (h, n) of rows X (h, d) and T (n, d).
 
-    Distances that may be below `bound`, and whose error may be above `allowed`, are taken from the differences, one by
-    one.
+    Distances that may be below `bound`, and whose error may be above `allowed`, are computed from differences instead
+    of products, which is exact but slow.
     """
     xx, tt = squares(X), squares(T)
     D = (X * -2.0) @ T.T
@@ -65,16 +65,16 @@ def squared_distances(X: Array, T: Array, *, bound: float = np.inf, allowed: flo
 
 
 def of_products(d: int) -> float:
-    """Bound on the error of |x|^2 + |t|^2 - 2 x.t, as a part of |x|^2 + |t|^2, for rows of d cells.
+    """Return a bound on the error of |x|^2 + |t|^2 - 2 x.t relative to |x|^2 + |t|^2, for rows of d cells.
 
-    Each sum of d products is off by d / 2 eps of its terms at most, however it is added up, and 2 |x.t| is no more than
-    |x|^2 + |t|^2; the additions add less than 3 eps.
+    Each sum of d products has an error of at most d / 2 eps of its terms in any order of summation, and 2 |x.t| is at
+    most |x|^2 + |t|^2. The additions contribute less than 3 eps.
     """
     return (d + 4) * EPS
 
 
 def exact_pairs(X: Array, T: Array, rows: NDArray[np.intp], others: NDArray[np.intp]) -> Array:
-    """|x_i - t_j|^2 of the pairs (i, j), from the differences."""
+    """Return |x_i - t_j|^2 of the pairs (i, j) in `rows` and `others`, computed from differences."""
     D = np.empty(len(rows))
     step = max(CELLS // max(X.shape[1], 1), 1)
     for at in range(0, len(rows), step):
@@ -83,37 +83,37 @@ def exact_pairs(X: Array, T: Array, rows: NDArray[np.intp], others: NDArray[np.i
     return D
 
 
-# exp(-x) is 0 in a double beyond this.
+# Argument beyond which exp(-x) is 0 in a double.
 VANISHES = 750.0
 
 TINY = float(np.finfo(np.float64).tiny)
 
-# What an exponent may be off by: the kernel's value is known to that part of itself.
+# Largest error of an exponent that is accepted: the relative error of the kernel's value.
 EXPONENT = 1e-12
 
-# Errors of exp, tanh and general powers, as numpy's and the C library's tests bound them.
+# Relative error of exp, tanh and general powers, as bounded by the tests of numpy and of the C library.
 FUNCTION = 4 * EPS
 
-# g exp(-g) and the steepest slopes of exp(-r) and exp(-r^2) are no more than these.
+# Upper bounds of g exp(-g), and of the steepest slopes of exp(-r) and exp(-r^2).
 TIMES, SLOPE, SLOPE_OF_SQUARE = 0.37, 1.0, 0.86
 
-# Up to this exponent exp(x) - 1 is below LINEAR times x.
+# For 0 <= x <= SMALL, exp(x) - 1 is below LINEAR * x.
 SMALL, LINEAR = 0.1, 1.06
 
-# Whole powers up to this are taken by multiplication, many times faster than the general power.
+# Whole powers up to this are computed by multiplication, many times faster than the general power.
 WHOLE_POWERS = 64
 
 
 class Pointwise(Kernel):
-    """A kernel of two rows."""
+    """Base class of kernels whose value depends on two rows alone."""
 
     def cross(self, X: Array, T: Array) -> Array:
-        with np.errstate(all="ignore"):  # what overflows is looked for in the whole matrix, or in the results
+        with np.errstate(all="ignore"):  # overflow is detected later, in the whole matrix or in the results
             return self.values(X, T)
 
     @abstractmethod
     def values(self, X: Array, T: Array) -> Array:
-        """k(x, t), (h, n)."""
+        """Return k(x, t) for the rows of X (h, d) and T (n, d), (h, n)."""
 
     def squared_norms(self, X: Array) -> Array:
         return np.ones(len(X))
@@ -123,7 +123,7 @@ class Pointwise(Kernel):
 
 
 class RBF(Pointwise):
-    """exp(-gamma |x - y|^2)."""
+    """The Gaussian kernel exp(-gamma |x - y|^2)."""
 
     uses = ("gamma",)
     invariant = True
@@ -135,17 +135,18 @@ class RBF(Pointwise):
         return np.asarray(np.exp(D, out=D))
 
     def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+        """Return bounds (h,) as in `Kernel.doubt`, from the arithmetic and from the errors of the rows."""
         gamma, d, n = float(self.settings.gamma or 0), X.Y.shape[1], len(T.Y)
         x, t = squares(X.Y) + d * TINY, squares(T.Y) + d * TINY
         lx, lt = np.sqrt(x), np.sqrt(t)
         total, by_t, by_error, by_length, by_both = (K @ np.column_stack([np.ones(n), t, T.error, lt, lt * T.error])).T
-        sizes = gamma * (x * total + by_t)  # values times gamma (|x|^2 + |t|^2)
-        # Distances by a product, unless that has lost so much that they were taken from the differences.
+        sizes = gamma * (x * total + by_t)  # row sums of the values times gamma (|x|^2 + |t|^2)
+        # Distances come from products, except inaccurate ones, which come from differences.
         most = EXPONENT * of_products(d) / (ROUNDINGS * EPS)
         arithmetic = np.minimum(of_products(d) * sizes, most * total)
         arithmetic += (d + 5) * EPS * np.minimum(TIMES * n, 2 * sizes) + FUNCTION * total
-        # |x - t| is off by both rows' errors e, the exponent by gamma (2 (|x| + |t|) e + e^2); or any value by the
-        # steepest slope times e.
+        # The error of |x - t| is the sum e of both rows' errors. The error of the exponent is gamma (2 (|x| + |t|) e +
+        # e^2); the error of a value is also bounded by the steepest slope times e.
         e = float(X.error.max() + T.error.max())
         large = gamma * (2 * float(lx.max() + lt.max()) + e) * e
         products = lx * X.error * total + lx * by_error + X.error * by_length + by_both
@@ -155,7 +156,7 @@ class RBF(Pointwise):
 
 
 class Linear(Pointwise):
-    """x . y: its kernel PCA is PCA."""
+    """The linear kernel x . y; its kernel PCA equals PCA."""
 
     cancels = True
 
@@ -170,7 +171,10 @@ class Linear(Pointwise):
 
 
 class MDS(Pointwise):
-    """-|x - y|^2 / 2: classical scaling; centred, it is the linear kernel of the centred rows (Ham et al. 2004)."""
+    """The kernel -|x - y|^2 / 2 of classical scaling.
+
+    Its centred matrix equals that of the linear kernel (Ham et al. 2004).
+    """
 
     invariant = True
     conditional = True
@@ -191,17 +195,19 @@ class MDS(Pointwise):
 
 
 class Polynomial(Pointwise):
-    """(gamma x . y + coef0)^degree."""
+    """The polynomial kernel (gamma x . y + coef0)^degree."""
 
     uses = ("gamma", "degree", "coef0")
 
     def __init__(self, settings: KernelSettings) -> None:
         super().__init__(settings)
         self.degree = float(settings.degree or 0)
-        # A sum of products of definite kernels with positive factors; any other power is none.
+        # A whole power with coef0 >= 0 is a sum of products of definite kernels with nonnegative factors. Other powers
+        # need not be definite.
         self.definite = self.degree.is_integer() and float(settings.coef0 or 0) >= 0
 
     def matrix(self, X: Array, run: Runner) -> Array:
+        """Return the kernel matrix (n, n); raise DataError if a value below 0 has no real power."""
         K = super().matrix(X, run)
         if not self.degree.is_integer() and np.isnan(K.sum()):
             raise DataError(
@@ -217,7 +223,11 @@ class Polynomial(Pointwise):
         return self._power(_scaled(squares(X), self.settings))
 
     def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
-        """Errors e of gamma x.t + coef0 move b^p by p (|b| + e)^(p - 1) e at most; Hoelder adds up a row of that."""
+        """Return bounds (h,) as in `Kernel.doubt`.
+
+        An error e of b = gamma x.t + coef0 changes b^p by at most p (|b| + e)^(p - 1) e. Hoelder's inequality bounds
+        the sum over a row.
+        """
         p, n, size = self.degree, len(T.Y), np.abs(K)
         arithmetic = (p * EPS + FUNCTION) * size.sum(axis=1) + n * TINY
         if p < 1:
@@ -228,15 +238,16 @@ class Polynomial(Pointwise):
         return np.asarray(p * (size.sum(axis=1) ** (1 / p) + e) ** (p - 1) * e + arithmetic)
 
     def _power(self, B: Array) -> Array:
+        """Return B to the power `degree`; B is overwritten."""
         whole = self.degree.is_integer()
         if whole and self.degree <= WHOLE_POWERS:
             return _whole_power(B, int(self.degree))
-        with np.errstate(invalid="ignore"):  # a new row of which there is none is refused later, by its place
+        with np.errstate(invalid="ignore"):  # a NaN of a new row is refused later, with the row number
             return np.asarray(np.power(B, self.degree, out=B))
 
 
 class Sigmoid(Pointwise):
-    """tanh(gamma x . y + coef0), which is no inner product: some eigenvalues may be negative."""
+    """The kernel tanh(gamma x . y + coef0), which is not positive semidefinite: eigenvalues may be negative."""
 
     uses = ("gamma", "coef0")
     definite = False
@@ -245,11 +256,15 @@ class Sigmoid(Pointwise):
         return np.asarray(np.tanh(_scaled(X @ T.T, self.settings)))
 
     def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
-        """Errors of the argument, times the slope 1 - tanh^2, which grows by exp(2 e) at most over an error e."""
+        """Return bounds (h,) as in `Kernel.doubt`.
+
+        The error e of the argument is multiplied by the slope 1 - tanh^2, which grows by at most a factor exp(2 e)
+        within the error e.
+        """
         n = len(T.Y)
         arithmetic = FUNCTION * np.abs(K).sum(axis=1) + n * TINY
         flat = _of_scaled_rows(X, T, self.settings, 1.0)
-        if not flat.max() <= SMALL:  # an error of the argument may be large: then the slope is 1
+        if not flat.max() <= SMALL:  # the error of the argument may be large, so the slope is bounded by 1
             return np.asarray(np.minimum(flat, 2.0 * n) + arithmetic)
         slope = K * K
         slope *= -1.25
@@ -265,7 +280,7 @@ class Sigmoid(Pointwise):
 
 
 class Laplacian(Pointwise):
-    """exp(-gamma |x - y|_1), with the sum of absolute differences."""
+    """The kernel exp(-gamma |x - y|_1), with the sum of absolute differences."""
 
     uses = ("gamma",)
     invariant = True
@@ -280,7 +295,7 @@ class Laplacian(Pointwise):
     def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
         gamma, d, n = float(self.settings.gamma or 0), X.Y.shape[1], len(T.Y)
         x, t = np.abs(X.Y).sum(axis=1), np.abs(T.Y).sum(axis=1)
-        e, f = np.sqrt(d) * X.error, np.sqrt(d) * T.error  # as sums of sizes
+        e, f = np.sqrt(d) * X.error, np.sqrt(d) * T.error  # errors in the 1-norm
         total, by_t, by_error = (K @ np.column_stack([np.ones(n), t, f])).T
         arithmetic = (d + 3) * EPS * np.minimum(TIMES * n, gamma * (x * total + by_t)) + FUNCTION * total
         flat = SLOPE * gamma * (n * e + f.sum())
@@ -290,7 +305,7 @@ class Laplacian(Pointwise):
 
 
 class Cosine(Pointwise):
-    """x . y / (|x| |y|); 0 where a row is all zeros."""
+    """The cosine kernel x . y / (|x| |y|); 0 if a row is all zeros."""
 
     def values(self, X: Array, T: Array) -> Array:
         return _of_length_one(X) @ _of_length_one(T).T
@@ -305,14 +320,17 @@ class Cosine(Pointwise):
 
 
 def _of_inner_products(X: Prepared, T: Prepared) -> Array:
-    """(h,) sums over T of the errors of x.t: d / 2 eps of |x| |t| however it is added up, and those of the rows."""
+    """Return bounds (h,) on the sum over T of the errors of x.t, for X (h, d) and T (n, d).
+
+    The arithmetic contributes d / 2 eps of |x| |t| in any order of summation; the rows contribute their own errors.
+    """
     lx, lt = np.sqrt(squares(X.Y)), np.sqrt(squares(T.Y))
     part = (X.Y.shape[1] + 1) * EPS
     return np.asarray(lx * (part * lt.sum() + T.error.sum()) + X.error * (lt.sum() + T.error.sum()) + len(lt) * TINY)
 
 
 def _of_scaled(X: Prepared, T: Prepared, settings: KernelSettings) -> Array:
-    """(h, n) errors of gamma x.t + coef0."""
+    """Return bounds (h, n) on the errors of gamma x.t + coef0."""
     gamma, coef0 = float(settings.gamma or 0), abs(float(settings.coef0 or 0))
     lx, lt = np.sqrt(squares(X.Y)) + X.error, np.sqrt(squares(T.Y)) + T.error
     part = (X.Y.shape[1] + 3) * EPS
@@ -320,7 +338,7 @@ def _of_scaled(X: Prepared, T: Prepared, settings: KernelSettings) -> Array:
 
 
 def _of_scaled_rows(X: Prepared, T: Prepared, settings: KernelSettings, p: float) -> Array:
-    """(h,) the p-norm of each row of `_of_scaled`, or more, without making it."""
+    """Return an upper bound (h,) of the p-norm of each row of `_of_scaled`, without forming this matrix."""
     gamma, coef0 = float(settings.gamma or 0), abs(float(settings.coef0 or 0))
     lx, lt = np.sqrt(squares(X.Y)) + X.error, np.sqrt(squares(T.Y)) + T.error
     part = (X.Y.shape[1] + 3) * EPS
@@ -330,27 +348,27 @@ def _of_scaled_rows(X: Prepared, T: Prepared, settings: KernelSettings, p: float
 
 
 def _norm(values: Array, p: float) -> float:
-    """The p-norm, without overflow on the way."""
+    """Return the p-norm of nonnegative values, without intermediate overflow."""
     most = float(values.max(initial=0.0))
     return most * float(((values / most) ** p).sum()) ** (1 / p) if most > 0 else 0.0
 
 
 def _of_direction(rows: Prepared) -> Array:
-    """(h,) errors of `_of_length_one`, as lengths."""
+    """Return bounds (h,) on the errors of the rows of `_of_length_one`, as lengths."""
     length = np.sqrt(squares(rows.Y))
     moved = np.where(rows.error > 0, 2 * rows.error / np.where(length > 0, length, TINY), 0.0)
     return np.asarray(np.minimum(moved, 2.0) + (rows.Y.shape[1] / 2 + 4) * EPS)
 
 
 def _scaled(B: Array, settings: KernelSettings) -> Array:
-    """gamma B + coef0, in place."""
+    """Return gamma B + coef0; B is overwritten."""
     B *= float(settings.gamma or 0)
     B += float(settings.coef0 or 0)
     return B
 
 
 def _whole_power(B: Array, power: int) -> Array:
-    """B ** power by squaring."""
+    """Return B ** power for power >= 1 by repeated squaring; B is overwritten."""
     result: Array | None = None
     while power:
         if power & 1:
@@ -363,24 +381,28 @@ def _whole_power(B: Array, power: int) -> Array:
 
 
 def _of_length_one(X: Array) -> Array:
-    """Each row over its length; taken to its largest entry first, so that no square over- or underflows."""
+    """Return each row divided by its length; a row of zeros stays zero.
+
+    The row is divided by its largest entry first, so that no square overflows or underflows.
+    """
     largest = np.abs(X).max(axis=1, keepdims=True, initial=0.0)
     Y = X / np.where(largest > 0, largest, 1.0)
     length = np.sqrt(np.einsum("ij,ij->i", Y, Y))[:, None]
     return Y / np.where(length > 0, length, 1.0)
 
 
-# What a table written with seven digits may lack in symmetry, of its largest value.
+# Largest asymmetry of a precomputed kernel relative to its largest value: allows for tables written with seven digits.
 ASYMMETRY = 1e-6
 
 
 class Precomputed(Kernel):
-    """The rows are the kernel; that it is positive semidefinite is not known."""
+    """A kernel matrix given as the table itself; not known to be positive semidefinite."""
 
     definite = False
     of_rows = False
 
     def matrix(self, X: Array, run: Runner) -> Array:
+        """Return the table X (n, n), made exactly symmetric; raise DataError unless X is square and symmetric."""
         n, d = X.shape
         if n != d:
             raise DataError(
@@ -398,7 +420,10 @@ class Precomputed(Kernel):
         return (X + X.T) / 2
 
     def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
-        """Rounding of the mean of two values that differ; the values themselves count as given."""
+        """Return bounds (h,) as in `Kernel.doubt`: the rounding of the mean of K_ij and K_ji.
+
+        The values of the table count as exact.
+        """
         return np.asarray(np.abs(K).sum(axis=1) * (EPS / 2))
 
     def cross(self, X: Array, T: Array) -> Array:

@@ -1,24 +1,27 @@
 """Kernels on the graph of nearest neighbours: Isomap, locally linear embedding, Laplacian eigenmap.
 
 Isomap as a kernel: -D^2 / 2 of the distances D along the graph of neighbours.
-When to prefer it: rows on a curved sheet without holes. It is no inner product: some eigenvalues may be negative.
-Cost: n^2 (d + log n). Memory: 2 n^2. New rows: D(x, j) is the shortest way by one of the nearest rows of x.
+When to prefer it: rows on a curved sheet without holes. The kernel is not positive semidefinite: some eigenvalues may
+be negative. Cost: n^2 (d + log n). Memory: 2 n^2. New rows: D(x, j) is the shortest path through one of the nearest
+training rows of x.
 Tenenbaum, de Silva, Langford 2000, "A global geometric framework for nonlinear dimensionality reduction", Science 290;
 as a kernel: Ham et al. 2004; new rows: Bengio et al. 2004, "Out-of-sample extensions", NeurIPS 16.
 
-Locally linear embedding as a kernel: lambda_max I - M, M = (I - W)^T (I - W), each row a mix W of its neighbours.
-When to prefer it: rows on a smooth sheet that is sampled evenly. Its eigenvalues are nearly equal, so that a share of
-the variance says little: give a number of components. Cost: 9 n^3. Memory: 6 n^2.
-New rows: mixed from their neighbours, their scores are the same mix of the neighbours' scores.
+Locally linear embedding as a kernel: lambda_max I - M, M = (I - W)^T (I - W), where the weights W combine the
+neighbours of each row to approximate the row.
+When to prefer it: rows on a smooth sheet that is sampled evenly. The eigenvalues are nearly equal, so a share of the
+variance says little: give a number of components. Cost: 9 n^3. Memory: 6 n^2.
+New rows: the weights that combine the neighbours to the row also combine the neighbours' scores to its scores.
 Roweis and Saul 2000, "Nonlinear dimensionality reduction by locally linear embedding", Science 290; new rows: Saul and
 Roweis 2003, "Think globally, fit locally", JMLR 4; as a kernel: Ham et al. 2004.
 
 Laplacian eigenmap as a kernel: the pseudo-inverse of the Laplacian L = D - A of the graph of neighbours.
-A is 1 between neighbours. The kernel's eigenvalues are 1 / mu, mu those of L, and its distances are the times that a
-random walk takes from row to row and back. Cost: 2 n^3 + the eigenvectors. Memory: 6 n^2.
-When to prefer it: rows in clusters that hang together by few others.
-New rows, from the equation L f = mu f read at x: f(x) = sum_j A(x, j) f_j / (sum_j A(x, j) - mu), j over the nearest
-rows of x. That means something while mu is well below their number, where f is smooth.
+A is 1 between neighbours, and D holds the degrees. The eigenvalues of the kernel are 1 / mu, with mu those of L. Its
+squared distances are proportional to the time of a random walk from one row to another and back. Cost: 2 n^3 + the
+eigenvectors. Memory: 6 n^2.
+When to prefer it: rows in clusters that are connected by few other rows.
+New rows, from the equation L f = mu f at x: f(x) = sum_j A(x, j) f_j / (sum_j A(x, j) - mu), with j over the nearest
+training rows of x. This is meaningful while mu is well below their number, where f is smooth.
 Belkin and Niyogi 2003, "Laplacian eigenmaps", Neural Computation 15(6); as a kernel: Ham et al. 2004; new rows: Bengio
 et al. 2004, "Out-of-sample extensions", NeurIPS 16.
 """
@@ -45,43 +48,46 @@ Numbers = NDArray[np.intp]
 
 
 class Nearest(NamedTuple):
-    """The nearest rows, closest first, of equals the first."""
+    """The nearest training rows of each row, closest first; ties in the order of the training rows."""
 
-    numbers: Numbers  # (h, count) among the training rows
+    numbers: Numbers  # (h, count) indices of training rows
     distances: Array  # (h, count)
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """(h,) which rows are training rows themselves."""
+        """Mask of rows that equal a training row, (h,)."""
         return np.asarray(self.distances[:, 0] == 0)
 
     def first(self, count: int) -> Nearest:
-        """The `count` nearest of these."""
+        """Return only the `count` nearest of each row."""
         return Nearest(self.numbers[:, :count], self.distances[:, :count])
 
     def certain(self, count: int, rows: Prepared) -> bool:
-        """Can rounding not have chosen other rows than the `count` nearest of these `rows` among themselves?
+        """Whether rounding cannot have changed the choice of the `count` nearest neighbours among `rows`.
 
-        The last of the nearest must be nearer than the next one by more than what both distances may be off by.
+        This holds if the last chosen neighbour is closer than the next one by more than the errors of both distances.
         """
         if self.numbers.shape[1] <= count:
-            return True  # all others
+            return True  # all other rows are neighbours
         last, after = self.distances[:, count - 1], self.distances[:, count]
         error = rows.error + float(rows.error.max())
         return bool(np.all(after - last > 2 * (error + length_rounding(rows.Y.shape[1]) * after)))
 
 
 class Graph(NamedTuple):
-    """Edges between neighbours, each in both directions, sorted."""
+    """The neighbour graph of n rows; every edge is stored in both directions, sorted by tail and head."""
 
     n: int
-    tails: Numbers
-    heads: Numbers
-    lengths: Array
+    tails: Numbers  # (edges,) first row of each edge
+    heads: Numbers  # (edges,) second row of each edge
+    lengths: Array  # (edges,) distance between the rows
 
     @classmethod
     def of(cls, near: Nearest) -> Graph:
-        """An edge where one row is among the nearest of the other; refused where the graph falls apart."""
+        """Build the graph, with an edge if one row is among the nearest of the other.
+
+        Raise RefusedError if distances overflow, and DataError if the graph is not connected.
+        """
         if not np.isfinite(near.distances).all():
             raise RefusedError("distances between rows overflow a double", "rescale the columns, as --standardize does")
         n, count = near.numbers.shape
@@ -94,11 +100,11 @@ class Graph(NamedTuple):
         return graph
 
     def sparse(self) -> Any:
-        """As a sparse matrix of lengths; a length of 0 is an edge, too."""
+        """Return a SciPy csr_array (n, n) of the lengths; an edge of length 0 is stored explicitly."""
         from scipy.sparse import csr_array
 
         starts = np.searchsorted(self.tails, np.arange(self.n + 1))
-        heads, starts = self.heads.astype(np.int32), starts.astype(np.int32)  # older scipy takes no others
+        heads, starts = self.heads.astype(np.int32), starts.astype(np.int32)  # older scipy accepts int32 only
         return csr_array((self.lengths, heads, starts), shape=(self.n, self.n))
 
     def _check_connected(self, count: int) -> None:
@@ -113,18 +119,21 @@ class Graph(NamedTuple):
 
 
 def length_rounding(d: int) -> float:
-    """Bound on the error of a length |x - y| of d differences, as a part of it."""
+    """Return a bound on the relative error of a length |x - y| computed from d differences."""
     return (d / 2 + 3) * EPS
 
 
 def among(X: Array, count: int, run: Runner) -> Nearest:
-    """The `count` nearest others of each row, and one more where there is one, which tells how sure that is."""
+    """Return the `count` nearest other rows of each row of X (n, d), and one more if there is one.
+
+    The additional neighbour is used by `Nearest.certain`. Raise DataError if there are too few rows.
+    """
     check_count(count, len(X))
     return nearest(X, X, min(count + 1, len(X) - 1), run=run, others=True)
 
 
 def check_count(count: int, n: int) -> None:
-    """Every row needs that many others."""
+    """Raise DataError unless every one of n rows has `count` other rows."""
     if count >= n:
         raise DataError(
             f"--neighbours {count} needs more than {count} rows, there are {n}",
@@ -133,7 +142,10 @@ def check_count(count: int, n: int) -> None:
 
 
 def nearest(X: Array, T: Array, count: int, *, run: Runner = in_turn, others: bool = False) -> Nearest:
-    """The `count` nearest of the rows T (n, d) for each row of X (h, d); `others`: X is T, and no row is its own."""
+    """Return the `count` nearest of the rows T (n, d) for each row of X (h, d).
+
+    `others` says that X is T, and excludes each row from its own neighbours.
+    """
 
     longest = float(squares(T).max())
 
@@ -142,7 +154,7 @@ def nearest(X: Array, T: Array, count: int, *, run: Runner = in_turn, others: bo
         D = squared_distances(Y, T)
         own = (np.arange(len(Y)), np.arange(rows.start, rows.stop)) if others else ((), ())
         D[own] = np.inf
-        # All that may be among the nearest but for rounding are measured exactly.
+        # Distances of all rows that may be among the nearest, given the rounding, are computed exactly.
         rounding = ROUNDINGS * EPS * (squares(Y) + longest)
         bound = np.partition(D, count - 1, axis=1)[:, count - 1] + 2 * rounding
         i, j = np.nonzero(bound[:, None] >= D)
@@ -156,7 +168,7 @@ def nearest(X: Array, T: Array, count: int, *, run: Runner = in_turn, others: bo
 
 
 def _smallest(D: Array, count: int) -> Numbers:
-    """Columns of the `count` smallest values of each row, in order; of equals the first."""
+    """Return the columns of the `count` smallest values of each row, ascending; ties in column order."""
     chosen = np.sort(np.argpartition(D, count - 1, axis=1)[:, :count], axis=1)
     values = np.take_along_axis(D, chosen, axis=1)
     tied = np.count_nonzero(values.max(axis=1, keepdims=True) >= D, axis=1) > count
@@ -166,7 +178,7 @@ def _smallest(D: Array, count: int) -> Numbers:
 
 
 class Isomap(Kernel):
-    """-D^2 / 2, D along the graph."""
+    """The Isomap kernel -D^2 / 2, with D the shortest paths along the neighbour graph."""
 
     uses = ("neighbours",)
     invariant = True
@@ -176,28 +188,33 @@ class Isomap(Kernel):
     def __init__(self, settings: KernelSettings) -> None:
         super().__init__(settings)
         self._lock = Lock()
-        self._known: tuple[Array, Array] | None = None  # training rows, and the distances among them
-        self._near: Nearest | None = None  # of the last matrix, with one neighbour more
+        self._known: tuple[Array, Array] | None = None  # training rows, and the distances between them
+        self._near: Nearest | None = None  # neighbours of the last matrix, with one more than requested
 
     def matrix(self, X: Array, run: Runner) -> Array:
+        """Return the kernel matrix (n, n); raise DataError if the neighbour graph is not connected."""
         self._near = among(X, int(self.settings.neighbours or 0), run)
-        D = self._along_graph(X, run, self._near)  # not kept: a fit asks for it once
+        D = self._along_graph(X, run, self._near)  # not cached: a fit needs the distances once
         return np.asarray(-0.5 * D * D)
 
     def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
-        """A way of m edges is off by m roundings of itself, and by the errors of the rows that it meets, once each."""
+        """Return bounds (h,) as in `Kernel.doubt`; infinite if the neighbours are not certain.
+
+        A path of m edges has a relative error of m roundings, plus the error of each row on the path, once each.
+        """
         count, near = int(self.settings.neighbours or 0), self._near
         if near is None or not near.certain(count, T):
             return np.full(len(K), np.inf)
-        n, squares = len(T.Y), -2.0 * K.sum(axis=1)  # of the distances
+        n, squares = len(T.Y), -2.0 * K.sum(axis=1)  # sums of squared distances
         shortest, longest = float(near.distances[:, 0].min()), float(np.sqrt(-2.0 * K.min(axis=1)).max())
         edges = min(n - 1, longest / shortest + 1) if shortest > 0 else n - 1
         part = length_rounding(T.Y.shape[1]) + edges * EPS
         moved = 2 * min(float(T.error.sum()), (edges + 1) * float(T.error.max()))
-        # |(D + e)^2 - D^2| / 2 with e = part D + moved, and the rounding of the square.
+        # Bounds the sum of |(D + e)^2 - D^2| / 2 with e = part D + moved, and the rounding of the square.
         return np.asarray((part + part**2 + EPS) * squares + moved * np.sqrt(n * squares) + n * moved**2)
 
     def cross(self, X: Array, T: Array) -> Array:
+        """Return -D^2 / 2 (h, n), with D the shortest path from a new row through one of its nearest training rows."""
         D = self._distances(T)
         near = nearest(X, T, int(self.settings.neighbours or 0))
         shortest = np.full((len(X), len(T)), np.inf)
@@ -206,28 +223,29 @@ class Isomap(Kernel):
         return np.asarray(-0.5 * shortest * shortest)
 
     def _distances(self, T: Array) -> Array:
-        """Along the graph of the rows T, kept for the next call: new rows come in many blocks."""
+        """Return the graph distances (n, n) between the rows T, cached because new rows come in many blocks."""
         with self._lock:
             if self._known is None or self._known[0] is not T:
                 self._known = T, self._along_graph(T, in_turn, among(T, int(self.settings.neighbours or 0), in_turn))
             return self._known[1]
 
     def _along_graph(self, T: Array, run: Runner, near: Nearest) -> Array:
+        """Return the lengths of the shortest paths (n, n) between the rows T along the neighbour graph."""
         from scipy.sparse.csgraph import dijkstra
 
         graph = Graph.of(near.first(int(self.settings.neighbours or 0))).sparse()
         parts = run(lambda rows: dijkstra(graph, indices=np.arange(rows.start, rows.stop)), slabs(len(T), len(T)))
         D = np.concatenate(list(parts))
-        return np.asarray(np.minimum(D, D.T))  # there and back differ by roundings
+        return np.asarray(np.minimum(D, D.T))  # rounding makes both directions differ
 
 
-# Added to the diagonal of each row's local inner products, of their trace: with more neighbours than columns the mix is
-# not determined (Saul and Roweis).
+# Regularisation of the weights: this fraction of the trace is added to the diagonal of the local inner products.
+# Without it the weights are not unique when there are more neighbours than columns (Saul and Roweis).
 REGULAR = 1e-3
 
 
 class LLE(Kernel):
-    """lambda_max I - (I - W)^T (I - W)."""
+    """The kernel of locally linear embedding, lambda_max I - (I - W)^T (I - W)."""
 
     uses = ("neighbours",)
     invariant = True
@@ -236,13 +254,14 @@ class LLE(Kernel):
 
     def __init__(self, settings: KernelSettings) -> None:
         super().__init__(settings)
-        self._made: tuple[Nearest, Array] | None = None  # of the last matrix
+        self._made: tuple[Nearest, Array] | None = None  # neighbours and weights of the last matrix
 
     def matrix(self, X: Array, run: Runner) -> Array:
+        """Return the kernel matrix (n, n); raise DataError if the neighbour graph is not connected."""
         n, count = len(X), int(self.settings.neighbours or 0)
         found = among(X, count, run)
         near = found.first(count)
-        Graph.of(near)  # connected, or refused
+        Graph.of(near)  # called for its check: raises if the graph is not connected
         w = _mixes(X, near, run)
         self._made = found, w
         K = -_alignment(near, w)
@@ -250,7 +269,10 @@ class LLE(Kernel):
         return K
 
     def noise(self, K: Array, rows: Prepared, run: Runner) -> float:
-        """From the errors of the mixes: M moves by 2 |I - W| |dW| + |dW|^2, and lambda_max by as much again."""
+        """Return a bound on the error norm of K, from the errors dW of the weights; infinite if none is known.
+
+        M changes by at most 2 |I - W| |dW| + |dW|^2, and lambda_max by the same amount.
+        """
         count = int(self.settings.neighbours or 0)
         if self._made is None or not self._made[0].certain(count, rows):
             return np.inf
@@ -265,24 +287,25 @@ class LLE(Kernel):
         return float(2 * M + 2 * backward(n, whole**2))
 
     def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
-        return np.full(len(K), np.inf)  # what is known is known of the whole matrix
+        return np.full(len(K), np.inf)  # a bound exists for the whole matrix only: see `noise`
 
     def cross(self, X: Array, T: Array) -> Array:
-        """W (h, n): how each row is mixed from the training rows."""
+        """Return the weights W (h, n) that combine the training rows T (n, d) to each row of X (h, d)."""
         near = nearest(X, T, int(self.settings.neighbours or 0))
         W = np.zeros((len(X), len(T)))
         np.put_along_axis(W, near.numbers, mix(X, T, near), axis=1)
         known = near.known
         W[known] = 0.0
-        W[known, near.numbers[known, 0]] = 1.0  # a training row is itself
+        W[known, near.numbers[known, 0]] = 1.0  # a training row has weight 1 on itself
         return W
 
     def scores(self, X: Array, T: Array, dual: DualVectors) -> Array:
+        """Return the scores (h, k) of new rows: the scores of the neighbours, combined with the weights of the row."""
         return self.cross(X, T) @ dual.scores
 
 
 def mix(X: Array, T: Array, near: Nearest) -> Array:
-    """Weights (h, count), adding up to 1, with which the neighbours make up each row best."""
+    """Return the weights (h, count), with sum 1, whose combination of the neighbours is closest to each row of X."""
     Y = T[near.numbers] - X[:, None]
     G = Y @ Y.transpose(0, 2, 1)
     count = near.numbers.shape[1]
@@ -293,7 +316,7 @@ def mix(X: Array, T: Array, near: Nearest) -> Array:
 
 
 def _mixes(X: Array, near: Nearest, run: Runner) -> Array:
-    """`mix` of all rows, as many at a time as their differences have room for."""
+    """Return `mix` for all rows X (n, d), in slabs that bound the memory for the differences."""
     n, count = near.numbers.shape
     parts = run(
         lambda rows: mix(X[rows], X, Nearest(near.numbers[rows], near.distances[rows])),
@@ -303,11 +326,11 @@ def _mixes(X: Array, near: Nearest, run: Runner) -> Array:
 
 
 def _mix_errors(rows: Prepared, near: Nearest, w: Array) -> Array:
-    """(n,) bounds on the error of each row's mix, as a length.
+    """Return bounds (n,) on the error of the weights of each row, as a length.
 
-    With G its local inner products, REGULAR of their trace on the diagonal, an error that is a part e of G in every
-    direction moves the mix by 2 e / (1 - e) of its length in terms of G, and G is nowhere below REGULAR of the trace:
-    2.3 e sqrt(cond G / count) in all.
+    Let G be the local inner products of a row, with REGULAR times the trace on the diagonal. A relative error e of G in
+    every direction changes the weights by 2 e / (1 - e) of their length in the norm of G. The smallest eigenvalue of G
+    is at least REGULAR times the trace, so the error is at most 2.3 e sqrt(cond G / count).
     """
     count, d = w.shape[1], rows.Y.shape[1]
     trace = np.square(near.distances).sum(axis=1)
@@ -322,13 +345,16 @@ def _mix_errors(rows: Prepared, near: Nearest, w: Array) -> Array:
 
 
 def _norm_bound(numbers: NDArray[np.intp], entries: Array, rows: Array, n: int) -> float:
-    """Bound on the norm of a sparse matrix: the root of its largest sums along rows, as given, and columns."""
+    """Return a bound on the norm of a sparse matrix (n, n): sqrt(largest row sum * largest column sum).
+
+    The row sums are given as `rows`; the column sums are computed from `entries` and their columns `numbers`.
+    """
     columns = np.bincount(numbers.ravel(), weights=entries.ravel(), minlength=n)
     return float(np.sqrt(rows.max() * columns.max()))
 
 
 def _alignment(near: Nearest, w: Array) -> Array:
-    """M = (I - W)^T (I - W) (n, n), from the count + 1 entries in each row of I - W."""
+    """Return M = (I - W)^T (I - W) (n, n), from the count + 1 entries in each row of I - W."""
     n = len(w)
     columns = np.concatenate([np.arange(n)[:, None], near.numbers], axis=1)
     entries = np.concatenate([np.ones((n, 1)), -w], axis=1)
@@ -339,7 +365,7 @@ def _alignment(near: Nearest, w: Array) -> Array:
 
 
 def _largest(M: Array) -> float:
-    """The largest eigenvalue."""
+    """Return the largest eigenvalue of a symmetric M (n, n)."""
     pairs = leading(lambda V: M @ V, len(M), lambda values: 1, most=len(M) // 2, known=1)
     if pairs is not None:
         return float(pairs.values[0])
@@ -347,12 +373,12 @@ def _largest(M: Array) -> float:
         return float(np.linalg.eigvalsh(M)[-1])
 
 
-# Up to this part of the number of neighbours mu is small: f(x) is at most twice the mean of its neighbours.
+# mu counts as small up to this fraction of the number of neighbours: f(x) is then at most twice the neighbours' mean.
 SMOOTH = 0.5
 
 
 class LaplacianEigenmap(Kernel):
-    """Pseudo-inverse of the graph's Laplacian."""
+    """The kernel of Laplacian eigenmaps: the pseudo-inverse of the Laplacian of the neighbour graph."""
 
     uses = ("neighbours",)
     invariant = True
@@ -360,14 +386,15 @@ class LaplacianEigenmap(Kernel):
 
     def __init__(self, settings: KernelSettings) -> None:
         super().__init__(settings)
-        self._made: tuple[Nearest, Graph] | None = None  # of the last matrix
+        self._made: tuple[Nearest, Graph] | None = None  # neighbours and graph of the last matrix
 
     def matrix(self, X: Array, run: Runner) -> Array:
+        """Return the kernel matrix (n, n); raise DataError if the neighbour graph is not connected."""
         n, count = len(X), int(self.settings.neighbours or 0)
         near = among(X, count, run)
         graph = Graph.of(near.first(count))
         self._made = near, graph
-        # L has no other null vector than 1 in a connected graph; with 1/n added everywhere it has an inverse.
+        # The null space of L of a connected graph is the vector of ones; with 1/n added everywhere L is invertible.
         L = np.full((n, n), 1.0 / n)
         L[graph.tails, graph.heads] -= 1.0
         L.flat[:: n + 1] += np.bincount(graph.tails, minlength=n)
@@ -376,9 +403,9 @@ class LaplacianEigenmap(Kernel):
         return (K + K.T) / 2 - 1.0 / n
 
     def noise(self, K: Array, rows: Prepared, run: Runner) -> float:
-        """From what K L leaves of I - 1 1^T / n: with that R, K is L^+ + R L^+ + (the means of its rows) 1^T.
+        """Return a bound on the error norm of K, from the residual R = K L - (I - 1 1^T / n); infinite if unknown.
 
-        L is exact once the graph is.
+        K = L^+ + R L^+ + (row means of K) 1^T. L is exact if the graph is.
         """
         if self._made is None or not self._made[0].certain(int(self.settings.neighbours or 0), rows):
             return np.inf
@@ -399,7 +426,7 @@ class LaplacianEigenmap(Kernel):
         parts = np.array(list(run(part, slabs(n, n))))
         left, whole, sums = np.sqrt(parts[:, 0].sum()), np.sqrt(parts[:, 1].sum()), np.sqrt(parts[:, 3].sum())
         largest, most = float(parts[:, 2].max()), float(degrees.max())
-        # Each entry of K L is a sum of degree + 2 products, whose sizes are those of |K| times |L|.
+        # Each entry of K L is a sum of degree + 2 products; their sizes are bounded by |K| times |L|.
         R = float(left) + (most + 5) * EPS * 2 * most * float(whole) + 2 * EPS * np.sqrt(n)
         means = float(sums) / np.sqrt(n) + EPS * n * largest / np.sqrt(n)
         if R >= 0.5:
@@ -408,15 +435,16 @@ class LaplacianEigenmap(Kernel):
         return float(R * inverse + means)
 
     def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
-        return np.full(len(K), np.inf)  # what is known is known of the whole matrix
+        return np.full(len(K), np.inf)  # a bound exists for the whole matrix only: see `noise`
 
     def cross(self, X: Array, T: Array) -> Array:
-        """A (h, n): 1 for the nearest of the training rows."""
+        """Return the adjacency A (h, n): 1 for the nearest training rows of each row of X, else 0."""
         A = np.zeros((len(X), len(T)))
         np.put_along_axis(A, nearest(X, T, int(self.settings.neighbours or 0)).numbers, 1.0, axis=1)
         return A
 
     def scores(self, X: Array, T: Array, dual: DualVectors) -> Array:
+        """Return the scores (h, k) of new rows, from the equation L f = mu f; see the module docstring."""
         count = int(self.settings.neighbours or 0)
         near = nearest(X, T, count)
         Z = dual.scores
@@ -425,6 +453,7 @@ class LaplacianEigenmap(Kernel):
         return np.where(near.known[:, None], Z[near.numbers[:, 0]], found)
 
     def remark(self, values: Array) -> str:
+        """Return a warning about components that vary between neighbours; empty if there are none."""
         rough = np.flatnonzero(values * SMOOTH * float(self.settings.neighbours or 0) < 1.0)
         if not len(rough):
             return ""

@@ -1,8 +1,8 @@
-"""The leading eigenpairs of a symmetric matrix by block Lanczos: products with the matrix, and little else.
+"""The leading eigenpairs of a symmetric matrix by block Lanczos, from products with the matrix.
 
-When to prefer it: k much smaller than n. A block of vectors costs one reading of the matrix, which is what takes the
-time: for 5,000 rows and 10 components 13 products of 16 vectors took 0.16 s, where single vectors needed 0.4 s. Every
-vector is made orthogonal to all before it, twice, so that no eigenvalue comes back as a ghost of itself.
+When to prefer it: k much smaller than n. Most of the time goes into reading the matrix, and a block of vectors needs
+one reading: for 5,000 rows and 10 components, 13 products of 16 vectors took 0.16 s, and single vectors 0.4 s. Every
+vector is made orthogonal to all earlier vectors, twice, so that no spurious copies of eigenvalues appear.
 Cost: n^2 m + n m^2 for a space of m vectors, about 3 k to 20 k. Memory: n m. SciPy: `scipy.sparse.linalg.eigsh`.
 Golub and Underwood 1977, "The block Lanczos method for computing eigenvalues", Mathematical Software III.
 """
@@ -20,52 +20,55 @@ from pcatool.progress import doing
 
 __all__ = ["EigenPairs", "leading"]
 
-# A block as wide as the components wanted holds every copy of a repeated eigenvalue; wider ones than this cost more
-# than they bring, and a fresh random part looks for further copies at the end.
+# Block widths. A block as wide as the requested components plus EXTRA finds every copy of a repeated eigenvalue. Blocks
+# wider than WIDEST cost more than they gain: then the block has THIN vectors, and at the end random vectors are added
+# to look for further copies.
 WIDEST = 32
 EXTRA = 6
 THIN = 16
 
-# Products with the fresh part: a copy that is larger than the last wanted eigenvalue shows after one or two.
+# Products with these random vectors: a copy larger than the last requested eigenvalue shows after one or two.
 PROBES = 4
 
-# Residuals, relative to the largest eigenvalue, at which a pair is done: no product with the matrix is more exact.
+# Residual, relative to the largest eigenvalue, at which a pair has converged: products with the matrix are no more
+# accurate.
 DONE = 4 * EPS
 
-# A vector that lost more than this to its forerunners is cleaned of them once more.
+# A vector that keeps less than this fraction of its length after orthogonalisation is orthogonalised again.
 KEPT = 1e-3
 
-# The small eigenproblem is solved again when the space has grown by this factor.
+# The small eigenproblem is solved again each time the space has grown by this factor.
 GROWTH = 1.15
 
 
 class EigenPairs(NamedTuple):
-    """Eigenvalues (k,), descending, their orthonormal eigenvectors (n, k), and the length of what A V leaves (k,)."""
+    """Leading eigenpairs of a symmetric matrix A; the result of `leading`."""
 
-    values: Array
-    vectors: Array
-    residual: Array
+    values: Array  # (k,) descending
+    vectors: Array  # (n, k) orthonormal
+    residual: Array  # (k,) lengths of A v - lambda v
 
 
 class Krylov:
-    """Orthonormal Q (n, m) that grows block by block, and T = Q^T A Q."""
+    """A Krylov space: orthonormal Q (n, m), which grows block by block, and T = Q^T A Q (m, m)."""
 
     def __init__(self, apply: Callable[[Array], Array], n: int, block: int) -> None:
         self._apply = apply
-        self._rng = np.random.default_rng(0)  # a fixed start: the same matrix gives the same bits
+        self._rng = np.random.default_rng(0)  # fixed seed: equal matrices give equal bits
         self._Q = np.empty((n, 0), order="F")
         self._T = np.empty((0, 0))
         self.m = 0
-        self.scale = 0.0  # the largest product seen
+        self.scale = 0.0  # length of the longest product A v so far
         self._next, self._coupling = self._orthonormal(self._random(block))
         self.step()
 
     @property
     def Q(self) -> Array:
+        """The basis of the space, (n, m)."""
         return self._Q[:, : self.m]
 
     def step(self) -> None:
-        """One product with the matrix; what it gives outside of the space is the next block."""
+        """Add the next block to the space; the block after it is the part of the product outside the space."""
         V = self._next
         self._append(V)
         W = self._apply(V)
@@ -77,7 +80,7 @@ class Krylov:
         self._next, self._coupling = self._orthonormal(W - self.Q @ H)
 
     def widen(self, count: int) -> None:
-        """Random vectors beside the next block."""
+        """Add `count` random vectors to the next block."""
         b = self._next.shape[1]
         self._next, _ = self._orthonormal(np.hstack([self._next, self._random(count)]))
         more = np.zeros((b + count, self._coupling.shape[1]))
@@ -85,7 +88,7 @@ class Krylov:
         self._coupling = more
 
     def ritz(self) -> tuple[Array, Array, Array]:
-        """Values, descending, their vectors in terms of Q, and the length of each one's residual."""
+        """Return the descending Ritz values (m,), their vectors (m, m) in the basis Q, and residual lengths (m,)."""
         T = self._T[: self.m, : self.m]
         values, Y = np.linalg.eigh((T + T.T) / 2)
         values, Y = values[::-1], Y[:, ::-1]
@@ -95,9 +98,9 @@ class Krylov:
         return self._rng.standard_normal((len(self._Q), count))
 
     def _orthonormal(self, W: Array) -> tuple[Array, Array]:
-        """Orthonormal vectors of W outside of the space, and W in terms of them.
+        """Return orthonormal vectors V that span the part of W (n, b) outside the space, and V^T W (b, b).
 
-        Where W is nothing but rounding the space is invariant, and random vectors take its place.
+        Columns of W that are only rounding error (the space is invariant) are replaced by random vectors.
         """
         size = np.sqrt(np.einsum("ij,ij->j", W, W))
         nothing = size <= len(W) * EPS * self.scale
@@ -113,12 +116,13 @@ class Krylov:
         return V, V.T @ W
 
     def _clean(self, V: Array) -> Array:
-        """Orthonormal vectors of V (n, b) outside of the space, where V may have next to nothing there."""
-        for _ in range(2):  # twice is enough (Kahan, Parlett)
+        """Orthonormalise V (n, b) against the space, also if V is almost inside the space."""
+        for _ in range(2):  # two passes are enough (Kahan, Parlett)
             V = np.linalg.qr(V - self.Q @ (self.Q.T @ V))[0]
         return V
 
     def _append(self, V: Array) -> None:
+        """Append the columns of V (n, b) to Q; doubles the allocated memory when full."""
         m = self.m + V.shape[1]
         if m > self._Q.shape[1]:
             room = 2 * m
@@ -132,9 +136,10 @@ class Krylov:
 def leading(
     apply: Callable[[Array], Array], n: int, wanted: Callable[[Array], int | None], *, most: int, known: int | None
 ) -> EigenPairs | None:
-    """Eigenpairs of a symmetric matrix (n, n), as many as `wanted` says of the values so far; None: not yet enough.
+    """Return the leading eigenpairs of a symmetric matrix (n, n); None if a space of `most` vectors is too small.
 
-    None when a space of `most` vectors is not enough. `known` is the number wanted where it does not depend on values.
+    `apply` multiplies by the matrix. `wanted` gets the values found so far and returns the number of pairs to return,
+    or None if more values are needed. `known` is that number if it does not depend on the values.
     """
     block = known + EXTRA if known is not None and known + EXTRA <= WIDEST else THIN
     space = Krylov(apply, n, block)

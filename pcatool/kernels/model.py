@@ -1,4 +1,4 @@
-"""The fitted record of kernel PCA: training rows and dual vectors in place of a basis."""
+"""The fitted model of kernel PCA, which holds training rows and dual vectors in place of a basis."""
 
 from __future__ import annotations
 
@@ -20,65 +20,73 @@ from pcatool.registry import KERNELS
 
 __all__ = ["KernelModel"]
 
-# What the settings of a kernel must be above.
+# Bounds of the settings of a kernel in a model file: value > LOWEST and value <= HIGHEST.
 LOWEST = {"gamma": 0.0, "degree": 0.0, "coef0": -math.inf, "neighbours": 0.0}
 HIGHEST = 1e300
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelModel(Model):
-    """Scores are V sqrt(Lambda) for the training rows, and from kernel values alone for others."""
+    """Fitted kernel PCA: scores V sqrt(Lambda) for the training rows, and scores from kernel values for new rows."""
 
     MORE: ClassVar[Mapping[str, str]] = {"training_rows": "f", "dual_vectors": "f", "kernel_means": "f"}
 
-    training_rows: Array = field(kw_only=True)  # (t, d) as read; (0, d) when the table itself was the kernel
-    dual_vectors: Array = field(kw_only=True)  # (t, k) V, orthonormal unless the training rows are landmarks
-    kernel_means: Array = field(kw_only=True)  # (t,) K 1/n; zeros when not centred
+    training_rows: Array = field(kw_only=True)  # (t, d) as read; (0, d) for a precomputed kernel
+    dual_vectors: Array = field(kw_only=True)  # (t, k) V; orthonormal unless the training rows are landmarks
+    kernel_means: Array = field(kw_only=True)  # (t,) row means of the kernel matrix; zeros when not centred
 
     @property
     def k(self) -> int:
+        """Number of components."""
         return int(self.dual_vectors.shape[1]) if self.dual_vectors.ndim == 2 else 0
 
     @property
     def directions(self) -> int:
+        """Largest possible number of components: the number of training rows."""
         return len(self.kernel_means)
 
     @property
     def landmarks(self) -> bool:
-        """Do the training rows stand for more rows than they are?"""
+        """Whether the training rows are landmarks: a sample that represents all rows of the fit."""
         return "landmarks" in self.meta
 
     @cached_property
     def settings(self) -> KernelSettings:
+        """Name and settings of the kernel, validated; ModelError for invalid ones."""
         return _settings(self.meta.get("kernel"))
 
     @cached_property
     def kernel(self) -> Kernel:
+        """The kernel that the settings describe."""
         return load(self.settings)
 
     @cached_property
     def prepared(self) -> Array:
-        """The training rows in the units of the fit, (t, d)."""
+        """The training rows, centred and scaled as the kernel sees them, (t, d); read-only."""
         rows = np.ascontiguousarray(self.standard_rows(self.training_rows))
         rows.setflags(write=False)
         return rows
 
     @cached_property
     def dual(self) -> DualVectors:
-        """What new rows need; eigenvalues are saved over n - ddof."""
+        """Eigenvectors and eigenvalues of the kernel matrix, for the scores of new rows.
+
+        The model stores eigenvalues divided by n - ddof; this factor is removed here.
+        """
         values = self.eigenvalues[: self.k] * (self.n_samples - self.ddof)
         return DualVectors(self.dual_vectors, values, self.kernel_means, self.orthonormal and self.centered)
 
     @property
     def orthonormal(self) -> bool:
-        """Are the dual vectors the eigenvectors of the kernel matrix of all rows?"""
+        """Whether the dual vectors are eigenvectors of the kernel matrix of all rows, and so orthonormal."""
         return self.meta.get("method") == "kernel" and not self.landmarks
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: what follows from them can be had again."""
+        """Return the fields for pickling, without cached properties, which are computed again when needed."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def check_basis(self) -> None:
+        """Raise ModelError unless the arrays of the kernel model have consistent shapes and finite values."""
         if self.meta.get("method") != "kernel" and not (self.supervised and "labels" in self.meta):
             raise ModelError(f"method {show(self.meta.get('method'))} has no dual vectors")
         if self.kernel_means.ndim != 1:
@@ -97,7 +105,7 @@ class KernelModel(Model):
             check_orthonormal(self.dual_vectors, "dual_vectors")
 
     def _check_rows(self, t: int) -> None:
-        """As many training rows as the fit had, or as it had landmarks."""
+        """Raise ModelError unless the number of training rows t fits the metadata: all rows, or the landmarks."""
         expected = self.meta.get("landmarks", self.n_samples)
         if isinstance(expected, bool) or expected != t or t > self.n_samples:
             raise ModelError(f"{t} training rows, where {show(expected)} of {self.n_samples} are expected")
@@ -112,35 +120,37 @@ class KernelModel(Model):
             raise ModelError(f"{self.k} components of {t} training rows")
 
     def truncated(self, k: int | None) -> Model:
+        """Return the model with its first k components only; None keeps all."""
         if k is None or k == self.k:
             return self
-        super().truncated(k)  # within bounds, or refused
+        super().truncated(k)  # called for its check: raises if k is out of bounds
         return replace(self, dual_vectors=self.dual_vectors[:, :k])
 
     def project(self, X: Array) -> Array:
-        """Scores (n, k) of rows (n, d), a slab of kernel values at a time."""
+        """Return the scores (n, k) of rows X (n, d), computed from one slab of kernel values at a time."""
         Y = np.ascontiguousarray(self.standard_rows(X))
         T, dual = self.prepared, self.dual
         Z = np.empty((len(Y), self.k))
-        with threads(1), np.errstate(all="ignore"):  # more would give other bits; infinite results are looked for
+        with threads(1), np.errstate(all="ignore"):  # more threads give other bits; the caller checks for infinities
             for part in slabs(len(Y), len(T) or self.d):
                 Z[part] = self._of_values(Y[part], T) if self.supervised else self.kernel.scores(Y[part], T, dual)
         return Z
 
     @property
     def supervised(self) -> bool:
-        """Do the dual vectors Theta take kernel values as they are, without a centre?"""
+        """Whether the model is supervised kernel PCA, whose dual vectors multiply uncentred kernel values."""
         return self.meta.get("method") == "supervised"
 
     def _of_values(self, Y: Array, T: Array) -> Array:
         return self.kernel.cross(Y, T) @ self.dual_vectors
 
     def reconstruct(self, Z: Array) -> Array:
+        """Raise UsageError: a kernel model cannot reconstruct rows. `PreimageModel` can, approximately."""
         self.reversible()
         return Z
 
     def to_sklearn(self) -> Any:
-        """This model as a fitted `sklearn.decomposition.KernelPCA`, behind a `StandardScaler`: see `Model.to_sklearn`.
+        """Return a fitted `sklearn.decomposition.KernelPCA`, behind a `StandardScaler`: see `Model.to_sklearn`.
 
         For the kernels linear, rbf, polynomial, sigmoid and cosine of all rows, centred. There is no inverse_transform.
         """
@@ -149,18 +159,24 @@ class KernelModel(Model):
         return kernel_estimator(self)
 
     def reversible(self) -> Model:
+        """Raise UsageError: a kernel model cannot reconstruct rows exactly."""
         raise UsageError(
             "a kernel model cannot reconstruct rows exactly: the directions lie in the kernel's own space",
             "--preimage gives an approximation",
         )
 
     def with_preimage(self) -> Model:
+        """Return a copy of the model that reconstructs rows approximately."""
         from pcatool.kernels.preimage import with_preimage
 
         return with_preimage(self)
 
     def squared_error(self, X: Array) -> Array:
-        """What the components leave out of each row in the kernel's space, k_c(x, x) - |z|^2, (n,)."""
+        """Return the squared error of each row in the kernel's feature space, k_c(x, x) - |z|^2, (n,).
+
+        Raise UsageError for landmark and supervised models, and for kernels that are not positive semidefinite or have
+        no value of a row with itself.
+        """
         Y = np.ascontiguousarray(self.standard_rows(X))
         with threads(1), np.errstate(all="ignore"):
             norms = self.kernel.squared_norms(Y)
@@ -178,7 +194,7 @@ class KernelModel(Model):
 
 
 def _settings(kept: Any) -> KernelSettings:
-    """The settings that a file holds, none of which is trusted."""
+    """Return the kernel settings of a model file; raise ModelError unless every setting is valid."""
     if not isinstance(kept, dict) or not isinstance(kept.get("name"), str) or kept["name"] not in KERNELS:
         raise ModelError(f"kernel is {show(kept)}, none that this pcatool knows", "update pcatool")
     uses = KERNELS.load(kept["name"]).uses

@@ -1,7 +1,8 @@
-"""Kernel PCA from m landmark rows: what a kernel says of a row is reduced to its values at the landmarks.
+"""Kernel PCA from m landmark rows (Nystroem): each row is represented by its kernel values with the landmarks.
 
-phi(x) = K(x, L) U S^-1/2, with U S U^T the kernel matrix of the landmarks L, has the inner products of the kernel on
-the landmarks exactly and on other rows approximately; PCA of phi streams over any number of rows. Never n x n.
+phi(x) = K(x, L) U S^-1/2, with U S U^T the kernel matrix of the landmarks L. The inner products of phi equal the kernel
+on the landmarks, and approximate the kernel on other rows. PCA of phi streams over any number of rows, and no n x n
+matrix is formed.
 When to prefer it: more rows than an n x n matrix has room for. Cost: n m (d + m) + m^3. Memory: m^2 and some blocks.
 Williams and Seeger 2001, "Using the Nystroem method to speed up kernel machines", NeurIPS 13.
 """
@@ -29,9 +30,9 @@ __all__ = ["Draw", "LandmarkPart", "Landmarks", "gathered", "result_bytes"]
 
 
 class Draw:
-    """m rows, each set of m rows as likely as any other, whatever the blocks that they come in.
+    """A uniform random sample of m rows from a stream of blocks; the sample does not depend on the block sizes.
 
-    Every row draws a random key in turn; those with the smallest keys stay.
+    Every row draws a random key in its order, and the rows with the m smallest keys are kept.
     """
 
     def __init__(self, m: int, d: int, seed: int) -> None:
@@ -40,12 +41,13 @@ class Draw:
         self._keys = np.empty(0)
         self._numbers: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._rows = np.empty((0, d))
-        self.seen = 0
+        self.seen = 0  # rows added so far
 
     def add(self, X: Array) -> None:
+        """Add the rows X (h, d) to the stream."""
         keys = np.concatenate([self._keys, self._rng.random(len(X))])
         numbers = np.concatenate([self._numbers, np.arange(self.seen, self.seen + len(X))])
-        kept = np.sort(np.lexsort((numbers, keys))[: self._m])  # in the order of the rows
+        kept = np.sort(np.lexsort((numbers, keys))[: self._m])  # sorted, to keep the row order
         old, new = kept[kept < len(self._keys)], kept[kept >= len(self._keys)] - len(self._keys)
         self._rows = np.concatenate([self._rows[old], X[new]])
         self._keys, self._numbers = keys[kept], numbers[kept]
@@ -53,23 +55,27 @@ class Draw:
 
     @property
     def rows(self) -> Array:
-        """The rows drawn, in their order."""
+        """The sampled rows in the order of the stream, (m, d)."""
         return self._rows
 
 
 class LandmarkPart(NamedTuple):
-    """Some rows: the sum of their kernel values at each landmark, and the moments of their phi."""
+    """Accumulator of the landmark fit: sums of kernel values and moments of phi over some rows."""
 
-    sums: Array  # (m,)
-    moments: Moments
-    doubt: float  # bound on the errors of one row's values, added up
+    sums: Array  # (m,) sum of the kernel values with each landmark
+    moments: Moments  # of phi, (r, r)
+    doubt: float  # bound on the sum of the errors of a row's kernel values, largest over the rows
 
     def merge(self, other: LandmarkPart) -> LandmarkPart:
+        """Return the sums of these rows followed by the rows of `other`; overwrites self's moments."""
         return LandmarkPart(self.sums + other.sums, self.moments.merge(other.moments), max(self.doubt, other.doubt))
 
 
 class Landmarks:
-    """The landmarks L (m, d) as prepared, and phi that follows from them."""
+    """The prepared landmarks L (m, d), with the factor F of phi(x) = K(x, L) F.
+
+    Raise DataError if the kernel matrix of the landmarks has no positive eigenvalue.
+    """
 
     def __init__(self, kernel: Kernel, rows: Prepared, run: Runner, *, centred: bool) -> None:
         self.kernel, self._rows = kernel, rows
@@ -77,7 +83,8 @@ class Landmarks:
         K = kernel.matrix(L, run)
         self.largest = check_finite(K, kernel.settings.name)
         doubt = kernel.noise(K, rows, run)
-        # Distances have inner products only about a centre; that of the landmarks will do, since phi is centred again.
+        # Distances define inner products only about a centre. The centre of the landmarks suffices, because phi is
+        # centred again.
         about = kernel.conditional and centred
         first = K[:1].copy()
         if about:
@@ -94,13 +101,13 @@ class Landmarks:
         self._kept: Array = values[kept][::-1]
         self._doubt = doubt + (sum(centring(len(L), self.largest)) if about else 0.0)
         self._doubt += backward(len(L), max(float(values[-1]), -float(values[0])))
-        self.F: Array = np.ascontiguousarray(F - F.mean(axis=0) if about else F)  # (m, r) U S^-1/2
+        self.F: Array = np.ascontiguousarray(F - F.mean(axis=0) if about else F)  # U S^-1/2 (m, r)
         self.negative = int(np.count_nonzero(values < -ROUNDINGS * len(L) * EPS * self.largest))
-        self.lowest = float(values[0] / values[-1])  # of the largest
+        self.lowest = float(values[0] / values[-1])  # relative to the largest eigenvalue
         self._origin: Array = (first @ self.F)[0]
 
     def part(self, rows: Prepared) -> LandmarkPart:
-        """What the fit needs of some rows (h, d) as prepared."""
+        """Return the accumulator of the prepared rows (h, d)."""
         return gathered(map(self._slab, (rows.take(some) for some in slabs(len(rows.Y), len(self.L)))))
 
     def _slab(self, rows: Prepared) -> LandmarkPart:
@@ -110,13 +117,16 @@ class Landmarks:
         return LandmarkPart(K.sum(axis=0), Moments.of_block(K @ self.F, self._origin), doubt if doubt >= 0 else np.inf)
 
     def spectrum(self, S: Array, doubt: float) -> Spectrum:
-        """Of the covariance S (r, r) of phi; `doubt` bounds the errors of one row's kernel values, added up.
+        """Return the spectrum of the covariance S (r, r) of phi.
 
-        A row's kernel values off by that move phi along w by |F w| times it at most, and the variance by twice that
-        times the deviation. So do the roundings of their products with F, one for each landmark. An error E of the
-        landmarks' own kernel moves the variance by |F w|^2 |E| of itself, as long as E is small beside the eigenvalues
-        in F. Where one is not, its direction may be worth more than it seems, but no more than with the least
-        eigenvalue that is kept; what w has of it tells what that does to the variance.
+        `doubt` bounds the sum of the errors of one row's kernel values. Three errors move the variance along a unit
+        vector w:
+        - Errors of a row's kernel values move phi along w by at most |F w| doubt, and the variance by twice this times
+          the deviation. The roundings of the products with F, one for each landmark, act in the same way.
+        - An error E of the kernel matrix of the landmarks moves the variance by the relative amount |F w|^2 |E|, if E
+          is small compared with the eigenvalues in F.
+        - If E is not small compared with an eigenvalue, the true variance along its direction may be larger, but not
+          larger than with the smallest kept eigenvalue. The part of w along this direction gives the effect.
         """
         r, m = len(S), len(self.L)
         with threads(factorisation_threads(r)):
@@ -136,9 +146,10 @@ class Landmarks:
 
 
 def gathered(parts: Iterable[LandmarkPart]) -> LandmarkPart:
+    """Return the accumulator of all parts, merged in their order."""
     return reduce(LandmarkPart.merge, parts)
 
 
 def result_bytes(m: int) -> int:
-    """Of what becomes of one block."""
+    """Return the size in bytes of the accumulator of one block, for m landmarks."""
     return 8 * m * (m + 1)

@@ -1,18 +1,20 @@
-"""Approximate rows from scores: a map learned from the training rows and their scores, by kernel ridge regression.
+"""Approximate rows from scores (pre-images), by a map learned with kernel ridge regression.
 
-The kernel over scores is z.z' / s^2 + exp(-|z - z'|^2 / 2 (w s)^2), s the typical length of the scores: the straight
-part brings linear models back as they were, the curved part what a nonlinear kernel has bent.
+The map is learned from the training rows and their scores. Its kernel over scores is z.z' / s^2 +
+exp(-|z - z'|^2 / 2 (w s)^2), with s the typical length of the scores: the linear part is exact for linear models, and
+the Gaussian part fits the curvature of a nonlinear kernel.
 
-Its width w and its ridge are chosen for the rows without their noise, not for the rows as they are: a map that gives
-each row back as it was has removed nothing. Rows y are taken as clean rows plus noise of variance v in every column, in
-the units of the fit. Of the way f from a row to its scores and back, Stein's unbiased estimate of the mean squared
-distance between f(y) and the clean row is |y - f(y)|^2 + 2 v tr J - d v, with J the derivative of f; the least of it
-is taken. It is measured on rows that the map was not learned from (two folds), and J along one random step for each
-row, as long as the way to its nearest neighbour.
-v comes from the same rows: a map that loses no signal leaves v |I - J|^2 of a row, so that |y - f(y)|^2 / |I - J|^2 is
-v for such a map, and more for others. The least of these ratios is v, over maps that take away at least REMOVED of one
-direction (where none does as much: REMOVED of what the strongest takes); weaker maps measure the gaps between the rows.
-v is no more than what the components leave out: with all of them nothing counts as noise.
+The width w and the ridge are chosen to recover the rows without their noise: a map that returns each row unchanged
+removes no noise. A row y is modelled as a clean row plus noise of variance v in every column, in the units of the fit.
+Let f map a row to its scores and back, with derivative J. Stein's unbiased estimate of the mean squared distance
+between f(y) and the clean row is |y - f(y)|^2 + 2 v tr J - d v, and the map with the smallest estimate is chosen. The
+estimate uses rows that the map was not learned from (two folds). J is measured along one random step for each row, as
+long as the distance to its nearest neighbour.
+The variance v comes from the same rows. A map that loses no signal leaves v |I - J|^2 of a row, so the ratio
+|y - f(y)|^2 / |I - J|^2 is v for such a map, and larger for others. v is the smallest ratio over the maps that remove
+at least REMOVED of one direction, or REMOVED of what the strongest map removes if no map removes as much; weaker maps
+measure the gaps between the rows. v is at most the variance that the components leave out, so with all components
+nothing counts as noise.
 Cost: 3 t^3 for t training rows, at most MOST_ROWS of them. Deterministic.
 Bakir, Weston, Schoelkopf 2004, "Learning to find pre-images", NeurIPS 16; Stein 1981, "Estimation of the mean of a
 multivariate normal distribution", Annals of Statistics 9(6); Ramani, Blu, Unser 2008, "Monte-Carlo SURE", IEEE
@@ -41,37 +43,38 @@ from pcatool.model.model import Model
 
 __all__ = ["PreimageModel", "ScoreMap", "with_preimage"]
 
-# Rows that the map is learned from, evenly spaced among all: more take long and add little.
+# Most rows that the map is learned from, evenly spaced among all: more rows take long and improve little.
 MOST_ROWS = 1000
 
-# Widths of the curved part, of the typical length of the scores.
+# Widths w of the Gaussian part that are tried, relative to the typical length of the scores.
 WIDTHS = (0.25, 0.5, 1.0, 2.0)
 
-# A straight map that loses less than this of the variance leaves nothing to bend but rounding.
+# A linear map that loses less than this share of the variance is used as it is: only rounding remains to be fitted.
 EXACT = 1e-16
 
-# Ridges, of the largest eigenvalue: from none to speak of to a twentieth of it. More would shrink rows to their mean.
+# Ridges that are tried, relative to the largest eigenvalue: from negligible to a twentieth. Larger ridges would shrink
+# rows towards their mean.
 RIDGES = np.concatenate([np.logspace(-14, -7, 8), np.logspace(-6, -1, 11)]) / 2
 
-# Maps that tell how much noise there is take away at least so much of a step, in directions.
+# Least part of a step, in directions, that a map must remove to be used for the noise estimate.
 REMOVED = 0.75
 
-# Rows whose nearest neighbours tell how long a step is.
+# Rows whose distances to the nearest neighbour set the length of a step.
 SAMPLE = 100
 
 
 class ScoreMap(NamedTuple):
-    """z -> y, y in the units of the fit."""
+    """A learned map from scores to rows in the units of the fit."""
 
-    Z: Array  # (m, k) scores of the rows it was learned from, about their mean and over their length
-    center: Array  # (k,) the mean of the scores
-    length: float  # s
-    width: float  # w, 0 without the curved part
-    dual: Array  # (m, d)
-    mean: Array  # (d,)
+    Z: Array  # (m, k) centred scores of the training rows, divided by `length`
+    center: Array  # (k,) mean of the scores
+    length: float  # s, the typical length of the scores
+    width: float  # w, width of the Gaussian part; 0 without this part
+    dual: Array  # (m, d) coefficients of the ridge regression
+    mean: Array  # (d,) mean of the training rows
 
     def __call__(self, Z: Array) -> Array:
-        """Rows (h, d) from scores (h, k)."""
+        """Return rows (h, d) from scores Z (h, k)."""
         Y = np.empty((len(Z), len(self.mean)))
         for part in slabs(len(Z), len(self.Z)):
             Y[part] = _kernel((Z[part] - self.center) / self.length, self.Z, self.width) @ self.dual
@@ -79,31 +82,36 @@ class ScoreMap(NamedTuple):
 
 
 class RidgeTrial(NamedTuple):
-    """What a map with one width and one ridge did to rows that it was not learned from; sums over these rows."""
+    """Measurements of a map with one width and one ridge on held-out rows, as sums over these rows."""
 
     width: float
-    ridge: float  # of the largest eigenvalue
-    residual: float  # |y - y~|^2
-    removed: float  # |u - J u|^2, J u the answer to a small step u
-    kept: float  # u . J u
+    ridge: float  # relative to the largest eigenvalue
+    residual: float  # sum of |y - y~|^2
+    removed: float  # sum of |u - J u|^2, with J u the response to a small step u
+    kept: float  # sum of u . J u
 
     def __add__(self, other: Any) -> RidgeTrial:
-        """The same map on the rows of another fold."""
+        """Return the sums over the rows of both folds, for equal width and ridge."""
         return RidgeTrial(*self[:2], *(a + b for a, b in zip(self[2:], other[2:], strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
 class PreimageModel(KernelModel):
-    """A kernel model that comes back from scores approximately."""
+    """A kernel model that can reconstruct rows approximately from their scores."""
 
     def with_preimage(self) -> Model:
+        """Return this model."""
         return self
 
     def reversible(self) -> Model:
+        """Return this model, since it can reconstruct rows."""
         return self
 
     def reconstruct(self, Z: Array) -> Array:
-        """Rows (n, d) in original units, approximately, from their first scores (n, k')."""
+        """Return approximate rows (n, d) in original units from their first scores Z (n, k').
+
+        Raise DataError if there are more scores than components.
+        """
         m = Z.shape[1]
         if m > self.k:
             raise DataError(f"{m} scores in a row, the model has {self.k} components")
@@ -111,7 +119,7 @@ class PreimageModel(KernelModel):
             return np.asarray(self.std * self._maps.get(m)(np.ascontiguousarray(Z)) + self.mean)
 
     def squared_error(self, X: Array) -> Array:
-        """|y - y~|^2 of each row and what comes back of it, in the units of the fit, (n,)."""
+        """Return the squared distance of each row from its reconstruction, in the units of the fit, (n,)."""
         with threads(1), np.errstate(all="ignore"):
             R = self.standard_rows(X) - self._maps.get(self.k)(self.project(X))
         return np.asarray(np.einsum("ij,ij->i", R, R))
@@ -122,7 +130,7 @@ class PreimageModel(KernelModel):
 
 
 class _Maps:
-    """Score maps by the number of scores, each learned once, whichever thread asks first."""
+    """Cache of score maps by the number of scores; each map is learned once, also with several threads."""
 
     def __init__(self, model: KernelModel) -> None:
         self._model = model
@@ -130,10 +138,11 @@ class _Maps:
         self._known: dict[int, ScoreMap] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Whoever gets the model learns them anew: a lock stays in its process."""
+        """Pickle the model only: a lock cannot be pickled, and the maps are learned again when needed."""
         return _Maps, (self._model,)
 
     def get(self, m: int) -> ScoreMap:
+        """Return the map for the first m scores; learn it on first use."""
         with self._lock:
             if m not in self._known:
                 self._known[m] = learn(self._model, m)
@@ -141,7 +150,7 @@ class _Maps:
 
 
 def with_preimage(model: KernelModel) -> PreimageModel:
-    """The same model, with a way back."""
+    """Return a copy of the model that can reconstruct rows; raise UsageError for a precomputed kernel."""
     if not model.kernel.of_rows:
         raise UsageError(
             "--preimage: the table was the kernel itself, the rows behind it are not known",
@@ -151,7 +160,10 @@ def with_preimage(model: KernelModel) -> PreimageModel:
 
 
 def learn(model: KernelModel, m: int) -> ScoreMap:
-    """The map from the first m scores to rows in the units of the fit."""
+    """Learn the map from the first m scores to rows in the units of the fit.
+
+    Raise RefusedError if the scores of the training rows overflow.
+    """
     Z = (model.dual.scores if model.orthonormal else model.project(model.training_rows))[:, :m]
     chosen = np.linspace(0, len(Z) - 1, min(len(Z), MOST_ROWS)).astype(np.intp)
     Z, Y = Z[chosen], model.prepared[chosen]
@@ -171,15 +183,18 @@ def learn(model: KernelModel, m: int) -> ScoreMap:
 
 
 class _Steps(NamedTuple):
-    """A small random step away from each row and back, in units of the fit, and the scores there."""
+    """A small random step from each row in both directions, with the scores at both ends."""
 
-    U: Array  # (t, d) half the way from the one end to the other
-    ahead: Array  # (t, m)
-    behind: Array  # (t, m)
+    U: Array  # (t, d) the step, half of the difference of both ends, in the units of the fit
+    ahead: Array  # (t, m) scores at row + step
+    behind: Array  # (t, m) scores at row - step
 
     @classmethod
     def of(cls, model: KernelModel, X: Array, Y: Array, m: int) -> _Steps:
-        """Steps as long as the typical way from the rows X (t, d), Y in units of the fit, to their nearest others."""
+        """Build steps as long as the typical distance to the nearest neighbour.
+
+        X (t, d) are the rows as read, Y (t, d) the same rows in the units of the fit; m is the number of scores.
+        """
         varies = np.any(Y[0] != Y, axis=0)
         some = np.linspace(0, len(Y) - 1, min(len(Y), SAMPLE)).astype(np.intp)
         D = squared_distances(Y[some], Y)
@@ -195,7 +210,10 @@ class _Steps(NamedTuple):
 
 
 class _Ridge:
-    """Regression of the rows Y (t, d) on the scores Z (t, k) with one width, before its ridge is chosen."""
+    """Kernel ridge regression of the rows Y (t, d) on the scores Z (t, k) for one width, factorised for any ridge.
+
+    Raise RefusedError if the kernel of the scores overflows.
+    """
 
     def __init__(self, Z: Array, Y: Array, width: float) -> None:
         self.center, self.mean, self.width = Z.mean(axis=0), Y.mean(axis=0), width
@@ -212,15 +230,16 @@ class _Ridge:
         self.C = self.V.T @ Y
 
     def over(self, ridge: float) -> Array:
-        """1 / (eigenvalue + ridge), (t, 1)."""
+        """Return 1 / (eigenvalue + ridge), (t, 1)."""
         return np.asarray(1.0 / (self.values + ridge * (self.values[-1] or 1.0)))[:, None]
 
     def map(self, ridge: float) -> ScoreMap:
+        """Return the score map with this ridge, relative to the largest eigenvalue."""
         dual = self.V @ (self.C * self.over(ridge))
         return ScoreMap(self.Z, self.center, self.length, self.width, dual, self.mean)
 
     def trials(self, Z: Array, Y: Array, steps: _Steps) -> Iterator[RidgeTrial]:
-        """Every ridge on other rows Y (h, d), their scores Z (h, k) and steps from them."""
+        """Yield the measurements of every ridge on held-out rows Y (h, d) with scores Z (h, k) and their steps."""
         here, ahead, behind = (
             _kernel((A - self.center) / self.length, self.Z, self.width) @ self.V
             for A in (Z, steps.ahead, steps.behind)
@@ -234,9 +253,9 @@ class _Ridge:
 
 
 def _trials(Z: Array, Y: Array, steps: _Steps) -> list[RidgeTrial]:
-    """Every width and ridge, learned from one half of the rows and tried on the other, and the other way round.
+    """Return the measurements of every width and ridge, by cross-validation with two folds.
 
-    The halves are drawn at random: rows may come in turns, one of each kind.
+    The folds are random, because rows of different kinds may alternate in the input.
     """
     folds = np.random.default_rng(0).permutation(len(Y)) % 2
     found: list[list[RidgeTrial]] = []
@@ -254,15 +273,18 @@ def _trials(Z: Array, Y: Array, steps: _Steps) -> list[RidgeTrial]:
 
 
 def _least(trials: list[RidgeTrial], steps: _Steps, *, most: float) -> RidgeTrial:
-    """The trial with the least estimate of its distance to the clean rows; noise is `most` of a row or less."""
+    """Return the trial with the smallest estimated distance to the clean rows.
+
+    `most` bounds the noise variance of a row, summed over its columns.
+    """
     t, d = steps.U.shape
-    one = _square(steps.U, steps.U) / d  # a step along one direction, of all rows
+    one = _square(steps.U, steps.U) / d  # squared length of the steps along one direction, summed over the rows
     residual = np.array([trial.residual for trial in trials]) / t
     kept = np.array([trial.kept for trial in trials]) / one
-    # Of a rough map more of a step seems gone than the map takes away along the step.
+    # A rough map also moves sideways, so more of a step seems removed than the map removes along the step.
     removed = np.minimum(np.array([trial.removed for trial in trials]) / one, d - kept)
     strongest = float(removed.max())
-    if not (np.isfinite(kept).all() and strongest > 0):  # not every kernel has values beside its rows
+    if not (np.isfinite(kept).all() and strongest > 0):  # some kernels have no finite values away from the rows
         return trials[int(residual.argmin())]
     enough = removed >= REMOVED * min(1.0, strongest)
     noise = min(float((residual[enough] / removed[enough]).min()), most / d)
@@ -270,10 +292,12 @@ def _least(trials: list[RidgeTrial], steps: _Steps, *, most: float) -> RidgeTria
 
 
 def _square(A: Array, B: Array) -> float:
+    """Return the sum of A * B."""
     return float(np.einsum("ij,ij->", A, B))
 
 
 def _kernel(Z: Array, W: Array, width: float) -> Array:
+    """Return the kernel (h, m) over scores Z (h, k) and W (m, k), both divided by s; `width` 0 omits the Gaussian."""
     straight = Z @ W.T
     if width == 0:
         return straight

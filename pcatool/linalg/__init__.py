@@ -1,5 +1,5 @@
-"""Numerical pieces that every solver shares.
+"""Numerical building blocks that all solvers share.
 
-Begin with `moments` (sums over rows) and `eigen` (from sums to eigenvectors); `spectrum` has the rules for rank
-and rounding.
+Begin with `moments` (sums over rows) and `eigen` (eigenvectors from these sums). `spectrum` holds the rules for rank,
+clipping and rounding; `row_sums` the sums that a model keeps.
 """

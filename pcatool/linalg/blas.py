@@ -1,7 +1,8 @@
-"""Control the threads of the BLAS under numpy and scipy, so that equal data give equal bits.
+"""Control the number of BLAS threads of numpy and scipy, so that equal data give equal bits.
 
-A factorisation gives other bits with one thread than with two; the number must therefore follow from the problem alone.
-Done by hand over ctypes because `threadpoolctl` costs more to import than a small fit takes.
+The bits of a factorisation depend on the number of threads, so this number must follow from the problem alone, not
+from the machine. The module calls OpenBLAS through ctypes, because importing `threadpoolctl` takes longer than a small
+fit.
 """
 
 from __future__ import annotations
@@ -22,27 +23,29 @@ __all__ = ["factorisation_threads", "factorised", "side_by_side", "threads"]
 First = TypeVar("First")
 Second = TypeVar("Second")
 
-# Below this many columns a second thread gains little on an idle machine and, since OpenBLAS waits by spinning, costs
-# seconds on a busy one: eigh of 784 columns took 0.1 to 0.2 s on one thread, 0.2 to 9 s on two with both cores taken.
+# Least number of columns for two threads. Below, a second thread gains little on an idle machine. On a busy machine it
+# costs seconds, because OpenBLAS waits by spinning: eigh of 784 columns took 0.1 to 0.2 s on one thread, and 0.2 to 9 s
+# on two threads with both cores busy.
 TWO_THREADS_FROM = 2048
 
-# Of each thread that has wishes, the number that it wants now last; and the number before anybody had one.
+# Thread identifier -> stack of the BLAS thread counts that this thread has requested, the current one last.
 _wishes: dict[int, list[int]] = {}
+# Package -> its number of BLAS threads before the first request.
 _before: dict[str, int] = {}
 _lock = threading.Lock()
 
-# The thread that has set the number, for those that work for it.
+# Identifier of the thread that requested the count. Helper threads inherit this value with the context.
 _owner: ContextVar[int | None] = ContextVar("owner", default=None)
 
 
 def factorisation_threads(d: int) -> int:
-    """BLAS threads for a factorisation of d columns: from d alone, not from the machine."""
+    """Return the number of BLAS threads for a factorisation of d columns; depends on d alone, not on the machine."""
     return 1 if d < TWO_THREADS_FROM else 2
 
 
 @cache
 def _openblas(package: str) -> tuple[Any, Any] | None:
-    """The setter and getter of the OpenBLAS that a package's wheels carry; None under another BLAS."""
+    """Return the thread-count setter and getter of the OpenBLAS in a package's wheel; None for any other BLAS."""
     home = sys.modules[package].__file__ or ""
     for path in sorted((Path(home).parent.parent / f"{package}.libs").glob("*openblas*")):
         library = ctypes.CDLL(str(path))
@@ -58,10 +61,11 @@ def _openblas(package: str) -> tuple[Any, Any] | None:
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Run the body with `count` BLAS threads, in numpy and, where it is loaded already, in scipy.
+    """Run the body with `count` BLAS threads in numpy and, if scipy.linalg is already loaded, in scipy.
 
-    The setting belongs to the process: the thread that enters speaks for all that work in its context, and of
-    several that enter at the same time the smallest number counts, until the last has left.
+    The setting is global to the process. A helper thread that runs in the context of another thread keeps the count
+    of that thread. When several threads request a count at the same time, the smallest count applies until the last
+    of the threads has left.
     """
     me = threading.get_ident()
     owner = _owner.get()
@@ -78,7 +82,7 @@ def threads(count: int) -> Iterator[None]:
 
 
 def _set() -> None:
-    """Bring BLAS to the smallest number wished for, or to that from before there was a wish."""
+    """Set BLAS to the smallest requested count, or restore the original count when no request is left."""
     for package in ("numpy", "scipy") if "scipy.linalg" in sys.modules else ("numpy",):
         controls = _openblas(package)
         if controls is not None:
@@ -90,7 +94,7 @@ def _set() -> None:
 
 
 def _after_fork() -> None:
-    """In a child only the thread that forked lives on: the wishes of the others end here."""
+    """Drop the requests of all other threads in a forked child, where only the forking thread still runs."""
     for owner in set(_wishes) - {threading.get_ident()}:
         del _wishes[owner]
     if _before:
@@ -102,7 +106,7 @@ os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_i
 
 
 def _wish(owner: int, count: int | None) -> None:
-    """One more wish of a thread, or an end to its last."""
+    """Add a request of the thread `owner`, or remove its latest request when `count` is None."""
     with _lock:
         if count is not None:
             _wishes.setdefault(owner, []).append(count)
@@ -114,9 +118,10 @@ def _wish(owner: int, count: int | None) -> None:
 
 
 def factorised(d: int, first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
-    """Both of two factorisations of d columns: at the same time where each takes one thread, else in turn.
+    """Return the results of two factorisations of d columns, run in parallel if each uses one BLAS thread.
 
-    Twice two threads of OpenBLAS on two cores would wait for each other, and large matrices lie beside each other.
+    Larger factorisations use two BLAS threads each and run one after the other: four OpenBLAS threads on two cores
+    would wait for each other, and both large matrices would be in memory at the same time.
     """
     count = factorisation_threads(d)
     with threads(count):
@@ -124,7 +129,10 @@ def factorised(d: int, first: Callable[[], First], second: Callable[[], Second])
 
 
 def side_by_side(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
-    """Both results, from two threads: LAPACK lets Python go on, and the bits are those of one after the other."""
+    """Run two functions in two threads and return both results; an exception of either function is raised here.
+
+    LAPACK calls release the GIL. The bits are equal to those of two calls in sequence.
+    """
     found: list[First] = []
     failed: list[BaseException] = []
 

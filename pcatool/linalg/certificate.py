@@ -1,8 +1,11 @@
-"""Proofs about eigenvectors: one sign rule, orthonormality, residuals, angles between subspaces.
+"""Checks of eigenvectors: the sign rule, orthonormality, residuals, and angles between subspaces.
 
-Principal angles between two subspaces, accurate for tiny ones too.
-Cosines tell large angles, sines small ones: an angle of 1e-10 has a cosine of 1. Of subspaces of different dimension
-the smaller is held against the larger. Cost: O(d k^2). SciPy: `scipy.linalg.subspace_angles`, whose order is the other.
+`fix_signs` is the one sign rule for all solvers. `certify` measures how accurate a solution is.
+
+`principal_angles` computes the principal angles between two subspaces, and is accurate for tiny angles too. Large
+angles come from cosines and small angles from sines, because the cosine of an angle of 1e-10 rounds to 1. If the
+dimensions differ, the smaller subspace is compared with the larger. Cost: O(d k^2). SciPy:
+`scipy.linalg.subspace_angles`, which returns the angles in descending order.
 A. Bjorck and G. Golub 1973, "Numerical methods for computing angles between linear subspaces", Math. Comp. 27.
 """
 
@@ -19,15 +22,15 @@ from pcatool.linalg.blas import side_by_side
 
 __all__ = ["certify", "fix_signs", "orthonormality", "principal_angles", "vouched"]
 
-# Entries this close to the largest count as equal: rounding must not decide which of them leads.
+# Entries this close to the largest count as equal to it, so that rounding does not decide which entry sets the sign.
 EQUAL = 1e-8
 
-# Entries looked at together, a few columns at a time.
+# Entries of B per step of `fix_signs`, which works on a few columns at a time to save memory.
 SIGNS_AT_ONCE = 1 << 20
 
 
 def fix_signs(B: Array) -> Array:
-    """B (d, k) with each column turned so that its first entry of largest absolute value is positive."""
+    """Return B (d, k) with the sign of each column chosen so that its first entry of largest size is positive."""
     d, k = B.shape
     signs = np.empty(k)
     step = max(SIGNS_AT_ONCE // d, 1)
@@ -38,17 +41,20 @@ def fix_signs(B: Array) -> Array:
     return signs * B
 
 
-# Directions left with less than this of their length are lost: orthonormal columns of which some rows were taken away.
+# Singular values below this do not count towards the rank. They occur when rows were removed from orthonormal columns.
 LOST = 1e-8
 
 
 def principal_angles(A: Array, B: Array) -> Array:
-    """In radians, ascending, between the spans of the columns of A (d, p) and B (d, q): the smaller rank of the two."""
+    """Return the ascending angles, in radians, between the column spaces of A (d, p) and B (d, q).
+
+    The number of angles is the smaller of the two ranks.
+    """
     QA, QB = _orthonormal(A), _orthonormal(B)
     if QA.shape[1] < QB.shape[1]:
         QA, QB = QB, QA
     C = QA.T @ QB
-    cosines = np.linalg.svd(C, compute_uv=False)  # descending, so of ascending angles
+    cosines = np.linalg.svd(C, compute_uv=False)  # descending cosines, so ascending angles
     sines = np.linalg.svd(QB - QA @ C, compute_uv=False)[::-1]
     small = cosines**2 >= 0.5
     angles: Array = np.where(small, np.arcsin(np.clip(sines, 0, 1)), np.arccos(np.clip(cosines, 0, 1)))
@@ -60,26 +66,27 @@ def _orthonormal(A: Array) -> Array:
     return np.asarray(U[:, s > LOST])
 
 
-# An eigenvalue is vouched for when rounding cannot have moved it by more than this part of itself.
+# An eigenvalue is accurate ("vouched") if rounding moved it by no more than this fraction of its value.
 VOUCHED = 1e-8
 
-# Numbers of the residual worked on at a time.
+# Entries of the residual per step of `certify`.
 AT_ONCE = 1 << 20
 
-# Past this a bound says nothing any more.
+# Largest relative error that is reported; a bound beyond this carries no information.
 MEANINGLESS = 1e300
 
-# Rounding of size e turns a direction by about e / gap; past a thousandth of a right angle it says nothing of the data.
+# Rounding of size e rotates an eigenvector by about e / gap radians. A pair of components is reported as close above
+# this limit, because its directions then no longer describe the data.
 TURNED = 1e-3
 
 
 def vouched(eigenvalues: Array, error: Array) -> NDArray[np.bool_]:
-    """For each component, whether its eigenvalue can be told from rounding; never for an eigenvalue of 0."""
+    """Return a mask of the eigenvalues whose relative error is at most VOUCHED; False for an eigenvalue of 0."""
     return (eigenvalues > 0) & (error <= VOUCHED * eigenvalues)
 
 
 def orthonormality(B: Array) -> float:
-    """The largest entry of B^T B - I in size."""
+    """Return the largest absolute entry of B^T B - I."""
     off = B.T @ B
     off.flat[:: len(off) + 1] -= 1.0
     return float(np.maximum(np.abs(off.max()), np.abs(off.min())))
@@ -88,17 +95,19 @@ def orthonormality(B: Array) -> float:
 def certify(
     apply: Callable[[Array], Array], eigenvalues: Array, error: Array, basis: Array, total: float, all_known: bool
 ) -> dict[str, Any]:
-    """Eigen-residual and orthonormality of the kept directions, trace closure, and what each eigenvalue is good for.
+    """Return the certificate of a solution, as stored in the model.
 
-    `apply` multiplies by S, (d, k) -> (d, k); `error` bounds what rounding did to each eigenvalue.
+    The certificate holds the eigen-residual and the orthonormality of the kept directions, the relative error of each
+    kept eigenvalue, the pairs of close components and, if all eigenvalues are known, the trace closure.
+    `apply` multiplies by S, (d, k) -> (d, k); `error` bounds the rounding error of each eigenvalue.
     """
     k = basis.shape[1]
-    largest = eigenvalues[0]  # divided by first: squares of large residuals would overflow
+    largest = eigenvalues[0]  # residuals are divided by this value first, because their squares could overflow
     off, residual = side_by_side(lambda: orthonormality(basis), lambda: apply(basis))
     residual /= largest
     lengths = np.empty(k)
     step = max(AT_ONCE // len(basis), 1)
-    for at in range(0, k, step):  # a few columns at a time: no third matrix as large as the basis
+    for at in range(0, k, step):  # a few columns at a time, to avoid a third matrix as large as the basis
         some = slice(at, at + step)
         lengths[some] = np.linalg.norm(residual[:, some] - basis[:, some] * (eigenvalues[:k][some] / largest), axis=0)
     certificate: dict[str, Any] = {
@@ -114,13 +123,13 @@ def certify(
 
 
 def _digits(error: float, value: float) -> float:
-    """A bound needs no more than two digits; rounded up, so that it stays one. JSON has no infinity."""
+    """Return error / value rounded up to two digits, at most MEANINGLESS because JSON has no infinity."""
     with np.errstate(over="ignore"):
         return float(f"{min(error / value * 1.005, MEANINGLESS):.1e}")
 
 
 def _close_pairs(eigenvalues: Array, error: Array, k: int) -> list[list[int]]:
-    """Neighbours j, j + 1 whose directions could be any in the plane they span."""
+    """Return the pairs [j, j + 1], numbered from 1, of components that rounding can rotate into each other."""
     last = min(k, len(eigenvalues) - 1)
     gap = eigenvalues[:last] - eigenvalues[1 : last + 1]
     close = (error[:last] + error[1 : last + 1] > TURNED * gap) & (eigenvalues[1 : last + 1] > 0)

@@ -1,8 +1,8 @@
 """Cross-moments X^T H Y of features and labels, one block at a time, and the spectrum of M M^T.
 
-As in moments.py each block is centred on its own mean and merged by the formula of Chan, Golub and LeVeque, which holds
-for products of two tables as for squares of one: an offset of the columns costs no digits.
-Labels are numbers, or classes: then Y has a column of zeros and ones for each class, and is never formed beyond a few.
+As in moments.py, each block is centred on its own mean and blocks are merged by the formula of Chan, Golub and LeVeque.
+The formula also holds for products of two tables, so an offset of the columns costs no digits.
+Labels are numbers or classes. For classes, Y has one 0/1 indicator column per class; Y is formed only for few classes.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from pcatool.linalg.spectrum import (
 
 __all__ = ["CrossMoments", "Uncertain", "of_cross", "of_quadratic"]
 
-# Up to this many classes a product with zeros and ones is quicker than sorting the rows.
+# Up to this many classes a product with the 0/1 indicator matrix is faster than sorting the rows.
 FEW_CLASSES = 64
 
 
 class CrossMoments(NamedTuple):
-    """The sufficient statistic of supervised PCA for some rows, where the label kernel is Y Y^T."""
+    """The accumulator of supervised PCA: the sufficient statistic of some rows for the label kernel Y Y^T."""
 
     centre: Centre  # of the features
     squares: Array  # (d,) sum of (x - mu)^2
-    label: Centre  # of the label columns; of classes, their shares
+    label: Centre  # of the label columns; for classes, the means are their shares
     label_squares: Array  # (t,) sum of (y - nu)^2
     cross: Array  # (t, d) sum of (y - nu)(x - mu)^T
-    slots: NDArray[np.intp]  # (t,) which columns of Y these are: a block knows only the classes it has met
+    slots: NDArray[np.intp]  # (t,) columns of Y that are present: a block holds only the classes of its rows
 
     @classmethod
     def of_numbers(cls, X: Array, Y: Array, x_origin: Array, y_origin: Array) -> CrossMoments:
-        """Of features X (n, d) and targets Y (n, t)."""
+        """Return the cross-moments of features X (n, d) and numeric labels Y (n, t)."""
         centre, Xc, x_rest = center_block(X, x_origin)
         label, Yc, y_rest = center_block(Y, y_origin)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -62,7 +62,7 @@ class CrossMoments(NamedTuple):
 
     @classmethod
     def of_classes(cls, X: Array, codes: NDArray[np.intp], x_origin: Array) -> CrossMoments:
-        """Of features X (n, d) and the number of each row's class (n,)."""
+        """Return the cross-moments of features X (n, d) and class numbers `codes` (n,)."""
         centre, Xc, rest = center_block(X, x_origin)
         slots, counts, cross = class_sums(Xc, codes)
         n, zeros = len(X), np.zeros(len(slots))
@@ -74,21 +74,21 @@ class CrossMoments(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many products there are."""
+        """Number of elements of `cross`."""
         return int(self.cross.size)
 
     @property
     def sizes(self) -> Array:
-        """(d + 1,) what rounding is told in parts of: squares of the features, and of all labels together."""
+        """Reference values (d + 1,) of the relative rounding errors: squares of the features, then of all labels."""
         return np.append(self.squares, self.label_squares.sum())
 
     @property
     def t(self) -> int:
-        """How many columns Y has as far as these rows know."""
+        """Number of columns of Y up to the last one present in these rows."""
         return int(self.slots.max()) + 1
 
     def merge(self, other: CrossMoments) -> CrossMoments:
-        """Cross-moments of these rows followed by the others; self's cross is used up."""
+        """Return the cross-moments of these rows followed by the rows of `other`; overwrites self's `cross`."""
         t = max(self.t, other.t)
         left, right = self._spread(t), other._spread(t)
         centre, delta, weight = left.centre.merge(right.centre)
@@ -102,7 +102,7 @@ class CrossMoments(NamedTuple):
         return CrossMoments(centre, squares, label, label_squares, cross, left.slots)
 
     def less(self, other: CrossMoments) -> CrossMoments:
-        """Cross-moments of these rows without the others, which are among them."""
+        """Return the cross-moments of these rows without the rows of `other`, which must be among these rows."""
         t = max(self.t, other.t)
         left, right = self._spread(t), other._spread(t)
         centre, delta, weight = left.centre.less(right.centre)
@@ -114,23 +114,23 @@ class CrossMoments(NamedTuple):
         return CrossMoments(centre, squares, label, label_squares, cross, left.slots)
 
     def with_squares(self, squares: Array) -> CrossMoments:
-        """The same with other squares (d,)."""
+        """Return a copy with the given sums of squares (d,)."""
         return self._replace(squares=squares)
 
     def without(self, columns: NDArray[np.intp]) -> CrossMoments:
-        """The same with nothing but the mean in some features."""
+        """Return a copy in which the given features are constant, equal to their mean."""
         squares, cross = self.squares.copy(), self.cross.copy()
         squares[columns] = cross[:, columns] = 0.0
         return self._replace(squares=squares, cross=cross)
 
     def take(self, columns: NDArray[np.intp]) -> CrossMoments:
-        """Of some features only."""
+        """Return the cross-moments of the given features only."""
         return self._replace(
             centre=self.centre.take(columns), squares=self.squares[columns], cross=self.cross[:, columns]
         )
 
     def of_labels(self, places: NDArray[np.intp]) -> CrossMoments:
-        """Of some columns of Y only."""
+        """Return the cross-moments of the given columns of Y only, renumbered from 0."""
         return self._replace(
             label=self.label.take(places),
             label_squares=self.label_squares[places],
@@ -139,7 +139,7 @@ class CrossMoments(NamedTuple):
         )
 
     def _spread(self, t: int) -> CrossMoments:
-        """The same with t columns of Y, zeros where these rows have nothing."""
+        """Return the cross-moments with t columns of Y; columns that these rows lack are 0."""
         if np.array_equal(self.slots, np.arange(t)):
             return self
 
@@ -158,7 +158,10 @@ class CrossMoments(NamedTuple):
 
 
 def class_sums(X: Array, codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
-    """Numbers of the classes that are met (t,), how many rows each has, and the sums of their rows (t, d)."""
+    """Return class numbers (t,), rows per class (t,) and the sum of the rows of each class (t, d).
+
+    With few classes, classes without rows are included.
+    """
     most = int(codes.max()) + 1
     if most <= FEW_CLASSES:
         E = (codes[:, None] == np.arange(most)).astype(np.float64)
@@ -171,30 +174,30 @@ def class_sums(X: Array, codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], Arr
 
 
 def _squares(Y: Array, rest: Array) -> Array:
-    """Sum of squares of each centred column, without what rounding left in its sum."""
+    """Return the sum of squares of each centred column, corrected by `rest`, the sum that rounding left."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         return np.asarray(np.einsum("ij,ij->j", Y, Y) - rest * (rest / len(Y)))
 
 
 class Uncertain(NamedTuple):
-    """A matrix of products with what is known of its digits."""
+    """A matrix of products of X and Y with bounds on its errors; the input of `of_cross` and `of_quadratic`."""
 
     values: Array  # M (d, t), or Q (d, d)
-    length: Array  # (d,) of the columns of X that went in
+    length: Array  # (d,) lengths of the columns of X
     norm: Array | float  # (t,) lengths of the columns of Y; or one number, the root of a bound on the norm of Ky
-    noise: Array  # (d,) entry ij of M is known to noise_i * length_i * norm_j
+    noise: Array  # (d,) relative errors: entry ij of M is known to noise_i * length_i * norm_j
     rows: int  # n
-    most: int  # the rank is no more than this, on paper
-    left: float = 0.0  # norm of what M M^T leaves out of the label kernel
-    scales: Array | float = 0.0  # (d,) to what part of itself each scale is known that rows of M were divided by
-    blur: float = 0.0  # norm of what rounding did to it beside that; the rank does not depend on it
+    most: int  # largest rank that is possible in exact arithmetic
+    left: float = 0.0  # norm of the part of the label kernel that M M^T leaves out
+    scales: Array | float = 0.0  # (d,) relative errors of the scales by which the rows of M were divided
+    blur: float = 0.0  # norm of further rounding errors of the label kernel; does not affect the rank
 
 
 def of_cross(M: Uncertain, wish: Wish) -> Spectrum:
-    """Spectrum of M M^T from M (d, t) itself, which keeps twice the digits; never d x d when t < d.
+    """Return the spectrum of M M^T, computed from M (d, t) itself, which keeps twice the digits.
 
-    The rank is judged on M with the scales of both tables taken out, a matrix of correlations: the bound is the
-    rounding of its entries, or that of numpy.linalg.matrix_rank.
+    No d x d matrix is formed when t < d. The rank is that of the correlations: M divided by the column lengths of both
+    tables. Its tolerance is the rounding of the entries, or the tolerance of numpy.linalg.matrix_rank if larger.
     """
     d, t = M.values.shape
     with threads(factorisation_threads(min(d, t))):
@@ -213,7 +216,7 @@ def of_cross(M: Uncertain, wish: Wish) -> Spectrum:
 
 
 def _compact(M: Array) -> Array:
-    """M (d, t) or, with more labels than columns, a d x d matrix of the same left singular vectors and values."""
+    """Return M (d, t), or if t > d a d x d matrix with the same left singular vectors and values."""
     return M if M.shape[1] <= M.shape[0] else triangle(M.T).T
 
 
@@ -226,11 +229,14 @@ def _rank(correlations: NDArray[np.floating[Any]], M: Uncertain) -> int:
 
 
 def _moved(M: Uncertain, U: Array, s: Array, solver: Array | float) -> Array:
-    """How far each s^2 may be off: by u^T E v, E the rounding of the entries, by the solver, and by what M left out."""
+    """Return error bounds (m,) of the eigenvalues s^2.
+
+    The errors come from the rounding of the entries of M, from the solver, and from the part that M leaves out.
+    """
     (d, m), norm = U.shape, float(np.linalg.norm(M.norm))
     weight, noise = np.abs(U) * M.length[:, None], M.noise + M.scales
     shift, lengths = noise @ weight * norm, weight.sum(axis=0)
-    if m < d:  # all directions of which M has nothing, as one
+    if m < d:  # the directions outside the range of M, represented by one
         s = np.append(s, 0.0)
         shift = np.append(shift, np.linalg.norm(noise * M.length) * norm)
         lengths = np.append(lengths, np.linalg.norm(M.length))
@@ -240,7 +246,7 @@ def _moved(M: Uncertain, U: Array, s: Array, solver: Array | float) -> Array:
 
 
 def of_quadratic(Q: Uncertain) -> Spectrum:
-    """Spectrum of Q = X^T H Ky H X (d, d) itself, where Ky is too large to be taken apart."""
+    """Return the spectrum of Q = X^T H Ky H X (d, d), for a label kernel Ky that is too large to factorise."""
     d, norm = len(Q.values), float(Q.norm)
     with threads(factorisation_threads(d)):
         scaled = np.linalg.eigvalsh(_divided(Q.values, Q.length * norm, Q.length * norm))[::-1]
@@ -256,7 +262,7 @@ def of_quadratic(Q: Uncertain) -> Spectrum:
 
 
 def _spectrum(U: Array, values: Array, error: Array, rank: int, route: str) -> Spectrum:
-    """Eigenvalues that are 0 past the rank, and any orthonormal directions there."""
+    """Build a Spectrum: past the rank the eigenvalues are 0 and the directions any orthonormal completion."""
 
     def leading(k: int) -> Array:
         return U[:, :k] if k <= rank else completed(U[:, :rank], k)
@@ -265,4 +271,5 @@ def _spectrum(U: Array, values: Array, error: Array, rank: int, route: str) -> S
 
 
 def _divided(M: Array, rows: Array, columns: Array | float) -> Array:
+    """Return M (d, t) with each row divided by `rows` (d,) and each column by `columns` (t,); zeros count as 1."""
     return np.asarray(M / unit(rows)[:, None] / unit(np.asarray(columns)))

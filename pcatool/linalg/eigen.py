@@ -1,13 +1,11 @@
-"""Eigenvalues and eigenvectors of a scatter matrix, from the matrix itself or from a factor of it.
+"""Eigenvalues and eigenvectors of a scatter matrix S, from S or from a factor of S, with error bounds.
 
-Small eigenvalues to full accuracy where only the scale of the columns makes them small, by one-sided Jacobi.
-Scale to unit diagonal, take a pivoted Cholesky factor, scale it back and give it to the one-sided Jacobi SVD, whose
-errors do not see the scale of the columns
-(Demmel and Veselic 1992, SIAM J. Matrix Anal. Appl. 13(4); Drmac and Veselic 2008, ibid. 29(4)).
+Begin with `of_scatter` (from S), `of_factor` (from F with F^T F = S) and `of_gram` (from F with few rows).
 
-Eigenvalues and eigenvectors of S from S itself or from a factor of it, each eigenvalue with a bound on its error.
-LAPACK's `eigh` and `svd` are accurate to eps times the *largest* eigenvalue. Where the small ones that are wanted only
-come from columns of small scale, Jacobi has them to full accuracy (jacobi.py).
+LAPACK's `eigh` and `svd` are accurate to eps times the *largest* eigenvalue. If eigenvalues are small only because some
+columns have a small scale, one-sided Jacobi computes them to full relative accuracy: scale S to unit diagonal, compute
+a pivoted Cholesky factor, undo the scaling, and apply the one-sided Jacobi SVD, whose errors do not depend on the scale
+of the columns (Demmel and Veselic 1992, SIAM J. Matrix Anal. Appl. 13(4); Drmac and Veselic 2008, ibid. 29(4)).
 """
 
 from __future__ import annotations
@@ -45,9 +43,9 @@ __all__ = ["SLAB", "jacobi_wide", "of_factor", "of_gram", "of_scatter", "triangl
 def of_graded_scatter(
     R: Array, scale: Array, rank: int, smallest: float, noise: Array, values: Array, error: Array
 ) -> Spectrum:
-    """Spectrum of R (d, d), of unit diagonal and with a `smallest` eigenvalue before the rank, its scale (d,) put back.
+    """Return the spectrum of diag(scale) R diag(scale) by Jacobi, for R (d, d) of unit diagonal.
 
-    The plain way found `values`, each with its `error`.
+    `smallest` is the smallest eigenvalue of R within the rank. `values` and `error` are the result of LAPACK's `eigh`.
     """
     d, most = len(R), float(noise.max())
     graded = _jacobi(_cholesky_factor(R, rank) * scale, rank, d, 2 * d * (most + BACKWARD * EPS) / smallest)
@@ -55,7 +53,7 @@ def of_graded_scatter(
     varying = np.diagonal(R) > 0
     if rank == np.count_nonzero(varying):
         return graded
-    # Dependent columns: what rounding left of one of large scale may outweigh a whole one of small scale.
+    # Dependent columns: the rounding of a column of large scale may exceed a whole column of small scale.
     plain = 2 * d * most * float(scale[varying] @ scale[varying]) + backward(d, values[0])
     return graded._replace(error=graded.error + d * plain)
 
@@ -63,23 +61,27 @@ def of_graded_scatter(
 def of_graded_factor(
     F: Array, length: Array, rank: int, smallest: float, noise: Array, values: Array, error: Array
 ) -> Spectrum:
-    """Spectrum of F^T F; `smallest` is the least singular value, before the rank, of F with unit columns."""
+    """Return the spectrum of F^T F by Jacobi, for F (r, d).
+
+    `smallest` is the smallest singular value within the rank of F with columns of unit length. `values` and `error`
+    are the result of LAPACK.
+    """
     d = F.shape[1]
     relative = 2 * (np.sqrt(d) * float(noise.max()) + d * BACKWARD * EPS) / smallest
     graded = _jacobi(F, rank, len(values), relative)
-    if rank < np.count_nonzero(length):  # dependent columns, as above
+    if rank < np.count_nonzero(length):  # dependent columns, as in `of_graded_scatter`
         plain = 2 * np.sqrt(graded.eigenvalues) * (float(noise @ length) + backward(d, float(np.linalg.norm(length))))
         graded = graded._replace(error=graded.error + d * plain)
     return _near(graded, values, error)
 
 
 def _near(graded: Spectrum, values: Array, error: Array) -> Spectrum:
-    """What is near a value that is known well is known well itself."""
+    """Tighten the error bounds of Jacobi with the values of LAPACK, each known to `error`."""
     return graded._replace(error=np.minimum(graded.error, np.abs(graded.eigenvalues - values) + error))
 
 
 def _cholesky_factor(R: Array, rank: int) -> Array:
-    """G (rank, d) with G^T G = R, pivoted so that rounding stays where it is harmless."""
+    """Return G (rank, d) with G^T G = R; pivoting keeps the rounding errors harmless."""
     from scipy.linalg import lapack
 
     with threads(factorisation_threads(len(R))):
@@ -90,7 +92,10 @@ def _cholesky_factor(R: Array, rank: int) -> Array:
 
 
 def _jacobi(F: Array, rank: int, most: int, relative: float) -> Spectrum:
-    """Spectrum of F^T F by one-sided Jacobi; eigenvectors past the rank are any orthonormal completion."""
+    """Return the spectrum of F^T F by one-sided Jacobi, with `most` eigenvalues of relative error `relative`.
+
+    Eigenvectors past the rank are any orthonormal completion.
+    """
     values, V = jacobi_wide(F) if len(F) < F.shape[1] else _jacobi_square(F)
     values = np.concatenate([values[:rank], np.zeros(most - rank)])
 
@@ -101,10 +106,10 @@ def _jacobi(F: Array, rank: int, most: int, relative: float) -> Spectrum:
 
 
 def jacobi_wide(F: Array) -> tuple[Array, Array]:
-    """Eigenvalues of F^T F and eigenvectors, F (r, d) with r < d, without a d x d matrix.
+    """Return eigenvalues (r,) and eigenvectors (d, r) of F^T F, for F (r, d) with r < d, without a d x d matrix.
 
-    Rows of F^T sorted by size, then QR with column pivoting: that keeps the scale of every row (Cox and Higham 1998,
-    BIT 38(1)), and Jacobi on its triangle loses none.
+    The rows of F^T are sorted by size, then factorised by QR with column pivoting, which preserves the scale of every
+    row (Cox and Higham 1998, BIT 38(1)). Jacobi on the triangle preserves it too.
     """
     from scipy.linalg import qr
 
@@ -118,10 +123,13 @@ def jacobi_wide(F: Array) -> tuple[Array, Array]:
 
 
 def _jacobi_square(F: Array) -> tuple[Array, Array]:
-    """The same for r >= d."""
+    """Return eigenvalues (d,) and eigenvectors (d, d) of F^T F by Jacobi, for F (r, d) with r >= d.
+
+    Raise LinAlgError if Jacobi does not converge.
+    """
     from scipy.linalg import lapack
 
-    # joba=0 suits columns of any scale and keeps small values, jobr=0 of any size; jobu=3 leaves U out, jobv=0 wants V.
+    # joba=0: columns of any scale, small values kept. jobr=0: values of any size. jobu=3: no U. jobv=0: compute V.
     with threads(factorisation_threads(F.shape[1])):
         s, _, V, work, _, info = lapack.dgejsv(np.asfortranarray(F), joba=0, jobu=3, jobv=0, jobr=0)
     if info != 0:
@@ -129,24 +137,25 @@ def _jacobi_square(F: Array) -> tuple[Array, Array]:
     return (s * (work[0] / work[1])) ** 2, V
 
 
-# Where little is known of S, what its factor of so low a rank leaves out may be more than rounding: the largest
-# eigenvalue, which is known well whatever the scales, tells. A model whose sums have others is refused.
+# Largest relative difference of the leading eigenvalue between Jacobi and `eigh`, which is accurate for this one. If S
+# has few known digits, its factor of low rank may leave out more than rounding; a larger difference shows this, and the
+# result of `eigh` is used. A saved model is refused if its eigenvalues differ from those of its sums.
 SAME = 1e-7
 
-# Columns multiplied at a time where a second copy of the data would be too much.
+# Columns per step of a product, where a second copy of the data would take too much memory.
 SLAB = 2048
 
 
 def triangle(F: Array) -> Array:
-    """The R of a QR factorisation."""
+    """Return the factor R (min(r, d), d) of a QR factorisation of F (r, d)."""
     return np.asarray(np.linalg.qr(F, mode="r"))
 
 
 def of_scatter(S: Array, noise: Array, wish: Wish, scales: Array | float = 0.0) -> Spectrum:
-    """Spectrum of a symmetric positive semidefinite S (d, d).
+    """Return the spectrum of a symmetric positive semidefinite S (d, d).
 
-    `noise` (d,): entry S_ij is known to (noise_i + noise_j) * sqrt(S_ii S_jj). `scales` (d,): so are, in parts of
-    themselves, the numbers that the columns were divided by, on which the rank does not depend.
+    `noise` (d,): entry S_ij has an error of at most (noise_i + noise_j) * sqrt(S_ii S_jj). `scales` (d,): relative
+    errors of the numbers by which the columns were divided; the rank does not depend on them.
     """
     doing("solving")
     d, scale = len(S), _unit_scale(S)
@@ -166,9 +175,12 @@ def of_scatter(S: Array, noise: Array, wish: Wish, scales: Array | float = 0.0) 
 
 
 def _unit_rank(S: Array, noise: float) -> int:
-    """The rank of S scaled to unit diagonal; a Cholesky factor tells that it is full in a tenth of the time."""
+    """Return the rank of S scaled to unit diagonal.
+
+    A Cholesky factorisation is tried first: if it succeeds, the rank is full, at a tenth of the time.
+    """
     d, R = len(S), _of_unit_scale(S)
-    # No eigenvalue is larger than the norm; twice the bound leaves room for the rounding of the factor.
+    # The norm bounds every eigenvalue; twice the tolerance leaves room for the rounding of the factor.
     R.flat[:: d + 1] -= 2 * d * max(EPS * float(np.linalg.norm(R)), noise)
     try:
         np.linalg.cholesky(R)
@@ -178,7 +190,7 @@ def _unit_rank(S: Array, noise: float) -> int:
 
 
 def unit_spectrum(S: Array) -> Array:
-    """Descending eigenvalues of S scaled to unit diagonal."""
+    """Return the descending eigenvalues (d,) of S scaled to unit diagonal."""
     with threads(factorisation_threads(len(S))):
         return np.asarray(np.linalg.eigvalsh(_of_unit_scale(S))[::-1])
 
@@ -195,10 +207,10 @@ def _unit_scale(S: Array) -> Array:
 
 
 def of_factor(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float = 0.0) -> Spectrum:
-    """Spectrum of F^T F from the factor F (r, d) itself, which keeps twice the digits.
+    """Return the spectrum of F^T F from the factor F (r, d) itself, which keeps twice the digits.
 
-    `noise` (d,): column j of F is known to noise_j times its length; `scales` as of `of_scatter`. `rows` went into F,
-    and their roundings add up like the steps of a random walk.
+    `noise` (d,): column j of F has an error of at most noise_j times its length. `scales`: see `of_scatter`. `rows` is
+    the number of rows that F was computed from; their rounding errors add up like the steps of a random walk.
     """
     doing("solving")
     r, d = F.shape
@@ -219,19 +231,22 @@ def of_factor(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | flo
 
 
 def _of_singular(s: Array, moved: Array, columns: Array, d: int, rank: int) -> Array:
-    """Bounds on the errors of s^2; a direction v_j of F moves F v_j by `moved` (m,), a column F by `columns` (d,)."""
+    """Return error bounds (m,) of the eigenvalues s^2, for singular values s (m,) of a factor F.
+
+    `moved` (m,) bounds the error of F v_j for each right singular vector; `columns` (d,) bounds that of each column.
+    """
     own, m = backward(d, s[0]), len(s)
-    if m < d:  # all directions in which F has nothing, as one
+    if m < d:  # the null space of F, represented by one direction
         s, moved = np.append(s, 0.0), np.append(moved, np.linalg.norm(columns))
     shift = moved + own
     return displacement(s * s, shift, s + shift / 2, rank=rank)[:m]
 
 
 def of_gram(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float = 0.0) -> Spectrum:
-    """Spectrum of F^T F through the small matrix F F^T (r, r), for a factor with r < d rows; never d x d.
+    """Return the spectrum of F^T F through the small matrix F F^T (r, r), for F (r, d) with r < d; never d x d.
 
-    Directions F^T u / s lose orthogonality where s is small, so they are made orthonormal again. The rest as of
-    `of_factor`.
+    The directions F^T u / s lose orthogonality where s is small, so the directions are made orthonormal again. See
+    `of_factor` for the parameters.
     """
     doing("solving")
     r, d = F.shape
@@ -256,7 +271,10 @@ def of_gram(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float
 
 
 def _gram(F: Array, scale: Array | None) -> Array:
-    """F F^T, or that of F with scaled columns, a slab of columns at a time: no second copy of F."""
+    """Return F F^T (r, r), with the columns of F multiplied by `scale` (d,) if given.
+
+    Columns are processed in slabs, so that no second copy of F is made.
+    """
     r, d = F.shape
     K = np.zeros((r, r))
     for at in range(0, d, SLAB):

@@ -1,10 +1,11 @@
 """Count, mean and scatter of rows, one block at a time, accurate at any offset; and centring of single rows.
 
-Count, mean and scatter of rows, one block at a time, to nearly the last digit whatever the offset.
 Three steps keep the digits that the textbook form X^T X - n mu mu^T loses:
-the first row is subtracted from every row; each block is centred on its own mean before it is multiplied, and the
-rounding of that mean is taken back out; blocks are merged by the formula of Chan, Golub and LeVeque (1983, The American
-Statistician 37(3)) with the mean held as an unevaluated sum of two doubles.
+1. The first row is subtracted from every row.
+2. Each block is centred on its own mean before it is multiplied, and the scatter is corrected for the rounding of this
+   mean.
+3. Blocks are merged by the formula of Chan, Golub and LeVeque (1983, The American Statistician 37(3)), with the mean
+   held as an unevaluated sum of two doubles.
 """
 
 from __future__ import annotations
@@ -23,28 +24,28 @@ from pcatool.linalg.spectrum import EPS
 __all__ = ["Centre", "Moments", "center_block", "center_rows", "gather", "row_means", "usual_errors"]
 
 
-@np.errstate(over="ignore", invalid="ignore")  # shows in the result
+@np.errstate(over="ignore", invalid="ignore")  # overflow is visible in the result
 def center_rows(X: Array) -> Array:
-    """X (n, d) with its own mean subtracted from each row, to the last digit however bright the row is.
+    """Return X (n, d) with the mean of each row subtracted from this row, accurate at any offset.
 
-    A cell of it goes first: what is left is small, and equal cells leave nothing at all. Holes stay holes, and the mean
-    is that of the other cells.
+    A cell of the row is subtracted first, so the differences are small, and a row of equal cells gives exact zeros.
+    Missing cells (NaN) stay missing; the mean is over the other cells.
     """
     Y = X - _first_cells(X)[:, None]
     Y -= _means(Y)[:, None]
     return Y
 
 
-@np.errstate(over="ignore", invalid="ignore")  # shows in the result
+@np.errstate(over="ignore", invalid="ignore")  # overflow is visible in the result
 def row_means(X: Array) -> Array:
-    """(n,) each row's own mean."""
+    """Return the mean of each row over its cells that are not NaN, (n,)."""
     first = _first_cells(X)
     means: Array = first + _means(X - first[:, None])
     return means
 
 
 def _first_cells(X: Array) -> Array:
-    """(n,) of each row a cell that is there; NaN for none."""
+    """Return the first cell of each row that is not NaN, (n,); NaN if all are missing."""
     first = X[:, 0].copy()
     holes = np.flatnonzero(np.isnan(first))
     first[holes] = X[holes, (~np.isnan(X[holes])).argmax(axis=1)]
@@ -52,7 +53,10 @@ def _first_cells(X: Array) -> Array:
 
 
 def _means(Y: Array) -> Array:
-    """Column after column, so that a row's mean does not depend on how many rows come with it."""
+    """Return the mean of each row over its cells that are not NaN, (n,).
+
+    Columns are added one after the other, so the bits of a row's mean do not depend on the number of rows.
+    """
     sums: Array = np.add.reduce(np.asfortranarray(Y), axis=1)
     holes = np.flatnonzero(np.isnan(sums))
     if len(holes) == 0:
@@ -63,47 +67,53 @@ def _means(Y: Array) -> Array:
     return np.asarray(sums / np.where(there > 0, there, np.nan))
 
 
-# Rows that are looked at before all are.
+# Rows that `_varying` checks first: they show for most columns that the column varies.
 FEW = 8
 
-# Whole numbers up to here are exact.
+# Largest bound below which every whole number is exact in a double.
 EXACT = 2.0**53
 
-# numpy adds numbers up in pairs of pairs: no term takes part in more additions than these and one for each doubling.
+# Numpy sums pairwise: a term takes part in at most this many additions, plus one for each doubling of the length.
 ADDITIONS = 25
 
-# The least number that a double holds: what a product near the lower end of doubles is off by, beside its rounding.
+# Smallest positive double: absolute error of a product that underflows.
 LEAST = 5e-324
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b as the rounded sum and what the rounding left out, exactly (Knuth)."""
+    """Return the rounded sum a + b and its exact rounding error (Knuth)."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
 
 
 class Centre(NamedTuple):
-    """Count and mean of some rows, about an origin that all rows share."""
+    """Count, weight and mean of some rows, about an origin; part of every accumulator.
+
+    Only centres with the same origin can be merged.
+    """
 
     rows: int
-    weight: float  # the number of rows, or the sum of their weights
-    pairs: float  # sum of w_i w_j over i != j: (sum w)^2 - sum w^2 without its cancellation
+    weight: float  # number of rows, or the sum of their weights
+    pairs: float  # sum of w_i w_j over i != j: (sum w)^2 - sum w^2 without the cancellation
     origin: Array  # (d,) subtracted from every row
-    high: Array  # (d,) mean of the shifted rows, as a pair of doubles
-    low: Array  # (d,)
-    varies: NDArray[np.bool_]  # (d,) some row differs from the origin in this column
-    weight_error: float = 0.0  # the most that `weight` is off by; 0 of whole weights, which add up exactly
-    pairs_error: float = 0.0  # likewise of `pairs`
+    high: Array  # (d,) mean of the shifted rows: the leading double of a pair
+    low: Array  # (d,) the trailing double of the pair
+    varies: NDArray[np.bool_]  # (d,) whether some row differs from the origin in this column
+    weight_error: float = 0.0  # error bound of `weight`; 0 for whole weights, whose sum is exact
+    pairs_error: float = 0.0  # error bound of `pairs`
 
     @property
     def mean(self) -> Array:
-        """The column means in the units of the data."""
+        """Column means in the units of the data, (d,)."""
         high, low = two_sum(self.origin, self.high)
         return high + (low + self.low)
 
     def merge(self, other: Centre) -> tuple[Centre, Array, float]:
-        """The centre of both, the difference of their means, and the weight of its square in the scatter."""
+        """Return the centre of both groups, the difference of their means (d,), and the weight of its square.
+
+        The merged scatter is the sum of both scatters plus this weight times delta delta^T.
+        """
         weight = self.weight + other.weight
         delta = (other.high - self.high) + (other.low - self.low)
         high, low = two_sum(self.high, delta * (other.weight / weight))
@@ -115,13 +125,16 @@ class Centre(NamedTuple):
         return merged, delta, self.weight * (other.weight / weight)
 
     def about_zero(self) -> Centre:
-        """The same rows about 0, which is no row of anybody's; a column that is constant still does not vary."""
+        """Return the centre of the same rows with origin 0; `varies` is kept, so constant columns stay constant."""
         high, low = two_sum(self.origin, self.high)
         high, low = two_sum(high, low + self.low)
         return self._replace(origin=np.zeros(len(high)), high=high, low=low)
 
     def less(self, other: Centre) -> tuple[Centre, Array, float]:
-        """What `merge` undoes: the centre of the rows that are left without the others, and the same two beside it."""
+        """Undo `merge`: return the centre of these rows without the rows of `other`.
+
+        Also returned, as by `merge`: the difference of the means (d,), and the weight of its square in the scatter.
+        """
         weight = self.weight - other.weight
         gap = (other.high - self.high) + (other.low - self.low)
         high, low = two_sum(self.high, gap * (-other.weight / weight))
@@ -141,9 +154,10 @@ class Centre(NamedTuple):
         return left, delta, weight * (other.weight / self.weight)
 
     def _errors(self, other: Centre, weight: float, pairs: float, one: float, two: float) -> tuple[float, float]:
-        """The errors of a weight and of pairs that come of these and others by one addition or subtraction.
+        """Return the error bounds of the weight and pairs that result from one addition or subtraction.
 
-        `weight` and `pairs` are the largest numbers in it, and `one` and `two` those whose product is in the pairs.
+        `weight` and `pairs` are the largest numbers in the operation; `one` and `two` are the weights whose product is
+        added to the pairs.
         """
         off = self.weight_error + other.weight_error
         if off or weight >= EXACT or not (self.weight.is_integer() and other.weight.is_integer()):
@@ -154,7 +168,10 @@ class Centre(NamedTuple):
         return off, product
 
     def blur(self, ddof: int, *, reliability: bool) -> float:
-        """To what part of itself `divisor` is known: the rounding of a sum of weights outlives what is taken off it."""
+        """Return the relative error bound of `divisor`; infinite if the divisor is not above 0.
+
+        The rounding errors of a sum of weights remain when rows are removed, and the sum becomes smaller.
+        """
         divisor = self.divisor(ddof, reliability=reliability)
         if not divisor > 0:
             return math.inf
@@ -165,17 +182,20 @@ class Centre(NamedTuple):
         return off + EPS if off else 0.0
 
     def divisor(self, ddof: int, *, reliability: bool) -> float:
-        """n - ddof; with weights the number of rows is their sum W, and reliability takes W - sum w^2 / W."""
+        """Return the divisor of the variance: W - ddof, with W the number of rows or the sum of their weights.
+
+        Reliability weights with ddof 1 give W - sum w^2 / W.
+        """
         return self.pairs / self.weight if reliability and ddof == 1 else self.weight - ddof
 
     def take(self, columns: NDArray[np.intp]) -> Centre:
-        """Of some columns only."""
+        """Return the centre of the given columns only."""
         fields = ("origin", "high", "low", "varies")
         return self._replace(**{name: getattr(self, name)[columns] for name in fields})
 
 
 def _varying(Y: Array) -> NDArray[np.bool_]:
-    """Which columns hold something but 0; the first rows tell of most."""
+    """Return a mask (d,) of the columns that are not all zero; the first few rows are checked first, for speed."""
     varies = np.asarray(Y[:FEW].any(axis=0))
     if not varies.all():
         varies[~varies] = Y[:, ~varies].any(axis=0)
@@ -185,9 +205,9 @@ def _varying(Y: Array) -> NDArray[np.bool_]:
 def center_block(
     X: Array, origin: Array, w: Array | None = None, *, out: Array | None = None
 ) -> tuple[Centre, Array, Array]:
-    """The centre of the rows X (n, d), the rows about it times sqrt(w), and the sum that rounding left in them.
+    """Return the centre of the rows X (n, d), the centred rows times sqrt(w), and the weighted sum of the centred rows.
 
-    `out` takes the rows about the centre; it may be X.
+    This sum (d,) would be 0 without rounding. `out` receives the centred rows; `out` may be X.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         Y = np.subtract(X, origin, out=out)
@@ -212,14 +232,20 @@ def center_block(
 
 
 def usual_errors(rows: int, weight: float, pairs: float) -> tuple[float, float]:
-    """Errors of sums of weights of which no more is known: as of the steps of a random walk, or none of counts."""
+    """Return estimated errors of the sums `weight` and `pairs` when no bounds were saved.
+
+    Whole sums are exact; other errors add up like the steps of a random walk.
+    """
     step = EPS * math.sqrt(rows)
     weight_error, pairs_error = (0.0 if sum_.is_integer() and sum_ < EXACT else step * sum_ for sum_ in (weight, pairs))
     return weight_error, pairs_error
 
 
 def _sum_errors(w: Array, weight: float, pairs: float) -> tuple[float, float]:
-    """How far the sum of weights may be off, and that of their products, which is taken one after the other."""
+    """Return error bounds of the sum of the weights w (n,) and of the sum of their products.
+
+    The products are added one after the other, not pairwise.
+    """
     n = len(w)
     whole = bool(np.all(w == np.rint(w)))
     off = 0.0 if n < 2 or (whole and weight < EXACT) else min(n, ADDITIONS + math.log2(n)) * EPS / 2 * weight
@@ -227,13 +253,14 @@ def _sum_errors(w: Array, weight: float, pairs: float) -> tuple[float, float]:
 
 
 class Moments(NamedTuple):
-    """The sufficient statistic of PCA for some rows."""
+    """The accumulator of PCA: the centre and the scatter of some rows, a sufficient statistic."""
 
     centre: Centre
     scatter: Array  # (d, d) sum of w (x - mu)(x - mu)^T
 
     @classmethod
     def of_block(cls, X: Array, origin: Array, w: Array | None = None) -> Moments:
+        """Return the moments of the rows X (n, d) with weights w (n,)."""
         centre, Y, rest = center_block(X, origin, w)
         with np.errstate(over="ignore", invalid="ignore"):
             scatter = Y.T @ Y
@@ -241,7 +268,7 @@ class Moments(NamedTuple):
         return cls(centre, scatter)
 
     def merge(self, other: Moments) -> Moments:
-        """Moments of these rows followed by the others; self's scatter is used up."""
+        """Return the moments of these rows followed by the rows of `other`; overwrites self's scatter."""
         centre, delta, weight = self.centre.merge(other.centre)
         scatter = self.scatter
         with np.errstate(over="ignore", invalid="ignore"):
@@ -250,22 +277,22 @@ class Moments(NamedTuple):
         return Moments(centre, scatter)
 
     def less(self, other: Moments) -> Moments:
-        """Moments of these rows without the others, which are among them."""
+        """Return the moments of these rows without the rows of `other`, which must be among these rows."""
         centre, delta, weight = self.centre.less(other.centre)
         with np.errstate(over="ignore", invalid="ignore"):
             scatter = self.scatter - other.scatter
             scatter -= np.outer(delta, delta * weight)
-            scatter = (scatter + scatter.T) / 2  # what is left may be no larger than their difference
+            scatter = (scatter + scatter.T) / 2  # the asymmetry may be as large as the entries that remain
         return Moments(centre, scatter)
 
     def with_squares(self, squares: Array) -> Moments:
-        """The same with other squares (d,)."""
+        """Return a copy with the given sums of squares (d,) on the diagonal."""
         scatter = self.scatter.copy()
         np.fill_diagonal(scatter, squares)
         return Moments(self.centre, scatter)
 
     def without(self, columns: NDArray[np.intp]) -> Moments:
-        """The same with nothing but the mean in some columns."""
+        """Return a copy in which the given columns are constant, equal to their mean."""
         if not len(columns):
             return self
         scatter = self.scatter.copy()
@@ -273,30 +300,30 @@ class Moments(NamedTuple):
         return Moments(self.centre, scatter)
 
     def take(self, columns: NDArray[np.intp]) -> Moments:
-        """Of some columns only."""
+        """Return the moments of the given columns only."""
         return Moments(self.centre.take(columns), self.scatter[np.ix_(columns, columns)])
 
     @property
     def size(self) -> int:
-        """How many products there are."""
+        """Number of elements of the scatter."""
         return int(self.scatter.size)
 
     @property
     def squares(self) -> Array:
-        """(d,) sum of w (x - mu)^2 of each column."""
+        """Sum of w (x - mu)^2 of each column, (d,)."""
         return np.diagonal(self.scatter)
 
     @property
     def sizes(self) -> Array:
-        """(d,) what rounding is told in parts of."""
+        """Reference values (d,) of the relative rounding errors: the sums of squares of the columns."""
         return self.squares
 
     def scatter_about_zero(self) -> Array:
-        """Sum of w x x^T: both parts are positive, so nothing cancels."""
+        """Return the sum of w x x^T (d, d). Both terms are positive semidefinite, so no digits cancel."""
         mu = self.centre.mean
         return self.scatter + np.outer(mu, mu * self.centre.weight)
 
 
 def gather(parts: Iterable[Moments]) -> Moments:
-    """Moments of all blocks, merged in their order."""
+    """Return the moments of all blocks, merged in their order."""
     return reduce(Moments.merge, parts)

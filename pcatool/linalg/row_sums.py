@@ -1,23 +1,24 @@
-"""Sums over the rows of a fit, kept in a model to fit again without them; and checks of such sums.
+"""Sums over the rows of a fit, which a model keeps so that it can be fitted again without the rows; and their checks.
 
-What the rows of a fit add up to: enough to fit again with more rows, with fewer, or otherwise, without the rows.
-Kept about the mean and unscaled, so that standardising, centring and divisor can still be decided. A model file holds
+From the sums a model can be fitted with more rows, with fewer rows, or with other options. The sums are about the mean
+and unscaled, so standardising, centring and the divisor can still be chosen. A model file holds these arrays:
 
 | array | shape | of | meaning |
 |---|---|---|---|
 | `means` | (2, d) | all | column means, each an unevaluated sum of two doubles |
-| `rounding` | (d,) | all | entry S_ij of the scatter is known to 2 sqrt(rounding_i S_ii rounding_j S_jj) |
-| | | factor | or column j of R to rounding_j times its length |
-| | (d + 1,) | supervised | and `cross` in the same way, the labels together coming last |
-| `means_error` | (2, d) | all | errors of `means`, all and those of their moves, if not told by `rounding` |
+| `rounding` | (d,) | pca | error bound of entry S_ij of `scatter`: 2 sqrt(rounding_i S_ii rounding_j S_jj) |
+| | | factor | error bound of column j of `factor`, relative to its length |
+| | (d + 1,) | supervised | error bound of `cross`, as for `scatter`; the last entry is for all labels together |
+| `means_error` | (2, d) | all | errors of `means` and, second, those from updates; absent if `rounding` covers them |
 | `weights` | (2,) | weighted | sum of the weights w, and of w_i w_j over i != j |
-| `weights_error` | (2,) | weighted | the most that these two are off by, where weights are not whole numbers |
+| `weights_error` | (2,) | weighted | error bounds of `weights`, where weights are not whole numbers |
 | `scatter` | (d, d) | pca | sum of w (x - mean)(x - mean)^T |
-| `factor` | (r, d) | pca | or R with R^T R the scatter, of solvers that keep twice its digits |
-| `cross` | (t, d) | supervised | sum of (y - nu)(x - mean)^T over labels y, or over columns of 0 and 1 for each class |
+| `factor` | (r, d) | pca | instead of `scatter`: R with R^T R = scatter, from solvers that keep twice its digits |
+| `cross` | (t, d) | supervised | sum of (y - nu)(x - mean)^T over labels y, or over 0/1 indicator columns of classes |
 | `squares` | (d,) | supervised | sum of (x - mean)^2 |
-| `label_means`, `label_squares` | (2, t), (t,) | supervised | the same of the labels; of classes, their shares |
-| `class_names` | (t,) | classes | as they first appear |
+| `label_means` | (2, t) | supervised | label means as in `means`; for classes, the share of rows in each class |
+| `label_squares` | (t,) | supervised | sum of (y - nu)^2 |
+| `class_names` | (t,) | classes | in order of first appearance |
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from pcatool.linalg.triangle import Triangle
 
 __all__ = ["AGREES", "KINDS", "STEP", "Statistic", "relative"]
 
-# Arrays of a model file, and their numpy kinds.
+# Array in a model file -> its numpy kind.
 KINDS = {
     "means": "f",
     "means_error": "f",
@@ -54,15 +55,16 @@ KINDS = {
     "class_names": "U",
 }
 
-# Sums agree with the columns' variances to rounding; past this a file was edited or damaged.
+# Relative tolerance of the checks. Sums agree with the stored variances to rounding error; a larger difference means
+# that the file was edited or damaged.
 AGREES = 1e-6
 
-# Rows of a scatter that are looked at together: of a thousand columns they stay near the core.
+# Rows of a scatter that are checked per step: with a thousand columns they fit into the cache.
 AT_ONCE = 32
 
 
 def check_sums(sums: Sums, rounding: Array, mean: Array, variances: Array, divisor: float) -> None:
-    """Refuse sums that are not those of columns with such means and variances (d,)."""
+    """Raise ModelError if the sums contradict the column means and variances (d,)."""
     squares = sums.squares
     noise = rounding[: len(squares)]
     if len(squares) != len(variances):
@@ -79,7 +81,7 @@ def check_sums(sums: Sums, rounding: Array, mean: Array, variances: Array, divis
 
 
 def _check_products(S: Array, length: Array) -> None:
-    """Each about that on the other side of the diagonal, and no larger than its two lengths; some rows at a time."""
+    """Raise ModelError unless S (d, d) is symmetric and |S_ij| <= length_i length_j; a few rows at a time."""
     for first in range(0, len(S), AT_ONCE):
         rows, others = slice(first, first + AT_ONCE), slice(first, None)
         products, bound = S[rows, others], np.outer(length[rows], length[others])
@@ -90,7 +92,10 @@ def _check_products(S: Array, length: Array) -> None:
 
 
 def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
-    """Shapes that fit together, and finite values."""
+    """Raise ModelError unless the shapes of the arrays fit together and all values are finite and in range.
+
+    `kind` is the array that holds the products: "scatter", "factor" or "cross".
+    """
     d = arrays["rounding"].size - (kind == "cross")
     shapes = {
         "means": (2, d),
@@ -136,26 +141,33 @@ def _check_labels(means: Array, squares: Array, classes: bool) -> None:
 
 Sums = Moments | Triangle | CrossMoments
 
-# Squares that may be off by as much as they are say nothing: the column counts as one that does not vary.
+# Relative rounding from which a sum of squares is unknown: its error, twice this, equals its value. The column then
+# counts as constant.
 NOTHING_KNOWN = 0.5
 
-# What one more merge rounds, in units of eps: the difference of two means, its square and its weight.
+# Rounding of one merge, in units of eps: the difference of two means, its square and its weight.
 STEP = 3.0
 
 
 class Statistic(NamedTuple):
-    """Sums over rows, and what is known of their digits. Made by `summed`, `merged`, `less`, `take` and `of`."""
+    """Sums over rows with bounds on their rounding errors; kept in a model for update, merge, subtract and refit.
 
-    sums: Sums  # about 0
-    noise: Array  # (d,) relative rounding of each column; with labels one more, of all of them
-    classes: tuple[str, ...] = ()  # whose columns of 0 and 1 the labels are
-    # (2, d) the most that each mean is off by, where that is not told by `noise`, and the part of it that no error of
-    # cells makes: what was rounded when the mean moved.
+    Made by `summed` (after a fit), `of` (from a model file), `merged`, `less`, `without` and `take`.
+    """
+
+    sums: Sums  # with origin 0
+    noise: Array  # (d,) relative rounding of each column; with labels (d + 1,), the last entry for all labels
+    classes: tuple[str, ...] = ()  # names of the classes whose 0/1 indicator columns are the labels
+    # (2, d) error bounds of the means, and the part of these bounds that comes from rounding when the mean was updated
+    # and not from errors of cells; None if `noise` covers both.
     mean_error: Array | None = None
 
     @classmethod
     def summed(cls, sums: Sums, noise: Array, classes: tuple[str, ...] = ()) -> Statistic:
-        """Of sums about an origin, such as the first row; cells of column j are known to noise_j of its length."""
+        """Build from sums about any origin, such as the first row.
+
+        noise (d,): relative error of the cells of each column; with labels (d + 1,).
+        """
         if isinstance(sums, CrossMoments):
             sums = sums._replace(label=sums.label.about_zero())
         sums = sums._replace(centre=sums.centre.about_zero())
@@ -163,42 +175,44 @@ class Statistic(NamedTuple):
 
     @property
     def rounding(self) -> Array:
-        """(d,) relative rounding of each column."""
+        """Relative rounding of each feature column, (d,)."""
         return self.noise[: len(self.sums.squares)]
 
     @property
     def drift(self) -> Array:
-        """(d,) how far the mean of each column may be off."""
+        """Error bound of the mean of each column, (d,)."""
         if self.mean_error is not None:
             return np.asarray(self.mean_error[0])
         return np.asarray(self.rounding * np.sqrt(self.sums.squares / self.centre.weight))
 
     @property
     def moved(self) -> Array:
-        """(d,) what moves of the mean of each column have rounded."""
+        """Rounding error from updates of the mean of each column, (d,); part of `drift`."""
         return np.zeros(len(self.sums.squares)) if self.mean_error is None else self.mean_error[1]
 
     @property
     def flat(self) -> NDArray[np.intp]:
-        """Columns whose variance is not told from rounding."""
+        """Indices of the columns whose variance is indistinguishable from rounding error."""
         return np.flatnonzero((self.sums.squares > 0) & (self.rounding >= NOTHING_KNOWN))
 
     @property
     def centre(self) -> Centre:
+        """Row count, weight and mean of the features."""
         return self.sums.centre
 
     @property
     def nbytes(self) -> int:
+        """Size of the arrays in bytes, as kept in a model."""
         return sum(array.nbytes for array in self.arrays().values())
 
     def merged(self, other: Statistic) -> Statistic:
-        """Of these rows followed by the others."""
+        """Return the statistic of these rows followed by the rows of `other`."""
         one, two, classes = self._beside(other)
         left, right = one.sums, two.sums
         sums = deepcopy(left).merge(right)
         shared = left.centre.weight * (right.centre.weight / sums.centre.weight)
         gap = np.sqrt(shared) * (one.moved + two.moved)
-        if isinstance(sums, Triangle):  # lengths, whose errors do not add up as those of products do
+        if isinstance(sums, Triangle):  # its noise is relative to lengths; errors of lengths do not add up
             noise = np.maximum(one.noise, two.noise) + STEP * EPS + relative(gap, np.sqrt(sums.sizes), none=0.0)
         else:
             off = STEP * EPS * sums.sizes + one.noise * left.sizes + two.noise * right.sizes
@@ -208,11 +222,15 @@ class Statistic(NamedTuple):
         )
 
     def less(self, other: Statistic) -> Statistic:
-        """Of these rows without the others; a square below 0 by more than rounding tells that they are not among these.
+        """Return the statistic of these rows without the rows of `other`.
 
-        Entry ij is off by 2 sqrt(e_i e_j) at most, e_i = noise_i S_ii, so by Cauchy's inequality a sum or a difference
-        by 2 sqrt(e_i e_j) with e_i the sum of theirs. Rows that come and go leave no more than their own rounding.
-        About the mean that is left, rows that are taken out may have larger squares than about that of all.
+        If the rows of `other` are not among these rows, a sum of squares may be below 0 by more than rounding; the
+        caller must check this.
+
+        The error of entry ij is at most 2 sqrt(e_i e_j) with e_i = noise_i S_ii. By Cauchy's inequality the error of a
+        sum or difference of two matrices is bounded in the same way, with e_i the sum of both. So adding and then
+        removing rows leaves no more than the rounding of these rows. Removed rows may have larger squares about the
+        remaining mean than about the mean of all rows.
         """
         one, two, classes = self._beside(other)
         one, two = one._squared(), two._squared()
@@ -231,7 +249,7 @@ class Statistic(NamedTuple):
                 + _of_gap(gap, left.sizes)
                 + far * (one.noise * left.sizes + two.noise * right.sizes)
             )
-            # Squares too small for the sum that they are added to may all be rounded the same way.
+            # Squares far smaller than the sum to which they are added may all round in the same direction.
             d = len(sums.squares)
             most = off + EPS * min(left.centre.rows, block_rows(d)) * left.sizes
             off = np.where(sums.sizes > 2 * most, off, most)
@@ -246,9 +264,10 @@ class Statistic(NamedTuple):
         return Statistic(_varying(sums, noise), noise, classes)._drifted(one, two)
 
     def _drifted(self, one: Statistic, two: Statistic, *, told: bool = False) -> Statistic:
-        """With what is known of a mean that comes of two others: errors of sums over rows add up, whatever is left.
+        """Return a copy with the error bounds of a mean that was computed from the means of `one` and `two`.
 
-        Nothing is added where that is `told` by the noise.
+        Errors of sums over rows add up, also when rows are removed. If `told`, and `noise` already covers the bounds,
+        the statistic is returned unchanged.
         """
         before, now = one.centre, self.centre
         with np.errstate(all="ignore"):
@@ -261,7 +280,7 @@ class Statistic(NamedTuple):
         return self if told else self._replace(mean_error=np.stack([off, moved]))
 
     def without(self, columns: NDArray[np.intp]) -> Statistic:
-        """The same with columns that do not vary."""
+        """Return a copy in which the given columns are constant."""
         noise = self.noise.copy()
         noise[columns] = EPS
         varies = self.centre.varies.copy()
@@ -269,19 +288,19 @@ class Statistic(NamedTuple):
         return Statistic(_varying(self.sums.without(columns), noise, varies), noise, self.classes, self.mean_error)
 
     def take(self, columns: NDArray[np.intp]) -> Statistic:
-        """Of some columns only."""
+        """Return the statistic of the given columns only."""
         of_labels = self.noise[len(self.sums.squares) :]
         mean_error = None if self.mean_error is None else self.mean_error[:, columns]
         return Statistic(self.sums.take(columns), np.append(self.noise[columns], of_labels), self.classes, mean_error)
 
     def _squared(self) -> Statistic:
-        """With a scatter in place of a factor; it holds fewer digits, and nothing brings them back."""
+        """Return the statistic with a scatter in place of a factor; this loses half of the digits for good."""
         if not isinstance(self.sums, Triangle):
             return self
         return self._replace(sums=self.sums.moments(), noise=of_products(self.noise))
 
     def _beside(self, other: Statistic) -> tuple[Any, Any, tuple[str, ...]]:
-        """Both in one form, and the classes of both in the order they first appear."""
+        """Return both statistics with sums of one type, and the classes of both in order of first appearance."""
         one, two = self, other
         if isinstance(one.sums, Moments) or isinstance(two.sums, Moments):
             one, two = one._squared(), two._squared()
@@ -293,7 +312,7 @@ class Statistic(NamedTuple):
         return one, two._replace(sums=right), tuple(slots)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """As a model file holds it."""
+        """Return the named arrays that a model file holds; see the module's table."""
         centre, sums = self.centre, self.sums
         named: dict[str, NDArray[Any]] = {"means": np.stack([centre.high, centre.low]), "rounding": self.noise}
         if self.mean_error is not None:
@@ -317,7 +336,7 @@ class Statistic(NamedTuple):
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]], rows: int) -> Statistic | None:
-        """From what a model file holds; None where it holds none."""
+        """Build from the arrays of a model file; None if the file holds no sums. Raise ModelError for bad arrays."""
         kind = [name for name in ("scatter", "factor", "cross") if name in arrays]
         if not kind:
             return None
@@ -344,7 +363,7 @@ class Statistic(NamedTuple):
         return cls(_varying(sums, arrays["rounding"]), arrays["rounding"], classes, arrays.get("means_error"))
 
     def product(self, V: Array) -> Array:
-        """What a fit takes apart, times V (d, k): S, not scaled, or X^T H Ky H X."""
+        """Return the product of V (d, k) with the unscaled matrix that a fit decomposes: S, or X^T H Ky H X."""
         sums = self.without(self.flat).sums if len(self.flat) else self.sums
         match sums:
             case Moments():
@@ -354,15 +373,15 @@ class Statistic(NamedTuple):
         return sums.cross.T @ (sums.cross @ V)
 
     def check(self, mean: Array, variances: Array, divisor: float) -> None:
-        """Refuse sums that are not those of columns with such means and variances (d,)."""
+        """Raise ModelError if the sums contradict the column means and variances (d,)."""
         check_sums(self.sums, self.noise, mean, variances, divisor)
 
 
 def of_products(noise: Array) -> Array:
-    """(d,) of products of columns whose cells are known to `noise` (d,) of their length.
+    """Return the noise (d,) of products of columns whose cells have the relative error `noise` (d,).
 
-    Those of columns i and j are known to (noise_i + noise_j) of the product of their lengths, by Cauchy's inequality
-    no more than twice the root of (t + noise_i^2 / t) / 2 times that of j, for whatever t.
+    The product of columns i and j has the error (noise_i + noise_j) relative to the product of their lengths. By
+    Cauchy's inequality this is at most 2 sqrt(a_i a_j) with a_i = (t + noise_i^2 / t) / 2, for every t > 0.
     """
     known = noise[noise < NOTHING_KNOWN]
     t = float(known.max()) if len(known) else 1.0
@@ -370,7 +389,10 @@ def of_products(noise: Array) -> Array:
 
 
 def _of_gap(gap: Array, sizes: Array) -> Array:
-    """Errors of sums of squares from those of a difference of two means (d,), as lengths; as `of_products` has them."""
+    """Return the errors of sums of squares that come from the errors `gap` (d,) of a difference of two means.
+
+    `gap` is scaled like the length of a column. The result has the shape of `sizes`, with the bound of `of_products`.
+    """
     parts = relative(gap, np.sqrt(sizes[: len(gap)]), none=0.0)
     t = float(parts.max())
     off = (t + parts * parts / t) / 2 * sizes[: len(gap)] if t > 0 else parts
@@ -378,12 +400,13 @@ def _of_gap(gap: Array, sizes: Array) -> Array:
 
 
 def relative(off: Array, sizes: Array, none: float = EPS) -> Array:
-    """Errors (d,) as parts of sums of squares."""
+    """Return errors relative to `sizes`, both (d,); `none` where the error is 0."""
     with np.errstate(all="ignore"):
         return np.where(off > 0, off / np.maximum(sizes, off), none)
 
 
 def _pairs(rows: int) -> float:
+    """Return the number of ordered pairs of rows: the sum of w_i w_j over i != j with all weights 1."""
     return float(rows) * (rows - 1)
 
 
@@ -393,12 +416,18 @@ def _centre(rows: int, weight: Array, means: Array, errors: Iterable[float]) -> 
 
 
 def _differing(one: Centre, other: Centre) -> NDArray[np.bool_]:
-    """(d,) columns that vary in either, or from one to the other, even where squares of that underflow."""
+    """Return a mask (d,) of columns that vary in either group of rows, or differ between the groups.
+
+    Differences count even if their squares underflow.
+    """
     return np.asarray(one.varies | other.varies | (one.high != other.high) | (one.low != other.low))
 
 
 def _varying(sums: Any, noise: Array, varies: NDArray[np.bool_] | None = None) -> Any:
-    """Which columns vary; if that is not known, by their squares: of a constant column they are 0 without rounding."""
+    """Return the sums with the mask of varying columns set; columns of unknown variance count as constant.
+
+    Without `varies`, a column varies if its sum of squares is not 0: a constant column has exactly 0.
+    """
     told = noise < NOTHING_KNOWN
     varies = sums.squares > 0 if varies is None else varies
     sums = sums._replace(centre=sums.centre._replace(varies=varies & told[: len(sums.squares)]))
@@ -408,10 +437,10 @@ def _varying(sums: Any, noise: Array, varies: NDArray[np.bool_] | None = None) -
 
 
 def _without_empty(sums: CrossMoments, classes: tuple[str, ...]) -> tuple[CrossMoments, tuple[str, ...]]:
-    """Classes of which no row is left are none; the shares of the others are counts again, over the rows."""
+    """Drop the classes without rows, and recompute the shares of the other classes from whole counts."""
     n = sums.centre.rows
     counts = np.rint((sums.label.high + sums.label.low) * n)
-    kept = np.flatnonzero(counts)  # one below 0 tells that the rows were not there
+    kept = np.flatnonzero(counts)  # keeps counts below 0, which show that the removed rows were not in the sums
     shares = counts / n
     label = sums.label._replace(high=shares, low=np.zeros(len(counts)))
     sums = sums._replace(label=label, label_squares=counts * (1.0 - shares))

@@ -1,8 +1,8 @@
-"""Rows of which only some cells are given: compressed storage, and products with the centred table.
+"""Sparse rows: compressed storage of the cells that are present, and products with the centred table.
 
-A table of which most cells are one value, as a sparse matrix and a shift of its rows: A - 1 m^T.
-A column that is mostly absent cells is held as it is, about the value of these, which is no more than a standard
-deviation from its mean; any other is held whole, about its mean. So centring by the shift cancels nothing.
+The centred table is F = A - 1 m^T, with a sparse matrix A and a shift m (d,). A column that is mostly absent is stored
+uncentred, and its mean goes into m: the absent value 0 is at most a standard deviation from the mean. Every other
+column is stored in full, already centred. So the subtraction of m cancels no digits.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ Numbers = NDArray[np.integer[Any]]
 
 
 class ColumnSums(NamedTuple):
-    """Of each column's cells, about an origin of its own: any offset costs no digits."""
+    """Sums over the present cells of each column, about one origin per column, so that offsets cost no digits."""
 
-    cells: NDArray[np.int64]  # (d,) how many
-    origin: Array  # (d,) the first of them, 0 where there is none
-    shift: Array  # (d,) mean about the origin
+    cells: NDArray[np.int64]  # (d,) number of present cells
+    origin: Array  # (d,) first present cell; 0 for a column without any
+    shift: Array  # (d,) mean minus origin
     scatter: Array  # (d,) sum of squares about the mean
-    varies: NDArray[np.bool_]  # (d,) two of them differ
+    varies: NDArray[np.bool_]  # (d,) whether two present cells differ
 
 
 class SparseRows(NamedTuple):
-    """n rows of d columns; cells of one row together, in the order of their columns."""
+    """n rows of d columns in compressed sparse row format; the cells of a row are sorted by column."""
 
-    starts: NDArray[np.int64]  # (n + 1,) where each row's cells begin
-    columns: NDArray[np.int32]  # (cells,)
+    starts: NDArray[np.int64]  # (n + 1,) position of the first cell of each row
+    columns: NDArray[np.int32]  # (cells,) column of each cell
     values: Array  # (cells,)
-    d: int
+    d: int  # number of columns
 
     @classmethod
     def of(cls, rows: Numbers, columns: Numbers, values: Array, n: int, d: int) -> SparseRows:
-        """From cells in any order, no two of one place; their order changes no bit."""
+        """Build the rows from cells in any order, each place given at most once; the order changes no bit."""
         order = np.argsort(_places(rows, columns, d), kind="stable")
         starts = np.zeros(n + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=n), out=starts[1:])
@@ -51,7 +51,7 @@ class SparseRows(NamedTuple):
 
     @classmethod
     def of_dense(cls, X: Array) -> SparseRows:
-        """The cells of X (n, d) that are not NaN."""
+        """Build the rows from the cells of X (n, d) that are not NaN."""
         n, d = X.shape
         there = ~np.isnan(X)
         starts = np.zeros(n + 1, dtype=np.int64)
@@ -64,30 +64,33 @@ class SparseRows(NamedTuple):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Cells of each row, (n,)."""
+        """Number of present cells of each row, (n,)."""
         return np.diff(self.starts)
 
     def part(self, first: int, last: int) -> SparseRows:
-        """Rows first to last, without a copy of their cells."""
+        """Return rows first to last (exclusive), without copying their cells."""
         begin, end = self.starts[first], self.starts[last]
         return SparseRows(
             self.starts[first : last + 1] - begin, self.columns[begin:end], self.values[begin:end], self.d
         )
 
     def cut(self, cells: int) -> list[tuple[int, int]]:
-        """Where to part the rows so that each part has about so many cells, and one row at least."""
+        """Return (first, last) row ranges of about `cells` cells and at least one row each."""
         marks = np.arange(0, len(self.values) + cells, cells)
         ends = np.unique(np.append(np.searchsorted(self.starts, marks[:-1]), [0, self.n]))
         return list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
 
     def matrix(self, values: Array | None = None) -> csr_array:
-        """As SciPy has it; with other values in the same cells."""
+        """Return a SciPy csr_array (n, d); `values` (cells,) replaces the stored values if given."""
         from scipy.sparse import csr_array
 
         return csr_array((self.values if values is None else values, self.columns, self.starts), (self.n, self.d))
 
     def dense(self, first: int, last: int, absent: float | Array) -> Array:
-        """Rows first to last (h, d), columns contiguous, with `absent` where no cell is: a number, or one a column."""
+        """Return rows first to last (h, d) as a dense array with contiguous columns.
+
+        `absent` fills the absent cells: one number, or one number per column (d,).
+        """
         part = self.part(first, last)
         X = np.empty((self.d, part.n)).T
         X[:] = absent
@@ -95,23 +98,26 @@ class SparseRows(NamedTuple):
         return X
 
     def about(self) -> ColumnSums:
-        """Count, mean and scatter of the cells of each column, by two passes over them."""
+        """Return count, mean and scatter of the present cells of each column, from two passes over the cells."""
         cells = np.bincount(self.columns, minlength=self.d).astype(np.int64, copy=False)
         divisor = np.maximum(cells, 1)
         origin = np.zeros(self.d)
-        origin[self.columns[::-1]] = self.values[::-1]  # the last to be written is the first
+        origin[self.columns[::-1]] = self.values[::-1]  # reversed, so that the first cell of a column is written last
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             Y = self.values - origin[self.columns]
             varies = np.bincount(self.columns, Y != 0, minlength=self.d) > 0
             shift = np.bincount(self.columns, Y, minlength=self.d) / divisor
             Y -= shift[self.columns]
-            rest = np.bincount(self.columns, Y, minlength=self.d)  # what rounding left
+            rest = np.bincount(self.columns, Y, minlength=self.d)  # 0 but for the rounding of the mean
             scatter = np.bincount(self.columns, Y * Y, minlength=self.d) - rest * rest / divisor
         return ColumnSums(cells, origin, shift + rest / divisor, scatter, varies)
 
 
 def first_double(rows: Numbers, columns: Numbers) -> tuple[int, int] | None:
-    """Positions of the first two cells of one place: of all such pairs that whose second comes first."""
+    """Return the positions of two cells with equal row and column, or None if there are none.
+
+    Of several such pairs, the pair whose second cell comes first.
+    """
     if not len(rows):
         return None
     places = _places(rows, columns, int(columns.max()) + 1)
@@ -125,7 +131,7 @@ def first_double(rows: Numbers, columns: Numbers) -> tuple[int, int] | None:
 
 
 def _places(rows: Numbers, columns: Numbers, d: int) -> NDArray[np.int64]:
-    """A number for each cell that sorts by row and then by column."""
+    """Return one number per cell, row * d + column, which sorts by row and then by column."""
     places = rows.astype(np.int64)
     places *= d
     places += columns
@@ -134,25 +140,25 @@ def _places(rows: Numbers, columns: Numbers, d: int) -> NDArray[np.int64]:
 
 Mask = NDArray[np.bool_]
 
-# Numbers worked out at a time: of the products, or of rows made dense.
+# Elements per step of `_self_product`: of the product, or of rows made dense. FEWEST_ROWS bounds the rows from below.
 SLAB = 1 << 20
 FEWEST_ROWS = 64
 
-# A sparse product takes 8 ns for every two cells of a row, BLAS 0.03 ns for every two columns.
+# Cost of a sparse product relative to BLAS: 8 ns per pair of cells in a row against 0.03 ns per pair of columns.
 DENSER = 256
 
 
 class ShiftedRows(NamedTuple):
-    """F = A - 1 m^T, the rows of the table about their mean."""
+    """The centred table F = A - 1 m^T (n, d); the matrix that the sparse solvers multiply by."""
 
     centre: Centre
     squares: Array  # (d,) sums of squares about the mean
-    cells: SparseRows  # A
-    shift: Array  # (d,) m
+    cells: SparseRows  # A (n, d)
+    shift: Array  # m (d,)
 
     @classmethod
     def with_zeros(cls, table: SparseRows) -> ShiftedRows:
-        """Absent cells are 0."""
+        """Return the centred table in which absent cells are 0."""
         n, about = table.n, table.about()
         c = about.cells
         present = about.origin + about.shift
@@ -169,7 +175,7 @@ class ShiftedRows(NamedTuple):
 
     @classmethod
     def with_means(cls, table: SparseRows) -> ShiftedRows:
-        """Absent cells are the mean of the others in their column."""
+        """Return the centred table in which absent cells are the mean of the present cells in their column."""
         about, at = table.about(), table.columns
         values = (table.values - about.origin[at]) - about.shift[at]
         centre = _centre(table.n, about.origin, about.shift, about.varies)
@@ -180,24 +186,24 @@ class ShiftedRows(NamedTuple):
         return self.cells.n
 
     def about_zero(self) -> ShiftedRows:
-        """The rows as they are, not about their mean."""
+        """Return the uncentred rows: F + 1 mean^T."""
         return self._replace(shift=self.shift - self.centre.mean)
 
     def scaled(self, scale: Array) -> ShiftedRows:
-        """With columns multiplied by `scale`; centre and squares stay those of the data."""
+        """Return F with its columns multiplied by `scale` (d,); `centre` and `squares` stay those of the data."""
         values = self.cells.values * scale[self.cells.columns]
         return self._replace(cells=self.cells._replace(values=values), shift=self.shift * scale)
 
     def product(self, V: Array) -> Array:
-        """F^T F V."""
+        """Return F^T F V (d, k) for V (d, k)."""
         return self.back(self.cells.matrix() @ V - self.shift @ V)
 
     def back(self, Z: Array) -> Array:
-        """F^T Z."""
+        """Return F^T Z (d, k) for Z (n, k)."""
         return np.asarray(self.cells.matrix().T @ Z - np.outer(self.shift, Z.sum(axis=0)))
 
     def inner(self) -> Array:
-        """F F^T (n, n)."""
+        """Return F F^T (n, n)."""
         A = self.cells.matrix()
         along = A @ self.shift
         K = _self_product(A.T.tocsr())
@@ -207,14 +213,18 @@ class ShiftedRows(NamedTuple):
         return K
 
     def moments(self) -> Moments:
-        """With the scatter (d, d)."""
+        """Return the moments of the rows, with the scatter F^T F (d, d)."""
         scatter = _self_product(self.cells.matrix())
         scatter -= np.outer(self.shift, self.shift * self.n)
         return Moments(self.centre, scatter)
 
 
 def _self_product(A: csr_array) -> Array:
-    """A^T A (d, d), from some rows of A made dense or of the product at a time, whichever is quicker."""
+    """Return A^T A (d, d), computed by the faster of two ways.
+
+    Either blocks of rows of A are made dense and multiplied by BLAS, or the sparse product is made dense block by
+    block.
+    """
     n, d = A.shape
     cells = np.diff(A.indptr).astype(np.float64)
     height = max(SLAB // d, FEWEST_ROWS)
@@ -231,7 +241,7 @@ def _self_product(A: csr_array) -> Array:
 
 
 def _whole(table: SparseRows, chosen: Mask) -> SparseRows:
-    """With zeros in all absent cells of the chosen columns."""
+    """Return the rows with explicit zeros in all absent cells of the chosen columns (d,)."""
     if not chosen.any():
         return table
     number = np.cumsum(chosen) - 1

@@ -1,12 +1,13 @@
-"""Eigenvalues with bounds on their errors, the rules for rank, clipping and rounding, and perturbation bounds.
+"""Eigenvalues with error bounds (`Spectrum`), the rules for rank, clipping and rounding, and perturbation bounds.
 
-How far the eigenvalues of a symmetric matrix move when its entries are off, in first and in second order.
-In the basis of its eigenvectors a matrix is diag(l), and what is known of its entries bounds those of its error E:
-|E_ij| <= N_ij = p_i q_j + q_i p_j + r_i r_j, with p, q, r >= 0. Eigenvalue j is no larger than the largest of the part
-of diag(l) + E that belongs to indices i >= j, and no smaller than the smallest of that of i <= j (Courant and Fischer).
-It has moved by less than t where, on that part, N is no larger than D = diag(|l_j - l_i| + t): where the norm of
-D^(-1/2) N D^(-1/2) is at most 1. Of the first two terms that norm is sum p q / D + sqrt(sum p^2 / D * sum q^2 / D),
-of the last sum r^2 / D. Eigenvalues far from the j-th add N_ij^2 / gap to N_jj, those that are close all of N_ij.
+`displacement` bounds how far the eigenvalues of a symmetric matrix move when its entries have errors, in first and in
+second order. In the basis of its eigenvectors the matrix is diag(l). Its error E is bounded entry by entry:
+|E_ij| <= N_ij = p_i q_j + q_i p_j + r_i r_j, with p, q, r >= 0. By Courant and Fischer, eigenvalue j of diag(l) + E is
+at most the largest eigenvalue of the submatrix with indices i >= j, and at least the smallest eigenvalue of the
+submatrix with indices i <= j. So eigenvalue j moves by less than t if N <= D on this submatrix, with
+D = diag(|l_j - l_i| + t): if the norm of D^(-1/2) N D^(-1/2) is at most 1. The first two terms of N contribute
+sum p q / D + sqrt(sum p^2 / D * sum q^2 / D) to this norm, and the last term sum r^2 / D. An eigenvalue i far from the
+j-th one adds N_ij^2 / gap to N_jj; a close one adds all of N_ij.
 
 (Parlett 1980, The Symmetric Eigenvalue Problem, 10.2 and 11.5.)
 """
@@ -40,38 +41,44 @@ __all__ = [
     "unit",
 ]
 
-Wish = int | float | str  # how many components: a number, a share of the variance, or a rule
+Wish = int | float | str  # requested components: a number, a share of the variance, or the name of a rule
 
 EPS = float(np.finfo(np.float64).eps)
 
-# Columns whose scales differ by more than this are worth looking at: less is no more than a few digits.
+# Ratio of column scales above which Jacobi is considered; a smaller ratio costs only a few digits.
 UNEQUAL = 10.0
 
-# Jacobi is asked where the plain way leaves an eigenvalue fewer than ten digits.
+# Relative error above which Jacobi is used: LAPACK's `eigh` or `svd` left an eigenvalue fewer than ten digits.
 SHARP = 1e-10
 
-# Up to this many columns Jacobi costs a few hundredths of a second.
+# Up to this many columns Jacobi takes only a few hundredths of a second, so all eigenvalues must be sharp.
 FEW = 300
 
-# Numbers that are made orthonormal at a time.
+# Elements per step of `orthonormal`.
 AT_ONCE = 1 << 20
 
-# Backward errors of LAPACK's drivers are a few eps * largest, growing slowly with the size; measured ones stay below a
-# third of (BACKWARD + sqrt(size)) * eps over the cases of the test suite.
+# Backward errors of LAPACK's drivers are a few eps * largest and grow slowly with the size. Measured errors stay below
+# a third of (BACKWARD + sqrt(size)) * eps over the cases of the test suite.
 BACKWARD = 4
 
 
 class Spectrum(NamedTuple):
-    """Eigenvalues, descending and not negative, zero past the rank; orthonormal eigenvectors beside them."""
+    """Eigenvalues with error bounds, and orthonormal eigenvectors; the result of the eigensolvers in `eigen`.
+
+    The eigenvalues are descending, not negative, and 0 past the rank.
+    """
 
     eigenvalues: Array  # (m,)
     leading: Callable[[int], Array]  # k -> the first k eigenvectors (d, k), k <= m
     rank: int
-    route: str  # "eigh", "svd", "gram" or "jacobi"
-    error: Array  # (m,) bounds on the absolute error of each eigenvalue, as far as rounding goes
+    route: str  # algorithm: "eigh", "svd", "gram" or "jacobi"
+    error: Array  # (m,) bounds on the absolute rounding error of each eigenvalue
 
     def sized(self, most: int) -> Spectrum:
-        """With `most` eigenvalues: no more than there can be, and zeros for rows that stand for several."""
+        """Return the spectrum cut or padded with zeros to `most` eigenvalues.
+
+        `most` is the number that the data can have; rows that represent several rows give fewer.
+        """
         m = len(self.eigenvalues)
         if most <= m:
             return self._replace(eigenvalues=self.eigenvalues[:most], error=self.error[:most])
@@ -85,9 +92,9 @@ class Spectrum(NamedTuple):
 
 
 def rank_of(values: NDArray[np.floating[Any]], size: int, noise: float = 0.0) -> int:
-    """How many of the descending eigenvalues or singular values of a matrix of unit scale are above its rounding.
+    """Return the number of descending eigenvalues or singular values above rounding, for a matrix of unit scale.
 
-    The bound is that of numpy.linalg.matrix_rank, size * eps * largest, or the rounding already in the entries.
+    The tolerance is that of numpy.linalg.matrix_rank, size * eps * largest, or size * noise if larger.
     """
     if not len(values) or values[0] <= 0:
         return 0
@@ -95,28 +102,30 @@ def rank_of(values: NDArray[np.floating[Any]], size: int, noise: float = 0.0) ->
 
 
 def unit(length: Array) -> Array:
-    """Lengths to divide by: 1 where there is nothing to divide."""
+    """Return lengths that are safe as divisors: 0 is replaced by 1."""
     return np.where(length > 0, length, 1.0)
 
 
 def middle(values: Array) -> float:
-    """The upper median; numpy's own would import a good part of numpy for it."""
+    """Return the upper median; numpy.median would import a large part of numpy."""
     return float(np.partition(values, len(values) // 2)[len(values) // 2])
 
 
 def backward(size: int, largest: float) -> float:
+    """Return a bound on the backward error of a LAPACK eigensolver for a matrix of this size and largest value."""
     return (BACKWARD + float(np.sqrt(size))) * EPS * float(largest)
 
 
 def is_graded(scale: Array) -> bool:
-    """Are the columns of so different a scale that taking it out could bring small eigenvalues back?"""
+    """Whether the column scales differ so much that Jacobi could compute small eigenvalues more accurately."""
     return float(scale.max()) > UNEQUAL * float(scale.min())
 
 
 def is_sharp(values: Array, error: Array, rank: int, wish: Wish) -> bool:
-    """Are the eigenvalues that matter known to SHARP of themselves?
+    """Whether the eigenvalues that matter have a relative error below SHARP.
 
-    All of them matter while d is small; of many, those that are kept, since Jacobi takes eight times as long.
+    Up to FEW eigenvalues, and for a rule, all within the rank matter. Otherwise only the kept ones do, because Jacobi
+    takes eight times as long as LAPACK.
     """
     if len(values) <= FEW or isinstance(wish, str):
         wanted = rank
@@ -128,31 +137,35 @@ def is_sharp(values: Array, error: Array, rank: int, wish: Wish) -> bool:
 
 
 def positive(values: Array, rank: int) -> int:
-    """The rank, less the eigenvalues that rounding has pushed to 0 or below."""
+    """Return the rank, or the number of eigenvalues above 0 if rounding left fewer."""
     return min(rank, int(np.count_nonzero(values > 0)))
 
 
 def clipped(values: Array, rank: int) -> Array:
-    """The one clipping rule: 0 past the rank; before it, rounding may have pushed one below 0 or out of order."""
+    """Apply the one clipping rule: eigenvalues descending, at least 0, and 0 past the rank.
+
+    Before clipping, rounding may have made an eigenvalue negative or changed the order.
+    """
     values = np.maximum(values, 0.0)
     values[rank:] = 0.0
     return np.sort(values)[::-1]
 
 
 def first(vectors: Array) -> Callable[[int], Array]:
+    """Return a function that gives the first k columns of `vectors`; the `leading` of a Spectrum."""
     return lambda k: vectors[:, :k]
 
 
 def orthonormal(V: Array) -> Array:
-    """Make the columns of V (d, k) orthonormal, leading first, each on the side that it was. V is overwritten.
+    """Make the columns of V (d, k) orthonormal from left to right, keeping their signs; V is overwritten.
 
-    LAPACK and numpy need four more matrices of the size that they are given, so they are given some columns at a time.
+    Columns are processed a few at a time, because LAPACK and numpy allocate four more matrices of the input's size.
     """
     d, k = V.shape
     step = max(AT_ONCE // d, 1)
     for at in range(0, k, step):
         done, some = V[:, :at], V[:, at : at + step]
-        for _ in range(2 if at else 1):  # twice is enough (Kahan, Parlett)
+        for _ in range(2 if at else 1):  # two passes are enough (Kahan, Parlett)
             if at:
                 some -= done @ (done.T @ some)
             Q, R = np.linalg.qr(some)
@@ -161,18 +174,18 @@ def orthonormal(V: Array) -> Array:
 
 
 def completed(V: Array, k: int) -> Array:
-    """V (d, r) with further orthonormal columns up to k, never d x d."""
+    """Return V (d, r) with orthonormal columns added up to k columns, without a d x d matrix."""
     d, r = V.shape
     W = np.random.default_rng(0).standard_normal((d, k - r))
-    for _ in range(2):  # twice is enough (Kahan, Parlett)
+    for _ in range(2):  # two passes are enough (Kahan, Parlett)
         W = np.linalg.qr(W - V @ (V.T @ W))[0]
     return np.hstack([V, W])
 
 
 def largest_drop(eigenvalues: Array) -> int:
-    """The j for which lambda_j - lambda_(j+1) is largest, the first of equals; 0 when nothing drops.
+    """Return the first j for which lambda_j - lambda_(j+1) is largest; 0 if all eigenvalues are equal.
 
-    Drops that differ by the rounding of the eigenvalues are equal: 3, 2, 1 falls after 1 however it was computed.
+    Drops that differ only by rounding count as equal: 3, 2, 1 gives 1 whatever the rounding.
     """
     if len(eigenvalues) < 2:
         return 0
@@ -182,22 +195,28 @@ def largest_drop(eigenvalues: Array) -> int:
     return int(np.flatnonzero(drops >= largest - rounding)[0]) + 1 if largest > rounding else 0
 
 
-# Every step begins and ends with a bound that holds; more of them hardly sharpen it.
+# Most fixed-point steps. The bound is valid after every step, and more steps hardly improve it. The iteration also
+# ends when no bound shrinks below SETTLED times its value.
 STEPS = 12
 SETTLED = 0.99
 
-# What a bound from the nearest eigenvalue alone may be of that in first order before all eigenvalues are looked at.
+# A bound from the nearest eigenvalue alone is refined with all eigenvalues if it exceeds the first-order bound by this
+# factor.
 LOOSE = 1.1
 
-# Numbers worked with at a time where they are.
+# Elements per step of this refinement.
 PERTURBED_AT_ONCE = 1 << 18
 
-# The sums are of numbers above 0, and round by a part of themselves.
+# Margin for the rounding of the bounds. The sums have positive terms, so their relative rounding error is small.
 ROUNDED = 1 + 1e-9
 
 
 def displacement(values: Array, p: Array, q: Array, r: Array | None = None, *, rank: int | None = None) -> Array:
-    """Bounds (d,) on the moves of descending eigenvalues (d,), for such p, q and r (d,); sharp before the rank."""
+    """Return bounds (d,) on the displacements of descending eigenvalues (d,), for the error N given by p, q, r (d,).
+
+    See the module docstring for N. Past `rank` the bounds are valid but not sharp. The bounds are infinite if the
+    largest eigenvalue is not positive and finite.
+    """
     largest = float(values[0])
     if not (largest > 0 and np.isfinite(largest)):
         return np.full(len(values), np.inf)
@@ -213,13 +232,17 @@ def displacement(values: Array, p: Array, q: Array, r: Array | None = None, *, r
 def _to_one_side(
     values: Array, p: Array, q: Array, r: Array, own: Array, rank: int | None, *, reverse: bool = False
 ) -> Array:
-    """How far each may move towards those before it, by those after it; `values` descend."""
+    """Return bounds (d,) on the displacement of each of the descending `values` upwards, from the indices i >= j.
+
+    `own` (d,) is N_jj, the first-order bound. `reverse` says that the order was reversed, which moves the range
+    of indices within `rank`.
+    """
     d = len(values)
     rest = [_after(a * b) for a, b in ((p, q), (p, p), (q, q), (r, r))]
     gap = np.append(values[:-1] - values[1:], np.inf)
     most = _sum(p * q + rest[0], p * p + rest[1], q * q + rest[2], r * r + rest[3])
     t = most
-    for _ in range(STEPS):  # as if all that come after were as near as the next
+    for _ in range(STEPS):  # treats all later eigenvalues as if they were as close as the next one
         part = t / (gap + t + (t == 0))
         pq, pp, qq, rr = (
             own_part + more * part for own_part, more in zip((p * q, p * p, q * q, r * r), rest, strict=True)
@@ -238,7 +261,7 @@ def _to_one_side(
 
 
 def _by_all(values: Array, p: Array, q: Array, r: Array, at: NDArray[np.intp], t: Array) -> Array:
-    """The bounds of some of them, from bounds that hold."""
+    """Return improved bounds of the eigenvalues at the indices `at`, from valid bounds t of the same eigenvalues."""
     after = np.arange(len(values)) >= at[:, None]
     gaps = values[at][:, None] - values
     for _ in range(STEPS):
@@ -251,9 +274,10 @@ def _by_all(values: Array, p: Array, q: Array, r: Array, at: NDArray[np.intp], t
 
 
 def _sum(pq: Array, pp: Array, qq: Array, rr: Array) -> Array:
+    """Return the norm of N from its sums of products; see the module docstring."""
     return np.asarray(pq + np.sqrt(pp) * np.sqrt(qq) + rr)
 
 
 def _after(terms: Array) -> Array:
-    """(d,) sums of all that come after each."""
+    """Return the sum of all later terms for each term, (d,)."""
     return np.append(np.cumsum(terms[::-1])[::-1][1:], 0.0)

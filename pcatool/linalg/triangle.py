@@ -1,4 +1,4 @@
-"""Centre and triangular factor of rows, one block at a time: the accumulator of `tsqr`."""
+"""The accumulator of the solver `tsqr`: centre and triangular factor of the rows, one block at a time."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ __all__ = ["Triangle"]
 
 
 class Triangle(NamedTuple):
-    """Centre of some rows and the R factor of the rows about it."""
+    """Centre of some rows, and the R factor of a QR factorisation of these rows minus their mean."""
 
     centre: Centre
-    R: Array  # (min(n, d), d)
+    R: Array  # (min(n, d), d) R^T R is the scatter
 
     @classmethod
     def of_block(cls, X: Array, origin: Array, w: Array | None = None) -> Triangle:
+        """Return the centre and R factor of the rows X (n, d) with weights w (n,)."""
         centre, Y, rest = center_block(X, origin, w)
         with np.errstate(over="ignore", invalid="ignore"):
             Y -= rest / centre.weight if w is None else np.outer(np.sqrt(w), rest / centre.weight)
         return cls(centre, triangle(Y))
 
     def merge(self, other: Triangle) -> Triangle:
-        """The triangle of these rows followed by the others."""
+        """Return the accumulator of these rows followed by the rows of `other`."""
         centre, delta, weight = self.centre.merge(other.centre)
         return Triangle(centre, triangle(np.vstack([self.R, other.R, np.sqrt(weight) * delta])))
 
     def without(self, columns: NDArray[np.intp]) -> Triangle:
-        """The same with nothing but the mean in some columns."""
+        """Return a copy in which the given columns are constant, equal to their mean."""
         if not len(columns):
             return self
         R = self.R.copy()
@@ -41,26 +42,26 @@ class Triangle(NamedTuple):
         return Triangle(self.centre, triangle(R))
 
     def take(self, columns: NDArray[np.intp]) -> Triangle:
-        """Of some columns only."""
+        """Return the accumulator of the given columns only."""
         return Triangle(self.centre.take(columns), triangle(self.R[:, columns]))
 
     @property
     def sizes(self) -> Array:
-        """(d,) what rounding is told in parts of."""
+        """Reference values (d,) of the relative rounding errors: the sums of squares of the columns."""
         return self.squares
 
     def moments(self) -> Moments:
-        """The same as a scatter, which holds squares."""
+        """Return the rows' moments, with the scatter R^T R; small eigenvalues lose half of their digits."""
         with np.errstate(over="ignore", invalid="ignore"):
             return Moments(self.centre, self.R.T @ self.R)
 
     @property
     def size(self) -> int:
-        """How many numbers the factor has."""
+        """Number of elements of the factor."""
         return int(self.R.size)
 
     @property
     def squares(self) -> Array:
-        """(d,) sum of w (x - mu)^2 of each column."""
+        """Sum of w (x - mu)^2 of each column, (d,)."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             return np.asarray(np.einsum("ij,ij->j", self.R, self.R))

@@ -1,4 +1,4 @@
-"""The text and tables of `diff`: what has changed from one model to another."""
+"""The text and tables of the command `diff`: the changes from one model to another."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from pcatool.render.text import Line, labelled, render_table
 
 __all__ = ["comparison_table", "comparison_text"]
 
-# Columns and components shown; -v shows all.
+# Columns and components shown without -v.
 COLUMNS = 5
 COMPONENTS = 10
 
-# Angles below this, and changes below this part of themselves, are the rounding of two fits.
+# Largest change that counts as rounding of two fits: of a relative change, or of a cosine from 1.
 ROUNDING = 1e-7
 
 
 def comparison_text(
     facts: Mapping[str, Any], *, everything: bool, width: int | None, color: bool = False, unicode: bool = True
 ) -> str:
-    """Lines and tables; the columns that have changed most, unless all are asked for."""
+    """Return the comparison as lines and tables, folded to `width` if given.
+
+    Without `everything`, only the first components and the columns that changed most are shown.
+    """
 
     def table(columns: Mapping[str, Any]) -> str:
         arrays = {name: np.asarray(values) for name, values in columns.items()}
@@ -49,6 +52,7 @@ def _names(facts: Mapping[str, Any]) -> str:
 
 
 def _lines(facts: Mapping[str, Any]) -> list[Line]:
+    """Return the labelled lines on models, settings, columns, rows, components, subspaces and omitted comparisons."""
     columns = facts["columns"]
     order = "" if columns["in_order"] else ", in another order"
     lines = [
@@ -96,7 +100,7 @@ def _per_cent(change: Mapping[str, Any]) -> str:
 
 
 def _angles(facts: Mapping[str, Any]) -> str:
-    """The principal angles, which are of all components together and do not depend on their order."""
+    """Return the principal angles in words; the angles are between all components and do not depend on their order."""
     angles = facts["angles"]
     if not angles:
         return "no direction lies on the columns of both"
@@ -121,7 +125,7 @@ def _components(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _remark(row: Mapping[str, Any]) -> str:
-    """What to know before the cosine is taken at its word."""
+    """Return the remarks that qualify the cosine of a pair of components; empty if there are none."""
     said = [word for word, given in (("swapped", row["swapped"]), ("flipped", row["flipped"])) if given]
     for which in ("a", "b"):
         model = which.upper()
@@ -140,6 +144,7 @@ def _listed(components: Iterable[int]) -> str:
 
 
 def _remarks(facts: Mapping[str, Any], shown: int) -> list[Line]:
+    """Return the lines below the table of components: rows not shown, swapped and flipped components, a hint."""
     left = len(facts["matched"]) - shown
     lines = [("shown", f"the first {shown}; {left} more with -v")] if left else []
     hint: list[Line] = []
@@ -157,7 +162,7 @@ def _most_changed(rows: Sequence[Mapping[str, Any]], everything: bool) -> list[M
 
 
 def _unshown(rows: Sequence[Mapping[str, Any]], shown: int) -> list[Line]:
-    """Columns that are not in the table."""
+    """Return a line that counts the columns not in the table; empty if all are shown."""
     if not rows or shown == len(rows):
         return []
     if not any(_change(row) > ROUNDING for row in rows):
@@ -168,9 +173,12 @@ def _unshown(rows: Sequence[Mapping[str, Any]], shown: int) -> list[Line]:
 
 
 def _change(row: Mapping[str, Any]) -> float:
-    """By how much a column has changed: standard deviations, or the logarithm of their ratio."""
+    """Return the change of a column, for sorting: the larger of the shift in deviations and |log(ratio of deviations)|.
+
+    Infinite if the column is constant in either model.
+    """
     shift, ratio = row.get("shift", 0.0), row.get("std_ratio", 1.0)
-    if shift is None or not ratio:  # a column that was constant, or is now
+    if shift is None or not ratio:  # constant in A, or in B
         return float("inf")
     return float(max(abs(shift), abs(np.log(ratio))))
 
@@ -189,7 +197,7 @@ def _column_table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def comparison_table(facts: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Every number with its change, in columns of text; an empty cell where there is none."""
+    """Return every compared number with its change, as columns of text; a cell without a value is empty."""
     rows = [*_rows_of_models(facts), *_rows_of_components(facts), *_rows_of_columns(facts)]
     names = ("what", "name", "a", "b", "change")
     return {name: np.array([_cell(row[i]) for row in rows] + [""], dtype=object)[:-1] for i, name in enumerate(names)}

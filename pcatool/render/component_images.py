@@ -1,4 +1,4 @@
-"""The mean and the components as images, when columns are pixels: as a picture, and inside the report page."""
+"""The mean and the components as images, for columns that are pixels: as a picture file and in the report page."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ __all__ = ["image_facts", "mosaic_picture"]
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# In inches.
+# Lengths in inches.
 MARGIN, GAP = 0.25, 0.14
-TITLE, ABOVE = 0.2, 0.05  # room for a title above its panel, and how far above it stands
-GRID = 6.4  # the grid of components is about so wide, until its panels reach their least
-PANEL, NARROWEST = 1.5, 0.95  # a title has to fit above the narrowest
-LEGEND, LETTERS = 1.9, 32  # the column at the left, and the letters of a line in it
-BAR, LINE = 0.12, 0.15
-SCALE = TITLE + BAR + LINE + 0.25  # a bar of colours with its title and its numbers
-STRETCH = 4.0  # an image longer than this has pixels that are not square, or it would be a mere line
+TITLE, ABOVE = 0.2, 0.05  # height of a title above its panel; distance between title and panel
+GRID = 6.4  # approximate width of the grid of components, until the panels reach their minimum width
+PANEL, NARROWEST = 1.5, 0.95  # usual and minimum width of a panel; a title fits above the minimum
+LEGEND, LETTERS = 1.9, 32  # width of the left column; characters in one of its lines
+BAR, LINE = 0.12, 0.15  # height of a colour bar, and of a line of text
+SCALE = TITLE + BAR + LINE + 0.25  # height of a colour bar with its title and numbers
+STRETCH = 4.0  # largest ratio of sides with square pixels; a longer image would be a mere line
 
-SMALL, LARGE = 8.0, 9.0  # points
+SMALL, LARGE = 8.0, 9.0  # font sizes in points
 
 
 class Box(NamedTuple):
-    """A place in the picture, in inches from its top left."""
+    """A rectangle in the picture, in inches from the top left."""
 
-    x: float
-    y: float
-    w: float
-    h: float
+    x: float  # left edge
+    y: float  # top edge
+    w: float  # width
+    h: float  # height
 
 
 class Layout(NamedTuple):
-    """Where everything goes."""
+    """Size of the picture in inches, and the rectangles of the mean and of the components."""
 
     width: float
     height: float
     mean: Box
-    panels: list[Box]
+    panels: list[Box]  # one per component
 
 
 def mosaic_picture(
@@ -65,11 +65,11 @@ def mosaic_picture(
     caption: Sequence[str],
     look: PictureOptions = PictureOptions(),  # noqa: B008
 ) -> bytes:
-    """The picture as the bytes of its file; the same numbers give the same bytes.
+    """Return the bytes of the picture file; equal numbers give equal bytes.
 
-    mean (H W,) or None, in greys from its least to its largest; basis (H W, k), all components in one scale of colours
-    that is white at 0, so that they can be compared; shares (k,) of the variance, for the titles; caption, in lines. Of
-    another size all is larger or smaller in the same measure.
+    mean (H W,) or None: drawn in greys from its minimum to its maximum. basis (H W, k): all components share one colour
+    scale that is white at 0, so that components can be compared. shares (k,): of the variance, for the titles. caption:
+    lines of text. form: the file format. If `look` gives another size, the whole picture is scaled to this size.
     """
     check_form(form)
     text = [line for part in caption for line in fold(printable(part), LETTERS)]
@@ -102,7 +102,7 @@ def mosaic_picture(
 
 
 def arranged(k: int, shape: tuple[int, int], *, with_mean: bool, lines: int) -> Layout:
-    """The mean and what the colours mean at the left, the components in a grid beside them."""
+    """Return the layout: mean, colour bars and caption of `lines` lines at the left, a grid of k components beside."""
     ratio = min(max(shape[0] / shape[1], 1 / STRETCH), STRETCH)
     cols = grid_columns(k, ratio)
     w = max(min(GRID / cols - GAP, PANEL / math.sqrt(ratio)), NARROWEST)
@@ -116,7 +116,10 @@ def arranged(k: int, shape: tuple[int, int], *, with_mean: bool, lines: int) -> 
 
 
 def grid_columns(k: int, ratio: float) -> int:
-    """As many columns as make the grid nearly square, with few places left empty."""
+    """Return the number of grid columns that makes the grid nearly square with few empty places.
+
+    `ratio` is the height of a panel divided by its width.
+    """
 
     def cost(cols: int) -> float:
         rows = math.ceil(k / cols)
@@ -126,9 +129,9 @@ def grid_columns(k: int, ratio: float) -> int:
 
 
 def draw_mean(axes: Axes, box: Box, mean: Array) -> float:
-    """The mean with its scale of greys below; how far down that goes."""
+    """Draw the mean with its grey scale below; return the y coordinate below both, in inches."""
     low, high = float(mean.min()), float(mean.max())
-    half = high / 2 - low / 2  # of halves, since the difference may overflow
+    half = high / 2 - low / 2  # difference of halves, because high - low may overflow
     greys = (mean / 2 - low / 2) / half if half > 0 else np.full_like(mean, 0.5)
     write(axes, box.x, box.y - ABOVE, "mean", "left", LARGE)
     draw_image(axes, box, greys, "gray")
@@ -136,7 +139,7 @@ def draw_mean(axes: Axes, box: Box, mean: Array) -> float:
 
 
 def draw_scale(axes: Axes, box: Box, title: str, colors: Any, marks: Sequence[str]) -> float:
-    """A bar of all colours, with numbers at its ends, or also in its middle; how far down it goes."""
+    """Draw a colour bar with two numbers at its ends, or a third in the middle; return the y coordinate below."""
     write(axes, box.x, box.y - ABOVE, title, "left", LARGE)
     draw_image(axes, box, np.linspace(0, 1, 257)[None, :], colors)
     sides = ("left", "right") if len(marks) == 2 else ("left", "center", "right")
@@ -152,7 +155,7 @@ def draw_title(axes: Axes, box: Box, name: str, share: str) -> None:
 
 
 def draw_image(axes: Axes, box: Box, values: Array, colors: Any) -> None:
-    """Values from 0 to 1 as pixels, in a thin frame, since a white edge would have none."""
+    """Draw values from 0 to 1 (H, W) as pixels, with a thin frame that shows the edges of white images."""
     from matplotlib.patches import Rectangle
 
     extent = (box.x, box.x + box.w, box.y + box.h, box.y)
@@ -165,21 +168,25 @@ def write(axes: Axes, x: float, y: float, text: str, side: str, size: float = SM
 
 
 def in_the_middle(values: Array, peak: float) -> Array:
-    """From -peak .. peak to 0 .. 1."""
+    """Map values from -peak .. peak to 0 .. 1, so that 0 is in the middle of the colour scale."""
     scaled: Array = values / peak / 2 + 0.5
     return scaled
 
 
 def number(value: float) -> str:
+    """Return the value with three significant digits and a typographic minus sign."""
     return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
 
 
-# An odd number of shades, so that 0 has one of its own in the middle: white.
+# Number of shades; odd, so that 0 has a shade of its own in the middle: white.
 SHADES = 255
 
 
 def image_facts(mean: Array | None, basis: Array, shares: Array, shape: tuple[int, int]) -> dict[str, Any]:
-    """mean (H W,), basis (H W, k), shares (k,): pictures with their titles, all components in one scale of colours."""
+    """Return the images for the report page as PNG data URIs with titles; all components share one colour scale.
+
+    mean (H W,) or None, basis (H W, k), shares (k,) of the variance, shape (H, W).
+    """
     peak = float(np.abs(basis).max())
     palette = _palette()
     levels = np.rint(in_the_middle(basis, peak) * (SHADES - 1)).astype(np.uint8)
@@ -201,13 +208,13 @@ def image_facts(mean: Array | None, basis: Array, shares: Array, shape: tuple[in
 
 def _mean(mean: Array, shape: tuple[int, int]) -> dict[str, Any]:
     low, high = float(mean.min()), float(mean.max())
-    half = high / 2 - low / 2  # of halves, since the difference may overflow
+    half = high / 2 - low / 2  # difference of halves, because high - low may overflow
     grey = (mean / 2 - low / 2) / half if half > 0 else np.full_like(mean, 0.5)
     return {"png": _uri(np.rint(grey * 255).astype(np.uint8).reshape(shape)), "low": number(low), "high": number(high)}
 
 
 def _palette() -> NDArray[np.uint8]:
-    """(256, 3), of which SHADES are used: straight lines between the colours, which lie evenly apart."""
+    """Return the palette (256, 3), of which SHADES entries are used: DIVERGING, evenly spaced and interpolated."""
     stops = np.array([list(bytes.fromhex(color[1:])) for color in DIVERGING], dtype=np.float64)
     at = np.linspace(0, len(stops) - 1, SHADES)
     found = np.zeros((256, 3))
@@ -218,14 +225,15 @@ def _palette() -> NDArray[np.uint8]:
 
 
 def _uri(levels: NDArray[np.uint8], palette: NDArray[np.uint8] | None = None) -> str:
+    """Return an image as a PNG data URI; see `png`."""
     return "data:image/png;base64," + b64encode(png(levels, palette)).decode("ascii")
 
 
 def png(levels: NDArray[np.uint8], palette: NDArray[np.uint8] | None = None) -> bytes:
-    """Shades of grey (H, W), or places in a palette (256, 3), as a PNG file (W3C, 2003)."""
+    """Return a PNG file (W3C, 2003) of levels (H, W): shades of grey, or indices into a palette (256, 3)."""
     height, width = levels.shape
     kind = 0 if palette is None else 3
-    lines = np.hstack([np.zeros((height, 1), np.uint8), levels]).tobytes()  # each begins with the filter: none
+    lines = np.hstack([np.zeros((height, 1), np.uint8), levels]).tobytes()  # each line begins with its filter type: 0
     parts = [(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0))]
     parts += [] if palette is None else [(b"PLTE", palette.tobytes())]
     parts += [(b"IDAT", zlib.compress(lines, 9)), (b"IEND", b"")]

@@ -1,4 +1,4 @@
-"""Facts of a fitted model: for machines, and in words."""
+"""Facts of a fitted model: as dictionaries for JSON output, and as sentences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def how_fitted(model: Model) -> str:
-    """The choices that every number depends on."""
+    """Return the settings that every number of the model depends on, in words."""
     supervised = model.meta.get("method") == "supervised"
     centred = "scores not centred" if supervised else "centred" if model.centered else "not centred"
     scaled = "standardised" if model.standardized else "not standardised"
@@ -53,7 +53,7 @@ def how_fitted(model: Model) -> str:
 
 
 def in_brief(model: Model) -> str:
-    """The choices without which a picture of scores or loadings is misread; all of them are in the model's reports."""
+    """Return the settings that a reader of a scores or loadings plot must know, in words; a short `how_fitted`."""
     said = ["standardised" if model.standardized else "not standardised"]
     if model.rows_centered:
         said.insert(0, "each row about its own mean")
@@ -69,7 +69,7 @@ def in_brief(model: Model) -> str:
 
 
 def _of_method(meta: Mapping[str, Any]) -> list[str]:
-    """The kernel and the labels, with their numbers."""
+    """Return phrases on the kernel, the label columns and the HSIC, for a model that has them."""
     said = _of_kernel(meta)
     if "labels" in meta:
         classes = f" of {counted(meta['classes'], 'class', 'es')}" if "classes" in meta else ""
@@ -80,7 +80,7 @@ def _of_method(meta: Mapping[str, Any]) -> list[str]:
 
 
 def _of_kernel(meta: Mapping[str, Any]) -> list[str]:
-    """The kernel with its numbers, and how many rows it was approximated from."""
+    """Return phrases on the kernel with its settings, and on the number of landmarks."""
     said = []
     kernel = meta.get("kernel")
     if isinstance(kernel, Mapping):
@@ -92,21 +92,21 @@ def _of_kernel(meta: Mapping[str, Any]) -> list[str]:
 
 
 def is_usual(model: Model) -> bool:
-    """Are shares what everybody takes them for: of the variance of columns?"""
+    """Whether shares are shares of the variance of the columns: centred PCA."""
     return model.centered and model.meta.get("method", "pca") == "pca"
 
 
 def whole(method: str | None, centered: bool) -> str:
-    """What the shares are shares of."""
+    """Return the name of the quantity that shares refer to, such as `variance`."""
     if method == "supervised":
         return "dependence on the label"
     return "variance" if centered else "sum of squares about 0"
 
 
-# Components that are named one by one; of more the others are counted.
+# Most components named one by one; further ones are counted.
 SHOWN = 10
 
-# What only some models have, by its name in the file.
+# Metadata keys that only some models have.
 OF_SOME = (
     "center_rows", "whiten", "epsilon", "kernel", "landmarks",
     "labels", "label_kernel", "label_gamma", "classes", "hsic", "em",
@@ -114,6 +114,7 @@ OF_SOME = (
 
 
 def model_facts(model: Model) -> dict[str, Any]:
+    """Return the facts of a model for JSON output; the functions below put these facts into words."""
     table = model.variance
     return (
         {
@@ -141,7 +142,10 @@ def model_facts(model: Model) -> dict[str, Any]:
 
 
 def _aligned_facts(model: Model) -> dict[str, Any]:
-    """Of a model aligned to an older one the place by size of each component, and which are turned to be like its."""
+    """Return, for a model aligned to an older one, each component's rank by size and the components with flipped sign.
+
+    Empty for other models.
+    """
     if "aligned" not in model.meta:
         return {}
     turned = np.any(fix_signs(model.basis) != model.basis, axis=0)
@@ -150,7 +154,7 @@ def _aligned_facts(model: Model) -> dict[str, Any]:
 
 
 def sums_facts(model: Model) -> dict[str, Any]:
-    """Whether rows can be added to a model and taken from it, and if not, why."""
+    """Return whether the model keeps sums for adding and removing rows, with their size or the reason against."""
     kept = model.statistic
     if kept is None:
         return {"kept": False, "reason": reason_against(model)}
@@ -158,13 +162,13 @@ def sums_facts(model: Model) -> dict[str, Any]:
 
 
 def report_lines(model: Model) -> list[str]:
-    """A model in plain words, below a report of its variances."""
+    """Return the lines that describe a model below a table of its variances."""
     facts = model_facts(model)
     return [f"{facts['rows']} rows, {len(facts['columns'])} columns; {how_fitted(model)}", *kept_lines(facts)]
 
 
 def kept_lines(facts: Mapping[str, Any]) -> list[str]:
-    """How it was solved, what is kept, and how right it is."""
+    """Return the lines on the solver, the kept components, the alignment, EM and the certificate."""
     of_what = whole(facts["method"], facts["centered"])
     return [
         f"solver {facts['solver']}: {facts['reason']}; {rank_text(facts)}",
@@ -177,7 +181,7 @@ def kept_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def aligned_lines(facts: Mapping[str, Any]) -> list[str]:
-    """What was done to be like an older model."""
+    """Return the line on signs and order taken from an older model; empty if the model was not aligned."""
     if "aligned" not in facts:
         return []
     moved = [f"PC{i} (by size PC{place})" for i, place in enumerate(facts["aligned"], 1) if i != place]
@@ -190,12 +194,12 @@ def aligned_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def em_lines(facts: Mapping[str, Any]) -> list[str]:
-    """How EM went."""
+    """Return the line on the convergence of EM, for the facts of a model fitted by EM."""
     em = facts["em"]
     how = "has converged" if em["converged"] else "has NOT converged"
     likelihood = "without bound" if em["log_likelihood"] is None else f"{em['log_likelihood']:.10g}"
     known = "how far eigenvalues are from those at the maximum is not known"
-    if em.get("proved"):  # earlier versions wrote how far the last steps went
+    if em.get("proved"):  # models of earlier versions hold the size of the last steps instead of a proof
         off = max(error or 0.0 for error in facts["certificate"]["relative_error"])
         known = f"eigenvalues differ from those at the maximum by {off:.1e} of themselves at most"
     return [
@@ -205,13 +209,16 @@ def em_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def rank_text(facts: Mapping[str, Any]) -> str:
-    """Where only the leading eigenvalues are known, and all of them carry something, there may be more."""
+    """Return the rank in words; `or more` if only leading eigenvalues are known and none of them is 0."""
     at_least = facts["eigenvalues_known"] == facts["rank"] < facts["eigenvalues_possible"]
     return f"rank {facts['rank']}" + (" or more" if at_least else "")
 
 
 def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) -> list[str]:
-    """The certificate in words; nothing of what a model does not carry, nor of rounding where steps of EM decide."""
+    """Return the lines on the certificate; entries that the model lacks are omitted.
+
+    `of_em` omits the bounds on rounding, because for EM the number of steps limits the accuracy.
+    """
     named = {"eigen_residual": "eigen-residual", "orthonormality": "|B^T B - I|", "trace_closure": "trace closes to"}
     proofs = [f"{text} {certificate[key]:.1e}" for key, text in named.items() if certificate.get(key) is not None]
     lines = [", ".join(proofs)] if proofs else []
@@ -234,6 +241,7 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
 
 
 def sums_line(sums: Mapping[str, Any]) -> str:
+    """Return the line on the sums kept in the model, from the result of `sums_facts`."""
     if not sums["kept"]:
         return f"no update, merge, subtract or refit: {sums['reason']}"
     return f"sums kept for update, merge, subtract and refit: {size_text(sums['bytes'])}"

@@ -1,8 +1,7 @@
-"""Matplotlib figures: colours, marks, labels, file formats, reproducible bytes.
+"""Code that all pictures share: colours, marks, labels, file formats, and matplotlib figures with reproducible bytes.
 
-What all pictures have in common: colours and marks that are told apart in grey and by the colour-blind, and texts.
-Colours are those of Okabe and Ito (2008), with two more of Tol's, in an order in which neighbours differ in lightness,
-too; marks repeat what colours say.
+Colours and marks can be distinguished in greyscale and by colour-blind readers. The colours are those of Okabe and Ito
+(2008) and two of Tol, ordered so that neighbours also differ in lightness; marks repeat the information of colours.
 """
 
 from __future__ import annotations
@@ -66,46 +65,45 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
-# Of classes, in this order; a test holds neighbours apart in grey, and for two kinds of colour-blindness as Machado,
-# Oliveira and Fernandes (2009) simulate them.
+# Colours of classes, in this order. A test checks that neighbours differ in greyscale, and for two kinds of colour
+# blindness as simulated by Machado, Oliveira and Fernandes (2009).
 COLORS = (
     "#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00", "#882255", "#F0E442", "#CC79A7", "#000000", "#999933"
 )  # fmt: skip
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "*", ">")
-REST = "#B0B0B0"  # of rows that are of no class, or of one without a colour
+REST = "#B0B0B0"  # for rows without a class, or of a class without a colour
 
-# What is kept, what is not, and what is pointed at: blue and vermilion, and a grey.
+# Colours of kept components (blue), other components (grey) and highlights (vermilion).
 KEPT, LEFT, MARK = COLORS[0], "#B8B8B8", COLORS[4]
 DARK, FRAME, GRID = "#222222", "#808080", "#E5E5E5"
 
-# Of signs, in bars, images and the page: vermilion is above 0, blue below, on a scale of both with darker ends of equal
-# lightness and white for 0.
+# Colours of signs, in bars, images and the page: vermilion above 0, blue below. The diverging scale is white at 0, and
+# its dark ends have equal lightness.
 POSITIVE, NEGATIVE = MARK, KEPT
 DIVERGING = ("#00344F", NEGATIVE, "#A9CFE6", "#FFFFFF", "#F3C3A0", POSITIVE, "#5E2900")
 
-# Of numbers: viridis, made so that lightness grows evenly, for any eye (Smith and van der Walt 2015), at even steps.
+# Colours of numbers: viridis in even steps; its lightness grows evenly for any eye (Smith and van der Walt 2015).
 NUMBERS = (
     "#440154", "#481769", "#472A7A", "#433D84", "#3D4E8A", "#355E8D", "#2E6D8E", "#297B8E", "#23898E",
     "#1F978B", "#21A585", "#2EB37C", "#46C06F", "#65CB5E", "#89D548", "#B0DD2F", "#D8E219", "#FDE725"
 )  # fmt: skip
-# Of how many rows lie in one place: one hue that gets darker, from a lightness that is still seen on white.
+# Colours of density (rows in a cell): one hue that gets darker; the lightest is still visible on white.
 DENSITY = ("#9CC9E3", "#4C9CCB", KEPT, "#004A75", "#001F33")
 
-# Of the page, by the names of its style sheet: what marks and bars are drawn with, on white and on black, where they
-# are lighter.
+# Colours of marks and bars in the report page, by their names in the style sheet: on white, and lighter ones on black.
 PAGE = {"kept": KEPT, "left": "#838D99", "sum": MARK, "positive": POSITIVE, "negative": NEGATIVE, "rest": REST}
 PAGE_AT_NIGHT = {
     "kept": COLORS[3], "left": "#77838F", "sum": "#FFA561", "positive": "#F08C42", "negative": COLORS[3],
     "rest": "#77838F",
 }  # fmt: skip
 
-# Letters of the small and the large size to an inch; points at the left of titles, and inches at both of their sides.
+# Characters per inch of small and large text. Left margin of titles in points, and total side margin in inches.
 SMALL_LETTERS, LARGE_LETTERS = 15.0, 9.5
 LEFT_EDGE, LEGROOM = 8.0, 0.25
 
 
 def clean(axes: Axes, grid: str = "both") -> None:
-    """Axes with two sides, and a faint grid behind all."""
+    """Show only the left and bottom sides of the axes, with a faint grid in the background; `grid` names its axis."""
     axes.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(FRAME)
@@ -116,7 +114,7 @@ def clean(axes: Axes, grid: str = "both") -> None:
 
 
 def shortened(name: str, most: int = 28) -> str:
-    """A name from outside that fits beside a picture."""
+    """Return a name without control characters, cut with an ellipsis to `most` columns so that it fits."""
     text = printable(name[: 4 * most])
     if display_width(text) <= most and len(name) <= 4 * most:
         return text
@@ -126,7 +124,7 @@ def shortened(name: str, most: int = 28) -> str:
 
 
 def told_apart(names: Sequence[str], most: int = 28) -> list[str]:
-    """Names that fit, `shortened`; those whose beginnings are alike show the part where they differ."""
+    """Return the names, `shortened` to `most`; names with equal beginnings show the part where they differ."""
     texts = [printable(name) for name in names]
     made = [shortened(name, most) for name in names]
     alike = defaultdict(list)
@@ -143,14 +141,14 @@ def told_apart(names: Sequence[str], most: int = 28) -> list[str]:
 
 
 def of_numbers() -> LinearSegmentedColormap:
-    """The colours of numbers, from the least to the largest."""
+    """Return the matplotlib colour map of numbers, from the smallest to the largest."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("numbers", NUMBERS, N=256)
 
 
 def signed(value: float, places: int) -> str:
-    """A number with so many decimal places, and a minus sign that is one; no minus before zeros."""
+    """Return a number with `places` decimals and a typographic minus sign; no sign if all digits are zero."""
     text = f"{value:.{places}f}"
     return (text.removeprefix("-") if float(text) == 0 else text).replace("-", "\N{MINUS SIGN}")
 
@@ -158,8 +156,11 @@ def signed(value: float, places: int) -> str:
 def titled(
     figure: Figure, axes: Axes, title: str, below: str = "", *, under: float = 0.0, rows: int = 0
 ) -> tuple[int, list[Annotation]]:
-    """A title above the axes, at the left of the picture, and in smaller letters what the picture is of, folded to its
-    width; so many points above them. Returns the number of small lines, at least `rows`, and what was drawn."""
+    """Draw a title above the axes, at the left of the picture, with `below` in small letters under it.
+
+    Both texts are folded to the width of the picture. `under` is the distance from the axes in points; `rows` is the
+    least number of small lines. Return the number of small lines, and the annotations that were drawn.
+    """
     width, height = figure.get_size_inches()
     room = width - LEGROOM
     lines = folded(figure, below, room, SMALL_LETTERS, 9, "normal") if below else []
@@ -185,7 +186,10 @@ def titled(
 
 
 def folded(figure: Figure, text: str, room: float, density: float, size: float, weight: str) -> list[str]:
-    """Lines no wider than so many inches, as they are drawn in letters of this size, of about so many to an inch."""
+    """Fold a text into lines of at most `room` inches, as measured by the renderer in this size and weight.
+
+    `density` is a first guess of the characters per inch.
+    """
     from matplotlib.text import Text
 
     letters = max(int(room * density), 12)
@@ -198,7 +202,10 @@ def folded(figure: Figure, text: str, room: float, density: float, size: float, 
 
 
 def label(axes: Axes, x: float, text: str, color: str, *, y: float | None = None, down: float = 0) -> None:
-    """A name beside a mark, on the side where there is more room: at a height, or so many points below the top."""
+    """Draw a text beside the position x, on the side with more room.
+
+    The text is at the height `y`, or without `y` at `down` points below the top of the axes.
+    """
     from_data = axes.transData.transform((x, 0.0 if y is None else y))
     at, _ = axes.transAxes.inverted().transform(from_data)
     side = 1 if at <= 0.5 else -1
@@ -211,9 +218,10 @@ def label(axes: Axes, x: float, text: str, color: str, *, y: float | None = None
 
 
 def in_units(values: Array, largest: float | None = None) -> tuple[Array, str]:
-    """Values to draw, with the power of ten of the first, or of `largest`, taken off when it is large.
+    """Return the values divided by a power of ten, and this power as text for a label such as ` / 1e300`.
 
-    Axes of 1e300 or 1e-300 cannot be drawn.
+    The power is that of `largest`, or of the first value. Ordinary values are returned unchanged with an empty text.
+    Matplotlib cannot draw axes of 1e300 or 1e-300.
     """
     unit = float(values[0]) if largest is None else largest
     mantissa, _, exponent = f"{unit:e}".partition("e")
@@ -222,7 +230,7 @@ def in_units(values: Array, largest: float | None = None) -> tuple[Array, str]:
     return values / unit * float(mantissa), f" / 1e{int(exponent)}"
 
 
-# The metadata that would carry a date or a version: without it the same model gives the same bytes.
+# File format -> metadata to leave out, because a date or version in it would change the bytes.
 PICTURES: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
@@ -231,13 +239,13 @@ PICTURES: dict[str, dict[str, Any]] = {
 
 SIZE = (8.0, 6.0)  # inches
 DPI = 150.0
-ROOM = (4.0, 3.0)  # inches, below which axes and their texts lie on each other
-# What a picture may take: four bytes a pixel, several times over.
+ROOM = (4.0, 3.0)  # smallest size in inches; in a smaller picture, axes and texts overlap
+# Bounds the memory: a pixel takes four bytes, several times over.
 MOST_PIXELS = 100_000_000
 
 
 def picture_form(path: str | os.PathLike[str]) -> str:
-    """The form of a picture by the ending of its name."""
+    """Return the format of a picture from the suffix of its name; raise UsageError for any other suffix."""
     form = Path(plain_name(os.fspath(path))).suffix.lower().lstrip(".")
     if form not in PICTURES:
         raise UsageError(f"{show(os.fspath(path))} does not end like a picture", "use .png, .svg or .pdf")
@@ -245,17 +253,18 @@ def picture_form(path: str | os.PathLike[str]) -> str:
 
 
 def is_picture(path: str | os.PathLike[str] | None) -> bool:
-    """Does the name end like a picture?"""
+    """Whether the name has the suffix of a picture format; False for None."""
     return path is not None and Path(plain_name(os.fspath(path))).suffix.lower().lstrip(".") in PICTURES
 
 
 def check_form(form: str) -> None:
+    """Raise UsageError unless `form` is a picture format."""
     if form not in PICTURES:
         raise UsageError(f"no form of picture called {show(form)}", f"there are: {', '.join(PICTURES)}")
 
 
 def check_room(look: PictureOptions) -> None:
-    """Is a plot of this size one that can be read?"""
+    """Raise UsageError if the requested size is too small for a readable plot."""
     if look.size is not None and (look.size[0] < ROOM[0] or look.size[1] < ROOM[1]):
         size, least = ("x".join(f"{side:g}" for side in pair) for pair in (look.size, ROOM))
         raise UsageError(
@@ -265,10 +274,11 @@ def check_room(look: PictureOptions) -> None:
 
 @contextmanager
 def plain_matplotlib() -> Iterator[None]:
-    """Matplotlib as it was shipped: no settings of the user, no words on stderr, and nothing of it left behind.
+    """Run the body with matplotlib's default settings and without its log messages and warnings.
 
-    It would otherwise log that a home is read-only and warn of a letter its font lacks; a job's log has no use for it.
-    A name is no formula, whatever dollar signs it has.
+    User settings are ignored inside, and restored afterwards. Matplotlib would otherwise report a read-only home
+    directory or a missing glyph, which is noise in the log of a job. Dollar signs in names are not read as formulas.
+    Raise UsageError if matplotlib is missing.
     """
     log = logging.getLogger("matplotlib")
     level = log.level
@@ -279,7 +289,7 @@ def plain_matplotlib() -> Iterator[None]:
             matplotlib = imported()
             with matplotlib.rc_context():
                 matplotlib.rcdefaults()
-                matplotlib.rcParams["svg.hashsalt"] = "pcatool"  # its ids are random otherwise
+                matplotlib.rcParams["svg.hashsalt"] = "pcatool"  # otherwise the ids in SVG files are random
                 matplotlib.rcParams["text.parse_math"] = False
                 yield
     finally:
@@ -287,6 +297,7 @@ def plain_matplotlib() -> Iterator[None]:
 
 
 def imported() -> Any:
+    """Import and return matplotlib; raise UsageError if it is missing or does not load."""
     remedy = "pip install 'pcatool[plot]'; charts on a terminal and tables work without"
     try:
         import matplotlib
@@ -299,22 +310,22 @@ def imported() -> Any:
 
 
 def new_figure(look: PictureOptions, size: tuple[float, float] = SIZE) -> Figure:
-    """An empty figure of the size asked for, or of this one, which arranges what is put into it.
+    """Return an empty figure with constrained layout, of the requested size or else of `size` in inches.
 
-    It has the pixels of its file from the start: letters are rounded to whole pixels, so that text which is measured at
-    another number of them is up to a fifth wider in the file.
+    The figure has the resolution of the file from the start. Letters are rounded to whole pixels, so text that is
+    measured at another resolution may be up to a fifth wider in the file.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     check_pixels(look.size or size, look)
     figure = Figure(figsize=look.size or size, dpi=look.dpi or DPI, layout="constrained")
-    FigureCanvasAgg(figure)  # measures all texts with one renderer; without it each text makes one, with all pixels
+    FigureCanvasAgg(figure)  # one renderer for all text measurements; otherwise each text creates one, with all pixels
     return figure
 
 
 def check_pixels(size: tuple[float, float], look: PictureOptions) -> None:
-    """Does a picture of this size in inches have no more pixels than memory may hold?"""
+    """Raise RefusedError if a picture of this size in inches has more than MOST_PIXELS pixels."""
     dpi = look.dpi or DPI
     width, height = size
     if width * height * dpi * dpi > MOST_PIXELS:
@@ -323,7 +334,7 @@ def check_pixels(size: tuple[float, float], look: PictureOptions) -> None:
 
 
 def figure_file(figure: Figure, form: str, look: PictureOptions) -> bytes:
-    """The figure as the bytes of a file; the same figure gives the same bytes."""
+    """Return the figure as the bytes of a file; equal figures give equal bytes."""
     width, height = figure.get_size_inches()
     check_pixels((float(width), float(height)), look)
     out = io.BytesIO()
@@ -332,7 +343,7 @@ def figure_file(figure: Figure, form: str, look: PictureOptions) -> bytes:
 
 
 def drawn_as_boxes(figure: Figure) -> list[str]:
-    """The letters that the font lacks, in the order in which they appear."""
+    """Return the characters in the figure that the font lacks, in order of appearance; each is drawn as a box."""
     from matplotlib.font_manager import findfont, get_font
     from matplotlib.text import Text
 

@@ -1,4 +1,4 @@
-"""The text of `inspect`: what a model file holds."""
+"""The text of the command `inspect`: the contents of a model file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pcatool.resources import size_text
 
 __all__ = ["fact_lines", "inspection_text", "proof_lines"]
 
-# Columns named, and components shown, unless all are asked for.
+# Columns named, and components shown, without -v.
 NAMED = 8
 SHOWN = 10
 
-# What becomes of missing cells, by the words of --missing.
+# Value of --missing -> treatment of missing cells, in the fit and in transform.
 IN_FIT = {
     "error": "none in the rows of the fit",
     "drop": "rows with some were left out of the fit",
@@ -32,7 +32,7 @@ IN_TRANSFORM = {
     "project": "goes by the cells that are there",
 }
 
-# What each array is.
+# Array of a model file -> its meaning.
 HOLDS = {
     "mean": "what is subtracted from each column",
     "std": "what each column is divided by",
@@ -66,7 +66,7 @@ ABSENT = {"missing": "missing", "zero": "zeros"}
 def inspection_text(
     facts: Mapping[str, Any], *, everything: bool, width: int | None, color: bool = False, unicode: bool = True
 ) -> str:
-    """The facts as lines and tables; folded to the width of a terminal, if there is one."""
+    """Return the facts of `inspect` as lines and tables, folded to `width` if given; `everything` shows all."""
 
     def table(columns: dict[str, Any]) -> str:
         arrays = {name: np.asarray(values) for name, values in columns.items()}
@@ -85,6 +85,7 @@ def inspection_text(
 
 
 def fact_lines(facts: Mapping[str, Any]) -> list[Line]:
+    """Return the labelled lines on the file, method, settings, rows, columns, components, rank and solver."""
     what = whole(facts["method"], facts["centered"])
     kept = f"{facts['components']} of {facts['eigenvalues_possible']} kept, {facts['cumulative']:.4%} of the {what}"
     missing = facts["missing"]
@@ -105,7 +106,7 @@ def fact_lines(facts: Mapping[str, Any]) -> list[Line]:
 
 
 def _further(given: Mapping[str, Any]) -> list[Line]:
-    """Settings that few models have."""
+    """Return the lines of settings that only some models have: weights, booleans, triples, seed."""
     lines = []
     if "weights" in given:
         lines.append(("weights", f"column {show(given['weights'])}: {WEIGHTS[given.get('weights_kind', 'frequency')]}"))
@@ -119,6 +120,7 @@ def _further(given: Mapping[str, Any]) -> list[Line]:
 
 
 def _components(facts: Mapping[str, Any], everything: bool) -> dict[str, Any]:
+    """Return the table of kept components; the first SHOWN of them unless `everything`."""
     rows = [row for row in facts["variance"] if row["kept"]]
     rows = rows if everything else rows[:SHOWN]
     table = {
@@ -131,13 +133,13 @@ def _components(facts: Mapping[str, Any], everything: bool) -> dict[str, Any]:
 
 
 def _left_out(facts: Mapping[str, Any], everything: bool) -> list[Line]:
-    """What is not shown, and how to see it."""
+    """Return a line that counts the components not shown; empty if all are shown."""
     more = facts["components"] - SHOWN
     return [] if everything or more <= 0 else [("shown", f"the first {SHOWN}; {more} more with -v")]
 
 
 def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
-    """How far each eigenvalue can be relied on, and what else is proved."""
+    """Return the `certificate` lines: the accuracy of each eigenvalue, and the other measured proofs."""
     certificate = facts["certificate"] or {}
     of_em = "em" in facts
     rows = [row for row in facts["variance"] if row["kept"] and "vouched" in row]
@@ -164,7 +166,7 @@ def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
 
 
 def _spans(components: Sequence[int]) -> str:
-    """PC1-PC4, PC7."""
+    """Return component numbers as ranges, such as `PC1-PC4, PC7`."""
     runs: list[list[int]] = []
     for j in components:
         if runs and runs[-1][-1] == j - 1:
@@ -175,7 +177,7 @@ def _spans(components: Sequence[int]) -> str:
 
 
 def _abilities(facts: Mapping[str, Any]) -> list[Line]:
-    """Those of which there is nothing to say together, those of one reason too."""
+    """Return the `can` and `cannot` lines; commands without a note, and commands with equal reasons, share a line."""
     plain = [name for name, note in facts["can"].items() if not note]
     noted = [("can", f"{name} ({note})") for name, note in facts["can"].items() if note]
     reasons: dict[str, list[str]] = {}

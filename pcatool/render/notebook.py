@@ -1,4 +1,4 @@
-"""A model as a small table for notebooks: plain HTML without scripts, in the colours of the page around it."""
+"""The HTML of a model in notebooks: a small table without scripts, in the colours of the page around it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pcatool.render.text import counted
 
 __all__ = ["model_html"]
 
-# Components and columns that are shown one by one; of more the others are counted.
+# Most components and columns shown one by one; further ones are counted.
 SHOWN = 10
 NAMED = 8
 
-# Notebooks may leave out style sheets, never what an element says of itself. No colour but the page's own, so that it
-# reads on a light page and on a dark one.
+# Inline styles, because notebooks may remove style sheets. Only the page's own colours are used, so that the table is
+# readable on light and dark pages.
 BOX = "max-width:40em;overflow-x:auto"
 TABLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;color:inherit;background:none;margin:0.4em 0"
 HEAD = "text-align:right;padding:0.1em 0.7em;border-bottom:1px solid currentColor;font-weight:600"
@@ -28,7 +28,7 @@ QUIET = "opacity:0.75;font-size:90%"
 
 
 def model_html(model: Model) -> str:
-    """Method and settings, a row for each of the first components, and the names of the columns."""
+    """Return HTML with the method, the settings, a table of the first components, and the names of the columns."""
     method = str(model.meta.get("method", "pca"))
     shares = f"of the {whole(method, model.centered)}"
     kept = f"{counted(model.k, 'component')} kept, {model.variance.cumulative[model.k - 1]:.4%} {shares}"
@@ -68,6 +68,6 @@ def _columns(model: Model) -> str:
 
 
 def _text(value: object) -> str:
-    """Text from outside: nothing of it is markup, nothing of it steers the page, and it does not fill it."""
+    """Return outside text made safe for HTML: escaped, without control characters, at most 200 characters."""
     text = printable(str(value))
     return escape(text if len(text) <= 200 else text[:197] + "...")

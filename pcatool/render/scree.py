@@ -1,4 +1,4 @@
-"""Scree charts: as text for a terminal and as a picture, with what the rules for k pick."""
+"""Scree charts, as text for a terminal and as a picture, with the choices of the rules for k."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-USUAL = 30  # rows of a chart, so that it fits in a window
-MOST = 60  # rows it may grow to, to show the kept components without a gap
-LEAST_BAR = 10  # narrower bars tell nothing: numbers give way
-DIGITS = 5  # of an eigenvalue; the table has more
+USUAL = 30  # usual rows of a chart: fits in a window
+MOST = 60  # most rows, to show all kept components without a gap
+LEAST_BAR = 10  # least width of bars in characters; columns of numbers are removed to reach this width
+DIGITS = 5  # significant digits of eigenvalues; the table has more
 
 CYAN, MAGENTA = "\x1b[36m", "\x1b[35m"
 
 
 class Glyphs(NamedTuple):
-    """What a chart is drawn with."""
+    """The characters that a chart is drawn with."""
 
-    full: str
-    parts: str  # growing parts of a full one
-    kept: str
-    drop: str
-    hidden: str
+    full: str  # a full cell of a bar
+    parts: str  # parts of a full cell, ascending
+    kept: str  # line below the kept components
+    drop: str  # line at the largest drop
+    hidden: str  # in place of hidden rows
 
 
 UNICODE = Glyphs("█", "▏▎▍▌▋▊▉", "─", "┄", "⋮")
@@ -71,9 +71,9 @@ def scree_chart(
     max_rows: int | None = None,
     total_components: int | None = None,
 ) -> str:
-    """The chart as text that ends with a newline; no line is wider than `width`, colour only adds.
+    """Return the chart as text that ends with a newline, with no line wider than `width`.
 
-    `total_components` counts those whose eigenvalues are not known as well.
+    Colour is added only on top of the text. `total_components` includes components with unknown eigenvalues.
     """
     glyphs = UNICODE if unicode else ASCII
     drop = largest_drop(table.eigenvalue)
@@ -96,26 +96,28 @@ def scree_chart(
 
 
 def kept_text(table: VarianceTable, kept: int) -> str:
+    """Return the label of the mark after the kept components."""
     return f"k = {kept} kept: {percent(float(table.cumulative[kept - 1]))}"
 
 
 def drop_text(drop: int) -> str:
+    """Return the label of the mark at the largest drop."""
     return f"largest drop: after {drop}"
 
 
 def shown_components(m: int, kept: int, drop: int, max_rows: int | None) -> list[int]:
-    """The numbers of the components that get a row: the leading ones, and both sides of each mark."""
+    """Return the numbers of the components that get a row: the leading ones, and those on both sides of each mark."""
     most = max_rows or max(USUAL, kept + 3 if kept + 3 <= MOST else 0)
     marked = {j for j in (kept, kept + 1, drop, drop + 1) if 1 <= j <= m}
     leading = max(1, most - sum(j > most for j in marked))
     shown = marked | set(range(1, min(leading, m) + 1))
-    # To say that one row is hidden takes as much room as the row.
+    # A single hidden row is shown instead of the line that says so: both take one line.
     alone = {j for j in range(1, m + 1) if j - 1 in shown and (j + 1 in shown or j == m)}
     return sorted(shown | alone)
 
 
 def number_columns(table: VarianceTable, shown: list[int], width: int) -> list[str]:
-    """The text left of the bars, the heading first: as many of the numbers as leave room for bars."""
+    """Return the text left of the bars, the heading first, with as many columns of numbers as leave room for bars."""
     rows = np.array(shown) - 1
     columns = {
         "PC": [str(j) for j in shown],
@@ -133,7 +135,7 @@ def number_columns(table: VarianceTable, shown: list[int], width: int) -> list[s
 
 
 def bar(ratio: float, room: int, glyphs: Glyphs) -> str:
-    """A bar of this part of the room, rounded up, so that only zero has none."""
+    """Return a bar of length ratio * room, rounded up, so that only zero has no bar."""
     steps = len(glyphs.parts) + 1
     full, part = divmod(min(math.ceil(ratio * room * steps), room * steps), steps)
     return glyphs.full * full + (glyphs.parts[part - 1] if part else "")
@@ -142,7 +144,7 @@ def bar(ratio: float, room: int, glyphs: Glyphs) -> str:
 def markers(
     table: VarianceTable, j: int, kept: int, drop: int, width: int, color: bool, glyphs: Glyphs
 ) -> Iterable[str]:
-    """The lines below component j that mark the kept components and the largest drop."""
+    """Yield the lines below component j that mark the kept components and the largest drop."""
     here = {}
     if j == kept:
         here[kept_text(table, kept)] = (glyphs.kept, BOLD)
@@ -157,11 +159,12 @@ def markers(
 
 
 def hidden_text(table: VarianceTable, first: int, last: int) -> str:
+    """Return the text for the hidden components first to last, with their total share."""
     return f"{first} to {last}: {percent(float(np.sum(table.share[first - 1 : last])))} in all"
 
 
 def rest_text(table: VarianceTable, last: int, total_components: int | None) -> str:
-    """What lies past the last row: how many components, and what they hold together."""
+    """Return the text on the components after the last row: their number and their share in total."""
     m = len(table.eigenvalue)
     left = (total_components or m) - last
     share = percent(float(table.lost_share[last - 1]))
@@ -172,34 +175,34 @@ def rest_text(table: VarianceTable, last: int, total_components: int | None) -> 
     return f"components not computed: {share} in all" if unknown else ""
 
 
-FIRST = 30  # components, unless all are asked for: what matters is at the left
-# More bars than this run into each other: an area instead.
+FIRST = 30  # components drawn, unless all are requested
+# Most components drawn as bars; more bars would touch each other, so an area is drawn instead.
 BARS = 60
-SHARES = 10  # bars that have their share above them
-# In points: names of the marks, below the top; letters of shares, and what is free around them.
+SHARES = 10  # first bars that have their share above them
+# Points below the top: the labels of the kept components and of the largest drop, and the room for both.
 KEPT_DOWN, DROP_DOWN, MARKED = 9.0, 25.0, 36.0
-LETTERS, GAP = 8.0, 3.0
-LINE = 1.35  # of a line of rules, in its letters
-LEAST = 0.4  # of the height, for the bars: shares give way before
+LETTERS, GAP = 8.0, 3.0  # font size of shares, and the free space around them, in points
+LINE = 1.35  # line height of the rules, relative to the font size
+LEAST = 0.4  # least part of the height for the bars; shares are omitted to keep it
 
-# Behind the name of a mark that lies past the last component shown.
+# Appended to the label of a mark that lies beyond the last component shown.
 PAST = " \N{RIGHTWARDS ARROW}"
 
-# In inches: the panels without the rules, and one rule.
+# Inches: size of the panels without the rules; height of the panel of rules, and of each rule.
 WIDTH, HEIGHT = 8.0, 6.0
 RULES, RULE = 0.5, 0.21
 
 
 @dataclass(frozen=True)
 class ScreeLook:
-    """How eigenvalues are drawn, and how many of them."""
+    """Options of the scree picture: the scales, and whether all components are drawn."""
 
     log: bool = False  # eigenvalues on a logarithmic scale
-    log_components: bool = False
-    all_components: bool = False
+    log_components: bool = False  # component numbers on a logarithmic scale
+    all_components: bool = False  # draw all known components, not only the first
 
     def shown(self, known: int) -> int:
-        """How many of the known eigenvalues are drawn."""
+        """Return how many of the known eigenvalues are drawn."""
         return known if self.all_components else min(known, FIRST)
 
 
@@ -213,7 +216,10 @@ def scree_picture(
     verdicts: Sequence[Verdict] = (),
     look: PictureOptions = PictureOptions(),  # noqa: B008
 ) -> bytes:
-    """The picture as the bytes of its file; the same table gives the same bytes."""
+    """Return the bytes of the picture file, with a panel for the verdicts of the rules if there are any.
+
+    Equal arguments give equal bytes.
+    """
     check_form(form)
     with plain_matplotlib():
         figure = scree_figure(table, kept, title, scree, verdicts, look)
@@ -223,6 +229,7 @@ def scree_picture(
 def scree_figure(
     table: VarianceTable, kept: int, title: str, scree: ScreeLook, verdicts: Sequence[Verdict], look: PictureOptions
 ) -> Figure:
+    """Return the figure: eigenvalues above, cumulative shares in the middle, and the rules below."""
     ruled = RULES + RULE * len(verdicts) if verdicts else 0.0
     figure = new_figure(look, (WIDTH, HEIGHT + ruled))
     heights = (3.3, 2.0, *([ruled] if ruled else []))
@@ -242,7 +249,7 @@ def scree_figure(
     last = (rest or [below])[-1]
     last.set_xlabel(f"component{' (logarithmic)' if scree.log_components else ''}")
     name_components(last, shown, log=scree.log_components)
-    figure.draw_without_rendering()  # settles where the axes are, which the names must know
+    figure.draw_without_rendering()  # computes the layout, which the labels need
     name_marks(figure, above, table, values, kept, scree)
     for axes in rest:
         fit_rules(figure, axes, len(verdicts))
@@ -250,7 +257,7 @@ def scree_figure(
 
 
 def draw_bars(axes: Axes, values: Array, kept: int) -> None:
-    """Bars, or an area when there are too many, with points on them."""
+    """Draw the eigenvalues as bars, or as an area if there are too many, with points on top."""
     edges = np.arange(len(values) + 1) + 0.5
     if len(values) <= BARS:
         colors = [KEPT if j < kept else LEFT for j in range(len(values))]
@@ -263,7 +270,7 @@ def draw_bars(axes: Axes, values: Array, kept: int) -> None:
 
 
 def draw_points(axes: Axes, values: Array, kept: int) -> None:
-    """Points on a logarithmic axis, which has no base for bars to stand on; what is 0 has no place there."""
+    """Draw the eigenvalues as points on a logarithmic axis, which has no base line for bars; omit zeros."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     components = np.arange(len(values)) + 1
@@ -285,6 +292,7 @@ def draw_points(axes: Axes, values: Array, kept: int) -> None:
 
 
 def point_size(values: Array) -> float:
+    """Return the marker size in points, smaller if there are many values."""
     return 4.0 if len(values) <= BARS else 1.5
 
 
@@ -292,7 +300,7 @@ def point_size(values: Array) -> float:
 
 
 def name_marks(figure: Figure, axes: Axes, table: VarianceTable, values: Array, kept: int, scree: ScreeLook) -> None:
-    """The shares of the first bars, and the names of both marks above all; the axes get the room for them."""
+    """Draw the shares of the first bars and the labels of both marks, and extend the axes to make room for them."""
     box = axes.get_window_extent()
     points = 72 / figure.dpi
     high = box.height * points
@@ -316,7 +324,7 @@ def name_marks(figure: Figure, axes: Axes, table: VarianceTable, values: Array, 
         return
     if drop < len(values):
         floor = values[drop] if not scree.log or values[drop] > 0 else axes.get_ylim()[0]
-        up = (high - DROP_DOWN + 6) / high  # of the height
+        up = (high - DROP_DOWN + 6) / high  # relative to the height
         end = axes.transData.inverted().transform(axes.transAxes.transform((0.0, up)))[1]
         axes.plot([drop + 0.5] * 2, [floor, end], color=MARK, linewidth=2, zorder=3)
     past = PAST if drop >= len(values) else ""
@@ -324,7 +332,7 @@ def name_marks(figure: Figure, axes: Axes, table: VarianceTable, values: Array, 
 
 
 def fitting_shares(figure: Figure, table: VarianceTable, wide: float, shown: int) -> list[Text]:
-    """The shares of the first components as texts that fit above their bars, upright where they must; or none."""
+    """Return the shares of the first components as texts that fit above their bars, rotated if necessary; or none."""
     from matplotlib.text import Text
 
     for rotation in (0, 90):
@@ -338,6 +346,7 @@ def fitting_shares(figure: Figure, table: VarianceTable, wide: float, shown: int
 
 
 def draw_cumulative(axes: Axes, table: VarianceTable, kept: int, shown: int) -> None:
+    """Draw the cumulative shares of the first `shown` components, with a large point at the kept ones."""
     from matplotlib.ticker import PercentFormatter
 
     marker = "o" if shown <= BARS else ""
@@ -350,7 +359,7 @@ def draw_cumulative(axes: Axes, table: VarianceTable, kept: int, shown: int) -> 
 
 
 def draw_rules(axes: Axes, verdicts: Sequence[Verdict], most: int) -> None:
-    """A line for each rule: what it picks, by a mark and its number; those that most agree on stand out."""
+    """Draw a line for each rule with the k that it picks; the k that most rules pick is highlighted."""
     agreed = agreement(verdicts)
     for row, verdict in enumerate(verdicts):
         if verdict.k is None:
@@ -368,14 +377,14 @@ def draw_rules(axes: Axes, verdicts: Sequence[Verdict], most: int) -> None:
 
 
 def fit_rules(figure: Figure, axes: Axes, count: int) -> None:
-    """Smaller letters where the picture is too low for a line of each rule."""
+    """Reduce the font size if the panel is too low for one line per rule."""
     line = axes.get_window_extent().height * 72 / figure.dpi / count
     for text in (*axes.get_yticklabels(), *axes.texts):
         text.set_fontsize(min(float(text.get_fontsize()), line / LINE))
 
 
 def name_components(axes: Axes, shown: int, *, log: bool) -> None:
-    """The shared axis of components, from the first to the last shown."""
+    """Set the limits and ticks of the shared axis of components, from the first to the last shown."""
     from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
     axes.set_xlim(0.75 if log else 0.5, shown + 0.5)
@@ -390,7 +399,7 @@ def name_components(axes: Axes, shown: int, *, log: bool) -> None:
 
 
 def rules_report(verdicts: Sequence[Verdict], form: str, width: int | None) -> str:
-    """What each rule says, and where they agree."""
+    """Return the verdict of each rule with its reason, and the k that most rules pick, as a table or JSON."""
     agreed = agreement(verdicts)
     if form == "json":
         rules = [{"rule": v.rule, "k": v.k, "reason": v.reason} for v in verdicts]

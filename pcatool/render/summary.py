@@ -1,4 +1,4 @@
-"""Summaries of a run: facts for machines, and lines to read."""
+"""Summaries of a run: `*_facts` give dictionaries for JSON output, `*_lines` put these facts into sentences."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ __all__ = [
     "taken_lines",
 ]
 
-# Columns, spellings and patterns of missing cells that are named; the others are counted.
+# Most columns and patterns of missing cells that are named; further ones are counted.
 SHOWN = 5
 
 
 def triples_text(table: Mapping[str, Any]) -> str:
+    """Return the size of a table of triples in words: cells, users, items, and cells per user and item."""
     share = table["cells"] / (table["users"] * table["items"])
     users, items = counted(table["users"], "user"), counted(table["items"], "item")
     spread = "; ".join(
@@ -52,7 +53,7 @@ def triples_text(table: Mapping[str, Any]) -> str:
 
 
 def missing_facts(tally: Tally) -> dict[str, Any]:
-    """What is missing: cells by column and by spelling, and which are missing together."""
+    """Return the counts of missing cells by column, by spelling and by pattern (columns missing in the same row)."""
     return {
         "cells": tally.missing,
         "share": tally.missing / (tally.rows * tally.features),
@@ -66,7 +67,7 @@ def missing_facts(tally: Tally) -> dict[str, Any]:
 
 
 def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
-    """The same in words."""
+    """Return the result of `missing_facts` in words; no lines if `facts` is None."""
     if facts is None:
         return []
     spelled = ", ".join(f"{n} {show(text) if text else 'empty'}" for text, n in facts["spellings"].items())
@@ -87,6 +88,7 @@ def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
+    """Return the facts of `fit --plan`: solver, reason, size, passes and peak memory."""
     return {
         "command": "fit --plan",
         "solver": plan.solver,
@@ -116,6 +118,7 @@ def _peak(facts: Mapping[str, Any]) -> str:
 
 
 def fit_facts(model: Model, tally: Tally, output: str) -> dict[str, Any]:
+    """Return the facts of a fit: row counts, missing cells, the model, its settings and its sums."""
     facts: dict[str, Any] = {"command": "fit", "output": shown(output), "rows_read": tally.rows}
     if tally.table is None:
         facts["rows_dropped"] = tally.rows - model.n_samples
@@ -127,6 +130,7 @@ def fit_facts(model: Model, tally: Tally, output: str) -> dict[str, Any]:
 
 
 def fit_lines(facts: Mapping[str, Any]) -> list[str]:
+    """Return the facts of a fit in words."""
     dropped = f", {facts['rows']} used, {facts['rows_dropped']} dropped" if facts.get("rows_dropped") else ""
     used = triples_text(facts["triples"]) if "triples" in facts else f"{counted(len(facts['columns']), 'column')} used"
     return [
@@ -139,7 +143,7 @@ def fit_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def both_facts(model: Model, tally: Tally, output: str, scored: Tally, scores: str) -> dict[str, Any]:
-    """Of a fit that also scored its rows."""
+    """Return the facts of a fit that also scored its rows."""
     return fit_facts(model, tally, output) | {
         "scores": scores,
         "rows_scored": scored.rows,
@@ -154,7 +158,10 @@ def both_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def combined_facts(command: str, model: Model, before: int, tally: Tally | None, output: str) -> dict[str, Any]:
-    """What became of a model by rows that came or went, or by other settings."""
+    """Return the facts of a model changed by adding or removing rows, or fitted again with other settings.
+
+    `before` is the number of rows before the change.
+    """
     facts: dict[str, Any] = {"command": command, "output": output, "rows_before": before}
     if tally is not None:
         facts["rows_read"] = tally.rows
@@ -162,6 +169,7 @@ def combined_facts(command: str, model: Model, before: int, tally: Tally | None,
 
 
 def combined_lines(facts: Mapping[str, Any]) -> list[str]:
+    """Return the result of `combined_facts` in words."""
     change = facts["rows"] - facts["rows_before"]
     rows = counted(facts["rows"], "row")
     if change:
@@ -176,17 +184,19 @@ def combined_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def taken_facts(taken: Taken) -> dict[str, Any]:
+    """Return the counts of rows read and dropped, and the names of columns left out."""
     return {**taken._asdict(), "columns_left_out": list(taken.columns_left_out)}
 
 
 def taken_lines(taken: Taken, command: str) -> list[str]:
-    """What was not taken; the lines of a fit begin with its rows."""
+    """Return the lines on dropped rows and columns left out; for `fit`, dropped rows are in the lines of the fit."""
     read, dropped, left_out = taken
     lines = [f"{counted(read, 'row')} read, {dropped} dropped"] if dropped and command != "fit" else []
     return lines + ([f"{counted(len(left_out), 'column')} left out: {listed(left_out)}"] if left_out else [])
 
 
 def apply_facts(command: str, model: Model, tally: Tally, error: float | None, output: str | None) -> dict[str, Any]:
+    """Return the facts of transform or reconstruct; `error` is the mean squared error if it was computed."""
     facts: dict[str, Any] = {
         "command": command,
         "output": shown(output or "-"),
@@ -206,6 +216,7 @@ def apply_facts(command: str, model: Model, tally: Tally, error: float | None, o
 
 
 def apply_lines(facts: Mapping[str, Any]) -> list[str]:
+    """Return the result of `apply_facts` in words."""
     incomplete = f", {facts['rows_incomplete']} of them with missing cells" if facts["rows_incomplete"] else ""
     incomplete += f", {facts['rows_left_empty']} left empty for it" if facts["rows_left_empty"] else ""
     rows, columns = counted(facts["rows_read"], "row"), counted(len(facts["columns"]), "column")
@@ -220,7 +231,7 @@ def apply_lines(facts: Mapping[str, Any]) -> list[str]:
 def folder_facts(
     written: Sequence[tuple[str, str, int]], skipped: Sequence[tuple[str, str]], resumed: int
 ) -> dict[str, Any]:
-    """Which input went where, which were left out, and how many were done before."""
+    """Return the facts of an output folder: (file, output, rows) written, (file, reason) skipped, and files resumed."""
     return {
         "files_read": len(written),
         "files_written": len(written),
@@ -236,7 +247,7 @@ def folder_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def parts_facts(written: Sequence[tuple[str, str, int]]) -> dict[str, Any]:
-    """Of results in parts: which part holds how many rows, and of which input."""
+    """Return the facts of a result in parts: the input file, output file and row count of each part."""
     outputs = [{"file": file, "output": output, "rows": rows} for file, output, rows in written]
     return {"parts_written": len(written), "outputs": outputs}
 
@@ -246,6 +257,7 @@ def parts_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def page_facts(model: Model, name: str, output: str, html: str, read: int | None, there: int | None) -> dict[str, Any]:
+    """Return the facts of a report page; `read` and `there` count the rows read and the rows shown in the page."""
     facts = {"command": "report", "model": shown(name), "output": shown(output), "bytes": len(html.encode())}
     if read is not None:
         facts |= {"rows_read": read, "rows_shown": there}

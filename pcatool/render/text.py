@@ -29,8 +29,8 @@ FORMS = ("table", "csv", "json", "markdown")
 
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
-GAP = 2  # blanks between the columns of a table
-WORD = 12  # a column of text or a heading is folded to no less than this, so that words stay readable
+GAP = 2  # spaces between the columns of a table
+WORD = 12  # narrowest width, in characters, to which a text column or heading is folded, so that words stay readable
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -44,10 +44,10 @@ def render_table(
     color: bool = False,
     unicode: bool = True,
 ) -> str:
-    """Columns of equal length as text that ends with a newline.
+    """Return a table as text that ends with a newline; `form` is one of FORMS. Raise UsageError for any other form.
 
-    `csv` and `json` hold every digit and no caption; `table` and `markdown` are rounded to be read. Only `table`
-    heeds width, color and unicode.
+    All columns must have equal length. `csv` and `json` keep all digits and omit the caption; `table` and `markdown`
+    round the numbers. Only `table` uses width, color and unicode.
     """
     if form == "csv":
         return as_csv(columns)
@@ -61,23 +61,27 @@ def render_table(
 
 
 def rows(columns: Columns) -> Iterable[tuple[Any, ...]]:
-    """Rows of plain Python values, whose text is the shortest that reads back to the same number."""
+    """Return the rows as tuples of Python values; str() of a float is the shortest text that reads back exactly."""
     return zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True)
 
 
 def as_csv(columns: Columns) -> str:
+    """Return the table as CSV with a header line and all digits."""
     lines = [columns, *rows(columns)]
     return "".join(",".join(quoted(value) for value in line) + "\n" for line in lines)
 
 
 def quoted(value: object) -> str:
-    """A cell of CSV. Python 3.11's csv module leaves a lone carriage return bare, and that reads back as a row end."""
+    """Return a CSV cell, quoted if needed.
+
+    The csv module of Python 3.11 does not quote a lone carriage return, which readers take for the end of a row.
+    """
     text = str(value)
     return '"' + text.replace('"', '""') + '"' if text == "" or set(text) & set(',"\r\n') else text
 
 
 def as_json(columns: Columns) -> str:
-    """One object to a line. JSON has no word for a number that is not finite: it becomes null."""
+    """Return the table as a JSON array with one object per line; numbers that are not finite become null."""
     objects = (
         {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
@@ -90,6 +94,7 @@ def as_json(columns: Columns) -> str:
 
 
 def as_markdown(columns: Columns, caption: str) -> str:
+    """Return the table as a Markdown table with rounded numbers, and the caption below."""
     made = [TextColumn.of(name.replace("|", r"\|"), values) for name, values in columns.items()]
     widths = [max(c.width, 3) for c in made]
     ruler = ["-" * (w - 1) + ":" if c.numeric else "-" * w for c, w in zip(made, widths, strict=True)]
@@ -102,9 +107,10 @@ def as_markdown(columns: Columns, caption: str) -> str:
 
 
 def as_table(columns: Columns, caption: str, width: int | None, color: bool, dash: str) -> str:
-    """Aligned columns; those that do not fit beside each other follow below, with the first column repeated.
+    """Return the table as aligned columns; `dash` draws the rule below the headings.
 
-    Nothing is left out and no number is cut: in a window too narrow for one number the line runs over.
+    Columns that do not fit into `width` follow in further parts below, each with the first column repeated. No column
+    is omitted and no number is cut: if a number is wider than the window, its line is longer than the window.
     """
     parts = beside([TextColumn.of(name, values) for name, values in columns.items()], width)
     lines = "\n\n".join("\n".join(drawn(part, color, dash)) for part in parts).split("\n")
@@ -115,7 +121,7 @@ def as_table(columns: Columns, caption: str, width: int | None, color: bool, das
 
 
 class TextColumn(NamedTuple):
-    """One column as text."""
+    """One column of a table, converted to text."""
 
     name: str
     cells: list[str]
@@ -123,6 +129,7 @@ class TextColumn(NamedTuple):
 
     @classmethod
     def of(cls, name: str, values: NDArray[Any]) -> TextColumn:
+        """Convert a column; floats are rounded with `format_numbers`."""
         values = np.asarray(values)
         if values.dtype.kind == "f":
             return cls(printable(name), format_numbers(values), True)
@@ -130,14 +137,16 @@ class TextColumn(NamedTuple):
 
     @property
     def width(self) -> int:
+        """Display width of the column, heading included."""
         return max(display_width(self.name), self.widest)
 
     @property
     def widest(self) -> int:
+        """Display width of the widest cell; 0 without cells."""
         return max(map(display_width, self.cells), default=0)
 
     def narrowed(self, cap: int) -> int:
-        """The width under a cap: text and headings can be folded, numbers cannot."""
+        """Return the width, at most `cap`; text and headings can be folded to this width, numbers cannot."""
         return max(min(self.width, cap), self.widest if self.numeric else 0)
 
 
@@ -145,11 +154,11 @@ Part = list[tuple[TextColumn, int]]
 
 
 def beside(columns: Sequence[TextColumn], width: int | None) -> list[Part]:
-    """The columns with their widths, in as many parts as the width asks for."""
+    """Return the columns with their widths, split into as many parts as the total width requires."""
     whole = [(c, c.width) for c in columns]
     if width is None or spanned(whole) <= width:
         return [whole]
-    # A third each leaves room for the first column and one more beside it.
+    # A third of the width each: the first column and one more fit beside each other.
     key, *others = [(c, c.narrowed(max(WORD, width // 3))) for c in columns]
     parts: list[Part] = [[key]]
     for column in others:
@@ -160,7 +169,7 @@ def beside(columns: Sequence[TextColumn], width: int | None) -> list[Part]:
 
 
 def widened(part: Part, width: int) -> Part:
-    """Gives what room is left to the columns that were folded."""
+    """Distribute the spare width among the columns that were narrowed."""
     made: Part = []
     spare = max(width - spanned(part), 0)
     for column, w in part:
@@ -171,11 +180,12 @@ def widened(part: Part, width: int) -> Part:
 
 
 def spanned(part: Part) -> int:
+    """Return the total width of the columns with the gaps between them."""
     return sum(w for _, w in part) + GAP * (len(part) - 1)
 
 
 def drawn(part: Part, color: bool, dash: str) -> list[str]:
-    """The lines of one part: headings, a rule, the rows."""
+    """Return the lines of one part: headings, a rule, the rows."""
     names = laid([c.name for c, _ in part], part, bottom=True)
     lines = [paint(line, BOLD, color) for line in names]
     lines.append((" " * GAP).join(dash * w for _, w in part))
@@ -185,7 +195,10 @@ def drawn(part: Part, color: bool, dash: str) -> list[str]:
 
 
 def laid(cells: Sequence[str], part: Part, *, bottom: bool = False) -> list[str]:
-    """One row of cells; more than one line when a cell has to be folded."""
+    """Return the lines of one row of cells: several lines if a cell is folded.
+
+    `bottom` aligns cells with fewer lines at the bottom of the row.
+    """
     folded = [fold(cell, w) for cell, (_, w) in zip(cells, part, strict=True)]
     height = max(map(len, folded))
     lines = []
@@ -199,15 +212,15 @@ def laid(cells: Sequence[str], part: Part, *, bottom: bool = False) -> list[str]
 
 
 def format_numbers(values: NDArray[np.floating[Any]], digits: int = 6) -> list[str]:
-    """The numbers of one column, rounded alike: `digits` significant ones for the largest, as many decimals up to 1.
+    """Format the numbers of one column with equal rounding: the largest gets `digits` significant digits.
 
-    A number that these decimals would leave with less than three digits, or two when there are only two decimals, is
-    written with an exponent, so nothing but zero looks like zero; zero itself is `0`. Decimals that are 0 in the whole
-    column are left off.
+    If the largest is between 0.01 and 1, all get `digits` decimals. A number with fewer than three significant digits
+    in these decimals (two if there are only two decimals) is written with an exponent, so that only zero looks like
+    zero. Zero is `0`. Trailing zeros that all numbers of the column share are removed.
     """
     largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
     places = decimals(largest, digits)
-    # Past nine digits before the point, or three zeros behind it, an exponent reads better for the whole column.
+    # With more than nine digits before the point, or three zeros after it, the whole column gets exponents.
     least = min(10.0 ** (2 - places), 0.1) if 1e-3 <= largest < 1e9 else math.inf
     plain, raised, other = {}, {}, {}
     for i, x in enumerate(values.tolist()):
@@ -222,7 +235,7 @@ def format_numbers(values: NDArray[np.floating[Any]], digits: int = 6) -> list[s
 
 
 def decimals(largest: float, digits: int) -> int:
-    """Decimals that suit a column: the same for all shares, and never so few that a half is cut off."""
+    """Return the number of decimals of a column, at least 2; the same for all columns of shares."""
     if 0.01 <= largest <= 1:
         return digits
     exponent = int(f"{largest:.{digits - 1}e}".partition("e")[2])
@@ -230,14 +243,14 @@ def decimals(largest: float, digits: int) -> int:
 
 
 def without_zeros(texts: Mapping[int, str]) -> dict[int, str]:
-    """Decimal texts, all with the same number of decimals, less the trailing zeros they all have."""
+    """Remove the trailing zeros that all the decimal texts share; all texts have the same number of decimals."""
     split = {i: text.partition("e") for i, text in texts.items()}
     spare = min((len(m) - len(m.rstrip("0")) for m, _, _ in split.values() if "." in m), default=0)
     return {i: m[: len(m) - spare].rstrip(".") + e + power for i, (m, e, power) in split.items()}
 
 
 def display_width(text: str) -> int:
-    """The terminal columns a text takes; rich knows them, and is imported only for more than ASCII."""
+    """Return the number of terminal columns of a text; rich is imported only if the text is not ASCII."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -246,7 +259,7 @@ def display_width(text: str) -> int:
 
 
 def fold(text: str, width: int) -> list[str]:
-    """Text in lines of at most this width, broken between words, and inside a word that is wider itself."""
+    """Return the text in lines of at most `width`, broken between words, and inside words wider than a line."""
     if display_width(text) <= width:
         return [text]
     lines = [""]
@@ -260,6 +273,7 @@ def fold(text: str, width: int) -> list[str]:
 
 
 def pieces(word: str, width: int) -> list[str]:
+    """Cut a word into pieces of at most `width` terminal columns."""
     if word.isascii():
         return [word[i : i + width] for i in range(0, len(word), width)]
     from rich.cells import chop_cells
@@ -268,22 +282,27 @@ def pieces(word: str, width: int) -> list[str]:
 
 
 def pad(text: str, width: int, right: bool) -> str:
+    """Pad the text with spaces to `width` terminal columns; `right` aligns right."""
     blanks = " " * (width - display_width(text))
     return blanks + text if right else text + blanks
 
 
 def paint(text: str, code: str, color: bool) -> str:
+    """Wrap the text in an ANSI style, if `color`."""
     return f"{code}{text}{PLAIN}" if color and text else text
 
 
 BOLD_LABEL = "\x1b[1m"
-LABEL = 13  # where words begin, and further on where a label is long
+LABEL = 13  # column at which the text begins; later if a label is longer
 
-Line = tuple[str, str]  # a label, and what is said under it
+Line = tuple[str, str]  # (label, text)
 
 
 def labelled(lines: Sequence[Line], width: int | None, color: bool) -> str:
-    """Without a width every line has its label, so that it can be found by it."""
+    """Return labelled lines as text: labels in bold, texts folded to `width` and aligned, repeated labels omitted.
+
+    Without a width every line is `label: text` and keeps its label, so that grep finds the line.
+    """
     if width is None:
         return "".join(f"{label}: {printable(text)}\n" for label, text in lines)
     if not lines:
@@ -300,16 +319,17 @@ def labelled(lines: Sequence[Line], width: int | None, color: bool) -> str:
 
 
 def counted(count: int, noun: str, ending: str = "s") -> str:
+    """Return the count with its noun, in the plural unless the count is 1: `1 row`, `2 rows`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}{ending}"
 
 
 def grouped(count: int) -> str:
-    """A number of rows that is read at a glance."""
+    """Return a count with spaces between groups of three digits, from 10 000 on."""
     return f"{count:,}".replace(",", " ") if count >= 10_000 else str(count)
 
 
 def percent(share: float, places: int = 2) -> str:
-    """A share in per cent; what is not zero and what is not all never look as if they were."""
+    """Return a share in per cent; a share is shown as 0 or 100 only if it is exactly that (`<0.01 %`, `>99.99 %`)."""
     text, least = f"{100 * share:.{places}f}", 10.0**-places
     if float(text) == 0 and share > 0:
         return f"<{least:.{places}f} %"

@@ -1,4 +1,4 @@
-"""Protocol of a plot: what it is given, and what it says of itself."""
+"""The protocol of a plot (`Plot`), and the data that a plot draws (`View`)."""
 
 from __future__ import annotations
 
@@ -21,37 +21,40 @@ __all__ = ["Plot", "View"]
 
 @dataclass(frozen=True)
 class View:
-    """What there is to draw."""
+    """The data of a plot: components, scores and loadings; made by the pipeline."""
 
-    axes: tuple[int, ...]  # components, from 1
-    caption: str  # what they are of, in full, below tables
-    shares: Array | None = None  # (a,) of the variance; None where only scores are known
-    cloud: Cloud | None = None
-    columns: tuple[str, ...] = ()
+    axes: tuple[int, ...]  # (a,) numbers of the components, from 1
+    caption: str  # full description of the model, for tables
+    shares: Array | None = None  # (a,) shares of the variance; None if only scores are known
+    cloud: Cloud | None = None  # the rows, if the plot shows rows
+    columns: tuple[str, ...] = ()  # (d,) names of the columns
     loadings: Array = field(default_factory=lambda: np.empty((0, 0)))  # (d, a)
     spreads: Array = field(default_factory=lambda: np.empty(0))  # (a,) standard deviations of the scores
-    scaling: str = "rows"
-    brief: str = ""  # what they are of, as far as a reader of the picture needs it
+    scaling: str = "rows"  # of a biplot: "rows" or "columns"
+    brief: str = ""  # short description of the model, for the picture
 
     @property
     def names(self) -> list[str]:
+        """Names of the components, such as `PC1`."""
         return [f"PC{number}" for number in self.axes]
 
     def title(self, at: int) -> str:
-        """The name of a component with its share."""
+        """Return the name of the component at position `at`, with its share if known."""
         return self.names[at] + (f" ({percent(float(self.shares[at]), 1)})" if self.shares is not None else "")
 
 
 class Plot(Protocol):
-    """One kind of picture."""
+    """Protocol of one kind of plot: `Scores`, `Loadings` or `Biplot`."""
 
-    rows: ClassVar[bool]  # it needs the scores of rows
-    columns: ClassVar[bool]  # it needs a model, and is made of its loadings
-    usual: ClassVar[int]  # how many components it shows unless told
-    most: ClassVar[int]
+    rows: ClassVar[bool]  # whether the plot needs the scores of rows
+    columns: ClassVar[bool]  # whether the plot needs a model, for its loadings
+    usual: ClassVar[int]  # default number of components
+    most: ClassVar[int]  # largest number of components
 
-    def draw(self, view: View, look: PictureOptions) -> Figure: ...
+    def draw(self, view: View, look: PictureOptions) -> Figure:
+        """Return the figure of the plot."""
+        ...
 
     def table(self, view: View) -> dict[str, NDArray[Any]]:
-        """The numbers that the picture shows of the columns."""
+        """Return the numbers of the plot per column of the data, as a table; empty if the plot shows no columns."""
         ...

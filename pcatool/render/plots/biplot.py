@@ -1,11 +1,11 @@
-"""Rows and columns in one picture (Gabriel 1971): scores as places, columns as arrows.
+"""Biplot: rows and columns in one picture (Gabriel 1971), with scores as points and columns as arrows.
 
-The rows X, centred and scaled as in the fit, are about Z B^T of two components. A biplot draws the rows of Z S^-a and
-the columns as rows of B S^a, with S the standard deviations of the scores, so that the product of a row and an arrow is
-what the components say of that cell, whatever a is. With `scaling` "rows" a is 0: distances of rows are those of their
-scores, and arrows are loadings. With "columns" a is 1: angles between arrows show how columns correlate, their
-lengths the standard deviations of columns, and rows lie as if all components had the same variance. Only the common
-length of all arrows is chosen to fill the cloud; the picture says by how much.
+The rows X, centred and scaled as in the fit, are approximately Z B^T for two components. A biplot draws the rows of
+Z S^-a as points and the rows of B S^a as arrows, with S the standard deviations of the scores. For any a, the inner
+product of a point and an arrow is the approximation of that cell. With `scaling` "rows", a is 0: distances between
+points are those of the scores, and arrows are loadings. With "columns", a is 1: angles between arrows show correlations
+of columns, lengths of arrows show standard deviations of columns, and all components have equal variance. All arrows
+are multiplied by one factor so that they fill the cloud of points; the picture states this factor.
 """
 
 from __future__ import annotations
@@ -30,16 +30,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Biplot"]
 
-DRAWN = 60  # arrows: of more columns the shortest are left out
-REACH = 0.95  # of the way to the farthest row, along the component where that comes first, that the arrows go
-# Letters of a name, and how much room is left around the rows, as a part of both sides: tried one after the other until
-# all names have a place.
+DRAWN = 60  # most arrows; the shortest are omitted
+REACH = 0.95  # length of the longest arrow relative to the farthest row, along the component where this comes first
+# Most characters of a name, and room around the rows relative to both sides; tried in this order until all names fit.
 LETTERS, ROOMS = (26, 16), (0.0, 0.1, 0.22, 0.4)
-WORTH = 4.0  # names, of as much room again as the rows take: one more name is no reason to draw all far smaller
+WORTH = 4.0  # cost of room, in unplaced names per unit of room: a single name does not justify a far smaller drawing
 
 
 class Biplot:
-    """Rows as places, columns as arrows."""
+    """The plot `biplot`: rows as points, columns as arrows."""
 
     rows: ClassVar[bool] = True
     columns: ClassVar[bool] = True
@@ -47,43 +46,45 @@ class Biplot:
     most: ClassVar[int] = 2
 
     def draw(self, view: View, look: PictureOptions) -> Figure:
+        """Return the figure; the view must have rows and two components."""
         assert view.cloud is not None
         scale = fit_scale(view.cloud)
         arrows = arrows_of(view)
         order = np.argsort(-np.hypot(*arrows.T), kind="stable")[:DRAWN]
-        order = order[np.hypot(*arrows[order].T) > 0]  # what has no length has no direction to name
+        order = order[np.hypot(*arrows[order].T) > 0]  # an arrow without length has no direction
         zoom = filling(arrows[order], scale)
         tips = arrows[order] * zoom
         scale = scale._replace(ends=(around(scale.ends[0], tips[:, 0]), around(scale.ends[1], tips[:, 1])))
         figure, axes = figure_of_rows(view, scale, look)
         draw_rows(figure, axes, view.cloud, scale, faint=True)
         named = arrange(figure, axes, view, scale, zoom, order, tips)
-        color = MARK if view.cloud.hue is None else DARK  # apart from the colours of rows
+        color = MARK if view.cloud.hue is None else DARK  # differs from the colours of rows
         draw_arrows(axes, tips, [place is not None for place in named.places], color)
         draw_names(axes, named.tips, named.names, named.places)
         return figure
 
     def table(self, view: View) -> dict[str, NDArray[Any]]:
+        """Return the ends of the arrows per column, unscaled."""
         columns = np.array(view.columns, dtype=object)
         arrows = arrows_of(view) + 0.0
         return {"column": columns, **{name: arrows[:, m] for m, name in enumerate(view.names)}}
 
 
 def arrows_of(view: View) -> Array:
-    """(d, 2) where the arrows end, before they are made to fit."""
+    """Return the ends of the arrows (d, 2), before they are scaled to the rows."""
     arrows: Array = view.loadings * (view.spreads if view.scaling == "columns" else 1.0)
     return arrows
 
 
 def filling(arrows: Array, scale: Scale) -> float:
-    """By how much all arrows are longer so that they go as far from the origin as the rows, with two digits.
+    """Return the factor, with two digits, by which all arrows are multiplied to reach as far as the rows.
 
-    They do so along one component, and stay within the rows along the other.
+    The arrows reach REACH of the farthest row along one component, and stay within the rows along the other.
     """
     least = math.inf
     for m, ends in enumerate(scale.ends):
         low, high = ends
-        room = MARGIN / (1 + 2 * MARGIN) * (high - low)  # which `fit_scale` left around the rows
+        room = MARGIN / (1 + 2 * MARGIN) * (high - low)  # the margin that `fit_scale` left around the rows
         farthest = max(abs(low + room), abs(high - room))
         longest = float(np.abs(arrows[:, m]).max(initial=0.0))
         least = min(least, farthest / longest) if longest > 0 else least
@@ -93,35 +94,36 @@ def filling(arrows: Array, scale: Scale) -> float:
 
 
 def around(ends: tuple[float, float], tips: Array) -> tuple[float, float]:
-    """A side with the origin and the ends of all arrows in it, and some around rows that lie far from them."""
+    """Return the ends of an axis, extended to contain the origin and all arrows, with room around far rows."""
     low, high = ends
     least, most = float(tips.min(initial=0.0)), float(tips.max(initial=0.0))
-    if not (low < -0.25 * high and high > -0.25 * low):  # the origin would be at the edge
+    if not (low < -0.25 * high and high > -0.25 * low):  # otherwise the origin would be at the edge
         least, most = min(least, low, -0.25 * high), max(most, high, -0.25 * low)
     room = MARGIN * (max(high, most) - min(low, least))
     return min(low, least - room), max(high, most + room)
 
 
 class Named(NamedTuple):
-    """Names and where they lie, and where their arrows end, in points of the axes."""
+    """Names with their places and the ends of their arrows, in points (1/72 inch) within the axes."""
 
     names: list[str]
-    places: list[NamePlace | None]
-    tips: Array
+    places: list[NamePlace | None]  # None for a name without a place
+    tips: Array  # (m, 2) ends of the arrows
 
     @property
     def without(self) -> int:
-        """How many names have no place."""
+        """Number of names without a place."""
         return sum(place is None for place in self.places)
 
 
 def arrange(
     figure: Figure, axes: Axes, view: View, scale: Scale, zoom: float, order: NDArray[np.intp], tips: Array
 ) -> Named:
-    """Settle the sides, the title and the places of names: as much room as the names need, or most of them.
+    """Set the limits of the axes, the title, and the places of names; return the names with their places.
 
-    What the title says depends on how many names have a place, which depends on the room that the title leaves: its
-    lines may only become more from one try to the next, so that this ends.
+    The axes get the least room in which all names fit, or the room with the lowest cost in WORTH. The title states how
+    many names have no place, which depends on the room that the title leaves. So the steps are repeated until they
+    agree; the number of title lines may only grow, so that the loop ends.
     """
     apart = {most: told_apart(view.columns, most) for most in LETTERS}
     names = {most: [apart[most][j] for j in order] for most in LETTERS}
@@ -156,11 +158,12 @@ def remove(drawn: list[Any]) -> None:
 def settle(
     figure: Figure, axes: Axes, view: View, scale: Scale, room: float, tips: Array, names: list[str], sizes: Array
 ) -> Named:
-    """The axes with so much room around, arranged, and the names in it."""
+    """Extend the axes by `room` relative to their sides, lay out the figure, and place the names."""
     (left, right), (bottom, top) = scale.ends
     across, up = room * (right - left) / 2, room * (top - bottom) / 2
     axes.set(xlim=(left - across, right + across), ylim=(bottom - up, top + up))
-    # With one scale for both sides one of them is made longer, or else shorter, as far as this: arrows count, too.
+    # With equal scales matplotlib changes the length of one axis, but keeps these data limits visible; they include the
+    # arrows.
     axes.dataLim.set_points(np.array([(left - across, bottom - up), (right + across, top + up)]))
     figure.draw_without_rendering()
     corner = axes.get_window_extent()
@@ -180,7 +183,7 @@ def settle(
 
 
 def said(view: View, scale: Scale, zoom: float, drawn: int, unnamed: int) -> str:
-    """What the picture is of, and what it leaves out."""
+    """Return the text below the title: rows, model and arrows, and what is not drawn or named."""
     assert view.cloud is not None
     told = [described(view, view.cloud, scale)]
     if view.scaling == "columns":
@@ -195,7 +198,7 @@ def said(view: View, scale: Scale, zoom: float, drawn: int, unnamed: int) -> str
 
 
 def draw_arrows(axes: Axes, tips: Array, named: list[bool], color: str) -> None:
-    """Those with a name stand out."""
+    """Draw arrows from the origin to `tips` (m, 2); arrows without a name are thin and faint."""
     for (x, y), bold in zip(tips.tolist(), named, strict=True):
         axes.annotate(
             "", (x, y), xytext=(0, 0), zorder=4 if bold else 3, annotation_clip=False,

@@ -1,4 +1,4 @@
-"""Plot of loadings: the columns with the largest for each component, as bars."""
+"""The plot of loadings: bars of the largest loadings of each component."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Loadings"]
 
-BARS = 20  # of one component
-LETTERS = (24, 18, 13, 10, 7)  # of a name: as many as leave room for the bars
-NAME = 9.0  # points, of its letters
-# In inches: the usual width, and that of a single panel; a bar, and the least that its name takes; what stands above
-# all panels, below them and above each; and the least width of bars, with what is around them.
-WIDTH, ALONE = 9.0, 6.5
-BAR, LOWEST = 0.24, 0.16
-ABOVE, BELOW, HEAD = 0.8, 0.55, 0.36
-NARROWEST = 1.0
-HEADING = 18.0  # points, of what stands above each panel
-NUMBERS, GAP, TICK = 7.5, 3.0, 30.0  # points: numbers beside bars, between them, and from tick to tick
+BARS = 20  # most bars of one component
+LETTERS = (24, 18, 13, 10, 7)  # characters of a name; the first that leaves room for the bars is used
+NAME = 9.0  # font size of names, in points
+# Lengths in inches.
+WIDTH, ALONE = 9.0, 6.5  # usual width of the picture, and with a single panel
+BAR, LOWEST = 0.24, 0.16  # usual height of a bar, and the least that its name needs
+ABOVE, BELOW, HEAD = 0.8, 0.55, 0.36  # room above all panels, below all panels, and above each panel
+NARROWEST = 1.0  # least width of the bars of a panel, with the space around
+# Lengths in points.
+HEADING = 18.0  # height of the title of a panel
+NUMBERS, GAP, TICK = 7.5, 3.0, 30.0  # font size of numbers beside bars; gap to the bar; least distance between ticks
 
 
 class PanelGrid(NamedTuple):
-    """Panels across and down, the bars of each, the letters of names, and the size of the picture in inches."""
+    """Layout of the panels."""
 
-    across: int
-    down: int
-    bars: int
-    letters: int
-    size: tuple[float, float]
+    across: int  # panels side by side
+    down: int  # rows of panels
+    bars: int  # bars per panel
+    letters: int  # characters per name
+    size: tuple[float, float]  # of the picture, in inches
 
 
 class Loadings:
-    """What each component is made of."""
+    """The plot `loadings`: one panel of bars per component."""
 
     rows: ClassVar[bool] = False
     columns: ClassVar[bool] = True
@@ -51,6 +51,7 @@ class Loadings:
     most: ClassVar[int] = 12
 
     def draw(self, view: View, look: PictureOptions) -> Figure:
+        """Return the figure; raise UsageError if the requested size is too small."""
         grid = arranged(view, look)
         names = told_apart(view.columns, grid.letters)
         figure = new_figure(look, grid.size)
@@ -66,18 +67,22 @@ class Loadings:
             axes.tick_params(labelbottom=last)
         peak = float(np.abs(view.loadings).max(initial=0.0)) or 1.0
         shown[0].set_xlim(-1.3 * peak, 1.3 * peak)
-        figure.draw_without_rendering()  # settles how wide the bars are
+        figure.draw_without_rendering()  # computes the layout, which sets the width of the bars
         figure.set_layout_engine("none")
         draw_numbers(figure, shown, view, grid.bars, peak)
         return figure
 
     def table(self, view: View) -> dict[str, NDArray[Any]]:
+        """Return the loadings of each component per column."""
         columns = np.array(view.columns, dtype=object)
         return {"column": columns, **{name: view.loadings[:, m] + 0.0 for m, name in enumerate(view.names)}}
 
 
 def arranged(view: View, look: PictureOptions) -> PanelGrid:
-    """Panels that leave room for their names and bars; the picture is as large as they need, or as was asked for."""
+    """Return a layout with room for names and bars, in the requested size or in the size that the panels need.
+
+    Raise UsageError if the requested size is too small.
+    """
     count, bars = len(view.axes), min(len(view.columns), BARS)
     across = min(count, 2)
     width = look.size[0] if look.size else (WIDTH if across > 1 else ALONE)
@@ -100,7 +105,7 @@ def arranged(view: View, look: PictureOptions) -> PanelGrid:
 
 
 def widest(names: list[str]) -> float:
-    """How wide the widest of these names is beside the bars, in inches."""
+    """Return the width of the widest name in inches."""
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
@@ -109,7 +114,7 @@ def widest(names: list[str]) -> float:
 
 
 def said(view: View, grid: PanelGrid) -> str:
-    """What the picture is of, and what it leaves out."""
+    """Return the text below the title: the model, and how many of the loadings are shown."""
     d = len(view.columns)
     if grid.bars == d:
         return view.brief
@@ -118,10 +123,12 @@ def said(view: View, grid: PanelGrid) -> str:
 
 
 def largest(view: View, m: int, count: int) -> NDArray[np.intp]:
+    """Return the indices of the `count` columns with the largest absolute loadings at position m, descending."""
     return np.argsort(-np.abs(view.loadings[:, m]), kind="stable")[:count]
 
 
 def draw_bars(axes: Axes, view: View, m: int, names: list[str], count: int) -> None:
+    """Draw the bars of the component at position m, with names at the left and a title."""
     order = largest(view, m, count)
     values = view.loadings[order, m]
     places = np.arange(count)
@@ -135,7 +142,7 @@ def draw_bars(axes: Axes, view: View, m: int, names: list[str], count: int) -> N
 
 
 def draw_numbers(figure: Figure, panels: Any, view: View, count: int, peak: float) -> None:
-    """A number beside each bar, on sides that have room for it; none where that leaves too little to the bars."""
+    """Write the loading beside each bar and extend the axes for it; omitted if this leaves too little for the bars."""
     from matplotlib.text import Text
 
     places = 2 if peak >= 0.3 else 3
@@ -158,7 +165,10 @@ def draw_numbers(figure: Figure, panels: Any, view: View, count: int, peak: floa
 
 
 def mark_ticks(axes: Axes, peak: float, points: float) -> None:
-    """0 and a round number on both sides of it, and half of that where it has room; a loading takes so many points."""
+    """Set ticks at 0, at a round number on both sides, and at half of it if there is room.
+
+    `points` is the length of one unit of loading in points.
+    """
     from matplotlib.ticker import FixedLocator, FuncFormatter
 
     power = 10.0 ** math.floor(math.log10(peak))

@@ -1,8 +1,9 @@
-"""Draw rows: marks or a raster of their density, with legends and colour bars.
+"""Draw rows as marks, or as a raster of their density, with legends and colour bars.
 
-Very many rows in a picture: a raster of how many lie where, and marks for those that lie alone.
-Darker, or less faint, is more rows, on a logarithmic scale, so that single rows are seen beside cells of thousands; of
-classes a cell has the colour of the largest in it. The way of Datashader (Bednar and others 2016).
+Few rows are drawn as marks. Very many rows are drawn as a raster of counts, with marks for isolated rows. Darker or
+less transparent cells hold more rows, on a logarithmic scale, so that single rows are visible beside cells of
+thousands. With classes, a cell has the colour of the class with most rows in it. After Datashader (Bednar and others
+2016).
 """
 
 from __future__ import annotations
@@ -34,33 +35,34 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Of numbers that colour, the part at each end that is not told apart: one outlier would take all colours.
-ENDS = 1.0  # per cent
-# Sides of the rows whose lengths differ more than so many times: with one scale for both the shorter would be a line.
+# Rows at each end of the numbers, in per cent, that share the end of the colour scale: otherwise a single outlier would
+# take up most of the scale.
+ENDS = 1.0
+# Largest ratio of the two extents at which both axes get equal scales; beyond, the shorter one would be a mere line.
 LONGEST = 4.0
-# Of the longer side, left free around the rows.
+# Room around the rows: MARGIN relative to the extent of the axis; FLAT relative to the other axis, for an extent of 0.
 MARGIN, FLAT = 0.04, 0.2
 
-# Of a legend: points, a line of it as a multiple of its letters, and inches of what stands above.
+# Legend: font size in points, line height relative to the font size, and inches of the picture above the legend.
 LETTERS, LINE, ABOVE = 10.0, 1.8, 0.9
 
 
 class Scale(NamedTuple):
-    """How numbers become places: the power of ten that is taken off, and the ends of both sides after that."""
+    """The mapping from scores to the axes: a power of ten that is divided out, and the limits of both axes."""
 
-    unit: float
-    text: str
-    ends: tuple[tuple[float, float], tuple[float, float]]
+    unit: float  # scores are divided by this power of ten
+    text: str  # the power as text for a label; empty for 1
+    ends: tuple[tuple[float, float], tuple[float, float]]  # limits of both axes, after the division
 
     @property
     def equal(self) -> bool:
-        """Can both sides have one scale?"""
+        """Whether both axes can have equal scales."""
         across, up = (max(b - a, 0.0) for a, b in self.ends)
         return max(across, up) <= LONGEST * min(across, up)
 
 
 def fit_scale(cloud: Cloud) -> Scale:
-    """The rows within both sides, with some room around them."""
+    """Return the scale that shows all rows, with a margin around them."""
     ends = extremes(cloud)
     largest = max(abs(end) for side in ends for end in side)
     drawn, text = in_units(np.array([largest]), largest)
@@ -70,6 +72,7 @@ def fit_scale(cloud: Cloud) -> Scale:
 
 
 def extremes(cloud: Cloud) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the minimum and maximum of the scores of both components."""
     if cloud.grid is not None:
         assert cloud.grid.sides is not None
         across, up = cloud.grid.sides
@@ -80,13 +83,14 @@ def extremes(cloud: Cloud) -> tuple[tuple[float, float], tuple[float, float]]:
 
 
 def padded(ends: tuple[float, float], unit: float, other: float) -> tuple[float, float]:
-    """With some room; where there is no extent, so much that the picture has the scale of the other side."""
+    """Return the limits of an axis in this unit, with a margin; for an extent of 0, relative to the `other` extent."""
     low, high = ends[0] / unit, ends[1] / unit
     room = MARGIN * (high - low) or FLAT * other or 0.05 * abs(low) or 1.0
     return low - room, high + room
 
 
 def color_of(group: Group) -> str:
+    """Return the colour of a group; REST for a group without a colour of its own."""
     return REST if group.place is None else COLORS[group.place]
 
 
@@ -94,7 +98,7 @@ def color_of(group: Group) -> str:
 
 
 def draw_rows(figure: Figure, axes: Axes, cloud: Cloud, scale: Scale, *, faint: bool = False) -> None:
-    """All rows of the cloud, and beside the axes what their colours mean."""
+    """Draw all rows of the cloud, and a legend or colour bar beside the axes; `faint` makes marks fainter."""
     if cloud.is_dense:
         draw_density(figure, axes, cloud, scale)
         return
@@ -107,7 +111,7 @@ def draw_rows(figure: Figure, axes: Axes, cloud: Cloud, scale: Scale, *, faint: 
     elif cloud.by_class:
         codes = cloud.codes()
         groups = cloud.groups()
-        for group in sorted(groups, key=lambda group: (group.place is not None, -group.rows)):  # the rarest on top
+        for group in sorted(groups, key=lambda group: (group.place is not None, -group.rows)):  # rarest last, on top
             rows = np.isin(codes, group.numbers)
             axes.scatter(x[rows], y[rows], color=color_of(group), marker=marker_of(group), **style)
         legend_of_groups(axes, cloud, [marker_of(group) for group in groups])
@@ -116,39 +120,41 @@ def draw_rows(figure: Figure, axes: Axes, cloud: Cloud, scale: Scale, *, faint: 
 
 
 def mark_style(count: int) -> dict[str, Any]:
-    """The more rows, the smaller and fainter their marks."""
+    """Return the matplotlib style of marks for `count` rows: the more rows, the smaller and fainter."""
     size = float(np.clip(3000 / count**0.7, 3, 42))
     alpha = float(np.clip(1.3 - 0.2 * np.log10(count), 0.45, 0.9))
     return {"s": size, "alpha": alpha, "linewidths": 0.3 if size > 8 else 0.0, "edgecolors": DARK, "zorder": 2}
 
 
 def marker_of(group: Group) -> str:
+    """Return the matplotlib marker of a group; a dot for a group without a colour."""
     return "." if group.place is None else MARKERS[group.place]
 
 
 def draw_numbers(figure: Figure, axes: Axes, x: Array, y: Array, cloud: Cloud, style: dict[str, Any]) -> None:
+    """Draw rows coloured by a numeric column, with a colour bar; rows with a missing value are grey."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
     numbers = cloud.points()[:, -1]
     known = ~np.isnan(numbers)
-    low, high = np.percentile(numbers[known], [ENDS, 100 - ENDS])  # with none known there would be classes
+    low, high = np.percentile(numbers[known], [ENDS, 100 - ENDS])  # never empty: a column without numbers has classes
     values, (low, high), unit = hues(cloud, numbers, (low, high))
     axes.scatter(x[~known], y[~known], color=REST, **style)
-    colors = ScalarMappable(Normalize(low, high), of_numbers())  # in the bar without the faintness of the marks
+    colors = ScalarMappable(Normalize(low, high), of_numbers())  # opaque, so that the bar is not faint like the marks
     axes.scatter(x[known], y[known], color=colors.to_rgba(values[known]), **style)
     color_bar(figure, axes, colors, cloud, unit)
 
 
 def hues(cloud: Cloud, values: Array, ends: tuple[float, float]) -> tuple[Array, tuple[float, float], str]:
-    """Numbers to be colours, and the ends of all colours, in units that can be drawn."""
+    """Return values and colour limits divided by a power of ten that can be drawn, and this power as text."""
     largest = max(abs(cloud.least), abs(cloud.most))
     drawn, unit = in_units(np.append(values, ends), largest)
     return drawn[:-2], (float(drawn[-2]), float(drawn[-1])), unit
 
 
 def legend_of_groups(axes: Axes, cloud: Cloud, markers: list[str]) -> None:
-    """Names with their numbers of rows, at the right, in smaller letters where the picture is low."""
+    """Draw the legend of classes with row counts at the right, in a smaller font if the picture is low."""
     from matplotlib.lines import Line2D
 
     assert cloud.hue is not None
@@ -168,11 +174,12 @@ def legend_of_groups(axes: Axes, cloud: Cloud, markers: list[str]) -> None:
     legend.get_title().set_fontweight("bold")
 
 
-# How a bar of colours ends where there are numbers past its lower end, and its upper.
+# (numbers below the colour bar, numbers above it) -> matplotlib's `extend`.
 EXTENDED = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
 
 
 def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: Cloud, unit: str) -> None:
+    """Draw the colour bar of a numeric column; its label names the column, clipped ends and missing values."""
     from matplotlib.ticker import FuncFormatter
 
     assert cloud.hue is not None
@@ -189,29 +196,31 @@ def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: Cloud, unit: str) -
         told.append(f"ends: {ENDS:g} % and {100 - ENDS:g} % of rows")
     if missing := cloud.rows - known_rows(cloud):
         told.append(f"(grey: {grouped(missing)} missing)")
-    high = axes.figure.bbox.height / axes.figure.dpi - ABOVE  # in which the label has to fit
+    high = axes.figure.bbox.height / axes.figure.dpi - ABOVE  # the label must fit into this height
     letters = max(int(SMALL_LETTERS * high * 0.8), 12)
     bar.set_label("\n".join(line for text in told for line in fold(text, letters)), fontsize=9)
 
 
 def known_rows(cloud: Cloud) -> int:
+    """Return the number of rows whose colouring value is not missing."""
     if cloud.grid is not None:
         return int(cloud.grid.layer(KNOWN).sum())
     return int((~np.isnan(cloud.points()[:, -1])).sum())
 
 
-# The faintest that a cell with a row in it is drawn, where faintness tells how many there are.
+# Least opacity of a cell with rows, where opacity shows the number of rows: with classes, and with a numeric column.
 FAINTEST = 0.4
 FAINTEST_NUMBER = 0.6
-# A cell is alone with no more than this many others of its kind so many cells around it; more marks than MARKS hide
-# each other, and what they show is no exception.
+# A cell is isolated if at most OTHERS other cells within AROUND cells hold rows. Isolated cells get marks, unless there
+# are more than MARKS of them: marks would hide each other, and isolated cells would be no exception.
 AROUND, OTHERS, MARKS = 8, 1, 1000
-ALONE = 9.0  # their size, in points squared
+ALONE = 9.0  # size of these marks, in points squared
 
 Colors = NDArray[np.float32]  # (across, up, 3)
 
 
 def draw_density(figure: Figure, axes: Axes, cloud: Cloud, scale: Scale) -> None:
+    """Draw the raster of a dense cloud: density, classes or a numeric column, with a legend or colour bar."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
 
@@ -236,7 +245,10 @@ def draw_density(figure: Figure, axes: Axes, cloud: Cloud, scale: Scale) -> None
 
 
 def numbers_of(cloud: Cloud) -> tuple[Array, tuple[float, float], str]:
-    """The means of cells, and what lies between is most of the rows."""
+    """Return the mean of the numeric column in each cell (across, up), the colour limits, and the unit as text.
+
+    The limits leave out ENDS per cent of the rows at each end. A cell without numbers is NaN.
+    """
     assert cloud.grid is not None
     known = cloud.grid.layer(KNOWN)
     means = np.divide(cloud.grid.layer(SUMS), known, out=np.full(known.shape, np.nan), where=known > 0) / LESS
@@ -248,7 +260,7 @@ def numbers_of(cloud: Cloud) -> tuple[Array, tuple[float, float], str]:
 
 
 def class_colors(cloud: Cloud) -> Colors:
-    """Of each cell the colour of the class with most rows in it, of equals that of the first."""
+    """Return for each cell the colour of the group with most rows in it; ties go to the first group."""
     assert cloud.grid is not None
     shape = cloud.grid.layer(ALL).shape
     colors, most = np.zeros((*shape, 3), np.float32), np.zeros(shape)
@@ -263,12 +275,16 @@ def class_colors(cloud: Cloud) -> Colors:
 
 
 def rgb(color: str) -> tuple[float, float, float]:
+    """Return the parts of a colour `#RRGGBB`, from 0 to 1."""
     red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return red, green, blue
 
 
 def place_rows(axes: Axes, cloud: Cloud, scale: Scale, colors: Colors, weight: Array, faintest: float) -> None:
-    """The cells as an image, each in the empty ones around it, too, and those that lie alone as marks."""
+    """Draw the cells as an image, each spread into the empty cells around it, and isolated cells as marks.
+
+    `weight` (across, up) from 0 to 1 sets the opacity, at least `faintest` for a cell with rows.
+    """
     assert cloud.grid is not None and cloud.grid.sides is not None
     alpha = np.where(weight > 0, faintest + (1 - faintest) * weight, 0.0)
     image = spread(np.concatenate([colors, alpha[..., None].astype(np.float32)], axis=2), weight)
@@ -290,14 +306,14 @@ def place_rows(axes: Axes, cloud: Cloud, scale: Scale, colors: Colors, weight: A
 
 
 def places_of_rows(cloud: Cloud, scale: Scale) -> tuple[Array, float]:
-    """(m, 2) where something is drawn of the rows: their middles, or all corners of cells; and so many points around
-    each, as far as a mark may reach."""
+    """Return where rows are drawn (m, 2), centres of marks or corners of cells, and the radius of a mark in points."""
     if cloud.grid is None:
         points = cloud.points()
         return points[:, :2] / scale.unit, reach_of(mark_style(len(points))["s"])
     assert cloud.grid.sides is not None
     there = cloud.grid.layer(ALL) > 0
-    corners = np.zeros((there.shape[0] + 3, there.shape[1] + 3), dtype=bool)  # of the cells around them, too: `spread`
+    # Includes the corners of the neighbouring cells, into which `spread` extends the image.
+    corners = np.zeros((there.shape[0] + 3, there.shape[1] + 3), dtype=bool)
     for i in range(4):
         for j in range(4):
             corners[i : i + there.shape[0], j : j + there.shape[1]] |= there
@@ -310,12 +326,18 @@ def places_of_rows(cloud: Cloud, scale: Scale) -> tuple[Array, float]:
 
 
 def reach_of(size: float) -> float:
-    """Of a mark so many points squared, with its edge: a diamond is the widest, a square on its corner."""
+    """Return the radius in points of a mark of `size` points squared, edge included.
+
+    The bound is for the diamond, the widest mark: a square on its corner.
+    """
     return float(np.sqrt(size / 2)) + 0.5
 
 
 def spread(image: NDArray[np.float32], weight: Array) -> NDArray[np.float32]:
-    """(across + 2, up + 2): empty cells take after the fullest of their eight neighbours, fainter at the corners."""
+    """Return the image (across + 2, up + 2, 4) in which empty cells copy the fullest of their eight neighbours.
+
+    Copies have three quarters of the opacity. Cells with rows keep their colour.
+    """
     across, up = weight.shape
     made = np.zeros((across + 2, up + 2, 4), np.float32)
     best = np.zeros((across + 2, up + 2))
@@ -331,7 +353,7 @@ def spread(image: NDArray[np.float32], weight: Array) -> NDArray[np.float32]:
 
 
 def alone(there: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which cells have next to no others around them."""
+    """Return a mask of isolated cells: at most OTHERS other cells with rows within AROUND cells."""
     sums = np.pad(there, ((AROUND + 1, AROUND), (AROUND + 1, AROUND))).astype(np.int32)
     sums = sums.cumsum(axis=0, out=sums).cumsum(axis=1, out=sums)
     wide = 2 * AROUND + 1
@@ -340,6 +362,7 @@ def alone(there: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def density_bar(figure: Figure, axes: Axes, drawn: Any) -> None:
+    """Draw the colour bar of the density, logarithmic, labelled in rows per cell."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     bar = figure.colorbar(drawn, ax=axes, shrink=0.7, aspect=25, pad=0.02)

@@ -1,10 +1,10 @@
-"""Place names beside the ends of arrows, where nothing else lies.
+"""Place names beside the ends of arrows, without overlap.
 
-The axes are a lattice of about a point (1/72 inch). A name may lie wherever its box, as the renderer measures it, keeps
-clear of all marks, arrows, leaders and names that are there, and of the lines through the origin; of these places it
-takes the nearest to the end of its arrow, outward before inward, and one that is far from it gets a leader. Names are
-placed one after the other, the longest arrows first, so that the shortest go without where there is no room. Nothing is
-random.
+The axes are divided into a lattice with cells of about one point (1/72 inch). A name may lie where its box, as measured
+by the renderer, overlaps no mark, arrow, leader line, other name, or line through the origin. Of these places, the name
+takes the nearest to the end of its arrow, and prefers places outward from the origin. A name far from its arrow gets a
+leader line. Names are placed one after the other, those of the longest arrows first, so that names of short arrows are
+omitted if there is no room. The result is deterministic.
 """
 
 from __future__ import annotations
@@ -24,50 +24,51 @@ if TYPE_CHECKING:
 
 __all__ = ["Ground", "NamePlace", "draw_names", "place_names", "sizes_of"]
 
-LETTERS = 8.5  # points, of a name
-CLEAR = 2.5  # points that stay free between a name and lines, other names and the edges of the axes
-NEAR = 7.0  # points, past which a name has a leader to its arrow
-CELLS = 800  # to a side of the lattice at most: a picture for a wall would take gigabytes
-STEP = 2  # lattice cells between places that are tried
-NEAREST, EVERY = 150, 20  # places whose leaders are looked at: the best, and of the others some
-# In points of distance: what an inward place, and each line that a leader crosses, is worth in going elsewhere.
+LETTERS = 8.5  # font size of a name, in points
+CLEAR = 2.5  # free points between a name and lines, other names and the edges of the axes
+NEAR = 7.0  # distance in points above which a name gets a leader line
+CELLS = 800  # most lattice cells per side; a very large picture would otherwise take gigabytes
+STEP = 2  # lattice cells between the places that are tried
+NEAREST, EVERY = 150, 20  # places whose leaders are checked: the best NEAREST, and one in EVERY of the others
+# Costs: of an inward place, as a part of its distance; of each line that a leader crosses, in points of distance.
 INWARD, CROSSED = 0.6, 40.0
-FARTHEST = 0.45  # of the longer side: a leader that is longer leads nobody
+FARTHEST = 0.45  # longest leader relative to the longer side; a longer one is hard to follow
 
 Cells = NDArray[np.bool_]
 
 
 class NamePlace(NamedTuple):
-    """Where a name lies, in points of the axes from their lower left, and where its leader ends."""
+    """The box of a name, in points from the lower left of the axes."""
 
     left: float
     bottom: float
     right: float
     top: float
-    leader: tuple[float, float] | None
+    leader: tuple[float, float] | None  # end of the leader line at the name; None without a leader
 
 
 class Ground:
-    """The room inside axes of so many points, and what is on it."""
+    """The area inside axes of `wide` x `high` points, with the parts that are occupied."""
 
     def __init__(self, wide: float, high: float) -> None:
         self.wide, self.high = wide, high
         self.unit = max(1.0, max(wide, high) / CELLS)
         self.shape = (int(wide / self.unit) + 1, int(high / self.unit) + 1)
         self._marks: Cells = np.zeros(self.shape, dtype=bool)
-        self._taken: Cells = np.zeros(self.shape, dtype=bool)  # by lines and names
+        self._taken: Cells = np.zeros(self.shape, dtype=bool)  # cells occupied by lines and names
         self._reach = 0.0
-        self.segments = np.empty((0, 4))  # of lines, from and to
-        self.boxes = np.empty((0, 4))  # of names
+        self.segments = np.empty((0, 4))  # lines: x and y of the start, then of the end
+        self.boxes = np.empty((0, 4))  # boxes of names: left, bottom, right, top
 
     def add_marks(self, points: Array, reach: float) -> None:
-        """Marks (n, 2) whose edges are `reach` points from their middles."""
+        """Occupy the places of marks with centres `points` (n, 2) and a radius of `reach` points."""
         inside = ((points >= -reach) & (points <= (self.wide + reach, self.high + reach))).all(axis=1)
         at = np.clip(np.floor(points[inside] / self.unit).astype(np.int64), 0, np.array(self.shape) - 1)
         self._marks[at[:, 0], at[:, 1]] = True
         self._reach = max(self._reach, reach)
 
     def add_line(self, start: Array, end: Array) -> None:
+        """Occupy the cells of a line between two points (2,)."""
         self.segments = np.vstack([self.segments, [*start, *end]])
         count = int(2 * np.hypot(*(end - start)) / self.unit) + 2
         points = start + np.linspace(0, 1, count)[:, None] * (end - start)
@@ -76,7 +77,7 @@ class Ground:
         self._taken[at[:, 0], at[:, 1]] = True
 
     def add_axes(self, origin: Array) -> None:
-        """The lines through the origin, on which no name lies; leaders may cross them, which are faint."""
+        """Occupy the lines through the origin for names; leader lines may cross these faint lines."""
         i, j = (int(np.floor(at / self.unit)) for at in origin)
         if 0 <= i < self.shape[0]:
             self._taken[i, :] = True
@@ -84,12 +85,13 @@ class Ground:
             self._taken[:, j] = True
 
     def add_box(self, left: float, bottom: float, right: float, top: float) -> None:
+        """Occupy the box of a name."""
         self.boxes = np.vstack([self.boxes, [left, bottom, right, top]])
         i, j = int(left / self.unit), int(bottom / self.unit)
         self._taken[i : int(right / self.unit) + 1, j : int(top / self.unit) + 1] = True
 
     def free(self, wide: float, high: float) -> Array:
-        """(m, 2) the lower left corners that a box of this size may have."""
+        """Return the lower left corners (m, 2) at which a box of this size is free."""
         across, up = (int(np.ceil(side / self.unit)) + 1 for side in (wide, high))
         clear = int(np.ceil(CLEAR / self.unit))
         found = None
@@ -102,7 +104,10 @@ class Ground:
 
 
 def any_within(cells: Cells, across: int, up: int, room: int) -> Cells:
-    """For each cell as the lower left of a box: is anything in it, or so near to it? Only boxes that lie inside."""
+    """Return a mask of the lower left cells whose box of across x up cells contains an occupied cell.
+
+    The box is extended by `room` cells on all sides. Only boxes inside the lattice are included.
+    """
     wide, high = cells.shape[0] - across + 1, cells.shape[1] - up + 1
     if wide <= 0 or high <= 0:
         return np.ones((0, 0), dtype=bool)
@@ -117,7 +122,10 @@ def any_within(cells: Cells, across: int, up: int, room: int) -> Cells:
 
 
 def place_names(ground: Ground, origin: Array, tips: Array, sizes: Array) -> list[NamePlace | None]:
-    """A place for each name of `sizes` (m, 2) whose arrow ends at `tips` (m, 2), None where there is no room."""
+    """Return a place for each name of `sizes` (m, 2) whose arrow ends at `tips` (m, 2); None if there is no room.
+
+    The arrows, names and leader lines are added to `ground`.
+    """
     for tip in tips:
         ground.add_line(origin, tip)
     found = []
@@ -132,10 +140,11 @@ def place_names(ground: Ground, origin: Array, tips: Array, sizes: Array) -> lis
 
 
 def _best(ground: Ground, origin: Array, tip: Array, size: Array) -> NamePlace | None:
+    """Return the free place of lowest cost for a name of `size` (2,) at an arrow's end `tip` (2,); None if none."""
     low = ground.free(*size)
     if not len(low):
         return None
-    near = np.clip(tip, low, low + size)  # the place of each box that is nearest to the tip
+    near = np.clip(tip, low, low + size)  # the point of each box that is nearest to the tip
     away = near - tip
     far = np.hypot(*away.T)
     outward = tip - origin
@@ -150,7 +159,7 @@ def _best(ground: Ground, origin: Array, tip: Array, size: Array) -> NamePlace |
     at, least = -1, np.inf
     for start in range(0, len(order), NEAREST):
         some = order[start : start + NEAREST]
-        some = some[cost[some] < least]  # crossings only add to it
+        some = some[cost[some] < least]  # crossings only increase the cost
         if not len(some):
             break
         segments = np.hstack([np.broadcast_to(tip, near[some].shape), near[some]])
@@ -163,14 +172,17 @@ def _best(ground: Ground, origin: Array, tip: Array, size: Array) -> NamePlace |
         return None
     leader = None
     if far[at] > NEAR:
-        end = near[at] - away[at] / far[at] * 1.5  # ends just before the name
+        end = near[at] - away[at] / far[at] * 1.5  # 1.5 points before the name
         leader = (float(end[0]), float(end[1]))
     left, bottom = (float(side) for side in low[at])
     return NamePlace(left, bottom, left + float(size[0]), bottom + float(size[1]), leader)
 
 
 def crossings(some: Array, others: Array) -> NDArray[np.int64]:
-    """Of each segment (m, 4) how many of the others (q, 4) it crosses; those that begin where it does count as none."""
+    """Return how many of the segments `others` (q, 4) each segment of `some` (m, 4) crosses.
+
+    Segments with a common start do not count as crossing.
+    """
     a, b = some[:, None, :2], some[:, None, 2:]
     c, d = others[None, :, :2], others[None, :, 2:]
 
@@ -185,7 +197,7 @@ def crossings(some: Array, others: Array) -> NDArray[np.int64]:
 
 
 def through_boxes(segments: Array, boxes: Array) -> NDArray[np.int64]:
-    """Of each segment (m, 4) how many of the boxes (q, 4) it meets (Liang and Barsky 1984), with some room."""
+    """Return how many boxes (q, 4), extended by CLEAR points, each segment (m, 4) meets (Liang and Barsky 1984)."""
     start, step = segments[:, None, :2], segments[:, None, 2:] - segments[:, None, :2]
     low, high = boxes[None, :, :2] - CLEAR, boxes[None, :, 2:] + CLEAR
     step = np.where(np.abs(step) < 1e-9, 1e-9, step)
@@ -199,8 +211,10 @@ def through_boxes(segments: Array, boxes: Array) -> NDArray[np.int64]:
 
 
 def sizes_of(figure: Figure, names: Sequence[str]) -> Array:
-    """(m, 2) how wide and high names are, in points: the larger of a raster's, whose letters are rounded to pixels, and
-    of .svg and .pdf, where they are not."""
+    """Return the widths and heights (m, 2) of the names in points.
+
+    Each is the larger of the size in a raster, where letters are rounded to pixels, and the size in .svg and .pdf.
+    """
     from matplotlib.text import Text
     from matplotlib.textpath import text_to_path
 
@@ -214,7 +228,10 @@ def sizes_of(figure: Figure, names: Sequence[str]) -> Array:
 
 
 def draw_names(axes: Axes, tips: Array, names: Sequence[str], places: Sequence[NamePlace | None]) -> None:
-    """The names that have a place, and their leaders; `tips` in points of the axes, which must stay as they are."""
+    """Draw the names that have a place, with their leader lines; `tips` (m, 2) are in points of the axes.
+
+    The limits of the axes must not change after the places were computed.
+    """
     figure: Any = axes.figure
     corner = axes.get_window_extent()
 

@@ -1,9 +1,9 @@
-"""Rows of a plot as they arrive: single points while few, counts in a growing grid after that.
+"""Collect the rows of a plot (`Cloud`): single points while they are few, then counts in the cells of a `Grid`.
 
-Rows counted in the cells of a grid, whose range need not be known: memory does not grow with the rows.
-A cell is as wide as a power of two and lies on a lattice through 0, so that two cells are exactly one of the next
-width. When a row falls outside, cells are made twice as wide until all rows fit. What comes out depends on the rows
-alone, not on when they came: the width on the least and the largest, the counts on nothing else.
+A grid needs no known range, and its memory does not grow with the rows. The width of a cell is a power of two, and
+cells lie on a lattice through 0, so two cells are exactly one cell of the next width. When a row falls outside, the
+width is doubled until all rows fit. The result depends on the rows alone, not on their order: the width depends on the
+minimum and the maximum, and the counts on the width and the rows.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from pcatool.arrays import Array
 
 __all__ = ["CLASSES", "Cloud", "Grid", "Group", "Hue", "Side", "classes_with_colors"]
 
-# The spacing of doubles is the finest that cells can be, and this that of the smallest.
+# Smallest exponent of the width of a cell: the spacing of the smallest doubles.
 FINEST = -1074
 
 Whole = NDArray[np.int64]
 
 
 class Side(NamedTuple):
-    """One side of a grid: cell i holds the values from (first + i) 2^exponent up to the next."""
+    """One axis of a grid: cell i holds the values from (first + i) 2^exponent up to the next cell."""
 
-    least: float
-    most: float
-    exponent: int
-    first: int
+    least: float  # smallest value
+    most: float  # largest value
+    exponent: int  # a cell has the width 2^exponent
+    first: int  # lattice number of the first cell
 
     @classmethod
     def of(cls, least: float, most: float, cells: int) -> Side:
-        """The finest lattice of which so many cells hold all from the least to the most."""
-        half = most / 2 - least / 2  # of halves, since the difference may overflow
+        """Return the axis with the narrowest cells of which `cells` hold all values from `least` to `most`."""
+        half = most / 2 - least / 2  # difference of halves, because most - least may overflow
         exponent = max(math.frexp(max(abs(least), abs(most)))[1] - 53, FINEST)
         if half > 0:
             exponent = max(exponent, math.frexp(half)[1] - cells.bit_length() - 1)
@@ -45,39 +45,44 @@ class Side(NamedTuple):
         return cls(least, most, exponent, place(least, exponent))
 
     def joined(self, values: Array, cells: int) -> Side:
-        """With these values, too."""
+        """Return the axis extended to hold `values` as well."""
         least, most = min(self.least, float(values.min())), max(self.most, float(values.max()))
         return self if (least, most) == (self.least, self.most) else Side.of(least, most, cells)
 
     def cells_of(self, values: Array) -> Whole:
+        """Return the cell number of each value."""
         return np.floor(np.ldexp(values, -self.exponent)).astype(np.int64) - self.first
 
     @property
     def cells(self) -> int:
-        """Cells up to the last that holds something."""
+        """Number of cells up to the last one with a value."""
         return place(self.most, self.exponent) - self.first + 1
 
     def edge(self, cell: int, unit: float) -> float:
-        """Where a cell begins, in this unit: its edge itself may be past the largest double."""
+        """Return the lower edge of a cell divided by `unit`, also if the edge itself overflows a double."""
         shift = 64 if self.exponent > 0 else -64
         return math.ldexp(math.ldexp(self.first + cell, self.exponent - shift) / unit, shift)
 
 
 def place(value: float, exponent: int) -> int:
+    """Return the lattice number of the cell of width 2^exponent that holds the value."""
     return math.floor(math.ldexp(value, -exponent))
 
 
 class Grid:
-    """Layers of numbers over the cells of one grid: counts of rows, of a class of them, or sums of a column."""
+    """Layers of numbers over the cells of one grid: counts of all rows or of a class, or sums of a column."""
 
     def __init__(self, cells: tuple[int, int]) -> None:
         self.cells = cells
-        self.sides: tuple[Side, Side] | None = None
-        self._layers: dict[int, NDArray[Any]] = {}  # counts need no fractions, and half the room
+        self.sides: tuple[Side, Side] | None = None  # None before the first row
+        self._layers: dict[int, NDArray[Any]] = {}  # counts are uint32, which takes half the memory of sums
 
     def add(self, x: Array, y: Array, parts: Iterable[tuple[int, NDArray[np.bool_] | None, Array | None]]) -> None:
-        """Rows, in order. Each part is the number of a layer, the rows that go into it, None for all, and what each
-        adds to its cell, None for one."""
+        """Add rows with coordinates x and y (n,).
+
+        Each part is the number of a layer, a mask of the rows that count in this layer (None for all), and the amount
+        that each of these rows adds to its cell (None for 1).
+        """
         if not len(x):
             return
         self._make_room(x, y)
@@ -93,15 +98,16 @@ class Grid:
                     np.add.at(self._layer(number, np.float64).reshape(-1), where, amounts)
 
     def drop(self, keep: Iterable[int]) -> None:
-        """Do without all layers but these."""
+        """Delete all layers except those in `keep`."""
         self._layers = {number: self._layers[number] for number in keep if number in self._layers}
 
     @property
     def numbers(self) -> list[int]:
+        """Numbers of the existing layers, ascending."""
         return sorted(self._layers)
 
     def layer(self, number: int) -> Array:
-        """(across, up), as far as there are rows."""
+        """Return a layer (across, up), cut to the cells that hold rows."""
         assert self.sides is not None
         across, up = self.sides
         return self._layer(number)[: across.cells, : up.cells].astype(np.float64)
@@ -112,6 +118,7 @@ class Grid:
         return self._layers[number]
 
     def _make_room(self, x: Array, y: Array) -> None:
+        """Extend the grid to hold the coordinates x and y (n,), merging cells if they become wider."""
         old = self.sides
         if old is None:
             ends = [(float(values.min()), float(values.max())) for values in (x, y)]
@@ -124,7 +131,7 @@ class Grid:
 
 
 def moved(layer: NDArray[Any], old: tuple[Side, Side], new: tuple[Side, Side]) -> NDArray[Any]:
-    """The same numbers in the cells of a wider grid."""
+    """Return a layer with its numbers added up in the cells of a wider grid."""
     found = np.nonzero(layer)
     at = [
         ((cells + a.first) >> min(b.exponent - a.exponent, 62)) - b.first
@@ -135,18 +142,19 @@ def moved(layer: NDArray[Any], old: tuple[Side, Side], new: tuple[Side, Side]) -
     return made
 
 
-# More marks than these hide each other, and make a file of lines too large to open.
+# Most rows drawn as marks; more marks hide each other, and make a vector file too large to open.
 MARKS = 20_000
-CELLS = 1024  # to a side: about the pixels of a picture
-BINS = 1024  # of one component alone; a power of two, so that few of them make a bar
-# Classes that are told apart by colour, and those that have cells of their own, to find the largest: the most frequent
-# when counting begins, and such as come later while there is room.
+CELLS = 1024  # cells per side: about the pixels of a picture
+BINS = 1024  # cells for a single component; a power of two, so that a whole number of them makes a bar
+# Classes with a colour of their own, and classes with a layer of their own. Layers go to the most frequent classes when
+# counting begins, and to later classes while there is room.
 CLASSES, COUNTED = 10, 24
-COUNTED_ALONG = 256  # the same along one component
+COUNTED_ALONG = 256  # as COUNTED, for a single component
 
-# Layers of a grid: those of classes are numbered from 0.
+# Layers of a grid: all rows; rows with a known number; sums of numbers; rows without a class; rows of classes without a
+# layer. Layers of classes are numbered from 0.
 ALL, KNOWN, SUMS, NONE, OTHERS = -5, -4, -3, -2, -1
-# Sums of so many times less do not overflow, however many rows there are.
+# Factor of the numbers in SUMS, so that sums do not overflow for any number of rows.
 LESS = 2.0**-40
 
 
@@ -154,58 +162,67 @@ Key = TypeVar("Key")
 
 
 class Hue(NamedTuple):
-    """What colours rows: a column of numbers, or one of classes, whose rows come with the number of their class."""
+    """The column that colours the rows: numbers, or classes given as class numbers."""
 
-    name: str
-    numeric: bool
+    name: str  # of the column
+    numeric: bool  # False for a column of words
 
 
 class Group(NamedTuple):
-    """Rows of one colour; without a number the others, or those that lack a value."""
+    """Rows of one colour: a class, all classes without a colour, or rows with a missing value."""
 
     name: str
-    rows: int
-    numbers: tuple[int, ...]
-    place: int | None  # in the order of colours and marks
+    rows: int  # number of rows
+    numbers: tuple[int, ...]  # class numbers or layers
+    place: int | None  # position in the order of colours and marks; None without a colour
 
 
 class Cloud:
-    """Rows (n, 1 or 2) of one or two components, and a last column with what colours them, NaN where it is missing.
+    """The rows of a plot: scores of one or two components, and optionally a last column that colours the rows.
 
-    Rows must be added in blocks that depend on nothing but the rows, and be finite in the components.
+    The scores must be finite; the last column is NaN where the value is missing. For equal results, blocks must depend
+    on the rows alone.
     """
 
     def __init__(self, axes: int, hue: Hue | None) -> None:
         self.axes = axes
         self.hue = hue
         self.rows = 0
-        self.left_out = 0
-        self.words: list[str] = []  # names of the classes, which whoever adds rows counts up
+        self.left_out = 0  # rows without scores; counted by the caller
+        self.words: list[str] = []  # names of the classes by class number; set by the caller after all rows
+        # Value -> class number while a numeric column has few whole numbers; None otherwise.
         self.values: dict[float, int] | None = {} if hue is not None and hue.numeric else None
-        self.counts: dict[int, int] = {}
+        self.counts: dict[int, int] = {}  # class number -> rows
         self.least, self.most = np.inf, -np.inf
-        self._own: set[int] = set()  # classes with cells of their own
+        self._own: set[int] = set()  # classes with a layer of their own
         self._blocks: list[Array] = []
         self.grid: Grid | None = None
 
     @property
     def width(self) -> int:
+        """Number of columns of a block."""
         return self.axes + (self.hue is not None)
 
     @property
     def by_class(self) -> bool:
-        """Are there classes: words, or few whole numbers?"""
+        """Whether rows are coloured by class: words, or few whole numbers."""
         return self.hue is not None and (not self.hue.numeric or self.values is not None)
 
     @property
     def most_counted(self) -> int:
+        """Largest number of classes with a layer of their own."""
         return COUNTED if self.axes > 1 else COUNTED_ALONG
 
     @property
     def is_dense(self) -> bool:
+        """Whether rows are counted in a grid instead of kept as points."""
         return self.grid is not None
 
     def add(self, block: Array) -> None:
+        """Add a block of rows (h, width); change from points to a grid when there are more than MARKS rows.
+
+        A single component is counted in a grid from the start.
+        """
         self.rows += len(block)
         codes = self._colors(block)
         if self.grid is None:
@@ -221,10 +238,10 @@ class Cloud:
             self._count(block, codes)
 
     def _colors(self, block: Array) -> NDArray[np.int64] | None:
-        """Take note of what there is, and give the number of each row's class."""
+        """Update range, values and counts of the colouring column; return the class of each row, if there are any."""
         if self.hue is None:
             return None
-        known = block[~np.isnan(block[:, -1]), -1] + 0.0  # -0 is 0
+        known = block[~np.isnan(block[:, -1]), -1] + 0.0  # adding 0.0 turns -0.0 into 0.0
         if len(known):
             self.least, self.most = min(self.least, float(known.min())), max(self.most, float(known.max()))
         if self.values is not None:
@@ -236,7 +253,7 @@ class Cloud:
         return codes
 
     def _look_for_values(self, known: Array) -> None:
-        """Few whole numbers are classes."""
+        """Treat a numeric column as classes while it has at most CLASSES distinct values, all whole numbers."""
         assert self.values is not None
         distinct = np.unique(known[: 2 * CLASSES])
         distinct = np.unique(known) if len(distinct) <= CLASSES else distinct
@@ -248,7 +265,7 @@ class Cloud:
                 self.grid.drop((ALL, KNOWN, SUMS))
 
     def _codes(self, block: Array) -> NDArray[np.int64] | None:
-        """The class of each row, NONE where it is missing."""
+        """Return the class number of each row, NONE if missing; None for rows without classes."""
         if not self.by_class:
             return None
         numbers = block[:, -1]
@@ -271,6 +288,7 @@ class Cloud:
     def _parts(
         self, block: Array, codes: NDArray[np.int64] | None
     ) -> Iterator[tuple[int, NDArray[np.bool_] | None, Array | None]]:
+        """Yield the parts for `Grid.add`; a new class gets a layer while there is room."""
         yield ALL, None, None
         if self.hue is not None and self.hue.numeric:
             known = ~np.isnan(block[:, -1])
@@ -289,17 +307,20 @@ class Cloud:
     # --- what is drawn ---
 
     def points(self) -> Array:
-        """All rows, while they are few."""
+        """Return all rows (n, width), if the cloud is not dense."""
         return np.concatenate([np.empty((0, self.width)), *self._blocks])
 
     def codes(self) -> NDArray[np.int64]:
-        """The class of each of them."""
+        """Return the class number of each row of `points`."""
         found = self._codes(self.points())
         assert found is not None
         return found
 
     def groups(self) -> list[Group]:
-        """Classes in the order of their names, the largest when there are many, then the others and those of none."""
+        """Return the classes with a colour, sorted by name, then all other classes together, then missing values.
+
+        If there are many classes, the largest get a colour.
+        """
         names = self._names()
         counted = self._found()
         known = counted if self.grid is None else {code: counted[code] for code in counted if code in self._own}
@@ -314,7 +335,7 @@ class Cloud:
         return made
 
     def _found(self) -> dict[int, int]:
-        """Classes with their rows."""
+        """Return the row counts of the classes, without missing values."""
         return {code: count for code, count in self.counts.items() if code >= 0}
 
     def _names(self) -> Sequence[str]:
@@ -324,9 +345,10 @@ class Cloud:
 
 
 def classes_with_colors(known: Mapping[Key, tuple[str, int]], count: int) -> list[Key]:
-    """The classes that have colours of their own, in the order of colours, from their names and numbers of rows.
+    """Return the keys of the classes that get a colour, sorted by name, which is the order of colours.
 
-    These are all, sorted by name, or of `count` that are more than there are colours the largest.
+    `known` maps keys to names and row counts. All classes get a colour; if `count`, the number of all classes, exceeds
+    the number of colours, only the largest do.
     """
     largest = sorted(known, key=lambda key: (-known[key][1], in_order(known[key][0])))
     if count > CLASSES:
@@ -335,7 +357,7 @@ def classes_with_colors(known: Mapping[Key, tuple[str, int]], count: int) -> lis
 
 
 def in_order(name: str) -> tuple[int, float, str]:
-    """Numbers by size, and before words."""
+    """Return a sort key for names: numbers by size, then words."""
     try:
         number = float(name)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Plot of scores: two components as places, or one as bars."""
+"""The plot of scores: two components as points in a plane, or one component as a histogram."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Scores", "described", "figure_of_rows"]
 
-# In inches: the axes are so wide, and as high as the rows ask for between these.
+# Inches: width of the axes, and the bounds of their height, which depends on the rows.
 ACROSS, LOWEST, HIGHEST = 6.2, 3.2, 6.8
-BESIDE, LEGEND, ABOVE = 1.5, 1.1, 1.3  # what stands around them
-FEWEST, MOST = 8, 64  # bars
+BESIDE, LEGEND, ABOVE = 1.5, 1.1, 1.3  # inches beside the axes, for a legend, and above and below the axes
+FEWEST, MOST = 8, 64  # bounds of the number of histogram bars
 
 
 class Scores:
-    """Where the rows lie in the plane of two components, or along one."""
+    """The plot `scores`: the rows in the plane of two components, or along one."""
 
     rows: ClassVar[bool] = True
     columns: ClassVar[bool] = False
@@ -35,6 +35,7 @@ class Scores:
     most: ClassVar[int] = 2
 
     def draw(self, view: View, look: PictureOptions) -> Figure:
+        """Return the figure; the view must have rows and one or two components."""
         cloud = view.cloud
         assert cloud is not None
         if len(view.axes) == 1:
@@ -46,11 +47,12 @@ class Scores:
         return figure
 
     def table(self, view: View) -> dict[str, NDArray[Any]]:
+        """Return an empty table: the plot shows no columns of the data."""
         return {}
 
 
 def figure_of_rows(view: View, scale: Scale, look: PictureOptions) -> tuple[Figure, Axes]:
-    """Empty axes for the rows, with one scale for both components where that leaves them readable."""
+    """Return a figure with empty axes for the rows, with equal scales of both components if `scale.equal`."""
     (left, right), (bottom, top) = scale.ends
     high = ACROSS * (top - bottom) / (right - left) if scale.equal else 0.75 * ACROSS
     beside = BESIDE + (LEGEND if view.cloud is not None and view.cloud.by_class else 0.0)
@@ -69,20 +71,20 @@ def figure_of_rows(view: View, scale: Scale, look: PictureOptions) -> tuple[Figu
 
 
 def plain_ticks(axes: Axes) -> None:
-    """Numbers with nothing taken off: what is large was divided before."""
+    """Switch off offsets and powers of ten of the tick labels: `fit_scale` has already divided large values."""
     for side in (axes.xaxis, axes.yaxis):
         side.get_major_formatter().set_useOffset(False)  # type: ignore[attr-defined]
         side.get_major_formatter().set_scientific(False)  # type: ignore[attr-defined]
 
 
 def named(view: View, at: int, unit: str) -> str:
-    """The component with its share, and the power of ten that was taken off."""
+    """Return the axis label: the component, the power of ten divided out, and the share."""
     name, bracket, share = view.title(at).partition(" (")
     return f"{name}{unit}{bracket}{share}"
 
 
 def described(view: View, cloud: Cloud, scale: Scale | None = None) -> str:
-    """What the picture is of, and what it leaves out."""
+    """Return the text below the title: the number of rows, rows without scores, the model, and unequal scales."""
     more = f", {grouped(cloud.left_out)} more without scores" if cloud.left_out else ""
     said = [f"{grouped(cloud.rows)} row{'s' if cloud.rows != 1 else ''}{more}"]
     said += [view.brief] if view.brief else []
@@ -91,7 +93,7 @@ def described(view: View, cloud: Cloud, scale: Scale | None = None) -> str:
 
 
 def bars(view: View, cloud: Cloud, look: PictureOptions) -> Figure:
-    """How many rows lie where along one component; classes on top of each other."""
+    """Return the figure of a histogram of one component, with stacked bars for classes."""
     assert cloud.grid is not None and cloud.grid.sides is not None
     side = cloud.grid.sides[0]
     most = min(max(int(2 * cloud.rows**0.5), FEWEST), MOST)
@@ -102,7 +104,7 @@ def bars(view: View, cloud: Cloud, look: PictureOptions) -> Figure:
     figure = new_figure(look, (ACROSS + BESIDE, 4.6))
     axes = figure.subplots()
     titled(figure, axes, "Scores of rows", described(view, cloud))
-    skip = side.first % fold  # so that bars, too, lie on the lattice
+    skip = side.first % fold  # aligns the bars with the lattice of the grid
     count = -(-(skip + side.cells) // fold)
     edges = [side.edge(fold * i - skip, scale.unit) for i in range(count + 1)]
 
@@ -125,7 +127,8 @@ def bars(view: View, cloud: Cloud, look: PictureOptions) -> Figure:
         legend_of_groups(axes, cloud, ["s"] * len(cloud.groups()))
     clean(axes, "y")
     axes.set_ylim(0, 1.06 * float(below.max(initial=1.0)))
-    ends = axes.get_xlim()  # those of the bars: scores far from 0, as of rows that were not centred, would be a line
+    # Limits from the bars alone: the line at 0 would otherwise compress scores far from 0 (rows not centred) to a line.
+    ends = axes.get_xlim()
     axes.axvline(0, color=FRAME, linewidth=0.8)
     axes.set_xlim(ends)
     axes.set_xlabel(named(view, 0, scale.text))

@@ -1,4 +1,4 @@
-"""The page of `report`: HTML that needs nothing but itself. Its scripts and styles are the files beside.
+"""The HTML page of the command `report`, one self-contained file; scripts, styles and templates are in this folder.
 
 Begin with `document`.
 """

@@ -1,4 +1,4 @@
-"""The report page as a whole: its sections, their numbers, and its scripts."""
+"""The whole report page: sections, data for the scripts, scripts and styles."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pcatool.render.text import percent
 
 __all__ = ["page_html"]
 
-# Joined in this order, as each builds on those before it.
+# Scripts in the order in which they are joined; each may use earlier ones.
 SCRIPTS = ("common", "copy", "scree", "loadings", "markers", "arrows", "scores")
 
-# Nothing is loaded from anywhere, and no style or script runs but these.
+# Content security policy: the page loads nothing, and only its own style and script are active.
 POLICY = (
     "default-src 'none'; img-src data:; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'"
 )
 
 
 def page_html(facts: Mapping[str, Any]) -> str:
-    """The page of a model, and of rows; the same facts give the same bytes."""
+    """Return the report page of a model, with rows if the facts hold any; equal facts give equal bytes."""
     style = colors() + part("page.css")
     script = "(() => {\n" + '"use strict";\n' + "".join(part(f"{name}.js") for name in SCRIPTS) + "})();\n"
     made = sections(facts)
@@ -49,28 +49,28 @@ def page_html(facts: Mapping[str, Any]) -> str:
 
 
 def colors() -> str:
-    """The colours that pages share with pictures, as a style sheet; black on white on paper, whatever the screen."""
+    """Return the colours that pages share with pictures as CSS; dark colours apply to screens only, never to print."""
     light, dark = (" ".join(f"--{name}: {color};" for name, color in found.items()) for found in (PAGE, PAGE_AT_NIGHT))
     return f":root {{ {light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
 
 
 def part(name: str) -> str:
-    """A file beside this one."""
+    """Return the text of a file in this folder."""
     return (files("pcatool.render.report") / name).read_text(encoding="utf-8")
 
 
 def filled(template: str, **parts: str) -> str:
-    """The template with its marks replaced; marks in what replaces them are text like any other."""
+    """Return the template with its marks `@name@` replaced; marks inside the replacements are left as they are."""
     return re.sub("@([a-z]+)@", lambda found: join(parts[found[1]]), template)
 
 
 def _source(text: str) -> str:
-    """How a policy names a script or a style: by what it is."""
+    """Return the hash by which a content security policy allows a script or style."""
     return "sha256-" + b64encode(sha256(text.encode()).digest()).decode("ascii")
 
 
 def _numbers(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What the scripts draw."""
+    """Return the data that the scripts draw."""
     page = facts["page"]
     what = whole(facts["method"], facts["centered"])
     shares = [percent(row["share"], 1) for row in facts["variance"]]

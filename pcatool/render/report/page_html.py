@@ -1,4 +1,4 @@
-"""Elements of HTML in which text from outside is text alone, and pieces that several sections use."""
+"""HTML elements with escaping of outside text, and pieces that several sections use."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ __all__ = ["COMPONENTS", "Html", "bullets", "data_block", "element", "join", "sk
 
 
 class Html(str):
-    """Text that is markup already."""
+    """Text that is already markup and is not escaped again."""
 
     __slots__ = ()
 
 
 def element(name: str, *children: str | None, **attributes: str | int | bool | None) -> Html:
-    """<name attributes>children</name>. `class_` is class, `aria_label` is aria-label; None and False are left out."""
+    """Return the element <name attributes>children</name>, with text escaped.
+
+    `class_` becomes class, and `aria_label` becomes aria-label. Attributes that are None or False are omitted.
+    """
     said = "".join(
         _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
     )
@@ -35,24 +38,24 @@ def _attribute(key: str, value: str | int | bool) -> str:
 
 
 def join(*children: str | None) -> Html:
-    """One after the other; what is no markup yet is made text."""
+    """Return the children concatenated; children that are not Html are escaped, None is omitted."""
     return Html("".join(child if isinstance(child, Html) else escape(printable(child)) for child in children if child))
 
 
 def data_block(name: str, facts: Any) -> Html:
-    """Facts for a script. No text in them can end the block, whatever it says."""
+    """Return a script element with the facts as JSON, escaped so that no text can end the element."""
     text = json.dumps(facts, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return Html(f'<script type="application/json" id="{name}">{text}</script>')
 
 
-# Components in tables that stand in the page as they are.
+# Most components in the static tables of the page.
 COMPONENTS = 100
 
 
 def skeleton(name: str) -> Html:
-    """What a script fills, without anything from outside in it."""
+    """Return an HTML file of this folder that a script fills; trusted, so not escaped."""
     return Html((files("pcatool.render.report") / name).read_text(encoding="utf-8"))
 
 
@@ -61,7 +64,7 @@ def bullets(items: Sequence[str]) -> Html:
 
 
 def table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], class_: str | None = None) -> Html:
-    """The first cell of each row names it; a table may be wider than the window."""
+    """Return a table in a scrollable region; the first cell of each row is the header of the row."""
     head = element("tr", *(element("th", title, scope="col") for title in titles))
     body = [
         element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])) for row in rows

@@ -1,4 +1,4 @@
-"""Sections of the report page, each readable without a script."""
+"""The sections of the report page; each is readable without scripts."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ __all__ = ["sections"]
 
 
 def certificate_section(facts: Mapping[str, Any]) -> list[Html]:
+    """Return the section on the accuracy of the eigenvalues and the measured proofs."""
     certificate = facts["certificate"] or {}
     proofs = [
         (title, f"{certificate[key]:.1e}" if certificate[key] else "0", meaning)
@@ -37,6 +38,7 @@ def certificate_section(facts: Mapping[str, Any]) -> list[Html]:
 
 
 def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
+    """Return the table of the accuracy of each eigenvalue."""
     cells = [
         (
             f"PC{row['component']}",
@@ -58,6 +60,7 @@ def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
 
 
 def commands_section(facts: Mapping[str, Any]) -> list[Html]:
+    """Return the section with the command that made the model, commands to use it, and what it cannot do."""
     commands = facts["commands"]
     made = [element("h3", "What made this model")]
     if commands["fit"] is None:
@@ -84,7 +87,7 @@ def commands_section(facts: Mapping[str, Any]) -> list[Html]:
 
 
 def _words(text: str) -> list[Html]:
-    """Word by word, so that lines break between words."""
+    """Return each word of a command in a span, so that lines break only between words."""
     spans = [element("span", word) for word in text.split(" ")]
     return [join(" ", span) if i else span for i, span in enumerate(spans)]
 
@@ -97,7 +100,7 @@ def _command(text: str, what: str) -> Html:
     return element("div", code, button, class_="command")
 
 
-# Rows and components of tables for those who have no scripts.
+# Rows and components in the tables for browsers without scripts.
 COLUMNS, FIRST = 20, 5
 
 
@@ -105,6 +108,7 @@ COLUMNS, FIRST = 20, 5
 
 
 def loadings(found: Mapping[str, Any]) -> list[Html]:
+    """Return the section of loadings, or the reason why there are none."""
     if "reason" in found:
         return [element("p", f"There are none: {found['reason']}.")]
     rows = sorted(range(len(found["columns"])), key=lambda i: -abs(found["loadings"][i][0]))[:COLUMNS]
@@ -119,6 +123,7 @@ def loadings(found: Mapping[str, Any]) -> list[Html]:
 
 
 def scores(found: Mapping[str, Any] | None) -> list[Html]:
+    """Return the section of scores; None if the page has no rows."""
     if found is None:
         said = "There are no rows in this page: name data after the model to see their scores, too."
         return [element("p", said)]
@@ -135,7 +140,7 @@ def scores(found: Mapping[str, Any] | None) -> list[Html]:
 
 
 def _incomplete(found: Mapping[str, Any]) -> str:
-    """How many of all rows have missing cells, in this page or not, and how many of them no scores."""
+    """Return a sentence on how many of all rows have missing cells, and how many of these have no scores."""
     lacking, empty, of = found["incomplete"], found["empty"], found["of"]
     if not lacking:
         return ""
@@ -147,6 +152,7 @@ def _incomplete(found: Mapping[str, Any]) -> str:
 
 
 def _some_scores(found: Mapping[str, Any]) -> Html:
+    """Return a table of the scores of the first rows, for browsers without scripts."""
     names = [*(name for name, _ in found["kept"]), *found["names"][:FIRST]]
     columns = [*(cells for _, cells in found["kept"]), *found["scores"][:FIRST]]
     cells = [
@@ -160,6 +166,7 @@ def _some_scores(found: Mapping[str, Any]) -> Html:
 
 
 def images(found: Mapping[str, Any]) -> list[Html]:
+    """Return the section with the components as images, from `image_facts`."""
     H, W = found["shape"]
     figures = [
         element(
@@ -179,6 +186,7 @@ def images(found: Mapping[str, Any]) -> list[Html]:
 
 
 def _keys(found: Mapping[str, Any]) -> list[Html]:
+    """Return the image of the mean, if there is one, and the colour scale of the loadings."""
     peak = found["peak"]
     ends = element("span", element("i", f"\N{MINUS SIGN}{peak}"), element("i", "0"), element("i", peak))
     scale = element(
@@ -202,10 +210,11 @@ def _keys(found: Mapping[str, Any]) -> list[Html]:
     return [figure, scale]
 
 
-Section = tuple[str, str, Html]  # its name, its title, and all of it
+Section = tuple[str, str, Html]  # (id, title, whole section element)
 
 
 def sections(facts: Mapping[str, Any]) -> list[Section]:
+    """Return all sections of the page in order; images and caveats only if there are any."""
     page = facts["page"]
     made = [
         _section("summary", "Summary", _tiles(facts), _facts(facts)),
@@ -232,6 +241,7 @@ def _section(name: str, title: str, *children: str | None) -> Section:
 
 
 def _tiles(facts: Mapping[str, Any]) -> Html:
+    """Return the large numbers of the summary: rows, columns, components, kept share."""
     tiles = {
         "rows": grouped(facts["rows"]),
         "columns": grouped(len(facts["columns"])),
@@ -246,13 +256,14 @@ def _tiles(facts: Mapping[str, Any]) -> Html:
 
 
 def _facts(facts: Mapping[str, Any]) -> Html:
+    """Return the lines of `inspect` on the model, without file and rows, as a definition list."""
     lines = [line for line in fact_lines(facts) if line[0] not in ("file", "rows")]
     said = [join(element("dt", label), element("dd", per_cent(text))) for label, text in lines]
     return element("dl", *said, class_="facts")
 
 
 def per_cent(text: str) -> str:
-    """Lines of a terminal as pages and pictures write them."""
+    """Return a line of terminal text with a space before each per cent sign, as in pages and pictures."""
     return re.sub("(?<=[0-9])%", " %", text)
 
 
@@ -260,6 +271,7 @@ def per_cent(text: str) -> str:
 
 
 def _variances(facts: Mapping[str, Any]) -> Html:
+    """Return the table of the variance that each number of components captures and loses."""
     rows = facts["variance"][:COMPONENTS]
     titles = ("component", "eigenvalue", "share", "cumulative", "captured", "lost", "kept")
     cells = [

@@ -1,4 +1,4 @@
-"""Sentences of the report page: what the model is, what to be careful with, what its proofs mean."""
+"""Sentences of the report page: the lead, the verdict, the caveats, and the meaning of the proofs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pcatool.render.text import counted, grouped, percent
 
 __all__ = ["PROOFS", "caveats", "in_a_sentence", "verdict"]
 
-# What each number of a certificate means.
+# Number of the certificate -> its title and meaning.
 PROOFS = {
     "eigen_residual": (
         "Eigen-residual",
@@ -26,7 +26,7 @@ PROOFS = {
 
 
 def in_a_sentence(facts: Mapping[str, Any]) -> str:
-    """What the model is."""
+    """Return the lead sentence: components, share, rows and columns of the model."""
     what = whole(facts["method"], facts["centered"])
     many = facts["components"] != 1
     kept = f"{counted(facts['components'], 'component')} keep{'' if many else 's'} {percent(facts['cumulative'], 4)}"
@@ -37,7 +37,7 @@ def in_a_sentence(facts: Mapping[str, Any]) -> str:
 
 
 def verdict(facts: Mapping[str, Any]) -> str:
-    """How right the eigenvalues are, in a sentence or two."""
+    """Return one or two sentences on the accuracy of the eigenvalues."""
     rows = [row for row in facts["variance"] if row["kept"]]
     told = [row for row in rows if "vouched" in row]
     if "em" in facts:
@@ -59,7 +59,7 @@ def verdict(facts: Mapping[str, Any]) -> str:
 
 
 def caveats(facts: Mapping[str, Any]) -> list[str]:
-    """What to know before anything is concluded."""
+    """Return the sentences that limit what can be concluded from the model; empty if there are none."""
     said = []
     pairs = {key: value for key, value in (facts["certificate"] or {}).items() if key == "close_pairs"}
     for line in certificate_lines(pairs):
@@ -88,12 +88,12 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _most(facts: Mapping[str, Any]) -> int:
-    """The rank that so many rows and columns could have."""
+    """Return the largest rank possible for this number of rows and columns."""
     return int(min(facts["eigenvalues_possible"], facts["rows"] - facts["centered"]))
 
 
 def _why(facts: Mapping[str, Any], rank: int, most: int) -> str:
-    """What may have taken the rank down."""
+    """Return the possible reasons why the rank is below `most`."""
     constant = facts["fitted_with"].get("constant_columns", 0)
     varying = len(facts["columns"]) - constant
     said = [f"{counted(constant, 'column')} {'is' if constant == 1 else 'are'} constant"] if varying < most else []
