@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AHEAD", "Array", "Runner", "block_rows", "by_block", "in_turn", "recut"]
+__all__ = ["QUEUED_TASKS", "Array", "Runner", "apply_in_blocks", "block_rows", "recut", "run_serially"]
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ FEWEST_ROWS = 1 << 4
 
 # Tasks queued or finished beyond the number of threads: enough that no thread runs out of work, few enough to bound
 # memory.
-AHEAD = 1
+QUEUED_TASKS = 1
 
 
 class Runner(Protocol):
@@ -51,7 +51,7 @@ class Runner(Protocol):
         ...
 
 
-def in_turn(
+def run_serially(
     function: Callable[[Item], Result],
     items: Iterable[Item],
     *,
@@ -101,7 +101,7 @@ def recut(batches: Iterable[Array], d: int) -> Iterator[Array]:
         yield np.asfortranarray(block[:filled])
 
 
-def by_block(function: Callable[[Array], Array], X: Array, first_row: int) -> Array:
+def apply_in_blocks(function: Callable[[Array], Array], X: Array, first_row: int) -> Array:
     """Return `function(X)`, computed in whole blocks so that the bits do not depend on how the rows were cut.
 
     `function` must work row by row. `first_row` is the number of the first row of X in the input. A product of fewer

@@ -26,7 +26,7 @@ __all__ = [
     "RefusedError",
     "UsageError",
     "check_memory",
-    "is_short",
+    "is_out_of_memory",
     "nearest",
     "printable",
     "show",
@@ -73,7 +73,7 @@ SHORT = re.compile(
 )
 
 
-def is_short(error: BaseException | None) -> bool:
+def is_out_of_memory(error: BaseException | None) -> bool:
     """Whether an error, or an earlier error that led to it, came from a lack of memory."""
     while error is not None:
         number = getattr(error, "errno", None)
@@ -93,7 +93,7 @@ def check_memory(error: BaseException) -> None:
     """
     if isinstance(error, MemoryError):
         raise error
-    if is_short(error):
+    if is_out_of_memory(error):
         raise MemoryError(str(error)) from error
 
 
@@ -151,7 +151,7 @@ def edit_distance(a: str, b: str) -> int:
     return last[-1]
 
 
-def near_file(path: str) -> str:
+def nearest_file_hint(path: str) -> str:
     """Return a hint naming the file nearest to a missing `path`: same folder, same suffix or stem; else empty."""
     folder, name = os.path.split(path)
     with suppress(OSError, ValueError):
@@ -297,7 +297,7 @@ class FileError(PcatoolError):
         if doing == "read" and isinstance(error, FileNotFoundError):
             aim = _aim_of(str(path))
             reason = f"it is a link to {show(aim, LONGEST_PATH)}, and there is nothing" if aim else reason
-            remedy = "mend or remove the link" if aim else near_file(str(path))
+            remedy = "mend or remove the link" if aim else nearest_file_hint(str(path))
         return cls(f"cannot {doing} {show(path, LONGEST_PATH)}: {reason}", remedy)
 
 

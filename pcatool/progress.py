@@ -1,8 +1,7 @@
 """Reporters: notes, warnings, row counts and the current stage of a run.
 
-Library code calls a `Notices` object; whoever started the run decides what is shown. The current stage (`doing`,
-`listen`) is kept in a context variable, not in arguments: no computation depends on who listens, and most often nobody
-does.
+Library code calls a `Reporter`; whoever started the run decides what is shown. The current stage (`doing`, `on_stage`)
+is kept in a context variable, not in arguments: no computation depends on a listener, and most often there is none.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import NamedTuple, Protocol
 
-__all__ = ["Gauge", "Notices", "Taken", "Within", "doing", "listen"]
+__all__ = ["Gauge", "NestedReporter", "Reporter", "Taken", "doing", "on_stage"]
 
 
 class Taken(NamedTuple):
@@ -44,7 +43,7 @@ class Gauge(Protocol):
         ...
 
 
-class Notices:
+class Reporter:
     """Reporter that collects notes (for information) and warnings (look at this); a repeated text is dropped.
 
     The methods `at_...` and `show` do nothing here; the reporters of the command line and of the Python API override
@@ -99,18 +98,18 @@ class Notices:
     def at_end(self) -> None:
         """Called when reading has ended."""
 
-    def silent(self) -> Notices:
+    def silent(self) -> Reporter:
         """Return a reporter for reading the same inputs again: it shows progress, and drops notes and warnings."""
-        return Silent(self)
+        return ProgressOnly(self)
 
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
         """Called for each new notice: the command line prints it, the Python API issues a warning."""
 
 
-class Silent(Notices):
+class ProgressOnly(Reporter):
     """Reporter that drops notes and warnings, and passes progress on to an outer reporter."""
 
-    def __init__(self, outer: Notices) -> None:
+    def __init__(self, outer: Reporter) -> None:
         super().__init__()
         self._outer = outer
 
@@ -133,7 +132,7 @@ class Silent(Notices):
         self._outer.at_end()
 
 
-class Within(Silent):
+class NestedReporter(ProgressOnly):
     """Reporter for one of several runs within a run: passes on notes, warnings and row counts."""
 
     def note(self, text: str) -> None:
@@ -165,6 +164,6 @@ def doing(what: str) -> None:
         listener(what)
 
 
-def listen(listener: Listener | None) -> None:
+def on_stage(listener: Listener | None) -> None:
     """Call `listener` with each stage that is announced from now on in this context; None ends listening."""
     _listener.set(listener)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pcatool.errors import FileError, UsageError, show
 
-__all__ = ["Spool", "cannot_spool", "free_bytes", "give_back", "keep_memory", "parse_size", "size_text"]
+__all__ = ["Spool", "cannot_spool", "free_bytes", "parse_size", "release_free_memory", "size_text", "tune_allocator"]
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # parameters of mallopt in the GNU C library
 
@@ -47,7 +47,7 @@ def size_text(count: float) -> str:
     return f"{count / 1e3:.3g} kB"
 
 
-def keep_memory() -> None:
+def tune_allocator() -> None:
     """Make the GNU C library keep freed memory and use one heap; do nothing with another C library.
 
     Blocks of a few MB are allocated and freed all the time; returning each to the system and fetching it again is slow.
@@ -62,7 +62,7 @@ def keep_memory() -> None:
     mallopt(M_ARENA_MAX, 1)
 
 
-def give_back() -> None:
+def release_free_memory() -> None:
     """Return freed memory to the system; do nothing with another C library than the GNU one.
 
     The next stage allocates pieces of other sizes, which would come on top of the memory that is kept free.

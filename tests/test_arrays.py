@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcatool.arrays import FEWEST_ROWS, MOST_ROWS, block_rows, by_block, recut
+from pcatool.arrays import FEWEST_ROWS, MOST_ROWS, apply_in_blocks, block_rows, recut
 from pcatool.methods.pca import PCA
 from pcatool.model.npz import dumps
 from pcatool.options import FitOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.registry import SOLVERS
 from solvers.cases import Array, fit, names_of
 
@@ -111,7 +111,7 @@ def test_any_batches_give_the_same_model_file(solver: str, sizes: list[int], lay
 
     def file(parts: Iterator[Array]) -> bytes:
         return dumps(
-            PCA(FitOptions(solver=solver, components="all"), Notices()).fit(recut(parts, 4), names_of(4)).model
+            PCA(FitOptions(solver=solver, components="all"), Reporter()).fit(recut(parts, 4), names_of(4)).model
         )
 
     assert file(batches(LAYOUTS[layout](X), sizes)) == file(iter([X]))
@@ -144,7 +144,7 @@ def projected(request: pytest.FixtureRequest) -> tuple[Array, Callable[[Array], 
     def project(Y: Array) -> Array:
         return (Y - 10) @ B
 
-    return X, project, by_block(project, X, 0)
+    return X, project, apply_in_blocks(project, X, 0)
 
 
 @every_layout
@@ -157,7 +157,7 @@ def test_any_split_gives_the_same_scores(
     found, first_row = [], 0
     sizes = [max(size, len(X) // 12) for size in sizes]  # each part costs a whole block
     for part in batches(LAYOUTS[layout](X), sizes):
-        found.append(by_block(project, part, first_row))
+        found.append(apply_in_blocks(project, part, first_row))
         first_row += len(part)
     assert np.concatenate(found).tobytes() == whole.tobytes()
 
@@ -165,7 +165,7 @@ def test_any_split_gives_the_same_scores(
 def test_single_rows_give_the_same_scores(projected: tuple[Array, Callable[[Array], Array], Array]) -> None:
     X, project, whole = projected
     for row in (0, 1, 17, len(X) // 2, len(X) - 1):
-        assert by_block(project, X[row : row + 1], row).tobytes() == whole[row : row + 1].tobytes()
+        assert apply_in_blocks(project, X[row : row + 1], row).tobytes() == whole[row : row + 1].tobytes()
 
 
 @pytest.mark.parametrize("d", [3, 784, 100_000])
@@ -180,7 +180,7 @@ def test_each_row_stands_at_its_place_in_a_whole_block(d: int, first_row: int) -
         return np.arange(float(len(Y)))[:, None]
 
     n = min(height + 5, 2000)
-    places = by_block(place, np.zeros((n, d)), first_row)[:, 0]
+    places = apply_in_blocks(place, np.zeros((n, d)), first_row)[:, 0]
     np.testing.assert_array_equal(places, (first_row + np.arange(n)) % height)
     assert set(seen) == {(height, d)}
 
@@ -191,12 +191,12 @@ def test_values_are_those_of_the_function(projected: tuple[Array, Callable[[Arra
 
 
 def test_no_rows_give_no_scores_but_their_columns() -> None:
-    assert by_block(lambda Y: Y[:, :2], np.empty((0, 5)), 7).shape == (0, 2)
+    assert apply_in_blocks(lambda Y: Y[:, :2], np.empty((0, 5)), 7).shape == (0, 2)
 
 
 def test_rows_are_left_alone() -> None:
     X = np.asfortranarray(np.random.default_rng(2).normal(size=(block_rows(6) + 3, 6)))
     X.setflags(write=False)
     before = X.tobytes()
-    by_block(fit(X, components=2).project, X, 0)
+    apply_in_blocks(fit(X, components=2).project, X, 0)
     assert X.tobytes() == before

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.registry import SOLVERS
 from solvers.cases import Array, fit
 
 every_solver = pytest.mark.parametrize("solver", list(SOLVERS))
 
 
-def said(X: Array, **options: Any) -> Notices:
-    notices = Notices()
+def said(X: Array, **options: Any) -> Reporter:
+    notices = Reporter()
     fit(X, notices, **options)
     return notices
 

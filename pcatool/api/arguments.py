@@ -15,7 +15,7 @@ from pcatool.model.model import Model
 from pcatool.model.npz import load_model
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
 from pcatool.pipeline import fit as fitting
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 
 __all__ = [
     "Warnings",
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-class Warnings(Notices):
+class Warnings(Reporter):
     """Notices issued as Python warnings: a `PcatoolWarning` for each warning, a `PcatoolNote` for each note."""
 
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:

@@ -14,7 +14,7 @@ from pcatool.options import (
 )
 from pcatool.pipeline import fit as fitting
 from pcatool.pipeline import scree as reporting
-from pcatool.readers.row_counts import Tally
+from pcatool.readers.row_counts import RowCounts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack
     if isinstance(model, Model) and (others := [name for name in settings if name != "seed"]):
         raise UsageError(f"a model is fitted already: {', '.join(others)} would change nothing", "give the data")
     job = job_of(model, settings)
-    fitted = fitting.Fitted(model, Tally()) if isinstance(model, Model) else fitting.model_or_fit(job)
+    fitted = fitting.Fitted(model, RowCounts()) if isinstance(model, Model) else fitting.model_or_fit(job)
     if fitted.first is not None:
         raise UsageError("components would change nothing: the rules know the whole model", "leave it out")
     return pd.DataFrame(reporting.judge(fitted, rules, job.options.seed), columns=["rule", "k", "reason"])

@@ -160,7 +160,7 @@ class RefitSettings(AlignSettings, total=False):
 
 
 # Settings that take one text or several.
-TUPLES = ("columns", "exclude", "keep", "label", "null_value")
+TEXT_SETTINGS = ("columns", "exclude", "keep", "label", "null_value")
 
 
 def records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[Any]:
@@ -184,7 +184,7 @@ def _plain(field: Field[Any], value: Any) -> Any:
     Raises `UsageError` for a value of the wrong type.
     """
     name = field.name
-    if name in TUPLES:
+    if name in TEXT_SETTINGS:
         return texts(value)
     if name == "triples" and value is not None:
         return ",".join(texts(value))

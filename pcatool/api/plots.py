@@ -80,11 +80,11 @@ def plot(
     """
     from pcatool.options import PictureOptions, PlotOptions
     from pcatool.pipeline import plot
-    from pcatool.pipeline.plot_request import Asked
+    from pcatool.pipeline.plot_request import PlotRequest
 
     look = PictureOptions(size, dpi)  # type: ignore[arg-type]  # the record parses it, like the next record
     wishes = PlotOptions(axes, color, scaling, source)  # type: ignore[arg-type]
-    asked = Asked(
+    asked = PlotRequest(
         kind, wishes, look, None if output is None else str(output), form="csv" if output is None else "picture"
     )
     job = job_of(model if data is None else data, settings)

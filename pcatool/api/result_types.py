@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from pcatool.arrays import Array
-from pcatool.pipeline.results import Flow
+from pcatool.pipeline.results import BatchTable
 from pcatool.readers.memory_tables import is_pandas
 
 __all__ = ["in_kind"]
 
 
-def in_kind(results: Flow, data: Any) -> Any:
+def in_kind(results: BatchTable, data: Any) -> Any:
     """Return all results at once: an array for arrays, a table for tables.
 
     A pandas DataFrame gives a DataFrame with its index; paths give a new one, and so does an array with columns passed
@@ -50,7 +50,7 @@ def _is_table(data: Any) -> bool:
     )
 
 
-def _pandas(results: Flow, kept: dict[str, Any], values: Array, data: Any) -> Any:
+def _pandas(results: BatchTable, kept: dict[str, Any], values: Array, data: Any) -> Any:
     """Return the results as a pandas DataFrame, after the columns passed through.
 
     The index and the columns passed through come from `data` if this is a DataFrame with the same rows.

@@ -23,7 +23,7 @@ from pcatool.pipeline import apply as applying
 from pcatool.pipeline import output_folder
 from pcatool.pipeline.output_folder import Make
 from pcatool.pipeline.results import Results, write
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,7 +82,7 @@ def transform(
     table, apply, engine, out = records(settings, *kinds, output=output)
     fitted = model_of(model)
 
-    def make(data: Any, table: TableOptions, notices: Notices) -> Results:
+    def make(data: Any, table: TableOptions, notices: Reporter) -> Results:
         return applying.transform(fitted, data, table, apply, engine, notices)
 
     return deliver(make, data, table, out, engine, model)
@@ -164,7 +164,7 @@ def reconstruct(
     back = applying.Back(source, preimage, fill)
     fitted = model_of(model)
 
-    def make(data: Any, table: TableOptions, notices: Notices) -> Results:
+    def make(data: Any, table: TableOptions, notices: Reporter) -> Results:
         return applying.reconstruct(fitted, data, table, apply, engine, notices, back)
 
     return deliver(make, data, table, out, engine, model)

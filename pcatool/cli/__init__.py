@@ -18,23 +18,23 @@ def main() -> None:
     import sys
     import warnings
 
-    from pcatool.cli.signals import Stopped, hold_standard_streams, leave, stand_by, stoppable, tune
+    from pcatool.cli.signals import Stopped, fork_if_memory_limited, hold_standard_streams, leave, stoppable, tune
 
     # Objects made by imports stay alive: searching them for garbage takes a tenth of the start.
     gc.set_threshold(100_000)
     tune()
     hold_standard_streams()
-    stand_by()
+    fork_if_memory_limited()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # warnings of libraries name paths and lines; ours go through the reporter
     try:
         with stoppable():  # before the imports that take time
-            from pcatool.cli.reporter import guarded
+            from pcatool.cli.reporter import run_and_report
 
-            code = guarded(run, debug="--debug" in sys.argv)
+            code = run_and_report(run, debug="--debug" in sys.argv)
     except SystemExit as stopped:
         code = int(stopped.code or 0)
-    except Stopped as stopped:  # a signal between `stoppable` and `guarded`
+    except Stopped as stopped:  # a signal between `stoppable` and `run_and_report`
         code = stopped.code
     leave(code)  # after a signal, too: a normal exit waits for threads that wait for a store
 

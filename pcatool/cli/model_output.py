@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcatool.cli.parameters import refuse_binary
-from pcatool.cli.reporter import Speaker
+from pcatool.cli.reporter import ConsoleReporter
 from pcatool.errors import UsageError
 from pcatool.options import ANY_FILE, EngineOptions, OutputOptions, TableOptions
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from pcatool.model.model import Model
     from pcatool.pipeline.combine import Combined
     from pcatool.pipeline.results import Results
-    from pcatool.progress import Notices
+    from pcatool.progress import Reporter
 
 
 def deliver(
     name: str,
     fitted: Model,
-    make: Callable[[Any, TableOptions, Notices], Results],
+    make: Callable[[Any, TableOptions, Reporter], Results],
     inputs: list[str],
     table: TableOptions,
     output: OutputOptions,
     engine: EngineOptions,
     model: str,
-    speaker: Speaker,
+    speaker: ConsoleReporter,
 ) -> int:
     """Write the rows that `make` returns for the inputs, and print the summary; return the exit code.
 
@@ -82,7 +82,7 @@ def produce(
     no_clobber: bool,
     inputs: Sequence[str],
     make: Callable[[], Combined],
-    speaker: Speaker,
+    speaker: ConsoleReporter,
 ) -> int:
     """Write the model that `make` returns to `output`, and print the summary; return the exit code.
 

@@ -26,9 +26,9 @@ __all__ = [
     "NoClobber",
     "Screen",
     "Subject",
-    "lacks_input",
     "model_of",
     "refuse_binary",
+    "shows_usage_instead",
     "variance_report",
 ]
 
@@ -62,7 +62,7 @@ NoClobber = Annotated[
 ]
 
 
-def lacks_input(inputs: list[str] | None, command: str, usage: str) -> bool:
+def shows_usage_instead(inputs: list[str] | None, command: str, usage: str) -> bool:
     """Whether there is nothing to read: no input was named, and standard input is a terminal.
 
     In this case a short usage text is printed, instead of waiting for input. Raises `FileError` if standard input is

@@ -11,16 +11,16 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from pcatool.cli.signals import SHORT, is_limited, occupy, stop_in
+from pcatool.cli.signals import SHORT, is_limited, open_devnull_on, stop_in
 from pcatool.cli.status_line import LINE, Progress, clock
-from pcatool.errors import FileError, PcatoolError, is_short, printable, show
+from pcatool.errors import FileError, PcatoolError, is_out_of_memory, printable, show
 from pcatool.options import GeneralOptions
-from pcatool.progress import Gauge, Notices, listen
+from pcatool.progress import Gauge, Reporter, on_stage
 
-__all__ = ["Speaker", "guarded", "is_screen", "print_result", "say", "tell"]
+__all__ = ["ConsoleReporter", "is_screen", "print_result", "run_and_report", "say", "tell"]
 
 
-def guarded(run: Callable[[], int], *, debug: bool) -> int:
+def run_and_report(run: Callable[[], int], *, debug: bool) -> int:
     """Call `run` and return its exit code; an error is printed, and gives an exit code of the table in the help."""
     try:
         return run()
@@ -46,7 +46,7 @@ def _code_of(error: BaseException, debug: bool) -> int:
             return 0
         case KeyboardInterrupt():
             return 130
-        case Exception() if is_short(error):
+        case Exception() if is_out_of_memory(error):
             return _failed(SHORT, 6)
         case PcatoolError():
             return _failed(str(error), error.exit_code)
@@ -77,7 +77,7 @@ def _let_go_of_stdout() -> None:
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
-        occupy(1, os.O_WRONLY)
+        open_devnull_on(1, os.O_WRONLY)
 
 
 def tell(text: str) -> None:
@@ -95,7 +95,7 @@ def say(text: str) -> None:
         except (ValueError, AttributeError):
             return  # standard error is closed
         except OSError:
-            occupy(2, os.O_WRONLY)  # otherwise Python flushes again when it exits, and fails
+            open_devnull_on(2, os.O_WRONLY)  # otherwise Python flushes again when it exits, and fails
 
 
 def print_result(text: str) -> None:
@@ -129,7 +129,7 @@ def is_screen(output: str) -> bool:
 STARTED = monotonic()  # when the run began: this module is among the first that are loaded
 
 
-class Speaker(Notices):
+class ConsoleReporter(Reporter):
     """Reporter of the command line: prints notices as they come, and the closing summary."""
 
     def __init__(self, general: GeneralOptions, *, rows_to: str | None = None) -> None:
@@ -140,7 +140,7 @@ class Speaker(Notices):
         super().__init__()
         self.general = general
         self._progress = Progress(wanted=not general.quiet and not (rows_to is not None and is_screen(rows_to)))
-        listen(self._progress.at_stage)
+        on_stage(self._progress.at_stage)
 
     def at_file(self, number: int, of: int) -> None:
         self._progress.at_file(number, of)
@@ -196,17 +196,17 @@ class Speaker(Notices):
         """Return the row counts and left-out columns of a fit, for `--json`; empty without a fit."""
         if self.taken is None:
             return {}
-        from pcatool.render.summary import taken_facts
+        from pcatool.render.summary import row_counts_facts
 
-        return taken_facts(self.taken)
+        return row_counts_facts(self.taken)
 
     def _not_taken(self, facts: Mapping[str, Any]) -> list[str]:
         """Return lines on the rows and columns that a fit left out."""
         if self.taken is None:
             return []
-        from pcatool.render.summary import taken_lines
+        from pcatool.render.summary import row_counts_lines
 
-        return taken_lines(self.taken, facts["command"])
+        return row_counts_lines(self.taken, facts["command"])
 
     def _files(self) -> dict[str, Any]:
         """Return, for `--json`, engine and parts of a cluster, and of several inputs those read and left out."""

@@ -16,11 +16,11 @@ from weakref import ref
 __all__ = [
     "SHORT",
     "Stopped",
+    "fork_if_memory_limited",
     "hold_standard_streams",
     "is_limited",
     "leave",
-    "occupy",
-    "stand_by",
+    "open_devnull_on",
     "stop_in",
     "stoppable",
     "tune",
@@ -64,9 +64,9 @@ def tune() -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     # A thread that returns from Arrow needs the interpreter for less time than the default interval makes it wait.
     sys.setswitchinterval(SWITCH)
-    from pcatool.resources import keep_memory
+    from pcatool.resources import tune_allocator
 
-    keep_memory()
+    tune_allocator()
 
 
 def is_limited() -> bool:
@@ -76,7 +76,7 @@ def is_limited() -> bool:
     return any(getrlimit(limit)[0] != RLIM_INFINITY for limit in (RLIMIT_AS, RLIMIT_DATA))
 
 
-def stand_by() -> None:
+def fork_if_memory_limited() -> None:
     """If memory is limited, fork: the child returns and does the run, the parent waits and exits with its code.
 
     A library that gets no more memory may end the process at once, each in its own way. The parent then prints the
@@ -226,12 +226,12 @@ def hold_standard_streams() -> None:
     """
     for descriptor, stream, useless in ((0, sys.stdin, os.O_WRONLY), (1, sys.stdout, os.O_RDONLY)):
         if stream is None:
-            occupy(descriptor, useless)
+            open_devnull_on(descriptor, useless)
     if sys.stderr is None:
-        occupy(2, os.O_WRONLY)
+        open_devnull_on(2, os.O_WRONLY)
 
 
-def occupy(descriptor: int, mode: int) -> None:
+def open_devnull_on(descriptor: int, mode: int) -> None:
     """Open /dev/null on a descriptor."""
     null = os.open(os.devnull, mode)
     if null != descriptor:

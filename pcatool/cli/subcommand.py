@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from pcatool.cli.parameters import Screen
 from pcatool.cli.reporter import print_result
-from pcatool.cli.usage_errors import no_command, refuse_slips, refuse_swallowed
+from pcatool.cli.usage_errors import check_words, no_command, refuse_option_as_value
 
 __all__ = ["PANELS", "WORDS", "Command", "CommandGroup", "explained", "panel"]
 
@@ -79,7 +79,7 @@ USUAL = frozenset({
 HELP = "Show the usual options (-h), or all of them (--help)."
 
 
-class AsGiven:
+class TextParameter:
     """Replacement for Typer's conversion of values, which leaves text unchanged.
 
     Typer converts with pydantic, whose import takes a fifth of a small run; all our values are text.
@@ -93,7 +93,7 @@ class AsGiven:
 def as_given(params: list[Any]) -> list[Any]:
     """Make Typer parameters pass text on unchanged, and make `--help` print our page."""
     for param in params:
-        vars(param)["get_runtime_param"] = AsGiven
+        vars(param)["get_runtime_param"] = TextParameter
         if "--help" in param.opts:
             param.callback, param.help = show_help, HELP
     return params
@@ -118,9 +118,9 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of a call; refuse words that the parser would misread."""
         self.brief = "-h" in args and "--help" not in args
-        refuse_slips(self, args)
+        check_words(self, args)
         rest = super().parse_args(ctx, args)
-        refuse_swallowed(self, ctx.params)
+        refuse_option_as_value(self, ctx.params)
         return rest
 
     def get_usage(self, ctx: Any) -> str:

@@ -13,12 +13,12 @@ from typing import Any
 
 from typer.exceptions import TyperException
 
-from pcatool.errors import UsageError, near_file, nearest, show
+from pcatool.errors import UsageError, nearest, nearest_file_hint, show
 from pcatool.options.fields import OPTIONS, SENTENCES, option_word
 from pcatool.registry import PLOTS, READERS
 from pcatool.stores.uri import is_remote
 
-__all__ = ["no_command", "refuse_slips", "refuse_swallowed", "sentence"]
+__all__ = ["check_words", "no_command", "refuse_option_as_value", "sentence"]
 
 # Name elsewhere, or what a user may look for -> command here.
 COMMANDS = {
@@ -103,7 +103,7 @@ def refuse_truth(words: Sequence[str], flags: Collection[str], valued: Collectio
         at += _option_at(words, at, valued)[2]
 
 
-def refuse_apart(
+def refuse_split_values(
     words: Sequence[str], several: Mapping[str, tuple[str, str]], valued: Collection[str], choices: Collection[str]
 ) -> None:
     """Refuse `-c a b`, which would be read as column a of a file called b.
@@ -141,7 +141,7 @@ def _is_input(word: str) -> bool:
     """Whether a word may be the name of a file, or an option."""
     folder = os.path.dirname(word)  # noqa: PTH120
     named = word.lower().endswith(ENDINGS) or (folder and os.path.isdir(folder)) or is_remote(word)  # noqa: PTH112
-    return word[:1] == "-" or bool(named) or os.path.lexists(word) or bool(glob(word)) or bool(near_file(word))
+    return word[:1] == "-" or bool(named) or os.path.lexists(word) or bool(glob(word)) or bool(nearest_file_hint(word))
 
 
 def _refuse_more(flag: str, value: str, more: Sequence[str], kind: tuple[str, str]) -> None:
@@ -244,7 +244,7 @@ def no_command(name: str, known: Iterable[str]) -> UsageError:
     return UsageError(f"no command {show(name)}", f"did you mean {near}?" if near else f"there are: {', '.join(known)}")
 
 
-def refuse_slips(command: Any, words: Sequence[str]) -> None:
+def check_words(command: Any, words: Sequence[str]) -> None:
     """Raise `UsageError` for words that the parser would misread."""
     valued = {name for param in command.params if not getattr(param, "is_flag", False) for name in param.opts}
     given = [word for before, word in pairwise(["", *words]) if before not in valued]  # a value may be any text
@@ -255,7 +255,7 @@ def refuse_slips(command: Any, words: Sequence[str]) -> None:
         name: SEVERAL[param.metavar] for param in command.params if param.metavar in SEVERAL for name in param.opts
     }
     choices = PLOTS if "kind" in _arguments(command) else ()
-    refuse_apart(words, several, valued, tuple(choices))
+    refuse_split_values(words, several, valued, tuple(choices))
     flags = {name for param in command.params for name in (*param.opts, *param.secondary_opts)} - valued
     refuse_truth(words, flags, valued)
 
@@ -267,7 +267,7 @@ def refuse_single_dash(command: Any, words: Sequence[str]) -> None:
             raise UsageError(f"{show(word)} needs two dashes", f"write -{word}")
 
 
-def refuse_swallowed(command: Any, given: dict[str, Any]) -> None:
+def refuse_option_as_value(command: Any, given: dict[str, Any]) -> None:
     """Refuse an option as the value of another: `-o -v` would write a file called -v."""
     options = _options(command)
     for param in command.params:

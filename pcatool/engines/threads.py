@@ -13,7 +13,7 @@ from contextvars import copy_context
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from pcatool.arrays import AHEAD
+from pcatool.arrays import QUEUED_TASKS
 from pcatool.linalg.blas import threads
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Threads:
         """
         if self.count == 1:
             return map(function, items)
-        return self._ordered(function, items, ready, min(self.count + AHEAD, most or self.count + AHEAD))
+        return self._ordered(function, items, ready, min(self.count + QUEUED_TASKS, most or self.count + QUEUED_TASKS))
 
     def _ordered(
         self,

@@ -123,7 +123,7 @@ CELLS = 1 << 19
 FEWEST_ROWS = 1 << 4
 
 
-class Wishes(Protocol):
+class KernelRequest(Protocol):
     """The kernel options of a fit; None where an option was not given."""
 
     @property
@@ -252,7 +252,7 @@ class Kernel(ABC):
         return self.definite and (centred or not self.conditional)
 
 
-def resolve(wishes: Wishes, d: int) -> KernelSettings:
+def resolve(wishes: KernelRequest, d: int) -> KernelSettings:
     """Return the settings of the requested kernel, with defaults for rows of d columns; the default kernel is rbf."""
     name = wishes.kernel or "rbf"
     defaults: dict[str, Any] = {"gamma": 1.0 / d, "degree": DEGREE, "coef0": COEF0, "neighbours": NEIGHBOURS}

@@ -12,7 +12,7 @@ from pcatool.errors import RefusedError
 from pcatool.kernels.base import slabs
 from pcatool.kernels.functions import EPS
 from pcatool.kernels.lanczos import leading
-from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.certificate import VOUCHED
 from pcatool.linalg.spectrum import Wish, backward, clipped
 from pcatool.progress import doing
@@ -25,10 +25,10 @@ __all__ = [
     "centring",
     "check_finite",
     "choose",
+    "expected_space",
     "product",
     "solve",
     "total_above",
-    "usual_space",
 ]
 
 LANCZOS, LAPACK = "lanczos", "lapack"
@@ -80,7 +80,7 @@ def choose(n: int, wish: Wish, *, definite: bool, flat: bool) -> tuple[str, str]
     return LANCZOS, f"few components of {n} rows"
 
 
-def usual_space(n: int, k: int) -> int:
+def expected_space(n: int, k: int) -> int:
     """Return the number of Lanczos vectors to expect for k components, for memory estimates.
 
     Measured runs took from 150 up to 20 k vectors; the result is three times that, to be safe.
@@ -181,7 +181,7 @@ def solve(
         before_lapack()
         doing("solving")
         reason = f"Lanczos found no end within {n // SPACE_FOR_SHARE} vectors"
-    with threads(factorisation_threads(n)):
+    with threads(thread_count(n)):
         values, vectors = np.linalg.eigh(K)
     values, vectors = values[::-1], vectors[:, ::-1]
     bound = noise + backward(n, max(values[0], -values[-1]))

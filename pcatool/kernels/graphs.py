@@ -34,12 +34,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Array, Runner, in_turn
+from pcatool.arrays import Array, Runner, run_serially
 from pcatool.errors import DataError, RefusedError
 from pcatool.kernels.base import DualVectors, Kernel, KernelSettings, Prepared, slabs
 from pcatool.kernels.functions import EPS, ROUNDINGS, exact_pairs, squared_distances, squares
 from pcatool.kernels.lanczos import leading
-from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.spectrum import backward
 
 __all__ = ["LLE", "Isomap", "LaplacianEigenmap", "nearest"]
@@ -141,7 +141,7 @@ def check_count(count: int, n: int) -> None:
         )
 
 
-def nearest(X: Array, T: Array, count: int, *, run: Runner = in_turn, others: bool = False) -> Nearest:
+def nearest(X: Array, T: Array, count: int, *, run: Runner = run_serially, others: bool = False) -> Nearest:
     """Return the `count` nearest of the rows T (n, d) for each row of X (h, d).
 
     `others` says that X is T, and excludes each row from its own neighbours.
@@ -226,7 +226,10 @@ class Isomap(Kernel):
         """Return the graph distances (n, n) between the rows T, cached because new rows come in many blocks."""
         with self._lock:
             if self._known is None or self._known[0] is not T:
-                self._known = T, self._along_graph(T, in_turn, among(T, int(self.settings.neighbours or 0), in_turn))
+                self._known = (
+                    T,
+                    self._along_graph(T, run_serially, among(T, int(self.settings.neighbours or 0), run_serially)),
+                )
             return self._known[1]
 
     def _along_graph(self, T: Array, run: Runner, near: Nearest) -> Array:
@@ -369,7 +372,7 @@ def _largest(M: Array) -> float:
     pairs = leading(lambda V: M @ V, len(M), lambda values: 1, most=len(M) // 2, known=1)
     if pairs is not None:
         return float(pairs.values[0])
-    with threads(factorisation_threads(len(M))):
+    with threads(thread_count(len(M))):
         return float(np.linalg.eigvalsh(M)[-1])
 
 
@@ -398,7 +401,7 @@ class LaplacianEigenmap(Kernel):
         L = np.full((n, n), 1.0 / n)
         L[graph.tails, graph.heads] -= 1.0
         L.flat[:: n + 1] += np.bincount(graph.tails, minlength=n)
-        with threads(factorisation_threads(n)):
+        with threads(thread_count(n)):
             K = np.linalg.inv(L)
         return (K + K.T) / 2 - 1.0 / n
 

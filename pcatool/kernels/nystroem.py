@@ -22,14 +22,14 @@ from pcatool.errors import DataError
 from pcatool.kernels.base import CELLS, FEWEST_ROWS, Kernel, Prepared, slabs
 from pcatool.kernels.eigen import ROUNDINGS, center, centring, check_finite
 from pcatool.kernels.functions import EPS
-from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectrum import Spectrum, backward
 
-__all__ = ["Draw", "LandmarkPart", "Landmarks", "gathered", "result_bytes"]
+__all__ = ["LandmarkPart", "Landmarks", "RowSample", "gathered", "result_bytes"]
 
 
-class Draw:
+class RowSample:
     """A uniform random sample of m rows from a stream of blocks; the sample does not depend on the block sizes.
 
     Every row draws a random key in its order, and the rows with the m smallest keys are kept.
@@ -89,7 +89,7 @@ class Landmarks:
         first = K[:1].copy()
         if about:
             center(K, run)
-        with threads(factorisation_threads(len(L))):
+        with threads(thread_count(len(L))):
             values, U = np.linalg.eigh(K)
         self._least = len(L) * EPS * max(float(values[-1]), 0.0)
         kept = values > self._least
@@ -129,7 +129,7 @@ class Landmarks:
           larger than with the smallest kept eigenvalue. The part of w along this direction gives the effect.
         """
         r, m = len(S), len(self.L)
-        with threads(factorisation_threads(r)):
+        with threads(thread_count(r)):
             values, W = np.linalg.eigh(S)
         values, W = np.maximum(values[::-1], 0.0), W[:, ::-1]
         usual = 2 * np.sqrt(values) * ROUNDINGS * EPS * self.largest * math.sqrt(m)

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["factorisation_threads", "factorised", "side_by_side", "threads"]
+__all__ = ["factorise_both", "run_in_parallel", "thread_count", "threads"]
 
 First = TypeVar("First")
 Second = TypeVar("Second")
@@ -38,7 +38,7 @@ _lock = threading.Lock()
 _owner: ContextVar[int | None] = ContextVar("owner", default=None)
 
 
-def factorisation_threads(d: int) -> int:
+def thread_count(d: int) -> int:
     """Return the number of BLAS threads for a factorisation of d columns; depends on d alone, not on the machine."""
     return 1 if d < TWO_THREADS_FROM else 2
 
@@ -117,18 +117,18 @@ def _wish(owner: int, count: int | None) -> None:
         _set()
 
 
-def factorised(d: int, first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
+def factorise_both(d: int, first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
     """Return the results of two factorisations of d columns, run in parallel if each uses one BLAS thread.
 
     Larger factorisations use two BLAS threads each and run one after the other: four OpenBLAS threads on two cores
     would wait for each other, and both large matrices would be in memory at the same time.
     """
-    count = factorisation_threads(d)
+    count = thread_count(d)
     with threads(count):
-        return side_by_side(first, second) if count == 1 else (first(), second())
+        return run_in_parallel(first, second) if count == 1 else (first(), second())
 
 
-def side_by_side(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
+def run_in_parallel(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
     """Run two functions in two threads and return both results; an exception of either function is raised here.
 
     LAPACK calls release the GIL. The bits are equal to those of two calls in sequence.

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.linalg.blas import side_by_side
+from pcatool.linalg.blas import run_in_parallel
 
 __all__ = ["certify", "fix_signs", "orthonormality", "principal_angles", "vouched"]
 
@@ -103,7 +103,7 @@ def certify(
     """
     k = basis.shape[1]
     largest = eigenvalues[0]  # residuals are divided by this value first, because their squares could overflow
-    off, residual = side_by_side(lambda: orthonormality(basis), lambda: apply(basis))
+    off, residual = run_in_parallel(lambda: orthonormality(basis), lambda: apply(basis))
     residual /= largest
     lengths = np.empty(k)
     step = max(AT_ONCE // len(basis), 1)

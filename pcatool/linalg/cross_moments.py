@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.eigen import jacobi_wide, triangle
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectrum import (
@@ -24,7 +24,7 @@ from pcatool.linalg.spectrum import (
     Wish,
     backward,
     clipped,
-    completed,
+    complete_basis,
     displacement,
     is_graded,
     is_sharp,
@@ -34,7 +34,7 @@ from pcatool.linalg.spectrum import (
     unit,
 )
 
-__all__ = ["CrossMoments", "Uncertain", "of_cross", "of_quadratic"]
+__all__ = ["CrossMoments", "ProductMatrix", "of_cross", "of_quadratic"]
 
 # Up to this many classes a product with the 0/1 indicator matrix is faster than sorting the rows.
 FEW_CLASSES = 64
@@ -179,7 +179,7 @@ def _squares(Y: Array, rest: Array) -> Array:
         return np.asarray(np.einsum("ij,ij->j", Y, Y) - rest * (rest / len(Y)))
 
 
-class Uncertain(NamedTuple):
+class ProductMatrix(NamedTuple):
     """A matrix of products of X and Y with bounds on its errors; the input of `of_cross` and `of_quadratic`."""
 
     values: Array  # M (d, t), or Q (d, d)
@@ -193,14 +193,14 @@ class Uncertain(NamedTuple):
     blur: float = 0.0  # norm of further rounding errors of the label kernel; does not affect the rank
 
 
-def of_cross(M: Uncertain, wish: Wish) -> Spectrum:
+def of_cross(M: ProductMatrix, wish: Wish) -> Spectrum:
     """Return the spectrum of M M^T, computed from M (d, t) itself, which keeps twice the digits.
 
     No d x d matrix is formed when t < d. The rank is that of the correlations: M divided by the column lengths of both
     tables. Its tolerance is the rounding of the entries, or the tolerance of numpy.linalg.matrix_rank if larger.
     """
     d, t = M.values.shape
-    with threads(factorisation_threads(min(d, t))):
+    with threads(thread_count(min(d, t))):
         correlations = np.linalg.svd(_compact(_divided(M.values, M.length, M.norm)), compute_uv=False)
         rank = _rank(correlations, M)
         F = _compact(M.values)
@@ -220,7 +220,7 @@ def _compact(M: Array) -> Array:
     return M if M.shape[1] <= M.shape[0] else triangle(M.T).T
 
 
-def _rank(correlations: NDArray[np.floating[Any]], M: Uncertain) -> int:
+def _rank(correlations: NDArray[np.floating[Any]], M: ProductMatrix) -> int:
     size = max(*M.values.shape, math.isqrt(M.rows))
     rank = min(rank_of(correlations, size, middle(M.noise)), M.most)
     if M.left:
@@ -228,7 +228,7 @@ def _rank(correlations: NDArray[np.floating[Any]], M: Uncertain) -> int:
     return rank
 
 
-def _moved(M: Uncertain, U: Array, s: Array, solver: Array | float) -> Array:
+def _moved(M: ProductMatrix, U: Array, s: Array, solver: Array | float) -> Array:
     """Return error bounds (m,) of the eigenvalues s^2.
 
     The errors come from the rounding of the entries of M, from the solver, and from the part that M leaves out.
@@ -245,10 +245,10 @@ def _moved(M: Uncertain, U: Array, s: Array, solver: Array | float) -> Array:
     return displacement(s * s, shift, s + shift / 2, math.sqrt(M.left + M.blur) * lengths)[:m]
 
 
-def of_quadratic(Q: Uncertain) -> Spectrum:
+def of_quadratic(Q: ProductMatrix) -> Spectrum:
     """Return the spectrum of Q = X^T H Ky H X (d, d), for a label kernel Ky that is too large to factorise."""
     d, norm = len(Q.values), float(Q.norm)
-    with threads(factorisation_threads(d)):
+    with threads(thread_count(d)):
         scaled = np.linalg.eigvalsh(_divided(Q.values, Q.length * norm, Q.length * norm))[::-1]
         values, U = np.linalg.eigh(Q.values)
     values, U = values[::-1], U[:, ::-1]
@@ -265,7 +265,7 @@ def _spectrum(U: Array, values: Array, error: Array, rank: int, route: str) -> S
     """Build a Spectrum: past the rank the eigenvalues are 0 and the directions any orthonormal completion."""
 
     def leading(k: int) -> Array:
-        return U[:, :k] if k <= rank else completed(U[:, :rank], k)
+        return U[:, :k] if k <= rank else complete_basis(U[:, :rank], k)
 
     return Spectrum(clipped(values, rank), leading, rank, route, error)
 

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.linalg.blas import factorisation_threads, factorised, threads
+from pcatool.linalg.blas import factorise_both, thread_count, threads
 from pcatool.linalg.spectrum import (
     BACKWARD,
     EPS,
@@ -23,7 +23,7 @@ from pcatool.linalg.spectrum import (
     Wish,
     backward,
     clipped,
-    completed,
+    complete_basis,
     displacement,
     first,
     is_graded,
@@ -35,7 +35,7 @@ from pcatool.linalg.spectrum import (
     unit,
 )
 from pcatool.progress import doing
-from pcatool.resources import give_back
+from pcatool.resources import release_free_memory
 
 __all__ = ["SLAB", "jacobi_wide", "of_factor", "of_gram", "of_scatter", "triangle", "unit_spectrum"]
 
@@ -84,7 +84,7 @@ def _cholesky_factor(R: Array, rank: int) -> Array:
     """Return G (rank, d) with G^T G = R; pivoting keeps the rounding errors harmless."""
     from scipy.linalg import lapack
 
-    with threads(factorisation_threads(len(R))):
+    with threads(thread_count(len(R))):
         c, pivots, _, _ = lapack.dpstrf(R, lower=0)
     G = np.zeros((rank, len(R)))
     G[:, pivots - 1] = np.triu(c)[:rank]
@@ -100,7 +100,7 @@ def _jacobi(F: Array, rank: int, most: int, relative: float) -> Spectrum:
     values = np.concatenate([values[:rank], np.zeros(most - rank)])
 
     def leading(k: int) -> Array:
-        return V[:, :k] if k <= rank else completed(V[:, :rank], k)
+        return V[:, :k] if k <= rank else complete_basis(V[:, :rank], k)
 
     return Spectrum(clipped(values, rank), leading, rank, "jacobi", relative * values)
 
@@ -114,7 +114,7 @@ def jacobi_wide(F: Array) -> tuple[Array, Array]:
     from scipy.linalg import qr
 
     order = np.argsort(-np.abs(F).max(axis=0), kind="stable")
-    with threads(factorisation_threads(len(F))):
+    with threads(thread_count(len(F))):
         Q, R, _ = qr(F.T[order], mode="economic", pivoting=True)
     values, V = _jacobi_square(R.T)
     vectors = np.empty_like(Q)
@@ -130,7 +130,7 @@ def _jacobi_square(F: Array) -> tuple[Array, Array]:
     from scipy.linalg import lapack
 
     # joba=0: columns of any scale, small values kept. jobr=0: values of any size. jobu=3: no U. jobv=0: compute V.
-    with threads(factorisation_threads(F.shape[1])):
+    with threads(thread_count(F.shape[1])):
         s, _, V, work, _, info = lapack.dgejsv(np.asfortranarray(F), joba=0, jobu=3, jobv=0, jobr=0)
     if info != 0:
         raise np.linalg.LinAlgError(f"dgejsv did not converge (info {info})")
@@ -159,7 +159,7 @@ def of_scatter(S: Array, noise: Array, wish: Wish, scales: Array | float = 0.0) 
     """
     doing("solving")
     d, scale = len(S), _unit_scale(S)
-    rank, (values, vectors) = factorised(d, lambda: _unit_rank(S, middle(noise)), lambda: np.linalg.eigh(S))
+    rank, (values, vectors) = factorise_both(d, lambda: _unit_rank(S, middle(noise)), lambda: np.linalg.eigh(S))
     values, vectors = values[::-1], vectors[:, ::-1]
     weight = np.abs(vectors)
     weight *= np.sqrt(np.maximum(np.diagonal(S), 0.0))[:, None]
@@ -191,7 +191,7 @@ def _unit_rank(S: Array, noise: float) -> int:
 
 def unit_spectrum(S: Array) -> Array:
     """Return the descending eigenvalues (d,) of S scaled to unit diagonal."""
-    with threads(factorisation_threads(len(S))):
+    with threads(thread_count(len(S))):
         return np.asarray(np.linalg.eigvalsh(_of_unit_scale(S))[::-1])
 
 
@@ -216,12 +216,12 @@ def of_factor(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | flo
     r, d = F.shape
     length = np.sqrt(np.einsum("ij,ij->j", F, F))
     scale = unit(length)
-    with threads(factorisation_threads(min(r, d))):
+    with threads(thread_count(min(r, d))):
         if r > d:
             F = triangle(F)
         scaled = np.linalg.svd(F / scale, compute_uv=False)
         rank = rank_of(scaled, max(d, math.isqrt(rows)))
-        give_back()
+        release_free_memory()
         _, s, Vt = np.linalg.svd(F, full_matrices=False)
     noise = noise + scales
     values, error = s * s, _of_singular(s, noise @ (np.abs(Vt.T) * length[:, None]), noise * length, d, rank)
@@ -252,7 +252,7 @@ def of_gram(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float
     r, d = F.shape
     length = np.sqrt(np.einsum("ij,ij->j", F, F))
     scale = unit(length)
-    scaled, (values, U) = factorised(
+    scaled, (values, U) = factorise_both(
         r, lambda: np.linalg.eigvalsh(_gram(F, 1.0 / scale)), lambda: np.linalg.eigh(_gram(F, None))
     )
     scaled, values, U = scaled[::-1], values[::-1], U[:, ::-1]
@@ -264,7 +264,7 @@ def of_gram(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float
     rank = positive(values, rank)
 
     def leading(k: int) -> Array:
-        with threads(factorisation_threads(r)):
+        with threads(thread_count(r)):
             return orthonormal(F.T @ U[:, :k])
 
     return Spectrum(clipped(values, rank), leading, rank, "gram", error)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.linalg.spectrum import EPS
 
-__all__ = ["Centre", "Moments", "center_block", "center_rows", "gather", "row_means", "usual_errors"]
+__all__ = ["Centre", "Moments", "center_block", "center_rows", "estimated_weight_errors", "gather", "row_means"]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # overflow is visible in the result
@@ -231,7 +231,7 @@ def center_block(
     return Centre(len(X), weight, pairs, origin, high, low, varies, *errors), Y, rest
 
 
-def usual_errors(rows: int, weight: float, pairs: float) -> tuple[float, float]:
+def estimated_weight_errors(rows: int, weight: float, pairs: float) -> tuple[float, float]:
     """Return estimated errors of the sums `weight` and `pairs` when no bounds were saved.
 
     Whole sums are exact; other errors add up like the steps of a random walk.

@@ -33,11 +33,11 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, block_rows
 from pcatool.errors import ModelError
 from pcatool.linalg.cross_moments import CrossMoments
-from pcatool.linalg.moments import Centre, Moments, usual_errors
+from pcatool.linalg.moments import Centre, Moments, estimated_weight_errors
 from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.triangle import Triangle
 
-__all__ = ["AGREES", "KINDS", "STEP", "Statistic", "relative"]
+__all__ = ["KINDS", "STEP", "TOTAL_TOLERANCE", "Statistic", "relative"]
 
 # Array in a model file -> its numpy kind.
 KINDS = {
@@ -57,7 +57,7 @@ KINDS = {
 
 # Relative tolerance of the checks. Sums agree with the stored variances to rounding error; a larger difference means
 # that the file was edited or damaged.
-AGREES = 1e-6
+TOTAL_TOLERANCE = 1e-6
 
 # Rows of a scatter that are checked per step: with a thousand columns they fit into the cache.
 AT_ONCE = 32
@@ -72,9 +72,9 @@ def check_sums(sums: Sums, rounding: Array, mean: Array, variances: Array, divis
     if not np.all(rounding >= 0):
         raise ModelError("rounding holds a value below 0")
     with np.errstate(all="ignore"):
-        if not np.all(np.abs(squares - variances * divisor) <= (AGREES + 2 * noise) * squares):
+        if not np.all(np.abs(squares - variances * divisor) <= (TOTAL_TOLERANCE + 2 * noise) * squares):
             raise ModelError("the sums of squares are not those of the column variances")
-        if not np.all(np.abs(sums.centre.mean - mean) <= AGREES * (np.abs(mean) + np.sqrt(variances))):
+        if not np.all(np.abs(sums.centre.mean - mean) <= TOTAL_TOLERANCE * (np.abs(mean) + np.sqrt(variances))):
             raise ModelError("means are not those of the columns")
         if isinstance(sums, Moments):
             _check_products(sums.scatter, np.sqrt(squares * (1 + 4 * noise)))
@@ -85,9 +85,9 @@ def _check_products(S: Array, length: Array) -> None:
     for first in range(0, len(S), AT_ONCE):
         rows, others = slice(first, first + AT_ONCE), slice(first, None)
         products, bound = S[rows, others], np.outer(length[rows], length[others])
-        if not np.all(np.abs(products - S[others, rows].T) <= AGREES * bound):
+        if not np.all(np.abs(products - S[others, rows].T) <= TOTAL_TOLERANCE * bound):
             raise ModelError("scatter is not symmetric")
-        if not np.all(np.abs(products) <= (1 + AGREES) * bound):
+        if not np.all(np.abs(products) <= (1 + TOTAL_TOLERANCE) * bound):
             raise ModelError("scatter holds products that are larger than squares allow")
 
 
@@ -135,7 +135,7 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
 def _check_labels(means: Array, squares: Array, classes: bool) -> None:
     if not (len(squares) and np.all(squares >= 0)):
         raise ModelError("label_squares are none, or hold a value below 0")
-    if classes and not (np.all(means > 0) and abs(float(means.sum()) - 1) <= AGREES):
+    if classes and not (np.all(means > 0) and abs(float(means.sum()) - 1) <= TOTAL_TOLERANCE):
         raise ModelError("label_means are not the shares of classes")
 
 
@@ -143,7 +143,7 @@ Sums = Moments | Triangle | CrossMoments
 
 # Relative rounding from which a sum of squares is unknown: its error, twice this, equals its value. The column then
 # counts as constant.
-NOTHING_KNOWN = 0.5
+UNKNOWN_ROUNDING = 0.5
 
 # Rounding of one merge, in units of eps: the difference of two means, its square and its weight.
 STEP = 3.0
@@ -193,7 +193,7 @@ class Statistic(NamedTuple):
     @property
     def flat(self) -> NDArray[np.intp]:
         """Indices of the columns whose variance is indistinguishable from rounding error."""
-        return np.flatnonzero((self.sums.squares > 0) & (self.rounding >= NOTHING_KNOWN))
+        return np.flatnonzero((self.sums.squares > 0) & (self.rounding >= UNKNOWN_ROUNDING))
 
     @property
     def centre(self) -> Centre:
@@ -348,7 +348,9 @@ class Statistic(NamedTuple):
             raise ModelError(f"it has {kind[0]} and no {missing[0]}")
         check_shapes(arrays, kind[0])
         weight = arrays.get("weights", np.array([rows, _pairs(rows)]))
-        errors = arrays["weights_error"] if "weights_error" in arrays else usual_errors(rows, *weight.tolist())
+        errors = (
+            arrays["weights_error"] if "weights_error" in arrays else estimated_weight_errors(rows, *weight.tolist())
+        )
         centre = _centre(rows, weight, arrays["means"], errors)
         sums: Sums
         match kind[0]:
@@ -383,9 +385,9 @@ def of_products(noise: Array) -> Array:
     The product of columns i and j has the error (noise_i + noise_j) relative to the product of their lengths. By
     Cauchy's inequality this is at most 2 sqrt(a_i a_j) with a_i = (t + noise_i^2 / t) / 2, for every t > 0.
     """
-    known = noise[noise < NOTHING_KNOWN]
+    known = noise[noise < UNKNOWN_ROUNDING]
     t = float(known.max()) if len(known) else 1.0
-    return np.where(noise < NOTHING_KNOWN, (t + noise * noise / t) / 2, noise) if t > 0 else noise
+    return np.where(noise < UNKNOWN_ROUNDING, (t + noise * noise / t) / 2, noise) if t > 0 else noise
 
 
 def _of_gap(gap: Array, sizes: Array) -> Array:
@@ -428,7 +430,7 @@ def _varying(sums: Any, noise: Array, varies: NDArray[np.bool_] | None = None) -
 
     Without `varies`, a column varies if its sum of squares is not 0: a constant column has exactly 0.
     """
-    told = noise < NOTHING_KNOWN
+    told = noise < UNKNOWN_ROUNDING
     varies = sums.squares > 0 if varies is None else varies
     sums = sums._replace(centre=sums.centre._replace(varies=varies & told[: len(sums.squares)]))
     if isinstance(sums, CrossMoments):

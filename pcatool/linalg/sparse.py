@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.linalg.moments import Centre, Moments
 
-__all__ = ["ShiftedRows", "SparseRows", "first_double"]
+__all__ = ["ShiftedRows", "SparseRows", "first_duplicate"]
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -113,7 +113,7 @@ class SparseRows(NamedTuple):
         return ColumnSums(cells, origin, shift + rest / divisor, scatter, varies)
 
 
-def first_double(rows: Numbers, columns: Numbers) -> tuple[int, int] | None:
+def first_duplicate(rows: Numbers, columns: Numbers) -> tuple[int, int] | None:
     """Return the positions of two cells with equal row and column, or None if there are none.
 
     Of several such pairs, the pair whose second cell comes first.

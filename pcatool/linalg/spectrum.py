@@ -28,7 +28,7 @@ __all__ = [
     "Wish",
     "backward",
     "clipped",
-    "completed",
+    "complete_basis",
     "displacement",
     "first",
     "is_graded",
@@ -85,7 +85,7 @@ class Spectrum(NamedTuple):
         zeros = np.zeros(most - m)
 
         def leading(k: int) -> Array:
-            return self.leading(k) if k <= m else completed(self.leading(m), k)
+            return self.leading(k) if k <= m else complete_basis(self.leading(m), k)
 
         values, error = np.concatenate([self.eigenvalues, zeros]), np.concatenate([self.error, zeros])
         return self._replace(eigenvalues=values, error=error, leading=leading)
@@ -173,7 +173,7 @@ def orthonormal(V: Array) -> Array:
     return V
 
 
-def completed(V: Array, k: int) -> Array:
+def complete_basis(V: Array, k: int) -> Array:
     """Return V (d, r) with orthonormal columns added up to k columns, without a d x d matrix."""
     d, r = V.shape
     W = np.random.default_rng(0).standard_normal((d, k - r))

@@ -17,7 +17,7 @@ from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError, listed
 from pcatool.model.model import Model
 from pcatool.model.validate import NEAR_EQUAL
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 
 __all__ = ["aligned_to", "check_older", "cosines", "matched"]
 
@@ -45,7 +45,7 @@ def check_older(old: Model, *, method: str, in_kernel: bool, standardized: bool)
         raise UsageError(f"--align-to: the older model {which} standardised, so its components have other units", flag)
 
 
-def aligned_to(model: Model, old: Model, notices: Notices) -> Model:
+def aligned_to(model: Model, old: Model, notices: Reporter) -> Model:
     """Return the model with components in the places of the most similar old ones, with their signs.
 
     A component may take the place of the i-th largest eigenvalue only if both eigenvalues differ by at most a tenth.
@@ -92,7 +92,7 @@ def matched(alike: Array) -> tuple[Indices, Indices]:
     return rows, columns
 
 
-def _tell_others(model: Model, old: Model, notices: Notices) -> None:
+def _tell_others(model: Model, old: Model, notices: Reporter) -> None:
     """Note columns that are in only one of the models.
 
     Raise `DataError` if no column is in both.

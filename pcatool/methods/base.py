@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pcatool.arrays import Array, Runner, in_turn
+from pcatool.arrays import Array, Runner, run_serially
 from pcatool.errors import UsageError, listed, show
 from pcatool.linalg.spectrum import Wish
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
-from pcatool.options import MOST_KEPT
-from pcatool.progress import Notices
+from pcatool.options import MAX_UPDATABLE_COLUMNS
+from pcatool.progress import Reporter
 from pcatool.registry import RULES
 from pcatool.rules.base import SPECTRAL_RULES, Evidence, split_rule
 from pcatool.solvers.base import Solution
 
 __all__ = [
-    "NOTHING_MORE",
+    "DEFAULT_SUPPLY",
     "Fit",
     "Labels",
     "Supply",
     "check_rule",
     "linear_model",
     "listed_components",
+    "note_constant",
     "reason_against",
     "rule_with_rows",
-    "tell_constant",
     "warn_past_rank",
     "warn_unsure",
 ]
@@ -50,7 +50,7 @@ class Supply(NamedTuple):
     limit: int | None = None  # memory limit in bytes
     reread: Callable[[], Iterable[Array]] | None = None  # returns all blocks again
     expected: Callable[[], int | None] = lambda: None  # returns the approximate number of rows
-    run: Runner = in_turn  # applies a function to the blocks
+    run: Runner = run_serially  # applies a function to the blocks
     threads: int = 1  # blocks worked on at a time
     labels: Labels | None = None
     reading: Callable[[], int] = lambda: 0  # returns the bytes for reading the input, besides blocks
@@ -58,7 +58,7 @@ class Supply(NamedTuple):
     small: int | None = None  # bytes of rows to hold, so that their number is known before a solver is chosen
 
 
-NOTHING_MORE = Supply()
+DEFAULT_SUPPLY = Supply()
 
 
 class Fit(NamedTuple):
@@ -98,21 +98,21 @@ def listed_components(indices: Sequence[int]) -> str:
     return shown if len(indices) <= FEW else f"{shown} and {len(indices) - FEW} more"
 
 
-def tell_constant(notices: Notices, columns: Sequence[str], constant: Iterable[int], so: str) -> None:
+def note_constant(notices: Reporter, columns: Sequence[str], constant: Iterable[int], so: str) -> None:
     """Note the names of constant columns; `so` is the consequence."""
     names = [columns[j] for j in constant]
     if names:
         notices.note(f"constant {'column' if len(names) == 1 else 'columns'}, {so}: {listed(names)}")
 
 
-def warn_past_rank(notices: Notices, rank: int, k: int, of: str, zero: str) -> None:
+def warn_past_rank(notices: Reporter, rank: int, k: int, of: str, zero: str) -> None:
     """Warn about components past the rank: they carry nothing `of` something, and `zero` names what is 0 there."""
     if k > rank:
         carries = "carries" if k == rank + 1 else "carry"
         notices.warn(f"{span(rank + 1, k)} {carries} nothing{of} rank {rank}; {zero} are 0 (-k all keeps {rank})")
 
 
-def warn_unsure(notices: Notices, unsure: Sequence[int], more: str) -> None:
+def warn_unsure(notices: Reporter, unsure: Sequence[int], more: str) -> None:
     """Warn about components, counted from 1, whose eigenvalue may be rounding error."""
     if unsure:
         noun = "eigenvalue is" if len(unsure) == 1 else "eigenvalues are"
@@ -147,7 +147,8 @@ def reason_against(model: Model) -> str | None:
         "what stands in for missing cells depends on all rows": meta.get("missing") in ("mean", "em"),
         "solver randomized forms no sums that add up": meta.get("solver") == "randomized",
         "it was taken from scikit-learn, which has none": meta.get("solver") == SCIKIT_LEARN,
-        f"it has more than {MOST_KEPT} columns, and --updatable was not given": model.d > MOST_KEPT,
+        f"it has more than {MAX_UPDATABLE_COLUMNS} columns, and --updatable was not given": model.d
+        > MAX_UPDATABLE_COLUMNS,
     }
     other = "it was fitted with --no-updatable, or by a pcatool that kept no sums"
     return next((reason for reason, true in reasons.items() if true), other)

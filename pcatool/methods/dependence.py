@@ -9,7 +9,7 @@ import numpy as np
 
 from pcatool.arrays import Array, block_rows
 from pcatool.errors import DataError, RefusedError, listed
-from pcatool.linalg.cross_moments import CrossMoments, Uncertain, class_sums, of_cross, of_quadratic
+from pcatool.linalg.cross_moments import CrossMoments, ProductMatrix, class_sums, of_cross, of_quadratic
 from pcatool.linalg.moments import Centre, center_block, center_rows
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.spectrum import EPS, Spectrum
@@ -24,10 +24,19 @@ from pcatool.methods.label_kernels import (
     product_with,
     whole,
 )
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.resources import size_text
-from pcatool.solvers.base import SMALLEST, Problem, Solution, assembled, check_solvable, one_row, rounding, scale_of
-from pcatool.solvers.plan import with_program
+from pcatool.solvers.base import (
+    SMALLEST,
+    Problem,
+    Solution,
+    check_solvable,
+    make_solution,
+    rounding,
+    scale_of,
+    too_few_rows,
+)
+from pcatool.solvers.plan import total_bytes
 from pcatool.solvers.rows import Rows, nothing_to_fit
 
 __all__ = [
@@ -63,7 +72,7 @@ class SupervisedTask(NamedTuple):
     kernel: LabelKernel
     supply: Supply
     center_rows: bool
-    notices: Notices
+    notices: Reporter
 
     def split(self, block: Array) -> tuple[Array, Array]:
         """Return the features (h, d), centred by row if asked for, and the labels (h, t) of a block."""
@@ -107,7 +116,7 @@ class Columns(NamedTuple):
             length = np.sqrt(squares) / sigma
             total = float(np.sum(np.square(length)))
         if n < 2:  # also without centring: H is what makes the fit supervised
-            raise one_row()
+            raise too_few_rows()
         check_solvable(problem, n, divisor, constant, variances, total)
         return cls(centre, variances, sigma, length, problem.noise(centre, squares))
 
@@ -139,7 +148,7 @@ def from_product(
     problem: Problem,
     labels: Labels,
     columns: Columns,
-    M: Uncertain,
+    M: ProductMatrix,
     solver: str,
     reason: str,
     classes: int | None = None,
@@ -183,7 +192,7 @@ def found(
         raise independent(labels)
     most = min(columns.centre.rows, problem.d)
     spectrum = spectrum.sized(most)
-    solution = assembled(problem, columns.centre, columns.variances, columns.sigma, total, spectrum, apply)
+    solution = make_solution(problem, columns.centre, columns.variances, columns.sigma, total, spectrum, apply)
     return Dependence(solution._replace(mean=np.zeros(problem.d)), possible, solver, reason, classes)
 
 
@@ -231,7 +240,7 @@ def of_cross_moments(moments: CrossMoments, problem: Problem, labels: Labels, no
     with np.errstate(all="ignore"):
         M = (moments.cross / columns.sigma).T
     possible = min(n - 1, columns.varying, t - 1 if labels.classes else int(moments.label.varies.sum()))
-    uncertain = Uncertain(
+    uncertain = ProductMatrix(
         M,
         columns.length,
         np.sqrt(moments.label_squares),
@@ -257,7 +266,7 @@ def _merged(task: SupervisedTask, parts: Iterator[CrossMoments]) -> CrossMoments
         merged = part if merged is None else merged.merge(part)
         refuse_above(
             task.supply.limit,
-            with_program(task.problem.d, 8 * COPIES * task.problem.d * merged.t),
+            total_bytes(task.problem.d, 8 * COPIES * task.problem.d * merged.t),
             f"{merged.t} classes of {listed(task.labels.names)} by {task.problem.d} columns",
             "a label with so many values may be a number: --label-kernel linear",
         )
@@ -292,13 +301,13 @@ def by_label_kernel(task: SupervisedTask) -> Dependence:
     sums /= columns.sigma
     possible = min(n - 1, columns.varying, len(values) - 1)
     scales = problem.scales(columns.noise)
-    uncertain = Uncertain(sums, columns.length, np.sqrt(n), columns.noise, n, possible, NOTHING * n, scales)
+    uncertain = ProductMatrix(sums, columns.length, np.sqrt(n), columns.noise, n, possible, NOTHING * n, scales)
     # Rounding error of the label kernel, of the sums over equal labels, and of the sum over all labels.
     blur = kernel.doubt(values, counts) + n * EPS * (float(counts.max()) + len(values))
     name, what = "dual" if d > n else "label-kernel", f"a label kernel over {len(values)} distinct labels"
     G = low_rank(kernel, values)
     if G is None and d > n:
-        need = with_program(d, 8 * (n * d + 3 * len(values) ** 2))
+        need = total_bytes(d, 8 * (n * d + 3 * len(values) ** 2))
         refuse_above(task.supply.limit, need, what, "--label-kernel linear needs no such matrix")
         G = whole(kernel, values, run)
     if G is not None:
@@ -329,7 +338,7 @@ def held(task: SupervisedTask) -> tuple[Array, Array]:
     for block in task.rows.map(lambda block, w: block, size=8 * block_rows(width) * width):
         blocks.append(block)
         count += len(block)
-        need = with_program(width, reading + 8 * count * HELD_COPIES * width)
+        need = total_bytes(width, reading + 8 * count * HELD_COPIES * width)
         refuse_above(task.supply.limit, need, f"the first {count} rows in memory", HOLDS_NO_ROWS)
     if not blocks:
         raise nothing_to_fit()

@@ -27,21 +27,21 @@ import numpy as np
 from pcatool.arrays import Array, block_rows
 from pcatool.errors import DataError, RefusedError, UsageError, show
 from pcatool.kernels.base import CELLS, ColumnMoments, Kernel, Preparation, Prepared, cut, load, resolve
-from pcatool.kernels.eigen import LANCZOS, center, check_finite, choose, product, solve, usual_space
+from pcatool.kernels.eigen import LANCZOS, center, check_finite, choose, expected_space, product, solve
 from pcatool.kernels.model import KernelModel
-from pcatool.kernels.nystroem import Draw, LandmarkPart, Landmarks, gathered, result_bytes
+from pcatool.kernels.nystroem import LandmarkPart, Landmarks, RowSample, gathered, result_bytes
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, fix_signs
 from pcatool.linalg.moments import center_rows
 from pcatool.linalg.spectrum import Wish
-from pcatool.methods.base import NOTHING_MORE, Fit, Supply, check_rule, tell_constant, warn_past_rank, warn_unsure
+from pcatool.methods.base import DEFAULT_SUPPLY, Fit, Supply, check_rule, note_constant, warn_past_rank, warn_unsure
 from pcatool.model.model import FORMAT_VERSION
 from pcatool.options import FitOptions, parse_components
-from pcatool.progress import Notices, doing
+from pcatool.progress import Reporter, doing
 from pcatool.resources import size_text
 from pcatool.rules.base import Choice, Evidence, decide
-from pcatool.solvers.base import SMALLEST, one_row, squares_overflow
-from pcatool.solvers.plan import Plan, blocks_bytes, in_flight, most_kept, with_program
+from pcatool.solvers.base import SMALLEST, squares_overflow, too_few_rows
+from pcatool.solvers.plan import Plan, blocks_bytes, in_flight, most_kept, total_bytes
 from pcatool.solvers.rows import Rows, nothing_to_fit
 
 __all__ = ["KernelPCA"]
@@ -116,14 +116,14 @@ class Needs(NamedTuple):
             m = min(m, n or m)
             # The scatter and its correction, the scatters of waiting slabs and of the threads, and phi.
             scatters = 3 + in_flight(threads) + threads
-            return with_program(d, in_hand + 8 * m * (max(scatters, SOLUTION_COPIES) * m + ROW_COPIES * d))
+            return total_bytes(d, in_hand + 8 * m * (max(scatters, SOLUTION_COPIES) * m + ROW_COPIES * d))
         rows = n or 0
         if not dense and isinstance(self.wish, int) and self.solver(rows)[0] == LANCZOS:
-            work = (GRAPH_COPIES if self.kernel.graph else 1) * rows + SPACE_COPIES * usual_space(rows, self.wish)
+            work = (GRAPH_COPIES if self.kernel.graph else 1) * rows + SPACE_COPIES * expected_space(rows, self.wish)
         else:  # a share may need `lapack`, too
             kept = min(self.wish, rows) if isinstance(self.wish, int) else rows
             work = (GRAPH_COPIES if self.kernel.graph else COPIES) * rows + DUAL_COPIES * kept
-        return with_program(d, in_hand + 8 * rows * (work + ROW_COPIES * d))
+        return total_bytes(d, in_hand + 8 * rows * (work + ROW_COPIES * d))
 
 
 NYSTROEM = "nystroem"
@@ -158,7 +158,7 @@ class SolvedKernel(NamedTuple):
 class KernelTask:
     """The settings of a kernel fit, and the steps that are common to all solvers."""
 
-    def __init__(self, options: FitOptions, notices: Notices) -> None:
+    def __init__(self, options: FitOptions, notices: Reporter) -> None:
         self.options = options
         self.notices = notices
         self.wish: Wish = parse_components(options.components)
@@ -203,7 +203,7 @@ class KernelTask:
             what = f"column {show(data.columns[0])} is" if data.d == 1 else f"all {data.d} columns are"
             raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
         if kernel.invariant:
-            tell_constant(self.notices, data.columns, constant, "telling no rows apart")
+            note_constant(self.notices, data.columns, constant, "telling no rows apart")
         return prepared
 
     def check_rows(self, n: int, most: int) -> None:
@@ -212,7 +212,7 @@ class KernelTask:
         if n == 0:
             raise nothing_to_fit()
         if o.center and n < 2:
-            raise one_row(", or fit with --no-center")
+            raise too_few_rows(", or fit with --no-center")
         if n <= o.ddof:
             raise DataError(f"--ddof {o.ddof} leaves a divisor of {n - o.ddof} for {n} row", "use --ddof 0")
         if isinstance(self.wish, int) and self.wish > most:
@@ -386,10 +386,10 @@ def by_landmarks(task: KernelTask, data: Data, rows: Rows, m: int) -> Fit:
     return _fit_features(task, data, prepared, landmarks, draw, S, part)
 
 
-def _first_pass(task: KernelTask, rows: Rows, d: int, m: int) -> tuple[Draw, ColumnMoments]:
+def _first_pass(task: KernelTask, rows: Rows, d: int, m: int) -> tuple[RowSample, ColumnMoments]:
     """Draw the landmarks, and take the moments of all columns."""
     origin = task.rows_centred(rows.origin[None])[0]
-    draw = Draw(m, d, task.options.seed)
+    draw = RowSample(m, d, task.options.seed)
     parts: list[ColumnMoments] = []
 
     def look(X: Array, _: Array | None) -> tuple[Array, ColumnMoments]:
@@ -402,7 +402,13 @@ def _first_pass(task: KernelTask, rows: Rows, d: int, m: int) -> tuple[Draw, Col
 
 
 def _fit_features(
-    task: KernelTask, data: Data, prepared: Preparation, landmarks: Landmarks, draw: Draw, S: Array, part: LandmarkPart
+    task: KernelTask,
+    data: Data,
+    prepared: Preparation,
+    landmarks: Landmarks,
+    draw: RowSample,
+    S: Array,
+    part: LandmarkPart,
 ) -> Fit:
     """Fit PCA to the features phi, whose covariance is S (r, r)."""
     m, total = len(landmarks.L), float(np.trace(S))
@@ -430,11 +436,11 @@ def _fit_features(
 class KernelPCA:
     """Method `kernel`: fits from all pairs of rows, or from landmarks."""
 
-    def __init__(self, options: FitOptions, notices: Notices) -> None:
+    def __init__(self, options: FitOptions, notices: Reporter) -> None:
         self.options = options
         self.task = KernelTask(options, notices)
 
-    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Fit:
+    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Fit:
         """Fit a model to blocks (h, d) of rows.
 
         Raise `RefusedError` if the fit needs more than the memory limit.
@@ -446,7 +452,7 @@ class KernelPCA:
                 return by_landmarks(self.task, data, rows, self.options.landmarks)
             return exact(self.task, data, np.ascontiguousarray(rows.matrix()[0]))
 
-    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
+    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Plan:
         """Return the plan of the fit, without fitting."""
         data, rows = self._data(blocks, columns, supply._replace(limit=None))  # a plan alone needs no memory
         n = _expected(rows, supply)

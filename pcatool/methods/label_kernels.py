@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError, RefusedError, listed, show
 from pcatool.kernels.base import slabs, symmetric
-from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.spectrum import EPS, middle
 from pcatool.methods.base import Labels
 from pcatool.options import FitOptions
@@ -144,7 +144,7 @@ def whole(kernel: LabelKernel, Y: Array, run: Runner) -> Array:
     from scipy.linalg import lapack
 
     K = symmetric(lambda rows, others: kernel.between(Y[rows], Y[others]), len(Y), run)
-    with threads(factorisation_threads(len(Y))):
+    with threads(thread_count(len(Y))):
         c, pivots, rank, _ = lapack.dpstrf(K.T, tol=NOTHING, lower=0, overwrite_a=1)
     G = np.zeros((rank, len(Y)))
     G[:, pivots - 1] = np.triu(c)[:rank]

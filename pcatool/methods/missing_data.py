@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from pcatool.arrays import Array, Runner, block_rows, in_turn
+from pcatool.arrays import Array, Runner, block_rows, run_serially
 from pcatool.errors import UsageError, listed
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.sparse import SparseRows
-from pcatool.methods.base import NOTHING_MORE, Fit, Supply, check_rule, listed_components
+from pcatool.methods.base import DEFAULT_SUPPLY, Fit, Supply, check_rule, listed_components
 from pcatool.methods.pca import EM, PCA, Solved, evidence, scored_bytes
-from pcatool.missing.census import Census, Groups, groups_of, links, links_of_cells, take_census
+from pcatool.missing.census import Census, Groups, groups_of, linked_columns_of_cells, links, take_census
 from pcatool.missing.em import check_census, estimate, fit_em, most_components
-from pcatool.missing.mean_imputation import HoledSums, PairSums, gather_pairs, of_block, pair_bytes
+from pcatool.missing.mean_imputation import MissingSums, PairSums, gather_pairs, of_block, pair_bytes
 from pcatool.missing.solution import EMFit, as_solution
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance
-from pcatool.solvers.plan import HOLDING, Plan, plan_of
+from pcatool.solvers.plan import HOLDS_ROWS, Plan, plan_of
 from pcatool.solvers.rows import AT_ONCE, Rows
 from pcatool.solvers.sparse import choose_sparse, estimate_sparse, solve_sparse
 
@@ -49,7 +49,7 @@ UNEQUAL = 1e10
 MOST_NAMED = 3
 
 
-def tell_apart(notices: Notices, groups: Groups, columns: Sequence[str]) -> None:
+def warn_unlinked_columns(notices: Reporter, groups: Groups, columns: Sequence[str]) -> None:
     """Warn about groups of columns that no row links, directly or through other columns."""
     apart = groups_of(groups)
     if len(apart) > 1:
@@ -61,7 +61,7 @@ def tell_apart(notices: Notices, groups: Groups, columns: Sequence[str]) -> None
         )
 
 
-def tell_made_up(notices: Notices, shares: Array, what: str, remedy: str) -> None:
+def warn_mostly_missing(notices: Reporter, shares: Array, what: str, remedy: str) -> None:
     """Warn about components that depend mostly on missing cells.
 
     `shares` (k,) are the shares that come from observed cells; `what` names the share.
@@ -73,7 +73,7 @@ def tell_made_up(notices: Notices, shares: Array, what: str, remedy: str) -> Non
         notices.warn(f"{listed_components(little)} {mean} little: at most {most:.0%} of {their} {what}; {remedy}")
 
 
-def tell_em(notices: Notices, fitted: EMFit, problem: Problem, k: int, remedy: str) -> None:
+def warn_em(notices: Reporter, fitted: EMFit, problem: Problem, k: int, remedy: str) -> None:
     """Warn about doubtful results of a fit by EM of which k components are kept."""
     if not fitted.converged:
         moved = float(np.max(fitted.error[:k] / fitted.eigenvalues[:k]))
@@ -84,12 +84,12 @@ def tell_em(notices: Notices, fitted: EMFit, problem: Problem, k: int, remedy: s
         )
     if fitted.exact and fitted.iterations:
         _tell_exact(notices, fitted, problem, k)
-    tell_made_up(notices, _told(fitted)[:k], "variance is told by the cells that are there", remedy)
+    warn_mostly_missing(notices, _told(fitted)[:k], "variance is told by the cells that are there", remedy)
     if problem.center:
         _tell_inflated(notices, fitted, problem)
 
 
-def _tell_exact(notices: Notices, fitted: EMFit, problem: Problem, k: int) -> None:
+def _tell_exact(notices: Reporter, fitted: EMFit, problem: Problem, k: int) -> None:
     """Warn that the components explain every cell, or, if that is the cause, that variances are too far apart."""
     varying = fitted.variances[fitted.census.varies]
     if not problem.standardize and len(varying) and varying.max() / UNEQUAL > varying.min():
@@ -107,7 +107,7 @@ def _told(fitted: EMFit) -> Array:
     return np.where(weak, 1.0, np.clip(fitted.certainty / np.where(weak, 1.0, by_whole), 0.0, 1.0))
 
 
-def _tell_inflated(notices: Notices, fitted: EMFit, problem: Problem) -> None:
+def _tell_inflated(notices: Reporter, fitted: EMFit, problem: Problem) -> None:
     """Warn about columns to which components give far more variance than their cells have."""
     seen = fitted.variances / fitted.std**2
     given = (fitted.basis**2) @ (fitted.eigenvalues[: fitted.basis.shape[1]] - fitted.noise_variance)
@@ -137,7 +137,7 @@ class IncompletePCA(PCA):
     # Remedy in warnings about columns or components of which the cells tell little.
     remedy = "give fewer with -k, or leave out columns with few cells (-x)"
 
-    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Fit:
+    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Fit:
         """Fit a model to blocks (h, d) of rows with NaN in the missing cells."""
         rows, problem, plan = self._prepared(blocks, columns, supply)
         if supply.limit is not None:
@@ -147,7 +147,7 @@ class IncompletePCA(PCA):
                 return self._by_em(rows, problem, plan)
             return self._by_pairs(rows, problem, plan) if _one_pass(rows, plan) else self._filled(rows, problem, plan)
 
-    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
+    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Plan:
         """Return the plan of the fit, without fitting."""
         rows, problem, plan = self._prepared(blocks, columns, supply)
         if self.options.policy != EM:
@@ -175,7 +175,7 @@ class IncompletePCA(PCA):
             need = Estimate(plan.passes, 8 * 12 * problem.d**2, pair_bytes(problem.d))
         else:  # mask of each block, means in its missing cells, and the block about the origin
             filled = plan.threads * FILLED_COPIES * 8 * min(plan.rows or 1 << 30, block_rows(problem.d)) * problem.d
-            if plan.solver in HOLDING:  # they fill some of the rows at a time
+            if plan.solver in HOLDS_ROWS:  # they fill some of the rows at a time
                 filled = min(filled, AT_ONCE)
             return rows, problem, plan.at_least(plan.peak_bytes + filled)
         of_holes = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads, plan.reading)
@@ -195,7 +195,7 @@ class IncompletePCA(PCA):
         moments = gather_pairs(rows.map(lambda X, w: of_block(X, origin, w), size=pair_bytes(problem.d)))
         return self._of_pairs(moments, problem, plan.solver, plan.reason, rows)
 
-    def of_sums(self, sums: HoledSums, columns: tuple[str, ...], reason: str) -> Fit:
+    def of_sums(self, sums: MissingSums, columns: tuple[str, ...], reason: str) -> Fit:
         """Fit a model to sums over parts of the rows; `reason` explains the choice of the solver."""
         problem = self.problem(columns, sums.pairs.rows)
         return self._of_pairs(sums.pairs, problem, "covariance", reason, noise=sums.noise)
@@ -213,7 +213,7 @@ class IncompletePCA(PCA):
         there = np.ones(problem.d)
         if isinstance(moments, PairSums):
             moments.check(problem.columns)
-            tell_apart(self.notices, links(moments.both > 0), problem.columns)
+            warn_unlinked_columns(self.notices, links(moments.both > 0), problem.columns)
             there, moments = moments.seen / moments.weight, moments.filled()
         solution = Covariance().finish(moments, problem, noise)
         known = evidence(solution, problem, rows)
@@ -227,7 +227,7 @@ class IncompletePCA(PCA):
         """
         rows.several_passes()
         census = take_census(rows, problem)
-        tell_apart(self.notices, census.groups, problem.columns)
+        warn_unlinked_columns(self.notices, census.groups, problem.columns)
         about, mean = (census.origin, census.shift) if problem.center else (np.zeros(problem.d), census.mean)
         if census.missing.any():
             rows.fill(mean, about)
@@ -247,7 +247,7 @@ class IncompletePCA(PCA):
         fit = self.finished(problem, solved, known)
         shares = there @ (fit.model.basis**2)
         what = "weight lies on cells that are there, the rest on column means"
-        tell_made_up(self.notices, shares, what, self.remedy)
+        warn_mostly_missing(self.notices, shares, what, self.remedy)
         return fit if problem.center else fit._replace(model=replace(fit.model, column_means=means))
 
     # --- EM ---
@@ -260,7 +260,7 @@ class IncompletePCA(PCA):
         solved = self._solve(rows, problem, plan)
         return self.finished(problem, solved, evidence(solved.solution, problem, rows))
 
-    def _of_cells(self, rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner = in_turn) -> Fit:
+    def _of_cells(self, rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner = run_serially) -> Fit:
         """Fit by EM, with bounds on the errors where affordable, and warn."""
         fitted, choice = _grown(rows, problem, census, run)
         fitted = fitted.bounded()
@@ -269,8 +269,8 @@ class IncompletePCA(PCA):
         fit = self.finished(problem, solved, evidence(solution, problem))
         if isinstance(problem.wish, float) and fit.model.variance.cumulative[choice.k - 1] < problem.wish:
             self.notices.note(f"-k {problem.wish:g} would take components as weak as the noise; {choice.k} kept")
-        tell_apart(self.notices, census.groups, problem.columns)
-        tell_em(self.notices, fitted, problem, choice.k, self.remedy)
+        warn_unlinked_columns(self.notices, census.groups, problem.columns)
+        warn_em(self.notices, fitted, problem, choice.k, self.remedy)
         return fit
 
 
@@ -388,7 +388,7 @@ class TriplesPCA(IncompletePCA):
         solved = Solved(plan.solver, plan.reason, solution, decide(problem.wish, known))
         if not filled:
             return self.finished(problem, solved, known)
-        tell_apart(self.notices, links_of_cells(table), problem.columns)
+        warn_unlinked_columns(self.notices, linked_columns_of_cells(table), problem.columns)
         about = table.about()
         return self._with_means(problem, solved, known, about.origin + about.shift, about.cells / table.n)
 

@@ -14,15 +14,24 @@ from pcatool.errors import RefusedError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, fix_signs, vouched
 from pcatool.linalg.moments import center_rows
-from pcatool.methods.base import NOTHING_MORE, Fit, Supply, linear_model, tell_constant, warn_past_rank, warn_unsure
+from pcatool.methods.base import DEFAULT_SUPPLY, Fit, Supply, linear_model, note_constant, warn_past_rank, warn_unsure
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.options import FitOptions, parse_components
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.registry import RULES, SOLVERS
-from pcatool.resources import give_back
+from pcatool.resources import release_free_memory
 from pcatool.rules.base import Choice, Evidence, decide, split_rule
 from pcatool.solvers.base import Problem, Solution
-from pcatool.solvers.plan import DUAL_ROWS, SCATTER_COLUMNS, SOME, Plan, choose, make_plan, most_kept, with_program
+from pcatool.solvers.plan import (
+    DUAL_ROWS,
+    EXPECTED_COMPONENTS,
+    SCATTER_COLUMNS,
+    Plan,
+    choose,
+    make_plan,
+    most_kept,
+    total_bytes,
+)
 from pcatool.solvers.rows import Rows
 
 __all__ = ["EM", "PCA", "Solved", "evidence", "scored_bytes"]
@@ -45,7 +54,7 @@ COVERED = 1e-3
 KEPT_SQUARES = 4
 
 # Solver for a second fit while the rows are held, if eigenvalues of the first are not vouched for.
-STABLER = "svd"
+FALLBACK_SOLVER = "svd"
 
 
 # EM is the solver for rows with missing cells, which `--solver` cannot choose. SETTLED is the largest relative error of
@@ -54,7 +63,7 @@ EM = "em"
 SETTLED = 1e-3
 
 # Factor on the expected number of rows, which is an estimate.
-SURPLUS = 1.02
+EXPECTED_ROWS_MARGIN = 1.02
 
 # Solvers that keep more digits than the given one.
 BETTER = {"covariance": "--solver tsqr", "dual": "--solver svd", "randomized": "--solver covariance or tsqr"}
@@ -96,7 +105,7 @@ class Solved(NamedTuple):
 class PCA:
     """Method `pca` for complete rows: chooses a solver, fits, and warns."""
 
-    def __init__(self, options: FitOptions, notices: Notices) -> None:
+    def __init__(self, options: FitOptions, notices: Reporter) -> None:
         self.options = options
         self.notices = notices
 
@@ -105,7 +114,7 @@ class PCA:
         blocks: Iterable[Array],
         columns: tuple[str, ...],
         *,
-        supply: Supply = NOTHING_MORE,
+        supply: Supply = DEFAULT_SUPPLY,
     ) -> Fit:
         """Fit a model to blocks (h, d) of rows.
 
@@ -117,7 +126,7 @@ class PCA:
             plan.check(supply.limit, problem)
         with threads(1):  # each factorisation sets its own number of threads
             solved = self._solve(rows, problem, plan)
-            give_back()
+            release_free_memory()
             return self.finished(problem, solved, evidence(solved.solution, problem, rows))
 
     def finished(self, problem: Problem, solved: Solved, known: Evidence) -> Fit:
@@ -129,7 +138,7 @@ class PCA:
         self._remark(problem, solved)
         return Fit(self._model(problem, solved), known)
 
-    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
+    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Plan:
         """Return the plan of the fit, without fitting."""
         return self._prepared(blocks, columns, supply._replace(limit=None))[2]  # a plan alone needs no memory
 
@@ -142,7 +151,7 @@ class PCA:
         name, reason = self.choose(problem)
         expected = supply.expected() if rows.n is None else rows.n
         known = rows.so_far if expected is None else expected
-        counted = known if rows.n is not None else math.ceil(known * SURPLUS)
+        counted = known if rows.n is not None else math.ceil(known * EXPECTED_ROWS_MARGIN)
         plan = make_plan(name, reason, problem, counted, supply.threads, supply.reading())._replace(rows=known)
         if expected is None:
             more = make_plan(name, reason, problem, 2 * known, supply.threads, supply.reading())
@@ -157,9 +166,9 @@ class PCA:
         rule = problem.wish if isinstance(problem.wish, str) else ""
         need = RULES[split_rule(rule)[0]].needs_of(rows.n, problem.d) if rule else 0
         kept = 8 * KEPT_SQUARES * min(rows.n, problem.d) * problem.d
-        peak = with_program(problem.d, need + kept) if need else 0
-        if self.options.solver == "auto" and plan.solver != STABLER and (rule or problem.d <= CHEAP):
-            stabler = make_plan(STABLER, "", problem, rows.n, plan.threads, plan.reading)
+        peak = total_bytes(problem.d, need + kept) if need else 0
+        if self.options.solver == "auto" and plan.solver != FALLBACK_SOLVER and (rule or problem.d <= CHEAP):
+            stabler = make_plan(FALLBACK_SOLVER, "", problem, rows.n, plan.threads, plan.reading)
             peak = max(peak, stabler.peak_bytes)
         return peak
 
@@ -206,10 +215,15 @@ class PCA:
         """
         name = plan.solver
         solved = self._with(name, plan.reason, rows, problem)
-        if self.options.solver != "auto" or name == STABLER or not rows.small or not self._doubtful(solved, problem):
+        if (
+            self.options.solver != "auto"
+            or name == FALLBACK_SOLVER
+            or not rows.small
+            or not self._doubtful(solved, problem)
+        ):
             return solved
         what = f"{name} cannot tell the smallest eigenvalues from rounding"
-        again = self._with(STABLER, f"{what}; solved again from the rows, which fit in memory", rows, problem)
+        again = self._with(FALLBACK_SOLVER, f"{what}; solved again from the rows, which fit in memory", rows, problem)
         return again if again.worst <= solved.worst or again.solution.rank > solved.solution.rank else solved
 
     def _with(self, name: str, reason: str, rows: Rows, problem: Problem) -> Solved:
@@ -267,7 +281,7 @@ class PCA:
         """Write the notes and warnings that the user should see before trusting the components."""
         solution, k = solved.solution, solved.choice.k
         if problem.center:
-            tell_constant(self.notices, problem.columns, solution.constant, "carrying no variance")
+            note_constant(self.notices, problem.columns, solution.constant, "carrying no variance")
         warn_past_rank(self.notices, solution.rank, k, ": the data have", "eigenvalues and scores there")
         better = f"; a fit with {BETTER[solved.name]} keeps more digits" if solved.name in BETTER else ""
         if solved.name != EM:  # EM has warnings of its own
@@ -296,7 +310,7 @@ def scored_bytes(problem: Problem, rows: int, supply: Supply) -> int:
     """Bytes at the peak of scoring the rows, with the model, which may hold the scatter, and a copy of the model."""
     most = min(problem.d, rows)
     half = isinstance(problem.wish, float)  # a share of the variance seldom needs more
-    k = most_kept(problem.wish, max(min(SOME, most), most // 2) if half else most)
+    k = most_kept(problem.wish, max(min(EXPECTED_COMPONENTS, most), most // 2) if half else most)
     scatter = problem.d**2 if problem.keeps else 0
     return supply.scoring(k, 2 * 8 * (problem.d * k + scatter))
 

@@ -15,7 +15,7 @@ from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.spectrum import EPS
 from pcatool.methods.sums import about_zero
 from pcatool.model.model import Model
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 
 __all__ = ["check_digits", "check_scales", "less"]
 
@@ -25,7 +25,7 @@ DIGITS = 1e-8
 WORSE = 10.0
 
 
-def less(model: Model, notices: Notices) -> Callable[[Statistic, Statistic], Statistic]:
+def less(model: Model, notices: Reporter) -> Callable[[Statistic, Statistic], Statistic]:
     """Return a function that subtracts sums: (whole, gone) -> sums of the rows that are left.
 
     The function raises `DataError` if `gone` cannot be part of `whole`, and `RefusedError` if cancellation leaves too

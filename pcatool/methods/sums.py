@@ -12,14 +12,14 @@ from pcatool.errors import ModelError, RefusedError, UsageError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.eigen import of_factor
 from pcatool.linalg.moments import Moments
-from pcatool.linalg.row_sums import AGREES, Statistic
+from pcatool.linalg.row_sums import TOTAL_TOLERANCE, Statistic
 from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.base import Fit, Labels, Supply, rule_with_rows
 from pcatool.methods.pca import PCA, SMOOTHING, Solved, evidence
 from pcatool.model.model import Model
 from pcatool.options import FitOptions, parse_components
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.rules.base import decide
 from pcatool.solvers.base import Problem, Solution, finish
 from pcatool.solvers.covariance import Covariance, moments_of
@@ -27,10 +27,19 @@ from pcatool.solvers.plan import Plan, make_plan
 from pcatool.solvers.rows import Rows
 from pcatool.solvers.tsqr import triangle_of
 
-__all__ = ["Sums", "about_zero", "check_adds_up", "fit_again", "fit_sums", "options_of", "plan_sums", "sums_of"]
+__all__ = [
+    "Sums",
+    "about_zero",
+    "check_adds_up",
+    "fit_from_statistic",
+    "fit_sums",
+    "options_of",
+    "plan_sums",
+    "sums_of",
+]
 
 if TYPE_CHECKING:
-    from pcatool.missing.mean_imputation import HoledSums
+    from pcatool.missing.mean_imputation import MissingSums
 
 
 def options_of(model: Model, **changes: Any) -> FitOptions:
@@ -57,8 +66,8 @@ def options_of(model: Model, **changes: Any) -> FitOptions:
     return FitOptions(**{**given, **changes})
 
 
-def fit_again(
-    statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str | None = None
+def fit_from_statistic(
+    statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Reporter, reason: str | None = None
 ) -> Fit:
     """Fit a model to kept sums, with a certificate of its own.
 
@@ -78,7 +87,7 @@ def fit_again(
         name, solution = _solved(statistic, problem._replace(keeps=False))
         if solution.rank == 0:
             raise RefusedError("the sums hold no component that is told from rounding", "fit the rows themselves")
-        if float(solution.eigenvalues.sum()) > solution.total_variance * (1 + AGREES):
+        if float(solution.eigenvalues.sum()) > solution.total_variance * (1 + TOTAL_TOLERANCE):
             raise RefusedError("the sums leave a variance below 0: what cancels has eaten their digits", "fit the rows")
         left_out = _left_out(statistic) / problem.divisor(statistic.centre)
         if not problem.center:
@@ -143,9 +152,9 @@ def about_zero(statistic: Statistic) -> Array:
 
 
 def _fit_with_labels(
-    statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str
+    statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Reporter, reason: str
 ) -> Fit:
-    """Like `fit_again`, for sums over rows and labels."""
+    """Like `fit_from_statistic`, for sums over rows and labels."""
     from pcatool.linalg.cross_moments import CrossMoments
     from pcatool.methods.dependence import of_cross_moments
     from pcatool.methods.label_kernels import LabelKernel
@@ -164,10 +173,10 @@ def _fit_with_labels(
     return method.finished_with(found, problem, labels, LabelKernel.of(options, labels))
 
 
-Sums = Union[Statistic, "HoledSums"]
+Sums = Union[Statistic, "MissingSums"]
 
 # Solvers whose results for blocks add up.
-ADD_UP = ("covariance", "tsqr")
+ADDITIVE_SOLVERS = ("covariance", "tsqr")
 
 
 def sums_of(
@@ -180,7 +189,7 @@ def sums_of(
     with threads(1), np.errstate(all="ignore"):
         if supply.labels is not None:
             return _sums_with_labels(blocks, columns, options, supply, supply.labels)
-        method = PCA(options, Notices())
+        method = PCA(options, Reporter())
         rows = method.rows(blocks, columns, supply)
         if rows.n == 0:
             return None
@@ -198,7 +207,7 @@ def _sums_with_labels(
     from pcatool.methods.dependence import cross_moments_of, noise_of
     from pcatool.methods.supervised import SupervisedPCA
 
-    task, _ = SupervisedPCA(options, Notices()).task(blocks, columns, supply)
+    task, _ = SupervisedPCA(options, Reporter()).task(blocks, columns, supply)
     if task.rows.n == 0:
         return None
     sums = cross_moments_of(task)
@@ -207,22 +216,22 @@ def _sums_with_labels(
     )
 
 
-def _with_holes(rows: Rows, d: int) -> HoledSums:
+def _with_holes(rows: Rows, d: int) -> MissingSums:
     """Return the sums over rows with missing cells, in one pass."""
-    from pcatool.missing.mean_imputation import HoledSums, gather_pairs, of_block, pair_bytes
+    from pcatool.missing.mean_imputation import MissingSums, gather_pairs, of_block, pair_bytes
 
     origin = rows.origin
-    return HoledSums.summed(gather_pairs(rows.map(lambda X, w: of_block(X, origin, w), size=pair_bytes(d))))
+    return MissingSums.summed(gather_pairs(rows.map(lambda X, w: of_block(X, origin, w), size=pair_bytes(d))))
 
 
 def plan_sums(options: FitOptions, columns: tuple[str, ...], labels: Labels | None, rows: int | None) -> Plan:
     """Return the plan of a fit from sums over parts of the rows, with a solver that needs no more than sums."""
     if labels is not None:
         return _plan_with_labels(options, columns, labels)._replace(rows=rows)
-    method = PCA(options, Notices())
+    method = PCA(options, Reporter())
     problem = method.problem(columns, None)
     name, why = method.choose(problem)
-    if name not in ADD_UP or options.missing == "mean":
+    if name not in ADDITIVE_SOLVERS or options.missing == "mean":
         name, why = "covariance", f"a {problem.d} x {problem.d} scatter, which adds up over parts of the rows"
     return make_plan(name, why, problem, rows, 1)
 
@@ -238,7 +247,7 @@ def _plan_with_labels(options: FitOptions, columns: tuple[str, ...], labels: Lab
             f"--label-kernel {kernel.name} cannot be spread over parts: every label is compared with every other",
             "--label-kernel delta or linear adds up",
         )
-    return SupervisedPCA(options, Notices()).plan((), columns, supply=Supply(labels=labels))
+    return SupervisedPCA(options, Reporter()).plan((), columns, supply=Supply(labels=labels))
 
 
 def check_adds_up(options: FitOptions) -> None:
@@ -265,7 +274,7 @@ def _needing_rows(options: FitOptions) -> list[tuple[bool, str, str]]:
             f"--missing mean or drop takes one pass; {here}",
         ),
         (
-            options.solver not in ("auto", *ADD_UP),
+            options.solver not in ("auto", *ADDITIVE_SOLVERS),
             f"--solver {options.solver} cannot be spread over parts: it needs all rows in one place",
             "--solver covariance or tsqr adds up what parts of the rows say",
         ),
@@ -282,10 +291,10 @@ def _needing_rows(options: FitOptions) -> list[tuple[bool, str, str]]:
     ]
 
 
-def fit_sums(sums: Sums, columns: tuple[str, ...], options: FitOptions, notices: Notices, reason: str) -> Fit:
-    """Fit a model to sums over all rows; see `fit_again` for `reason` and errors."""
+def fit_sums(sums: Sums, columns: tuple[str, ...], options: FitOptions, notices: Reporter, reason: str) -> Fit:
+    """Fit a model to sums over all rows; see `fit_from_statistic` for `reason` and errors."""
     if isinstance(sums, Statistic):
-        return fit_again(sums, columns, options, notices, reason)
+        return fit_from_statistic(sums, columns, options, notices, reason)
     from pcatool.methods.missing_data import IncompletePCA
 
     with threads(1), np.errstate(all="ignore"):

@@ -28,13 +28,13 @@ from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, fix_signs, vouched
 from pcatool.methods.base import (
-    NOTHING_MORE,
+    DEFAULT_SUPPLY,
     Fit,
     Labels,
     Supply,
     check_rule,
     linear_model,
-    tell_constant,
+    note_constant,
     warn_past_rank,
     warn_unsure,
 )
@@ -53,10 +53,10 @@ from pcatool.methods.label_kernels import MOST_STEPS, LabelKernel
 from pcatool.methods.pca import PCA, Solved
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.options import FitOptions, parse_components
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.rules.base import Evidence, decide
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import SOME, Plan, blocks_bytes, most_kept, with_program
+from pcatool.solvers.plan import EXPECTED_COMPONENTS, Plan, blocks_bytes, most_kept, total_bytes
 from pcatool.solvers.rows import Rows
 
 if TYPE_CHECKING:
@@ -70,11 +70,11 @@ WHOLE = "dependence on the label"
 class SupervisedPCA(PCA):
     """Method `supervised`: linear directions, or, with `--kernel`, directions in the features of a kernel."""
 
-    def __init__(self, options: FitOptions, notices: Notices) -> None:
+    def __init__(self, options: FitOptions, notices: Reporter) -> None:
         super().__init__(options, notices)
         check_rule(parse_components(options.components), "supervised")
 
-    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Fit:
+    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Fit:
         """Fit a model to blocks (h, d + t) of rows, whose last columns are labels.
 
         Raise `RefusedError` if the fit needs more than the memory limit, and `DataError` if no column depends on the
@@ -105,7 +105,7 @@ class SupervisedPCA(PCA):
         known = settings(problem, labels, kernel, self.options, found.classes)
         return Fit(self._linear_model(problem, known, solved), looked_at)
 
-    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = NOTHING_MORE) -> Plan:
+    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Plan:
         """Return the plan of the fit, without fitting."""
         return self.task(blocks, columns, supply)[1]
 
@@ -126,17 +126,21 @@ class SupervisedPCA(PCA):
         rows = task.rows.so_far if n is None else n
         if self.options.kernel is not None:
             # The number of classes is mostly small; the rank of an rbf label kernel is known only after it is factored.
-            factor = SOME if task.kernel.streams else FACTOR_COPIES * SOME + min(rows, MOST_STEPS)
+            factor = (
+                EXPECTED_COMPONENTS
+                if task.kernel.streams
+                else FACTOR_COPIES * EXPECTED_COMPONENTS + min(rows, MOST_STEPS)
+            )
             need, name, reason = 8 * rows * (HELD_COPIES * width + factor), "kernel", _kernel_reason(self.options)
         elif task.kernel.streams:
-            t = SOME if task.labels.classes else task.labels.width
+            t = EXPECTED_COMPONENTS if task.labels.classes else task.labels.width
             need, name, reason = 8 * COPIES * d * t, "cross-moment", f"one pass: label kernel {task.kernel.name}"
         else:
             need = 8 * rows * (HELD_COPIES * width + min(rows, MOST_STEPS)) + 8 * COPIES * min(rows or d, d) * d
             name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: rows are held"
         threads, reading = task.supply.threads, task.supply.reading()
-        peak = with_program(width, reading + blocks_bytes(width, n, threads, copies=3) + need)
-        k = most_kept(task.problem.wish, min(d, SOME))
+        peak = total_bytes(width, reading + blocks_bytes(width, n, threads, copies=3) + need)
+        k = most_kept(task.problem.wish, min(d, EXPECTED_COMPONENTS))
         held = 8 * (rows * (d + k) if self.options.kernel is not None else d * k)
         peak = max(peak, task.supply.scoring(k, 2 * held))
         grows = n is None and name != "cross-moment"
@@ -226,7 +230,7 @@ class SupervisedPCA(PCA):
 
     def _remark(self, problem: Problem, solved: Solved) -> None:
         solution, k = solved.solution, solved.choice.k
-        tell_constant(self.notices, problem.columns, solution.constant, "carrying no variance")
+        note_constant(self.notices, problem.columns, solution.constant, "carrying no variance")
         self._doubts(solution.rank, k, solved.unsure)
         self._compare_scales(problem, solution)
 

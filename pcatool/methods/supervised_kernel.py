@@ -21,7 +21,7 @@ from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.base import Kernel, Preparation, Prepared, load, resolve, slabs
 from pcatool.kernels.eigen import total_above
-from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.certificate import fix_signs
 from pcatool.linalg.spectrum import EPS, backward
 from pcatool.methods.dependence import (
@@ -38,8 +38,8 @@ from pcatool.methods.dependence import (
 from pcatool.methods.label_kernels import NOTHING, centred_factor
 from pcatool.options import FitOptions
 from pcatool.progress import doing
-from pcatool.solvers.base import one_row
-from pcatool.solvers.plan import with_program
+from pcatool.solvers.base import too_few_rows
+from pcatool.solvers.plan import total_bytes
 
 __all__ = ["Features", "in_features"]
 
@@ -88,7 +88,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
         task.supply.run,
         lambda m: refuse_above(
             limit,
-            with_program(width, 8 * n * (width + FACTOR_COPIES * m)),
+            total_bytes(width, 8 * n * (width + FACTOR_COPIES * m)),
             f"a label kernel of rank {m} over {n} rows",
             HOLDS_NO_ROWS,
         ),
@@ -100,7 +100,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
     product, largest, norm, wrong = _product(kernel, rows, L, task.supply.run)
     check_total(float(np.abs(np.diagonal(product)).sum()), product)
     doing("solving")
-    with threads(factorisation_threads(len(product))):
+    with threads(thread_count(len(product))):
         values, A = np.linalg.eigh(product)
     values, A = values[::-1], A[:, ::-1]
     # The norm of L^T L is at most that of its entries. What L leaves out is multiplied by a kernel of norm n max |Kx|.
@@ -164,7 +164,7 @@ def _preparation(task: SupervisedTask, kernel: Kernel, X: Array) -> tuple[Prepar
     d = task.problem.d
     if not kernel.of_rows:
         if len(X) < 2:
-            raise one_row()
+            raise too_few_rows()
         return Preparation(False, np.zeros(d), np.ones(d), np.zeros(d), ()), np.zeros(d)
     columns = centred(task, X.copy())[0]
     mean = columns.centre.mean

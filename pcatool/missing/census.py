@@ -22,13 +22,13 @@ __all__ = [
     "Index",
     "Mask",
     "column_keys",
+    "group_by_columns",
+    "group_by_pattern",
     "groups_of",
-    "hole_keys",
     "joined",
+    "linked_columns_of_cells",
     "links",
-    "links_of_cells",
-    "same_cells",
-    "same_holes",
+    "pattern_keys",
     "take_census",
 ]
 
@@ -41,16 +41,16 @@ MIX = np.uint64(0xBF58476D1CE4E5B9)
 SHIFT = np.uint64(31)
 
 
-def same_holes(observed: Mask) -> tuple[Index, Index]:
+def group_by_pattern(observed: Mask) -> tuple[Index, Index]:
     """Return the first row of each pattern of missing cells, (u,), and the pattern number of each row, (n,)."""
-    return _told_apart(hole_keys(observed), observed)
+    return _told_apart(pattern_keys(observed), observed)
 
 
-def same_cells(columns: NDArray[np.int32], keys: Keys) -> tuple[Index, Index]:
+def group_by_columns(columns: NDArray[np.int32], keys: Keys) -> tuple[Index, Index]:
     """Group rows that observe the same columns, for rows with equally many observed cells.
 
     `columns` (h, c) are the columns of the observed cells; `keys` (d,) are those of `column_keys`. Return the first
-    row of each group and the group number of each row, like `same_holes`.
+    row of each group and the group number of each row, like `group_by_pattern`.
     """
     return _told_apart(keys[columns].sum(axis=1, dtype=np.uint64), columns)
 
@@ -75,7 +75,7 @@ def column_keys(d: int) -> Keys:
     return keys * MIX
 
 
-def hole_keys(observed: Mask) -> Keys:
+def pattern_keys(observed: Mask) -> Keys:
     """Hash the pattern of missing cells of each row, (n,).
 
     Up to 64 columns, different patterns have different keys.
@@ -110,7 +110,7 @@ def links(observed: Mask) -> Groups:
         first = least
 
 
-def links_of_cells(table: SparseRows) -> Groups:
+def linked_columns_of_cells(table: SparseRows) -> Groups:
     """Like `links`, for rows in compressed form: each cell links its row with its column."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -260,7 +260,7 @@ def _of_cells(table: SparseRows) -> Census:
         about.shift,
         about.scatter,
         about.varies,
-        links_of_cells(table),
+        linked_columns_of_cells(table),
     )
 
 

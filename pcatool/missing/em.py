@@ -28,9 +28,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pcatool.arrays import Array, Runner, block_rows, in_turn
+from pcatool.arrays import Array, Runner, block_rows, run_serially
 from pcatool.errors import DataError, RefusedError
-from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.moments import Moments, gather
 from pcatool.linalg.sparse import SparseRows
 from pcatool.missing.census import Census, take_census
@@ -78,7 +78,7 @@ def start(product: Callable[[Array], Array], census: Census, variances: Array, k
 
     width = start_width(d, k)
     V = np.eye(d) if width == d else _leading_space(covariance, d, width, seed)
-    with threads(factorisation_threads(width)):
+    with threads(thread_count(width)):
         T = V.T @ covariance(V)
         values, vectors = np.linalg.eigh((T + T.T) / 2)
     values, vectors = values[::-1], (V @ vectors[:, ::-1])[:, :k]
@@ -139,7 +139,7 @@ def fit_em(
     most_steps: int = MOST_STEPS,
     gain: float = GAIN,
     iterate: bool = False,
-    run: Runner = in_turn,
+    run: Runner = run_serially,
 ) -> EMFit:
     """Fit k components; complete rows by the closed form, unless `iterate`.
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, show
-from pcatool.linalg.moments import usual_errors
+from pcatool.linalg.moments import estimated_weight_errors
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectrum import EPS
 from pcatool.missing.census import Census, Index
-from pcatool.solvers.base import KNOWN, SMALLEST, Problem, blurred_divisor, check_solvable, scale_of
+from pcatool.solvers.base import KNOWN, SMALLEST, Problem, check_solvable, scale_of, uncertain_divisor
 
 __all__ = [
     "LEAST_NOISE",
@@ -112,9 +112,9 @@ def _checked_divisor(census: Census, problem: Problem) -> float:
     found = fewer(census, problem) * census.weight
     if problem.weights is None:
         return found
-    off, _ = usual_errors(census.rows, census.weight, math.inf)
+    off, _ = estimated_weight_errors(census.rows, census.weight, math.inf)
     if 0 < found < off / KNOWN:
-        raise blurred_divisor(problem, census.weight, found, off / found)
+        raise uncertain_divisor(problem, census.weight, found, off / found)
     if found <= _rounding(census.weight, census.rows):
         return min(found, 0.0)
     of_columns = _divisor(census.weights, census.weight_squares, problem)

@@ -9,7 +9,7 @@ import numpy as np
 
 from pcatool.arrays import Array, Runner
 from pcatool.linalg.sparse import SparseRows
-from pcatool.missing.census import Index, same_holes
+from pcatool.missing.census import Index, group_by_pattern
 from pcatool.missing.em_step import LOG_2_PI, Parameters, Posterior, Sums, Units, pairs
 from pcatool.missing.likelihood import curvature, parameters
 from pcatool.solvers.rows import Rows
@@ -72,7 +72,7 @@ def _of_block_slab(Y: Array, w: Array, at: Parameters, center: bool) -> Sums:
     W, mu, noise = at
     observed = ~np.isnan(Y)
     w = np.where(observed.any(axis=1), w, 0.0)
-    first, group = same_holes(observed)
+    first, group = group_by_pattern(observed)
     patterns = observed[first].astype(np.float64)
     posterior = Posterior.of(patterns @ pairs(W.T).T, patterns.sum(axis=1), W.shape[1], noise)
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.linalg.spectrum import EPS, backward
-from pcatool.missing.census import same_holes
+from pcatool.missing.census import group_by_pattern
 from pcatool.missing.em_step import Parameters, Slope
 
 __all__ = [
@@ -234,7 +234,7 @@ def _of_slab(Y: Array, w: Array, at: Parameters, center: bool) -> tuple[Array, .
     d, k = W.shape
     m = k + center
     observed = ~np.isnan(Y)
-    first, group = same_holes(observed)
+    first, group = group_by_pattern(observed)
     D = observed[first].astype(np.float64)
 
     inverse = np.linalg.inv(np.einsum("ua,ai,aj->uij", D, W, W, optimize=True) + noise * np.eye(k))

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.linalg.moments import Centre, Moments, two_sum, usual_errors
+from pcatool.linalg.moments import Centre, Moments, estimated_weight_errors, two_sum
 from pcatool.linalg.row_sums import STEP, relative
 from pcatool.linalg.spectrum import EPS
 from pcatool.solvers.base import check_columns, rounding
 
-__all__ = ["HoledSums", "PairSums", "gather_pairs", "of_block", "pair_bytes"]
+__all__ = ["MissingSums", "PairSums", "gather_pairs", "of_block", "pair_bytes"]
 
 
 def pair_bytes(d: int) -> int:
@@ -109,33 +109,33 @@ class PairSums(NamedTuple):
 
     def filled(self) -> Moments:
         """Return the moments of the rows with column means in the missing cells."""
-        errors = usual_errors(self.rows, self.weight, self.pairs)
+        errors = estimated_weight_errors(self.rows, self.weight, self.pairs)
         centre = Centre(self.rows, self.weight, self.pairs, self.origin, self.high, self.low, self.varies, *errors)
         return Moments(centre, self.scatter)
 
 
-class HoledSums(NamedTuple):
+class MissingSums(NamedTuple):
     """Sums over rows with missing cells, and bounds on their rounding. Made for parts of the input, and merged."""
 
     pairs: PairSums  # about 0
     noise: Array  # (d,) relative rounding error of each column
 
     @classmethod
-    def summed(cls, sums: Moments | PairSums) -> HoledSums:
+    def summed(cls, sums: Moments | PairSums) -> MissingSums:
         """Build from sums about any origin, such as the first row."""
         pairs = PairSums.of_plain(sums) if isinstance(sums, Moments) else sums
         with np.errstate(all="ignore"):
             noise = rounding(pairs.high, np.diagonal(pairs.scatter) / pairs.seen)
         return cls(pairs.about_zero(), noise)
 
-    def merged(self, other: HoledSums) -> HoledSums:
+    def merged(self, other: MissingSums) -> MissingSums:
         """Return the sums of these rows followed by those of `other`.
 
         Each merge rounds the sums; `noise` grows by as much as for complete rows.
         """
         pairs = self.pairs.merge(other.pairs)
         mine, theirs, all_ = (np.diagonal(p.scatter) for p in (self.pairs, other.pairs, pairs))
-        return HoledSums(pairs, relative(STEP * EPS * all_ + self.noise * mine + other.noise * theirs, all_))
+        return MissingSums(pairs, relative(STEP * EPS * all_ + self.noise * mine + other.noise * theirs, all_))
 
 
 def of_block(X: Array, origin: Array, w: Array | None) -> Moments | PairSums:

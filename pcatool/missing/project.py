@@ -21,10 +21,10 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import row_means
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectrum import EPS
-from pcatool.missing.census import Index, Mask, column_keys, same_cells
+from pcatool.missing.census import Index, Mask, column_keys, group_by_columns
 from pcatool.model.model import Model
 
-__all__ = ["OPEN", "OfHoles", "coverage", "coverage_of_cells", "fill", "project_cells", "project_with_holes"]
+__all__ = ["OPEN", "MissingCells", "coverage", "coverage_of_cells", "fill", "project_cells", "project_with_holes"]
 
 # A direction whose singular value of B_o is below this is left undetermined. B is known to about EPS and its columns
 # have length 1: division by sqrt(EPS) leaves half of the digits, division by less leaves mostly rounding error.
@@ -51,7 +51,7 @@ def project_cells(cells: SparseRows, B: Array, *, variances: Array | None = None
     with threads(1):
         for rows, at in _equally_long(cells, B.shape[1]):
             columns = cells.columns[at]
-            first, pattern = same_cells(columns, keys)
+            first, pattern = group_by_columns(columns, keys)
             P = _solvers(B[columns[first]], variances, noise, columns.shape[1] == len(B))
             # One small product per row: in one large product, BLAS would choose the order of the sums by its size.
             Z[rows] = ((P if len(P) == 1 else P[pattern]) @ cells.values[at][:, :, None])[:, :, 0]
@@ -126,7 +126,7 @@ def fill(X: Array, R: Array) -> Array:
 ROW_SLAB = 1 << 19
 
 
-class OfHoles(NamedTuple):
+class MissingCells(NamedTuple):
     """Scores and reconstructions of rows X (n, d) with NaN in the missing cells, under a model.
 
     Has the methods that commands call on a model for complete rows.

@@ -25,7 +25,7 @@ from pcatool.readers.paths import Input
 from pcatool.resources import free_bytes
 from pcatool.writers.sink import write_whole
 
-__all__ = ["Stored", "check_beginning", "contents", "dumps", "load_model", "loads", "read_model", "save_model"]
+__all__ = ["ArrayInfo", "check_beginning", "contents", "dumps", "load_model", "loads", "read_model", "save_model"]
 
 # Zip members carry a date; a fixed one makes equal models equal files.
 FIXED_DATE = (1980, 1, 1, 0, 0, 0)
@@ -131,7 +131,7 @@ def read_model(path: str | Path) -> tuple[Model, bytes]:
     return loads(data, source.name), data
 
 
-class Stored(NamedTuple):
+class ArrayInfo(NamedTuple):
     """One array of a model file, for `pcatool inspect`."""
 
     name: str
@@ -140,12 +140,12 @@ class Stored(NamedTuple):
     bytes: int  # unpacked
 
 
-def contents(data: bytes) -> list[Stored]:
+def contents(data: bytes) -> list[ArrayInfo]:
     """Return the arrays in the bytes of a model file, in the order of the file."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         arrays = [(name, _member(archive, name, "the model")) for name in _members(archive, "the model")]
     return [
-        Stored(name, "text" if array.dtype.kind == "U" else array.dtype.name, array.shape, array.nbytes)
+        ArrayInfo(name, "text" if array.dtype.kind == "U" else array.dtype.name, array.shape, array.nbytes)
         for name, array in arrays
     ]
 

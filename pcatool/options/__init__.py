@@ -19,8 +19,8 @@ from pcatool.options.applying import (
 from pcatool.options.fields import ANY_FILE, DATA, MODEL, MODEL_OR_DATA, NOTHING, Flag, ValueKind, some_of, word_of
 from pcatool.options.fitting import (
     LABEL_KERNELS,
+    MAX_UPDATABLE_COLUMNS,
     MISSING,
-    MOST_KEPT,
     WEIGHTS_KINDS,
     WHITENINGS,
     FitOptions,
@@ -37,10 +37,10 @@ __all__ = [
     "BLANKS",
     "DATA",
     "LABEL_KERNELS",
+    "MAX_UPDATABLE_COLUMNS",
     "MISSING",
     "MODEL",
     "MODEL_OR_DATA",
-    "MOST_KEPT",
     "NOTHING",
     "NULLS",
     "WEIGHTS_KINDS",

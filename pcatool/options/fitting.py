@@ -15,8 +15,8 @@ from pcatool.resources import parse_size
 
 __all__ = [
     "LABEL_KERNELS",
+    "MAX_UPDATABLE_COLUMNS",
     "MISSING",
-    "MOST_KEPT",
     "WEIGHTS_KINDS",
     "WHITENINGS",
     "FitOptions",
@@ -190,7 +190,7 @@ WHITENINGS = ("none", "pca", "zca")
 WEIGHTS_KINDS = ("frequency", "reliability")
 
 # Largest number of columns for which the sums over rows are kept by default: they take 8 MB.
-MOST_KEPT = 1024
+MAX_UPDATABLE_COLUMNS = 1024
 
 # Values of --missing in a fit.
 MISSING = ("error", "drop", "mean", "em")
@@ -315,7 +315,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--updatable/--no-updatable",
         group="output",
         help="Keep the sums over rows in the model, d x d numbers, for update, merge, subtract and refit; or do not.",
-        shown_default=f"kept up to {MOST_KEPT} columns",
+        shown_default=f"kept up to {MAX_UPDATABLE_COLUMNS} columns",
     )
     seed: int = option(0, "--seed", group="model", metavar="N", help="Start of everything random.")
     memory: str | None = option(
@@ -407,7 +407,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
     def keeps(self, numbers: int) -> bool:
         """Whether the model keeps sums over rows that consist of so many numbers."""
         if self.updatable is None:
-            return self.why_not_updatable is None and numbers <= MOST_KEPT**2
+            return self.why_not_updatable is None and numbers <= MAX_UPDATABLE_COLUMNS**2
         return self.updatable
 
     def _check_method(self) -> None:

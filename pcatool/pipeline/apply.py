@@ -8,19 +8,19 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pcatool.errors import DataError, UsageError, show
-from pcatool.missing.project import OfHoles
+from pcatool.missing.project import MissingCells
 from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, EngineOptions, TableOptions
 from pcatool.pipeline.abilities import policy_for_rows, policy_for_scores
-from pcatool.pipeline.results import Results, ResultsPlan, Scorer, Work, results_of
-from pcatool.progress import Notices, doing
+from pcatool.pipeline.results import Results, ResultsPlan, RowWork, Scorer, results_of
+from pcatool.progress import Reporter, doing
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.schema import Wanted
+from pcatool.readers.schema import ColumnChoice
 
 __all__ = ["Back", "reconstruct", "transform", "transform_opened"]
 
 
-def model_columns(model: Model, inputs: Inputs) -> Wanted:
+def model_columns(model: Model, inputs: Inputs) -> ColumnChoice:
     """Return the columns of the model, as they are wanted from every input.
 
     Columns are found by name. Without a header line they are found by position, unless the generated names (c1, c2,
@@ -29,10 +29,10 @@ def model_columns(model: Model, inputs: Inputs) -> Wanted:
     present = {c.name for c in inputs.columns.own}
     by_position = inputs.columns.nameless and not present.issuperset(model.columns)
     booleans = frozenset(model.meta.get("booleans", ()))
-    return Wanted(model.columns, booleans, by_position, widths=model.meta.get("vectors"))
+    return ColumnChoice(model.columns, booleans, by_position, widths=model.meta.get("vectors"))
 
 
-def sees(model: Model, inputs: Inputs) -> str:
+def rows_or_scores(model: Model, inputs: Inputs) -> str:
     """Return "rows" or "scores", whichever the input holds, judged by its columns.
 
     A ZCA model always gives "scores", since its scores have the names of the columns. Raises `UsageError` when the
@@ -92,14 +92,14 @@ class Back(NamedTuple):
 
 
 def transform(
-    model: Model, data: Any, table: TableOptions, options: ApplyOptions, engine: EngineOptions, notices: Notices
+    model: Model, data: Any, table: TableOptions, options: ApplyOptions, engine: EngineOptions, notices: Reporter
 ) -> Results:
     """Return the scores of the rows of `data`, computed as the results are taken."""
     return transform_opened(model, Inputs(data, table, notices), options, engine, notices)
 
 
 def transform_opened(
-    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Notices
+    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Reporter
 ) -> Results:
     """Like `transform`, for inputs that are already open."""
     doing("scoring")
@@ -124,10 +124,12 @@ def _settled(inputs: Inputs, make: Callable[[Inputs], Results]) -> Results:
     return make(inputs)
 
 
-def _transform(model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Notices) -> Results:
+def _transform(
+    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Reporter
+) -> Results:
     policy = policy_for_rows(model, options.missing, fill=False, back=False)
-    holes = OfHoles(model, policy)
-    work = Work(model.project, holes.scores, policy, model.score_names())
+    holes = MissingCells(model, policy)
+    work = RowWork(model.project, holes.scores, policy, model.score_names())
     return _apply(model, inputs, model_columns(model, inputs), work, options, engine, notices)
 
 
@@ -137,7 +139,7 @@ def reconstruct(
     table: TableOptions,
     options: ApplyOptions,
     engine: EngineOptions,
-    notices: Notices,
+    notices: Reporter,
     back: Back = Back(),  # noqa: B008
 ) -> Results:
     """Return rows in original units, from scores, or from original rows that are projected and reconstructed.
@@ -152,7 +154,7 @@ def reconstruct(
 
 
 def _reconstruct(
-    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Notices, back: Back
+    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Reporter, back: Back
 ) -> Results:
     """Reconstruct from rows or from scores, whichever the inputs hold.
 
@@ -163,10 +165,10 @@ def _reconstruct(
         raise UsageError("--triples gives rows, not scores", "leave out --from scores")
     rows = options.triples or (back.fill and model.whitening == "zca")  # scores of ZCA have the names of the columns
     known = back.source or ("rows" if rows else None)
-    if (known or sees(model, inputs)) == "rows":
+    if (known or rows_or_scores(model, inputs)) == "rows":
         policy = policy_for_rows(model, options.missing, fill=back.fill, back=True)
-        holes = OfHoles(model, policy)
-        work = Work(model.there_and_back, holes.rows, policy, names, back.fill)
+        holes = MissingCells(model, policy)
+        work = RowWork(model.there_and_back, holes.rows, policy, names, back.fill)
         return _apply(model, inputs, model_columns(model, inputs), work, options, engine, notices)
     for flag, given in (
         ("--with-error", options.with_error), ("--with-coverage", options.with_coverage), ("--fill", back.fill)
@@ -178,19 +180,19 @@ def _reconstruct(
     if model.whitening == "zca":
         wanted = model_columns(model, inputs)
     else:
-        wanted = Wanted(tuple(score_columns(model, inputs, options.components)))
-    work = Work(model.reconstruct, None, policy_for_scores(model, options.missing), names)
+        wanted = ColumnChoice(tuple(score_columns(model, inputs, options.components)))
+    work = RowWork(model.reconstruct, None, policy_for_scores(model, options.missing), names)
     return _apply(model, inputs, wanted, work, options, engine, notices)
 
 
 def _apply(
     model: Model,
     inputs: Inputs,
-    wanted: Wanted,
-    work: Work,
+    wanted: ColumnChoice,
+    work: RowWork,
     options: ApplyOptions,
     engine: EngineOptions,
-    notices: Notices,
+    notices: Reporter,
 ) -> Results:
     """Return the results of `work` on the inputs, with the columns to pass through."""
     scorer = Scorer(model, work, options.with_error, options.with_coverage)

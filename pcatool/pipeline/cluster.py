@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pcatool.arrays import in_turn
+from pcatool.arrays import run_serially
 from pcatool.engines.base import Cluster, Done
 from pcatool.errors import DataError, FileError, PcatoolError, UsageError, show
 from pcatool.methods.base import Fit, Supply
@@ -22,15 +22,15 @@ from pcatool.pipeline.job import Job, labels_of, limit_of, read_wanted, remedy_o
 from pcatool.pipeline.output_folder import Make, OutputTask, columns_of, marks_of, refuse_inputs, tell, were_found_in
 from pcatool.pipeline.output_parts import SEEN_BY_ALL, PartsFolder, is_folder, lies_in
 from pcatool.pipeline.results import ErrorSum, Results, ResultsPlan, results_of, write
-from pcatool.progress import Notices, doing
+from pcatool.progress import Reporter, doing
 from pcatool.readers.hive_partitions import Partitions
-from pcatool.readers.input_files import Found
+from pcatool.readers.input_files import ResolvedInputs
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import Input
-from pcatool.readers.row_counts import Tally
-from pcatool.readers.schema import Further, SchemaFacts, Wanted
+from pcatool.readers.row_counts import RowCounts
+from pcatool.readers.schema import ColumnChoice, NewColumns, SchemaFacts
 from pcatool.readers.skip_bad import Skip, is_bad_file
-from pcatool.readers.splits import Portion, portions_of, together
+from pcatool.readers.splits import Split, splits_of, together
 from pcatool.registry import ENGINES
 from pcatool.solvers.plan import Plan
 from pcatool.solvers.rows import nothing_to_fit
@@ -38,7 +38,7 @@ from pcatool.stores.uri import shown
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink
 
-__all__ = ["SplitReading", "fit_far", "plan_far", "sums_far", "write_parts"]
+__all__ = ["SplitReading", "fit_on_cluster", "plan_on_cluster", "sums_on_cluster", "write_parts"]
 
 Taken = TypeVar("Taken")
 
@@ -55,7 +55,7 @@ def cluster_of(engine: EngineOptions) -> Cluster:
     return cluster
 
 
-def counting(notices: Notices, parts: int) -> Done:
+def counting(notices: Reporter, parts: int) -> Done:
     """Return a callback that reports how many of the parts are done."""
     done = 0
     notices.at_part(0, parts)
@@ -68,34 +68,34 @@ def counting(notices: Notices, parts: int) -> Done:
     return more
 
 
-def remedied(error: PcatoolError, files: int, skip_bad: bool) -> PcatoolError:
+def with_skip_bad_hint(error: PcatoolError, files: int, skip_bad: bool) -> PcatoolError:
     """Return the error, with a hint at --skip-bad when one of several files is bad."""
     if error.of_input and is_bad_file(error) and files > 1 and not skip_bad:
         error.add_remedy("--skip-bad leaves such files out")
     return error
 
 
-class Met(NamedTuple):
+class ReadRecord(NamedTuple):
     """Record of reading some parts of the inputs: row counts, notes, warnings, left-out files.
 
     Workers return one with each result; `tell` reports it in the main process.
     """
 
-    tally: Tally
+    tally: RowCounts
     rounded: str = ""  # note on the first whole number that a double cannot hold exactly
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    further: tuple[tuple[int, Further], ...] = ()  # number of the input, and columns missing in the first input
+    further: tuple[tuple[int, NewColumns], ...] = ()  # number of the input, and columns missing in the first input
     skipped: tuple[tuple[int, Skip], ...] = ()  # number of the input, and why it was left out
 
-    def merged(self, other: Met) -> Met:
+    def merged(self, other: ReadRecord) -> ReadRecord:
         """Return the record of these parts followed by the parts of `other`.
 
         Both records stay unchanged, since a merge is run again when its worker is lost.
         """
         tally = deepcopy(self.tally)
         tally.join(other.tally)
-        return Met(
+        return ReadRecord(
             tally,
             self.rounded or other.rounded,
             tuple(dict.fromkeys((*self.notes, *other.notes))),
@@ -104,7 +104,7 @@ class Met(NamedTuple):
             (*self.skipped, *other.skipped),
         )
 
-    def tell(self, inputs: Inputs, notices: Notices) -> None:
+    def tell(self, inputs: Inputs, notices: Reporter) -> None:
         """Report the record as if the parts had been read in this process."""
         inputs.at_rows(self.tally.rows)
         if self.rounded:
@@ -131,21 +131,23 @@ class SplitReading:
     table: TableOptions
     told: SchemaFacts
 
-    def read(self, portion: Portion, take: Callable[[Inputs, Notices, Tally], Taken]) -> tuple[Taken | None, Met]:
+    def read(
+        self, portion: Split, take: Callable[[Inputs, Reporter, RowCounts], Taken]
+    ) -> tuple[Taken | None, ReadRecord]:
         """Open a part, call `take` on it, and return its result with the record of the reading.
 
         The result is None for a bad file that --skip-bad leaves out.
         """
-        notices, tally = Notices(), Tally()
+        notices, tally = Reporter(), RowCounts()
         try:
             inputs = self._open(portion, notices)
             taken = take(inputs, notices, tally)
         except PcatoolError as error:
             if not (self.table.skip_bad and error.of_input and is_bad_file(error)):
                 raise
-            return None, Met(Tally(), skipped=((portion.at, Skip(portion.input.name, error.message)),))
+            return None, ReadRecord(RowCounts(), skipped=((portion.at, Skip(portion.input.name, error.message)),))
         rounded, further = inputs.told_rounding, inputs.columns.more
-        return taken, Met(
+        return taken, ReadRecord(
             tally,
             rounded,
             tuple(note for note in notices.notes if note != rounded),
@@ -153,9 +155,9 @@ class SplitReading:
             ((portion.at, further),) if further else (),
         )
 
-    def _open(self, portion: Portion, notices: Notices) -> Inputs:
+    def _open(self, portion: Split, notices: Reporter) -> Inputs:
         """Open a part; an error is marked as an error of the input."""
-        found = Found((portion.input,), self.partitions)
+        found = ResolvedInputs((portion.input,), self.partitions)
         table = replace(self.table, skip_bad=False)
         try:
             return Inputs(found, table, notices, by_file=self.table.skip_bad, told=self.told.of(portion.at))
@@ -168,7 +170,7 @@ class Summed(NamedTuple):
     """Sums over the rows of some parts (None without rows), and the record of reading the parts."""
 
     sums: Sums | None
-    met: Met
+    met: ReadRecord
 
     def merged(self, other: Summed) -> Summed:
         """Return the sums of these parts followed by the parts of `other`."""
@@ -187,18 +189,18 @@ class SumUp:
     """Task of a worker: read some parts of the inputs and add up their rows."""
 
     reading: SplitReading
-    wanted: Wanted
+    wanted: ColumnChoice
     options: FitOptions
     triangular: bool
 
-    def __call__(self, portions: tuple[Portion, ...]) -> Summed:
+    def __call__(self, portions: tuple[Split, ...]) -> Summed:
         return reduce(Summed.merged, (Summed(*self.reading.read(portion, self._sums)) for portion in portions))
 
-    def _sums(self, inputs: Inputs, notices: Notices, tally: Tally) -> Sums | None:
+    def _sums(self, inputs: Inputs, notices: Reporter, tally: RowCounts) -> Sums | None:
         """Return the sums over one part; None when the part has no rows, or missing cells that are to be refused."""
         classes = self.wanted.classes
         wanted = self.wanted if classes is None else self.wanted._replace(classes=classes.fresh())
-        read = read_wanted(self.options, inputs, wanted, tally, in_turn, "")  # `_gathered` refuses missing cells
+        read = read_wanted(self.options, inputs, wanted, tally, run_serially, "")  # `_gathered` refuses missing cells
         try:
             supply = Supply(labels=read.labels, small=0)
             return sums_of(read.blocks, read.features, self.options, supply, triangular=self.triangular)
@@ -208,10 +210,10 @@ class SumUp:
             raise
 
 
-def fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
+def fit_on_cluster(job: Job, inputs: Inputs, tally: RowCounts) -> tuple[ColumnChoice, Fit]:
     """Fit a model to the sums of rows that workers read; return the columns and the fit."""
     check_adds_up(job.options)
-    portions = portions_of(inputs.found, job.table)
+    portions = splits_of(inputs.found, job.table)
     wanted, plan = _planned(job, inputs)
     options = wanted.named(job.options)
     plan.check(limit_of(options), PCA(options, job.notices).problem(wanted.features, None))
@@ -222,31 +224,31 @@ def fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
     return wanted, fit_sums(sums, wanted.features, options, job.notices, reason)
 
 
-def plan_far(job: Job, inputs: Inputs) -> Plan:
+def plan_on_cluster(job: Job, inputs: Inputs) -> Plan:
     """Return the plan of a fit on a cluster, with the number of parts."""
     check_adds_up(job.options)
     cluster_of(job.engine)  # refuses a wrong address
-    portions = portions_of(inputs.found, job.table)
+    portions = splits_of(inputs.found, job.table)
     plan = _planned(job, inputs)[1]
     return plan._replace(parts=len(_parts(portions, inputs)))
 
 
-def _planned(job: Job, inputs: Inputs) -> tuple[Wanted, Plan]:
+def _planned(job: Job, inputs: Inputs) -> tuple[ColumnChoice, Plan]:
     """Return the columns of the fit, and the plan of a fit from sums."""
-    wanted = wanted_of(job, inputs, in_turn)
+    wanted = wanted_of(job, inputs, run_serially)
     return wanted, plan_sums(wanted.named(job.options), wanted.features, labels_of(wanted), inputs.expected_rows())
 
 
-def sums_far(job: Job, inputs: Inputs, tally: Tally, *, triangular: bool) -> Sums | None:
+def sums_on_cluster(job: Job, inputs: Inputs, tally: RowCounts, *, triangular: bool) -> Sums | None:
     """Return the sums over all rows, added up by workers; None without rows.
 
     The caller has checked that the options allow a fit from sums.
     """
-    portions = portions_of(inputs.found, job.table)
-    return _gathered(job, inputs, portions, wanted_of(job, inputs, in_turn), tally, triangular=triangular)
+    portions = splits_of(inputs.found, job.table)
+    return _gathered(job, inputs, portions, wanted_of(job, inputs, run_serially), tally, triangular=triangular)
 
 
-def _parts(portions: Sequence[Portion], inputs: Inputs) -> list[tuple[Portion, ...]]:
+def _parts(portions: Sequence[Split], inputs: Inputs) -> list[tuple[Split, ...]]:
     """Group the portions into tasks, without the inputs that were found bad while the columns were chosen.
 
     A worker that reads other columns of such an input might not notice that the input is bad.
@@ -255,7 +257,7 @@ def _parts(portions: Sequence[Portion], inputs: Inputs) -> list[tuple[Portion, .
 
 
 def _gathered(
-    job: Job, inputs: Inputs, portions: Sequence[Portion], wanted: Wanted, tally: Tally, *, triangular: bool
+    job: Job, inputs: Inputs, portions: Sequence[Split], wanted: ColumnChoice, tally: RowCounts, *, triangular: bool
 ) -> Sums | None:
     """Return the sums over all parts, None without rows, and report what the workers recorded.
 
@@ -272,7 +274,7 @@ def _gathered(
         with cluster_of(job.engine) as cluster:
             summed = cluster.gather(work, Summed.merged, parts, counting(job.notices, len(parts)))
     except PcatoolError as error:
-        raise remedied(error, len(found.inputs), job.table.skip_bad) from None
+        raise with_skip_bad_hint(error, len(found.inputs), job.table.skip_bad) from None
     job.notices.all_parts(job.engine.engine, len(parts))
     tally.join(summed.met.tally)
     summed.met.tell(inputs, job.notices)
@@ -281,7 +283,7 @@ def _gathered(
     return summed.sums
 
 
-class Parted(NamedTuple):
+class PartsOutcome(NamedTuple):
     """Outcome of `write_parts`: the results with their counts, and (input, output, rows) for each written part."""
 
     results: Results
@@ -291,7 +293,7 @@ class Parted(NamedTuple):
 class Item(NamedTuple):
     """A part of the inputs, and the name of its output file."""
 
-    portion: Portion
+    portion: Split
     name: str
 
 
@@ -299,7 +301,7 @@ class Written(NamedTuple):
     """Outcome of one part: its squared errors, None when it was left out, and the record of reading it."""
 
     errors: ErrorSum | None
-    met: Met
+    met: ReadRecord
 
 
 @dataclass(frozen=True)
@@ -321,7 +323,7 @@ class WriteParts:
             raise FileError(f"a worker does not see the folder {show(self.folder.name)} that is here", SEEN_BY_ALL)
         return [Written(*self.reading.read(item.portion, partial(self._write, item.name))) for item in items]
 
-    def _write(self, name: str, inputs: Inputs, notices: Notices, tally: Tally) -> ErrorSum:
+    def _write(self, name: str, inputs: Inputs, notices: Reporter, tally: RowCounts) -> ErrorSum:
         """Write the results of one part, count its rows, and return its squared errors."""
         results = results_of(self.plan, inputs, EngineOptions(threads=1), notices)
         write(results, replace(self.output, output=self.folder.place(name)), None)
@@ -336,15 +338,15 @@ def write_parts(
     output: OutputOptions,
     model: str | None,
     engine: EngineOptions,
-    notices: Notices,
-) -> Parted:
+    notices: Reporter,
+) -> PartsOutcome:
     """Write the results of all inputs into a folder, one file for each part; return what was written.
 
     Everything that can be refused is refused before the first file is written.
     """
     folder, output = _folder_of(output, engine)
     found = _inputs_of(make, data, table, output, notices)
-    portions = portions_of(found, table)
+    portions = splits_of(found, table)
     items = [Item(*pair) for pair in zip(portions, folder.parts(len(portions)), strict=True)]
     refuse_inputs([OutputTask(item.portion.input, folder.called(item.name)) for item in items], model)
     folder.look_at(no_clobber=output.no_clobber)
@@ -359,7 +361,7 @@ def write_parts(
     written = _run(results, items, folder, table, output, engine, notices)
     done = [(item, part) for item, part in zip(items, written, strict=True) if part.errors is not None]
     named = [(item.portion.input.path, shown(folder.called(item.name)), part.met.tally.rows) for item, part in done]
-    return Parted(results, named)
+    return PartsOutcome(results, named)
 
 
 def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolder, OutputOptions]:
@@ -381,12 +383,12 @@ def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolde
     return PartsFolder(name, str(output.output_format)), output
 
 
-def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions, notices: Notices) -> Found:
+def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions, notices: Reporter) -> ResolvedInputs:
     """Return the inputs without results of an earlier run that a search for inputs found in the output folder."""
     if not (isinstance(data, list) and all(isinstance(item, str) for item in data)):
         raise UsageError("a table in memory cannot be read elsewhere", "write it to files that all workers see")
     folder = str(output.output)
-    found = Found.of(data, table)
+    found = ResolvedInputs.of(data, table)
     within = were_found_in(folder, found.inputs)
     if within:
         marks = marks_of(make, found, within, folder, table)
@@ -420,7 +422,7 @@ def _run(
     table: TableOptions,
     output: OutputOptions,
     engine: EngineOptions,
-    notices: Notices,
+    notices: Reporter,
 ) -> list[Written]:
     """Let workers write all parts, add up what they recorded, and mark the folder as complete."""
     inputs = results.inputs
@@ -436,7 +438,7 @@ def _run(
             _add_up(results, written, notices)
             folder.finish([item.name for item, part in zip(items, written, strict=True) if part.errors is not None])
     except PcatoolError as error:
-        raise remedied(error, len(inputs.found.inputs), table.skip_bad) from None
+        raise with_skip_bad_hint(error, len(inputs.found.inputs), table.skip_bad) from None
     return written
 
 
@@ -446,9 +448,9 @@ def _tasks(items: Sequence[Item]) -> list[list[Item]]:
     return [list(islice(rest, len(portions))) for portions in together([item.portion for item in items])]
 
 
-def _add_up(results: Results, written: Sequence[Written], notices: Notices) -> None:
+def _add_up(results: Results, written: Sequence[Written], notices: Reporter) -> None:
     """Add the counts, errors and notices of all parts to the results, in the order of the parts."""
-    met = reduce(Met.merged, (part.met for part in written), Met(Tally()))
+    met = reduce(ReadRecord.merged, (part.met for part in written), ReadRecord(RowCounts()))
     results.tally.join(met.tally)
     for part in written:
         results.errors.join(part.errors or ErrorSum())

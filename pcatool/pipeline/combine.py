@@ -16,19 +16,19 @@ from pcatool.linalg.triangle import Triangle
 from pcatool.methods.align import aligned_to
 from pcatool.methods.base import reason_against
 from pcatool.methods.subtract import check_digits, check_scales, less
-from pcatool.methods.sums import fit_again, options_of, sums_of
+from pcatool.methods.sums import fit_from_statistic, options_of, sums_of
 from pcatool.model.model import Model
 from pcatool.model.npz import load_model
 from pcatool.options import EngineOptions, FitOptions, RefitOptions, SelectOptions, TableOptions, UpdateOptions
 from pcatool.options.fields import given_flags
 from pcatool.pipeline.fit import older_model
 from pcatool.pipeline.job import Job, read_blocks, supply_of
-from pcatool.progress import Notices, Taken, doing
+from pcatool.progress import Reporter, Taken, doing
 from pcatool.readers.base import Column
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.opener import MODEL, Opened
+from pcatool.readers.opener import MODEL, OpenedInput
 from pcatool.readers.paths import STDIN, Input, resolve, resolve_models
-from pcatool.readers.row_counts import Tally
+from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.select_columns import Names, element_of, find_columns
 
 __all__ = [
@@ -85,7 +85,7 @@ def are_models(paths: Sequence[str]) -> bool:
     first = resolve(paths[:1])[0]
     if first.flows:
         return False
-    opened = Opened(first, None, "utf-8")
+    opened = OpenedInput(first, None, "utf-8")
     opened.close()
     return opened.format == MODEL
 
@@ -106,7 +106,7 @@ def statistic_of(named: Named) -> Statistic:
     return model.statistic
 
 
-def in_order_of(first: Model, named: Named, name: str) -> Statistic:
+def compatible_sums(first: Model, named: Named, name: str) -> Statistic:
     """Return the sums of a model, with its columns in the order of the first model.
 
     Raises `MissingColumns` when the models have different columns, and `ModelError` when their settings differ.
@@ -161,13 +161,13 @@ def _said(value: Any) -> str:
     return show(", ".join(value) if isinstance(value, list) else value)
 
 
-class Watch:
+class MergeChecks:
     """Checks of the models of a merge for likely mistakes.
 
     Two models of the same rows count these rows twice; models may also differ in the number of components asked for.
     """
 
-    def __init__(self, first: Named, notices: Notices) -> None:
+    def __init__(self, first: Named, notices: Reporter) -> None:
         self._name, self._wish = first[0], first[1].meta.get("components")
         self._notices = notices
         self._otherwise: list[str] = []
@@ -198,11 +198,11 @@ class Combined(NamedTuple):
 
     model: Model
     before: int  # rows of the model that it came from
-    tally: Tally | None = None  # counts of the rows that were read; None where models are combined
+    tally: RowCounts | None = None  # counts of the rows that were read; None where models are combined
 
 
 def update(
-    named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, notices: Notices
+    named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, notices: Reporter
 ) -> Combined:
     """Return the model of its own rows and the rows of `data`."""
     combined = _with_rows(named, data, table, options, engine, notices, Statistic.merged)
@@ -211,7 +211,7 @@ def update(
 
 
 def subtract(
-    named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, notices: Notices
+    named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, notices: Reporter
 ) -> Combined:
     """Return the model without the rows of `data`, which it was fitted to.
 
@@ -228,7 +228,7 @@ def _with_rows(
     table: TableOptions,
     options: UpdateOptions,
     engine: EngineOptions,
-    notices: Notices,
+    notices: Reporter,
     join: Callable[[Statistic, Statistic], Statistic],
 ) -> Combined:
     """Refit the model from its sums joined with the sums over `data`.
@@ -239,7 +239,7 @@ def _with_rows(
     statistic = statistic_of(named)
     fit_options = options_of(model, missing=options.missing or model.meta.get("missing", "error"))
     job = Job(data, table, SelectOptions(), fit_options, engine, notices, model)
-    old = older_of(model, options.align_to, data)
+    old = model_to_align_to(model, options.align_to, data)
     rows, tally = _rows_of(job, statistic)
     if rows is None:
         what = f"none of the {tally.rows} rows of the input is left" if tally.rows else "the input has no rows"
@@ -248,9 +248,9 @@ def _with_rows(
     return Combined(refitted(model, join(statistic, rows), fit_options, old, notices), model.n_samples, tally)
 
 
-def _rows_of(job: Job, like: Statistic) -> tuple[Statistic | None, Tally]:
+def _rows_of(job: Job, like: Statistic) -> tuple[Statistic | None, RowCounts]:
     """Return the sums over the rows of the data (None without rows) and the row counts."""
-    tally, inputs = Tally(), job.open()
+    tally, inputs = RowCounts(), job.open()
     if inputs.model is not None:
         raise UsageError(f"{inputs.model.name} is a model, not a table", "pcatool merge adds models up")
     sums = (_sums_far if job.engine.far else _sums_here)(job, inputs, tally, isinstance(like.sums, Triangle))
@@ -261,7 +261,7 @@ def _rows_of(job: Job, like: Statistic) -> tuple[Statistic | None, Tally]:
     return sums, tally
 
 
-def _sums_here(job: Job, inputs: Inputs, tally: Tally, triangular: bool) -> Any:
+def _sums_here(job: Job, inputs: Inputs, tally: RowCounts, triangular: bool) -> Any:
     """Add up the rows on the threads of this process."""
     with Threads(job.engine.threads) as pool:
         _, columns, labels, blocks = read_blocks(job, inputs, tally, pool.map)
@@ -269,23 +269,23 @@ def _sums_here(job: Job, inputs: Inputs, tally: Tally, triangular: bool) -> Any:
         return sums_of(blocks, columns, job.options, supply, triangular=triangular)
 
 
-def _sums_far(job: Job, inputs: Inputs, tally: Tally, triangular: bool) -> Any:
+def _sums_far(job: Job, inputs: Inputs, tally: RowCounts, triangular: bool) -> Any:
     """Add up the rows on the workers of a cluster."""
-    from pcatool.pipeline.cluster import sums_far
+    from pcatool.pipeline.cluster import sums_on_cluster
 
-    return sums_far(job, inputs, tally, triangular=triangular)
+    return sums_on_cluster(job, inputs, tally, triangular=triangular)
 
 
-def merge(models: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
+def merge(models: Iterable[Named], align_to: Any, notices: Reporter) -> Combined:
     """Return the model of the rows of all models, which are taken from the iterator one at a time."""
     others = iter(models)
     named = next(others)
     name, first = named
     statistic = statistic_of(named)
-    old = older_of(first, align_to, None)
-    watch, rank, booleans = Watch(named, notices), _rank(first), set(first.meta.get("booleans", ()))
+    old = model_to_align_to(first, align_to, None)
+    watch, rank, booleans = MergeChecks(named, notices), _rank(first), set(first.meta.get("booleans", ()))
     for other in others:
-        statistic = statistic.merged(in_order_of(first, other, name))
+        statistic = statistic.merged(compatible_sums(first, other, name))
         watch.see(other)
         rank = max(rank, _rank(other[1]))
         booleans.update(other[1].meta.get("booleans", ()))
@@ -304,7 +304,7 @@ def _rank(model: Model) -> int:
     return int(model.meta.get("rank", 0)) if model.meta.get("method") == "pca" else 0
 
 
-def _tell_lost(rank: int, model: Model, notices: Notices) -> None:
+def _tell_lost(rank: int, model: Model, notices: Reporter) -> None:
     """Warn when the combined model has a lower rank than a model of some of its rows.
 
     Sums over all rows then hold too few digits of the weakest components.
@@ -316,25 +316,25 @@ def _tell_lost(rank: int, model: Model, notices: Notices) -> None:
         )
 
 
-def subtract_models(named: Named, others: Iterable[Named], align_to: Any, notices: Notices) -> Combined:
+def subtract_models(named: Named, others: Iterable[Named], align_to: Any, notices: Reporter) -> Combined:
     """Return the model without the rows of the other models."""
     name, model = named
     whole = statistic_of(named)
-    old = older_of(model, align_to, None)
-    gone = reduce(Statistic.merged, (in_order_of(model, other, name) for other in others))
+    old = model_to_align_to(model, align_to, None)
+    gone = reduce(Statistic.merged, (compatible_sums(model, other, name) for other in others))
     left = refitted(model, less(model, notices)(whole, gone), options_of(model), old, notices)
     check_digits(model, left)
     return Combined(left, model.n_samples)
 
 
-def older_of(model: Model, align_to: Any, data: Any, options: FitOptions | None = None) -> Model | None:
+def model_to_align_to(model: Model, align_to: Any, data: Any, options: FitOptions | None = None) -> Model | None:
     """Return the older model that the new one is aligned to; None without `align_to`.
 
     `options` are those of the new fit, by default those of `model`. `data` serves only to refuse standard input for
     both.
     """
     options = replace(options or options_of(model), align_to=align_to)
-    return older_model(Job(data, TableOptions(), SelectOptions(), options, EngineOptions(), Notices(), model))
+    return older_model(Job(data, TableOptions(), SelectOptions(), options, EngineOptions(), Reporter(), model))
 
 
 def refitted(
@@ -342,7 +342,7 @@ def refitted(
     statistic: Statistic,
     options: FitOptions,
     old: Model | None,
-    notices: Notices,
+    notices: Reporter,
     columns: tuple[str, ...] = (),
 ) -> Model:
     """Fit a model from sums over rows, and copy from `model` what sums do not hold, such as boolean columns.
@@ -351,7 +351,7 @@ def refitted(
     given.
     """
     columns = columns or model.columns
-    fitted = fit_again(statistic, columns, options, notices).model
+    fitted = fit_from_statistic(statistic, columns, options, notices).model
     if booleans := [column for column in model.meta.get("booleans", ()) if column in columns]:
         fitted = fitted.with_meta(booleans=booleans)
     of_columns = {key: model.meta[key] for key in ("label_numbers", "vectors") if key in model.meta}
@@ -360,7 +360,7 @@ def refitted(
     return fitted if old is None else aligned_to(fitted, old, notices)
 
 
-def refit(named: Named, options: RefitOptions, notices: Notices) -> Model:
+def refit(named: Named, options: RefitOptions, notices: Reporter) -> Model:
     """Return the model that a fit of the same rows with the changed settings would have given.
 
     Raises `UsageError` when no setting is changed, and `ModelError` for a model without sums.
@@ -376,7 +376,7 @@ def refit(named: Named, options: RefitOptions, notices: Notices) -> Model:
             "the model was fitted with --center-rows: the mean of a row is of all columns, so none can be dropped",
             "fit the other columns anew",
         )
-    old = None if options.align_to is None else older_of(model, options.align_to, None, settings)
+    old = None if options.align_to is None else model_to_align_to(model, options.align_to, None, settings)
     columns = tuple(model.columns[j] for j in places)
     taken = statistic.take(np.array(places, dtype=np.intp))
     if settings.standardize:

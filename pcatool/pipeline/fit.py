@@ -15,12 +15,12 @@ from pcatool.model.model import Model, VarianceTable
 from pcatool.options import FitOptions, parse_truncation
 from pcatool.options.fields import given_flags
 from pcatool.pipeline.job import Job, read_blocks, supply_of
-from pcatool.progress import Notices, Taken
+from pcatool.progress import Reporter, Taken
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
-from pcatool.readers.row_counts import Tally
-from pcatool.readers.rows import WITH_HOLES
-from pcatool.readers.schema import Wanted
+from pcatool.readers.row_counts import RowCounts
+from pcatool.readers.rows import USES_INCOMPLETE
+from pcatool.readers.schema import ColumnChoice
 from pcatool.readers.streams import read_whole
 from pcatool.registry import METHODS
 from pcatool.rules.base import Evidence
@@ -39,10 +39,10 @@ __all__ = [
     "model_or_fit_of",
     "narrowing",
     "older_model",
-    "open_subject",
+    "open_model_or_data",
     "plan_fit",
-    "refuse_kept",
     "refuse_settings",
+    "refuse_updatable",
 ]
 
 
@@ -50,14 +50,14 @@ class Fitted(NamedTuple):
     """A fitted or loaded model, with the counts of the rows that were read for it."""
 
     model: Model
-    tally: Tally
+    tally: RowCounts
     evidence: Evidence | None = None  # what the rules for k need, from a fit; None for a loaded model
     first: int | None = None  # number of components that a report shows; None: all
 
     @classmethod
     def of_model(cls, model: Model, first: int | None) -> Fitted:
         """Wrap an existing model, cut to its first components: `first` of them, all if None or more than there are."""
-        return cls(model.truncated(first and min(first, model.k)), Tally(), first=first)
+        return cls(model.truncated(first and min(first, model.k)), RowCounts(), first=first)
 
     @property
     def components(self) -> Model:
@@ -94,7 +94,7 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
 
     Raises `DataError` with the cause when no complete row is left, or when all weights are 0.
     """
-    options, tally = job.options, Tally()
+    options, tally = job.options, RowCounts()
     if options.triples and not job.engine.far:
         return _fit_triples(job, inputs, tally)
     try:
@@ -122,7 +122,7 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
     return Fitted(model, tally, fitted.evidence)
 
 
-def _fit_here(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
+def _fit_here(job: Job, inputs: Inputs, tally: RowCounts) -> tuple[ColumnChoice, Fit]:
     """Fit on the threads of this process; return the columns and the fit."""
     with Threads(job.engine.threads) as pool:
         wanted, features, labels, blocks = read_blocks(job, inputs, tally, pool.map)
@@ -130,14 +130,14 @@ def _fit_here(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
         return wanted, method.fit(blocks, features, supply=supply_of(job, inputs, pool, len(features), labels))
 
 
-def _fit_far(job: Job, inputs: Inputs, tally: Tally) -> tuple[Wanted, Fit]:
+def _fit_far(job: Job, inputs: Inputs, tally: RowCounts) -> tuple[ColumnChoice, Fit]:
     """Fit on the workers of a cluster; return the columns and the fit."""
-    from pcatool.pipeline.cluster import fit_far
+    from pcatool.pipeline.cluster import fit_on_cluster
 
-    return fit_far(job, inputs, tally)
+    return fit_on_cluster(job, inputs, tally)
 
 
-def _fit_triples(job: Job, inputs: Inputs, tally: Tally) -> Fitted:
+def _fit_triples(job: Job, inputs: Inputs, tally: RowCounts) -> Fitted:
     """Fit a model to a table with one line for each cell (user, item, value)."""
     from pcatool.pipeline.triples import table_to_fit
 
@@ -173,9 +173,9 @@ def _read_older(path: str, data: Any) -> Model:
         raise FileError(error.message, "a first fit has nothing to align to: leave out --align-to") from None
 
 
-def method_of(options: FitOptions, notices: Notices) -> Any:
+def method_of(options: FitOptions, notices: Reporter) -> Any:
     """Return the method that fits, such as `PCA`; `IncompletePCA` where rows with missing cells are kept."""
-    if options.missing in WITH_HOLES:
+    if options.missing in USES_INCOMPLETE:
         from pcatool.methods.missing_data import IncompletePCA
 
         return IncompletePCA(options, notices)
@@ -187,16 +187,16 @@ def plan_fit(job: Job) -> Plan:
     older_model(job)  # refuses an unsuitable older model
     inputs = job.open()
     if job.engine.far:
-        from pcatool.pipeline.cluster import plan_far
+        from pcatool.pipeline.cluster import plan_on_cluster
 
-        return plan_far(job, inputs)
+        return plan_on_cluster(job, inputs)
     with Threads(job.engine.threads) as pool:
         if job.options.triples:
             from pcatool.pipeline.triples import table_to_fit
 
-            by_cells, table, items = table_to_fit(job, inputs, Tally(), pool.map)
+            by_cells, table, items = table_to_fit(job, inputs, RowCounts(), pool.map)
             return by_cells.plan_cells(table, items, supply_of(job, inputs, pool, table.d))
-        wanted, features, labels, blocks = read_blocks(job, inputs, Tally(), pool.map)
+        wanted, features, labels, blocks = read_blocks(job, inputs, RowCounts(), pool.map)
         method = method_of(wanted.named(job.options), job.notices)
         plan: Plan = method.plan(blocks, features, supply=supply_of(job, inputs, pool, len(features), labels))
     return plan
@@ -217,10 +217,10 @@ def model_or_fit(job: Job) -> Fitted:
 
     The content of the input decides. A file with the name of a model must be one.
     """
-    return model_or_fit_of(job, open_subject(job))
+    return model_or_fit_of(job, open_model_or_data(job))
 
 
-def open_subject(job: Job) -> Inputs:
+def open_model_or_data(job: Job) -> Inputs:
     """Open the inputs; a file named .npz that does not begin like a model is refused, and not read as a table."""
     match job.data:
         case [str(path)] if plain_name(path).endswith(MODEL_SUFFIX) and (is_remote(path) or Path(path).is_file()):
@@ -231,7 +231,7 @@ def open_subject(job: Job) -> Inputs:
 def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
     """Like `model_or_fit`, for inputs that are already open."""
     if inputs.model is None:
-        refuse_kept(job.options)
+        refuse_updatable(job.options)
         return fit_opened(job, inputs, older_model(job))
     far = [job.engine] if job.engine.far else []
     first, others = narrowing(job.options)
@@ -250,7 +250,7 @@ def narrowing(options: FitOptions) -> tuple[int | None, FitOptions]:
     return parse_truncation(str(options.components)), replace(options, components=usual)
 
 
-def refuse_kept(options: FitOptions) -> None:
+def refuse_updatable(options: FitOptions) -> None:
     """Raise `UsageError` for --updatable or --no-updatable where no model is saved: they have no effect."""
     if options.updatable is not None:
         flag = options.updatable_flag

@@ -17,26 +17,26 @@ from pcatool.pipeline.job import Job
 from pcatool.pipeline.output_parts import remove
 from pcatool.pipeline.results import Results, write
 from pcatool.progress import doing
-from pcatool.readers.input_files import Found
+from pcatool.readers.input_files import ResolvedInputs
 from pcatool.readers.streams import Copy
 from pcatool.registry import WRITERS
-from pcatool.resources import give_back
+from pcatool.resources import release_free_memory
 from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name
 from pcatool.writers.sink import Sink, check_target, open_sink
 from pcatool.writers.target import Target, descriptor_of, look_at
 
-__all__ = ["Both", "fit_and_score", "with_copies"]
+__all__ = ["FittedAndScored", "fit_and_score", "with_copies"]
 
 
-class Both(NamedTuple):
+class FittedAndScored(NamedTuple):
     """The fitted model, and the scores of its rows."""
 
     fitted: Fitted
     results: Results
 
 
-def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobber: bool = False) -> Both:
+def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobber: bool = False) -> FittedAndScored:
     """Fit, read the rows again to score them, and save the model just before the scores are put in place.
 
     Without `output` the model is not saved. Outputs that cannot be written, or are the same, are refused before the
@@ -62,7 +62,7 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
         inputs.columns.keep(asked.keep, asked.keep_all)  # refuses a missing column before the fit
     paths = inputs.paths
     fitted = fit_opened(job, inputs, old)._replace(evidence=None)  # the evidence may hold the rows
-    give_back()
+    release_free_memory()
 
     def save() -> None:
         if output is not None:
@@ -84,7 +84,7 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
         if not error.of_input:
             raise
         raise DataError(error.message, "the model is of its rows, too: leave that file out, or the column") from None
-    return Both(fitted, results)
+    return FittedAndScored(fitted, results)
 
 
 @contextmanager
@@ -132,7 +132,7 @@ def with_copies(data: Any, table: TableOptions) -> Any:
     """Return the data; an input that can be read only once gets a place for a copy, and can be read again."""
     if not (isinstance(data, list) and all(isinstance(item, str) for item in data)):
         return data
-    found = Found.of(data, table)
+    found = ResolvedInputs.of(data, table)
     return found.some(item._replace(copy=Copy()) if item.flows else item for item in found.inputs)
 
 
@@ -152,6 +152,6 @@ def _object(target: Target) -> str:
     """Return the canonical name of an object in a store; an empty text for a file."""
     if not target.remote:
         return ""
-    from pcatool.stores.providers import OneName
+    from pcatool.stores.providers import CanonicalName
 
-    return OneName()(target.remote)
+    return CanonicalName()(target.remote)

@@ -15,7 +15,7 @@ from pcatool.errors import UsageError
 from pcatool.methods.sums import options_of
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
-from pcatool.options import MOST_KEPT, FitOptions, parse_components
+from pcatool.options import MAX_UPDATABLE_COLUMNS, FitOptions, parse_components
 
 __all__ = ["DATA", "TRIPLES", "fit_command", "spelled"]
 
@@ -90,25 +90,25 @@ DATA, OLDER = "data.csv", "older.npz"
 TRIPLES = "user,item,value"
 
 
-class Made(NamedTuple):
+class FitCommand(NamedTuple):
     """A command as words, None when no command makes the model, and remarks for its reader."""
 
     command: list[str] | None
     remarks: list[str]
 
 
-def fit_command(model: Model, output: str = "model.npz", components: int | str | None = None) -> Made:
+def fit_command(model: Model, output: str = "model.npz", components: int | str | None = None) -> FitCommand:
     """Return the command that fits this model to its rows, with remarks on what the model does not hold.
 
     `components` replaces the number of components of the model.
     """
     meta = model.meta
     if meta.get("solver") == SCIKIT_LEARN:
-        return Made(None, ["the model was fitted by scikit-learn, and taken from it"])
+        return FitCommand(None, ["the model was fitted by scikit-learn, and taken from it"])
     try:
         given = _settings(model)
     except UsageError as error:  # the file was edited, or written by another program
-        return Made(None, [f"its settings are none of a fit: {error.message}"])
+        return FitCommand(None, [f"its settings are none of a fit: {error.message}"])
     if components is not None:
         given["components"] = components
     names, remarks = column_words(model.columns)
@@ -124,7 +124,7 @@ def fit_command(model: Model, output: str = "model.npz", components: int | str |
             "a fit of all its rows gives the same but for rounding"
         )
     options = FitOptions(**given)  # checks the settings as a fit does
-    return Made(["pcatool", "fit", DATA, *names, *_words(options, given), "-o", output], remarks)
+    return FitCommand(["pcatool", "fit", DATA, *names, *_words(options, given), "-o", output], remarks)
 
 
 def _words(options: FitOptions, given: dict[str, Any]) -> Iterator[str]:
@@ -188,7 +188,7 @@ def _kept(model: Model, usual: FitOptions) -> bool | None:
     if usual.why_not_updatable is not None or model.meta.get("solver") == "randomized":
         return None
     kept = model.statistic is not None
-    return None if kept == (model.d <= MOST_KEPT) else kept
+    return None if kept == (model.d <= MAX_UPDATABLE_COLUMNS) else kept
 
 
 def spelled(command: Sequence[str]) -> str:

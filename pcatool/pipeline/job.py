@@ -11,12 +11,12 @@ from pcatool.engines.threads import Threads
 from pcatool.methods.base import Labels, Supply
 from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.base import rows_at_once
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.row_counts import Tally
+from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import rows_to_fit
-from pcatool.readers.schema import Wanted
+from pcatool.readers.schema import ColumnChoice
 from pcatool.resources import free_bytes, parse_size
 from pcatool.solvers.plan import in_flight, scoring_bytes
 
@@ -44,7 +44,7 @@ class Job(NamedTuple):
     select: SelectOptions
     options: FitOptions
     engine: EngineOptions
-    notices: Notices
+    notices: Reporter
     like: Model | None = None  # model whose columns are taken instead of the selected ones
     scored: bool = False  # the rows are read again and scored after the fit
 
@@ -56,32 +56,34 @@ class Job(NamedTuple):
 class FitRows(NamedTuple):
     """Columns and blocks of a fit. In a block the labels follow the features, and the weights come last."""
 
-    wanted: Wanted
+    wanted: ColumnChoice
     features: tuple[str, ...]
     labels: Labels | None
     blocks: Iterator[Array]
 
 
-def read_blocks(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> FitRows:
+def read_blocks(job: Job, inputs: Inputs, tally: RowCounts, run: Runner) -> FitRows:
     """Choose the columns of a fit, and return them with the rows in blocks."""
     return read_wanted(job.options, inputs, wanted_of(job, inputs, run), tally, run, remedy_of(job))
 
 
-def wanted_of(job: Job, inputs: Inputs, run: Runner) -> Wanted:
+def wanted_of(job: Job, inputs: Inputs, run: Runner) -> ColumnChoice:
     """Return the columns of a fit, settled by the first good input.
 
     They are the columns of the model `job.like` if there is one, else the selected ones.
     """
     o = job.options
-    inputs.settle(lambda one: deque(read_blocks(job, one, Tally(), run).blocks, maxlen=0).clear())
+    inputs.settle(lambda one: deque(read_blocks(job, one, RowCounts(), run).blocks, maxlen=0).clear())
     if job.like is None:
         return inputs.columns.choose(job.select, o.weights, o.label, o.label_kernel)
     meta = job.like.meta
-    same = Wanted(job.like.columns, frozenset(meta.get("booleans", ())), widths=meta.get("vectors"))
+    same = ColumnChoice(job.like.columns, frozenset(meta.get("booleans", ())), widths=meta.get("vectors"))
     return inputs.columns.choose_same(same, o.weights, o.label, o.label_kernel, meta.get("label_numbers"))
 
 
-def read_wanted(o: FitOptions, inputs: Inputs, wanted: Wanted, tally: Tally, run: Runner, remedy: str) -> FitRows:
+def read_wanted(
+    o: FitOptions, inputs: Inputs, wanted: ColumnChoice, tally: RowCounts, run: Runner, remedy: str
+) -> FitRows:
     """Return the rows of a fit in blocks, for columns that are already chosen.
 
     `remedy` is the hint of the error for missing cells; `run` maps a function over batches.
@@ -99,7 +101,7 @@ def remedy_of(job: Job) -> str:
     return f"{drop}{others}, -x leaves a column out"
 
 
-def labels_of(wanted: Wanted) -> Labels | None:
+def labels_of(wanted: ColumnChoice) -> Labels | None:
     """Return the labels of a supervised fit, None without labels."""
     if wanted.classes is not None:
         return Labels(wanted.classes.names, True, 1, wanted.classes.levels)
@@ -114,7 +116,7 @@ def supply_of(job: Job, inputs: Inputs, pool: Threads, d: int, labels: Labels | 
     """
 
     def reread() -> Iterator[Array]:
-        return read_blocks(job, inputs.again(), Tally(), pool.map).blocks
+        return read_blocks(job, inputs.again(), RowCounts(), pool.map).blocks
 
     def reading() -> int:
         return inputs.reading_bytes(in_flight(pool.count))

@@ -13,10 +13,10 @@ from pcatool.errors import DataError, ModelError, UsageError
 from pcatool.model.model import Model
 from pcatool.options import FitOptions, PictureOptions
 from pcatool.options.showing import VALUES
-from pcatool.pipeline.fit import model_or_fit_of, open_subject
+from pcatool.pipeline.fit import model_or_fit_of, open_model_or_data
 from pcatool.pipeline.job import Job
 from pcatool.progress import doing
-from pcatool.render.component_images import mosaic_picture
+from pcatool.render.component_images import component_picture
 from pcatool.render.facts import how_fitted
 from pcatool.render.text import counted
 from pcatool.writers.sink import check_target, open_sink
@@ -241,7 +241,7 @@ def components_picture(
     k = drawn(model, first)
     doing("drawing")
     count = counted(k, "component") if k == model.k else f"the first {k} of {model.k} components"
-    return mosaic_picture(
+    return component_picture(
         drawn_mean(model),
         model.basis[:, :k],
         model.variance.share[:k],
@@ -269,7 +269,7 @@ def fit_and_write(job: Job, output: str, make: Callable[[Model], str | bytes], *
 
     An output that cannot be written is refused before the fit.
     """
-    inputs = open_subject(job)
+    inputs = open_model_or_data(job)
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
     model = model_or_fit_of(job, inputs).components
     write(make(model), output, no_clobber=no_clobber, inputs=inputs.paths)

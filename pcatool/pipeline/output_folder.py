@@ -25,11 +25,11 @@ from pcatool.pipeline.output_parts import (
     written_by,
 )
 from pcatool.pipeline.results import ErrorSum, Results, write
-from pcatool.progress import Notices, Within
-from pcatool.readers.input_files import Found
+from pcatool.progress import NestedReporter, Reporter
+from pcatool.readers.input_files import ResolvedInputs
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import STDIN, Input
-from pcatool.readers.row_counts import Tally
+from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.skip_bad import Skip, is_bad_file, none_left, reasons
 from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name
@@ -48,17 +48,17 @@ __all__ = [
 ]
 
 # Function from inputs, table options and notices to results; it knows the model and the other options.
-Make = Callable[[Any, TableOptions, Notices], Results]
+Make = Callable[[Any, TableOptions, Reporter], Results]
 
 
-class Sorted(NamedTuple):
+class InputsAndResults(NamedTuple):
     """Inputs to read, in order, and inputs left out as results of an earlier run."""
 
     inputs: list[Input]
     earlier: list[Input]
 
 
-class Marks(NamedTuple):
+class ResultMarks(NamedTuple):
     """Columns that tell the results of a run from its possible inputs."""
 
     reads: frozenset[str]  # columns that the run reads
@@ -87,7 +87,9 @@ def _was_found_in(folder: str, item: Input) -> bool:
     return real(folder) != real(root) and not lies_in(root, folder) and lies_in(item.path, folder)
 
 
-def marks_of(make: Make, found: Found, within: Sequence[Input], folder: str, table: TableOptions) -> Marks:
+def marks_of(
+    make: Make, found: ResolvedInputs, within: Sequence[Input], folder: str, table: TableOptions
+) -> ResultMarks:
     """Return the marks of a run, taken from the results of the inputs outside the output folder.
 
     Raises `FileError` when no input lies outside it.
@@ -96,13 +98,15 @@ def marks_of(make: Make, found: Found, within: Sequence[Input], folder: str, tab
     elsewhere = [item for item in found.inputs if item not in inner and not item.flows]
     if not elsewhere:
         raise FileError(f"all inputs lie in {show(shown(folder))}, where their results would go", "name another folder")
-    results = make(found.some(elsewhere), table, Notices())
+    results = make(found.some(elsewhere), table, Reporter())
     results.inputs.close()
     reads, keeps = results.plan.wanted.names, (name for name, _ in results.kept)
-    return Marks(frozenset(reads), frozenset(keeps), results.names[0])
+    return ResultMarks(frozenset(reads), frozenset(keeps), results.names[0])
 
 
-def sorted_out(found: Found, within: Sequence[Input], marks: Marks, output_of: Callable[[Input], str]) -> Sorted:
+def sorted_out(
+    found: ResolvedInputs, within: Sequence[Input], marks: ResultMarks, output_of: Callable[[Input], str]
+) -> InputsAndResults:
     """Separate the inputs from results of an earlier run.
 
     Raises `UsageError` for a file that a result would replace, unless its columns show that it is an earlier result.
@@ -121,7 +125,7 @@ def sorted_out(found: Found, within: Sequence[Input], marks: Marks, output_of: C
                 "and cannot be told to be an earlier result",
                 "write to another folder",
             )
-    return Sorted(
+    return InputsAndResults(
         [item for item in found.inputs if item not in earlier], [item for item in found.inputs if item in earlier]
     )
 
@@ -129,7 +133,7 @@ def sorted_out(found: Found, within: Sequence[Input], marks: Marks, output_of: C
 def columns_of(item: Input) -> list[str]:
     """Return the column names of a file, read in the form that results have; an empty list for a bad file."""
     try:
-        inputs = Inputs(Found((item,), None), TableOptions(), Notices())
+        inputs = Inputs(ResolvedInputs((item,), None), TableOptions(), Reporter())
         try:
             return [column.name for column in inputs.first.columns]
         finally:
@@ -140,7 +144,7 @@ def columns_of(item: Input) -> list[str]:
         return []
 
 
-def tell(earlier: Sequence[Input], folder: str, notices: Notices) -> None:
+def tell(earlier: Sequence[Input], folder: str, notices: Reporter) -> None:
     """Note how many earlier results were left out of the inputs."""
     if earlier:
         what = "1 file is an earlier result" if len(earlier) == 1 else f"{len(earlier)} files are earlier results"
@@ -158,7 +162,7 @@ class OutputTask(NamedTuple):
 class Outputs:
     """Counts and outputs of a run over all inputs; made by `write_each`."""
 
-    tally: Tally = field(default_factory=Tally)
+    tally: RowCounts = field(default_factory=RowCounts)
     errors: ErrorSum = field(default_factory=ErrorSum)
     written: list[tuple[str, str, int]] = field(default_factory=list)  # input, output, rows
     resumed: int = 0  # inputs passed over, since their output was done
@@ -183,13 +187,13 @@ def goes_to_folder(output: OutputOptions) -> bool:
 
 
 def write_each(
-    make: Make, paths: Sequence[str], table: TableOptions, output: OutputOptions, model: str | None, notices: Notices
+    make: Make, paths: Sequence[str], table: TableOptions, output: OutputOptions, model: str | None, notices: Reporter
 ) -> Outputs:
     """Write the results of every input to its own file, and return the counts.
 
     Everything that can be refused is refused before the first file is written.
     """
-    found = Found.of(paths, table)
+    found = ResolvedInputs.of(paths, table)
     tasks = _tasks(_without_earlier(make, found, table, output, notices), output)
     refuse_inputs(tasks, model)
     outputs = Outputs()
@@ -201,7 +205,7 @@ def write_each(
     outputs.resumed = len(tasks) - len(todo)
     if outputs.resumed:
         notices.note(f"{outputs.resumed} of {len(tasks)} files were done already")
-    each = _Each(make, found, replace(table, skip_bad=False), output, model, Within(notices))
+    each = _Each(make, found, replace(table, skip_bad=False), output, model, NestedReporter(notices))
     for number, task in enumerate(todo, 1):
         notices.at_file(number, len(todo))
         try:
@@ -226,11 +230,11 @@ class _Each(NamedTuple):
     """Settings that are the same for every input, and the work on one input."""
 
     make: Make
-    found: Found
+    found: ResolvedInputs
     table: TableOptions
     output: OutputOptions
     model: str | None
-    notices: Notices
+    notices: Reporter
 
     def run(self, task: OutputTask) -> Results:
         """Write and return the results of one input; warn if the input was changed meanwhile."""
@@ -261,7 +265,7 @@ class _Each(NamedTuple):
 
 
 def _without_earlier(
-    make: Make, found: Found, table: TableOptions, output: OutputOptions, notices: Notices
+    make: Make, found: ResolvedInputs, table: TableOptions, output: OutputOptions, notices: Reporter
 ) -> Sequence[Input]:
     """Return the inputs without results of an earlier run that a search for inputs found in the output folder."""
     if any(item.path == STDIN for item in found.inputs):
@@ -332,9 +336,9 @@ class _Keys:
 
     def _of_object(self, name: str) -> str:
         if self._one_name is None:
-            from pcatool.stores.providers import OneName
+            from pcatool.stores.providers import CanonicalName
 
-            self._one_name = OneName()
+            self._one_name = CanonicalName()
         return self._one_name(name)
 
 

@@ -11,7 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from pcatool.errors import FileError, PcatoolError, listed, show
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.hive_partitions import partitions_of
 from pcatool.readers.paths import COMPRESSED, Input, tables_in
 from pcatool.registry import READERS, WRITERS
@@ -228,7 +228,7 @@ class PartsFolder:
             raise exists(shown(self.called(there[0] if there else MARK)))
 
     @contextmanager
-    def writing(self, notices: Notices) -> Iterator[str]:
+    def writing(self, notices: Reporter) -> Iterator[str]:
         """Create the folder, remove its mark, and yield the path of a file that workers check for.
 
         A worker that does not find this file sees another folder. After an error the folder stays unmarked.

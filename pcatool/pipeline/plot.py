@@ -18,29 +18,29 @@ from pcatool.pipeline.abilities import policy_for_rows
 from pcatool.pipeline.apply import transform_opened
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.loadings import whose_share
-from pcatool.pipeline.plot_request import Asked, Subject, subject_of
-from pcatool.pipeline.results import Flow, Placed, Results, Scorer, results_of, write
-from pcatool.progress import Notices
+from pcatool.pipeline.plot_request import PlotRequest, Subject, subject_of
+from pcatool.pipeline.results import BatchTable, PlacedBatch, Results, Scorer, results_of, write
+from pcatool.progress import Reporter
 from pcatool.readers.base import Column
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.labels import Texts, texts_of
-from pcatool.readers.row_counts import Tally
-from pcatool.readers.rows import Checked, checked_batches
-from pcatool.readers.schema import Wanted
-from pcatool.render.facts import how_fitted, in_brief
-from pcatool.render.figures import drawn_as_boxes, figure_file, picture_form, plain_matplotlib
+from pcatool.readers.row_counts import RowCounts
+from pcatool.readers.rows import CheckedBatch, checked_batches
+from pcatool.readers.schema import ColumnChoice
+from pcatool.render.facts import how_fitted, how_fitted_short
+from pcatool.render.figures import figure_file, missing_glyphs, picture_form, plain_matplotlib
 from pcatool.render.plots.base import View
-from pcatool.render.plots.points import CLASSES, Cloud, Hue
+from pcatool.render.plots.points import CLASSES, ColorColumn, RowCollector
 from pcatool.render.text import render_table
 from pcatool.writers.sink import write_whole
 
-__all__ = ["Drawn", "cloud_of", "draw", "rows_of", "table_of", "tell"]
+__all__ = ["PlotOutcome", "cloud_of", "draw", "rows_of", "table_of", "tell"]
 
 # Most distinct texts that colour rows: more take memory like the rows, and no reader tells so many apart.
 MOST_TEXTS = 10_000
 
 
-class Colored(NamedTuple):
+class ColoredRows(NamedTuple):
     """Scores of some rows, (n, a), and the numbers (n,) or texts that colour them."""
 
     scores: Array
@@ -48,15 +48,20 @@ class Colored(NamedTuple):
 
 
 def cloud_of(
-    job: Job, asked: Asked, axes: tuple[int, ...], model: Model | None, inputs: Inputs, spreads: Array | None = None
-) -> Cloud:
+    job: Job,
+    asked: PlotRequest,
+    axes: tuple[int, ...],
+    model: Model | None,
+    inputs: Inputs,
+    spreads: Array | None = None,
+) -> RowCollector:
     """Collect the rows that have scores of the components `axes`, divided by `spreads` (a,) if given.
 
     Without a model the inputs hold the scores. Raises `DataError` when no row has scores.
     """
     color = color_of(asked, job, inputs)
     by_texts = color is not None and color.kind in ("text", "boolean")
-    cloud = Cloud(len(axes), None if color is None else Hue(color.name, not by_texts))
+    cloud = RowCollector(len(axes), None if color is None else ColorColumn(color.name, not by_texts))
     codes: dict[str, int] = {}
     colors = _Colors(color, by_texts, job.table.null_value)
     with Threads(job.engine.threads) as pool:
@@ -96,7 +101,7 @@ class _Colors(NamedTuple):
         return texts_of(kept[0], self.nulls) if self.by_texts else numbers
 
 
-def color_of(asked: Asked, job: Job, inputs: Inputs) -> Column | None:
+def color_of(asked: PlotRequest, job: Job, inputs: Inputs) -> Column | None:
     """Return the column that colours the rows, None without --color.
 
     Raises `UsageError` with --triples, and `DataError` for vectors and for numbers with marks such as 12%.
@@ -120,21 +125,21 @@ def names_of(axes: Sequence[int]) -> tuple[str, ...]:
     return tuple(f"PC{number}" for number in axes)
 
 
-def _of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run: Runner) -> Iterator[Colored]:
+def _of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run: Runner) -> Iterator[ColoredRows]:
     """Yield the rows of a table of scores, with their colours."""
     more = tuple(name for name in colors.number if name not in names)
-    wanted = Wanted((*names, *more), frozenset(), kept=colors.kept)
+    wanted = ColumnChoice((*names, *more), frozenset(), kept=colors.kept)
 
-    def colored(batch: Checked) -> Colored:
+    def colored(batch: CheckedBatch) -> ColoredRows:
         at = wanted.names.index(colors.number[0]) if colors.number else None
-        return Colored(batch.X[:, : len(names)], colors.of(batch.kept, None if at is None else batch.X[:, at]))
+        return ColoredRows(batch.X[:, : len(names)], colors.of(batch.kept, None if at is None else batch.X[:, at]))
 
-    return map(colored, checked_batches(inputs, wanted, Tally(), eager=True, run=run))
+    return map(colored, checked_batches(inputs, wanted, RowCounts(), eager=True, run=run))
 
 
 def _of_rows(
     job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, colors: _Colors, run: Runner
-) -> Iterator[Colored]:
+) -> Iterator[ColoredRows]:
     """Yield the projected rows, with their colours; a row that lacks only its colour still has scores."""
     results = projected(job, axes, model, inputs, colors.kept)
     plan = results.plan
@@ -149,7 +154,9 @@ def _of_rows(
     return run(work, results.placed(run), ready=inputs.ready)
 
 
-def _scored(placed: Placed, scorer: Scorer, width: int, columns: list[int], at: list[int], colors: _Colors) -> Colored:
+def _scored(
+    placed: PlacedBatch, scorer: Scorer, width: int, columns: list[int], at: list[int], colors: _Colors
+) -> ColoredRows:
     """Project one batch, and return the scores `columns` with the colours.
 
     A number that colours stands behind the `width` features. It is cut off first, so that only missing features count.
@@ -160,8 +167,8 @@ def _scored(placed: Placed, scorer: Scorer, width: int, columns: list[int], at: 
         X = batch.X[:, :width]
         holes = None if batch.incomplete is None else np.asarray(np.isnan(X).any(axis=1))
         batch = batch._replace(X=X, incomplete=holes if holes is not None and holes.any() else None)
-    scored = scorer.score(Placed(batch, placed.first_row))
-    return Colored(scored.values[:, columns], colors.of(batch.kept, numbers))
+    scored = scorer.score(PlacedBatch(batch, placed.first_row))
+    return ColoredRows(scored.values[:, columns], colors.of(batch.kept, numbers))
 
 
 def projected(job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, kept: tuple[str, ...]) -> Results:
@@ -176,7 +183,7 @@ def projected(job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, kep
     return transform_opened(model, inputs, options, job.engine, job.notices)
 
 
-def _drawn(part: Colored, codes: dict[str, int], spreads: Array | None, cloud: Cloud) -> Array:
+def _drawn(part: ColoredRows, codes: dict[str, int], spreads: Array | None, cloud: RowCollector) -> Array:
     """Return rows for the cloud, scores and then colours; rows without scores are counted and dropped.
 
     A text becomes its number in `codes`, by first appearance. Raises `DataError` for more than MOST_TEXTS texts.
@@ -202,7 +209,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class PlotTable:
-    """Rows of a plot as a table to write: the column that colours them as it stands, and their scores; a `Flow`."""
+    """Rows of a plot as a table to write: the column that colours them, and their scores; a `BatchTable`."""
 
     source: Results | None  # projected rows; None for a table of scores
     columns: tuple[int, ...]
@@ -217,13 +224,13 @@ class PlotTable:
         if self.source is not None:
             yield from self.source.each(lambda kept, values: finish(kept, values[:, self.columns]))
             return
-        wanted = Wanted(tuple(self.names), frozenset(), kept=tuple(name for name, _ in self.kept))
+        wanted = ColumnChoice(tuple(self.names), frozenset(), kept=tuple(name for name, _ in self.kept))
         with Threads(self.job.engine.threads) as pool:
-            batches = checked_batches(self.inputs, wanted, Tally(), eager=True, run=pool.map)
+            batches = checked_batches(self.inputs, wanted, RowCounts(), eager=True, run=pool.map)
             yield from pool.map(lambda batch: finish(batch.kept, batch.X), batches, ready=self.inputs.ready)
 
 
-def flow_of(job: Job, asked: Asked, axes: tuple[int, ...], model: Model | None, inputs: Inputs) -> Flow:
+def flow_of(job: Job, asked: PlotRequest, axes: tuple[int, ...], model: Model | None, inputs: Inputs) -> BatchTable:
     """Return every row with its scores, as a table to write; a row without scores has empty cells."""
     color = color_of(asked, job, inputs)
     kept = () if color is None else (color.name,)
@@ -234,14 +241,14 @@ def flow_of(job: Job, asked: Asked, axes: tuple[int, ...], model: Model | None, 
     return PlotTable(results, columns, list(names_of(axes)), results.kept, inputs, job, results.by_users)
 
 
-class Drawn(NamedTuple):
+class PlotOutcome(NamedTuple):
     """Outcome of `draw`: the model, None for a table of scores, and the view that was drawn or written."""
 
     model: Model | None
     view: View
 
 
-def draw(job: Job, asked: Asked, model: Model | None = None) -> Drawn:
+def draw(job: Job, asked: PlotRequest, model: Model | None = None) -> PlotOutcome:
     """Draw the picture to its file, or write its numbers if a table format was asked for.
 
     Numbers of columns for standard output are not written: the caller prints them from the view.
@@ -251,34 +258,34 @@ def draw(job: Job, asked: Asked, model: Model | None = None) -> Drawn:
         flow, view = _flow(job, asked, subject)
         output = OutputOptions(output=asked.output, output_format=asked.form, no_clobber=asked.no_clobber)
         write(flow, output, subject.paths[0] if subject.model is not None and subject.paths else None)
-        return Drawn(subject.model, view)
+        return PlotOutcome(subject.model, view)
     view = _view(job, asked, subject)
     if asked.draws:
         form = picture_form(str(asked.output))
         with plain_matplotlib():
             figure = asked.drawer().draw(view, asked.look)
             picture = figure_file(figure, form, asked.look)
-            boxes = drawn_as_boxes(figure)
+            boxes = missing_glyphs(figure)
         tell_letters(boxes, job.notices)
         write_whole(asked.output, picture, no_clobber=asked.no_clobber, inputs=subject.paths)
     elif asked.output not in (None, "-"):
         text = render_table(asked.drawer().table(view), asked.form, caption=view.caption)
         write_whole(asked.output, text.encode(), no_clobber=asked.no_clobber, inputs=subject.paths)
-    return Drawn(subject.model, view)
+    return PlotOutcome(subject.model, view)
 
 
-def table_of(job: Job, asked: Asked, model: Model | None) -> dict[str, Any]:
+def table_of(job: Job, asked: PlotRequest, model: Model | None) -> dict[str, Any]:
     """Return the numbers of a plot of columns, by column name."""
     table: dict[str, Any] = asked.drawer().table(_view(job, asked, subject_of(job, asked, model)))
     return table
 
 
-def rows_of(job: Job, asked: Asked, model: Model | None) -> Flow:
+def rows_of(job: Job, asked: PlotRequest, model: Model | None) -> BatchTable:
     """Return the numbers of a plot of rows, as a table that is computed as it is taken."""
     return _flow(job, asked, subject_of(job, asked, model))[0]
 
 
-def _flow(job: Job, asked: Asked, subject: Subject) -> tuple[Flow, View]:
+def _flow(job: Job, asked: PlotRequest, subject: Subject) -> tuple[BatchTable, View]:
     """Return the table of rows, and a view with the axes only."""
     assert subject.inputs is not None
     axes = _axes(asked, subject)
@@ -286,7 +293,7 @@ def _flow(job: Job, asked: Asked, subject: Subject) -> tuple[Flow, View]:
     return flow_of(job, asked, axes, model, subject.inputs), View(axes, "")
 
 
-def _axes(asked: Asked, subject: Subject) -> tuple[int, ...]:
+def _axes(asked: PlotRequest, subject: Subject) -> tuple[int, ...]:
     """Return the components to show; for a table of scores, by default the first two that it has."""
     if subject.holds == "rows" and subject.model is not None:
         return asked.wanted(subject.model)
@@ -297,7 +304,7 @@ def _axes(asked: Asked, subject: Subject) -> tuple[int, ...]:
     return asked.plot.axes or ((1, 2) if "PC2" in there else (1,))
 
 
-def _view(job: Job, asked: Asked, subject: Subject) -> View:
+def _view(job: Job, asked: PlotRequest, subject: Subject) -> View:
     """Return what there is to draw: the facts of the model, and the rows if the plot needs rows."""
     axes, model = _axes(asked, subject), subject.model
     view = View(axes, "")
@@ -307,7 +314,7 @@ def _view(job: Job, asked: Asked, subject: Subject) -> View:
         view = View(
             axes,
             caption=_caption(model),
-            brief=in_brief(model),
+            brief=how_fitted_short(model),
             shares=model.variance.share[columns],
             columns=model.columns,
             loadings=model.basis[:, columns] if linear else np.empty((0, 0)),
@@ -322,7 +329,7 @@ def _view(job: Job, asked: Asked, subject: Subject) -> View:
     return View(**{**vars(view), "cloud": cloud})
 
 
-def _cloud(job: Job, asked: Asked, subject: Subject, inputs: Inputs, view: View) -> Cloud:
+def _cloud(job: Job, asked: PlotRequest, subject: Subject, inputs: Inputs, view: View) -> RowCollector:
     """Collect the rows; with scaling "columns" the scores are divided by their standard deviations."""
     model = subject.model
     spreads = None
@@ -336,7 +343,7 @@ def _caption(model: Model) -> str:
     return f"{how_fitted(model)}; per cent {share}"
 
 
-def tell(cloud: Cloud, asked: Asked, notices: Notices) -> None:
+def tell(cloud: RowCollector, asked: PlotRequest, notices: Reporter) -> None:
     """Note what the picture leaves out: rows without scores, colours without effect, classes without a colour."""
     if cloud.left_out:
         has = "has" if cloud.left_out == 1 else "have"
@@ -354,7 +361,7 @@ def tell(cloud: Cloud, asked: Asked, notices: Notices) -> None:
             notices.note(f"--color {asked.color}: {values} values; {which}")
 
 
-def tell_letters(boxes: list[str], notices: Notices) -> None:
+def tell_letters(boxes: list[str], notices: Reporter) -> None:
     """Warn of characters that the font of the picture lacks."""
     if boxes:
         said = f"the font of pictures lacks {listed(boxes)}: boxes stand in their place"

@@ -15,9 +15,9 @@ from pcatool.pipeline.fit import (
     model_or_fit_of,
     narrowing,
     older_model,
-    open_subject,
-    refuse_kept,
+    open_model_or_data,
     refuse_settings,
+    refuse_updatable,
 )
 from pcatool.pipeline.fit_and_score import with_copies
 from pcatool.pipeline.job import Job
@@ -29,10 +29,10 @@ from pcatool.render.figures import check_room, is_picture, picture_form, plain_m
 from pcatool.stores.uri import plain_name
 from pcatool.writers.sink import check_target
 
-__all__ = ["Asked", "Subject", "is_model", "subject_of"]
+__all__ = ["PlotRequest", "Subject", "is_model", "subject_of"]
 
 
-class Asked(NamedTuple):
+class PlotRequest(NamedTuple):
     """Request of one plot, as a picture or as its numbers. The command `plot` and `pcatool.plot` make it."""
 
     kind: str
@@ -154,7 +154,7 @@ class Subject(NamedTuple):
     paths: tuple[str, ...] = ()  # every input, the model included
 
 
-def subject_of(job: Job, asked: Asked, model: Model | None = None) -> Subject:
+def subject_of(job: Job, asked: PlotRequest, model: Model | None = None) -> Subject:
     """Open or fit everything that a plot needs; an output that cannot be written is refused before the work.
 
     With `model` the data of the job are its rows. Without, the first path of the job may be a model, and its rows
@@ -175,7 +175,7 @@ def subject_of(job: Job, asked: Asked, model: Model | None = None) -> Subject:
     return _without_model(job, asked)
 
 
-def _first_of_model(name: str, job: Job, asked: Asked, *more: object) -> int | None:
+def _first_of_model(name: str, job: Job, asked: PlotRequest, *more: object) -> int | None:
     """Return how many components of a model to show, None for all; refuse other settings of a fit.
 
     For a plot of rows, options of reading tables are allowed, and so is --triples.
@@ -203,7 +203,7 @@ def _load(path: str) -> Model:
         raise
 
 
-def _with_model(job: Job, asked: Asked, model: Model, names: tuple[str, ...]) -> Subject:
+def _with_model(job: Job, asked: PlotRequest, model: Model, names: tuple[str, ...]) -> Subject:
     """Return a model with its rows, opened if the plot needs rows."""
     asked.refuse_zca(model)
     asked.wanted(model)
@@ -224,7 +224,7 @@ def _with_model(job: Job, asked: Asked, model: Model, names: tuple[str, ...]) ->
     return Subject(model, inputs, holds, paths)
 
 
-def _without_model(job: Job, asked: Asked) -> Subject:
+def _without_model(job: Job, asked: PlotRequest) -> Subject:
     """Return a table of scores, a model read from the job, or a model fitted to its data.
 
     If the plot needs rows, the data are opened again after the fit.
@@ -234,7 +234,7 @@ def _without_model(job: Job, asked: Asked) -> Subject:
         if job.engine.far:
             raise _not_far(job)
         job = job._replace(data=with_copies(job.data, job.table))
-    inputs = open_subject(job)
+    inputs = open_model_or_data(job)
     paths = tuple(inputs.paths)
     check_target(asked.output, no_clobber=asked.no_clobber, inputs=paths)
     if not asked.of_rows:
@@ -252,7 +252,7 @@ def _without_model(job: Job, asked: Asked) -> Subject:
             inputs.first.name, job.select, job.options, what="holds scores", remedy="--from rows takes it as data"
         )
         return Subject(None, inputs, "scores", paths)
-    refuse_kept(job.options)
+    refuse_updatable(job.options)
     job = _with_enough(job, asked, inputs)
     if asked.color is not None and not job.options.triples:
         inputs.columns.single(asked.color, "--color")  # refuses a missing column before the fit
@@ -271,7 +271,7 @@ def _not_far(job: Job) -> UsageError:
     )
 
 
-def _are_scores(inputs: Inputs, asked: Asked) -> bool:
+def _are_scores(inputs: Inputs, asked: PlotRequest) -> bool:
     """Whether a table holds scores as `transform` writes them; a plot of columns refuses such a table."""
     scores = "PC1" in [column.name for column in inputs.columns.own]
     if asked.drawer.columns:
@@ -284,7 +284,7 @@ def _are_scores(inputs: Inputs, asked: Asked) -> bool:
     return asked.plot.source == "scores" or (asked.plot.source is None and scores)
 
 
-def _with_enough(job: Job, asked: Asked, inputs: Inputs) -> Job:
+def _with_enough(job: Job, asked: PlotRequest, inputs: Inputs) -> Job:
     """Return the job with as many components as the plot shows, if no number was asked for.
 
     The default keeps 99 % of the variance, which may be one component.

@@ -34,11 +34,11 @@ from pcatool.pipeline.loadings import (
     shown,
     whose_share,
 )
-from pcatool.pipeline.results import Counted, Sample, sample_of
-from pcatool.progress import Notices
+from pcatool.pipeline.results import Sample, TextCounts, sample_of
+from pcatool.progress import Reporter
 from pcatool.readers.paths import STDIN
 from pcatool.render.component_images import image_facts
-from pcatool.render.figures import told_apart
+from pcatool.render.figures import distinct_names
 from pcatool.render.plots.marks import ENDS
 from pcatool.render.plots.points import CLASSES, classes_with_colors
 from pcatool.render.report.document import page_html
@@ -57,7 +57,7 @@ PIXELS, FEWEST_IMAGES = 150_000, 4
 LONGEST, SHORT = 200, (24, 12)
 
 # Placeholder for the number of components at which a command is cut in two.
-SOME_K = 987_654_321
+K_PLACEHOLDER = 987_654_321
 
 
 def text(value: object) -> str:
@@ -101,7 +101,7 @@ def loadings(model: Model, first: int | None) -> dict[str, Any]:
     rows = _leading(model.basis[:, :k], min(model.d, COLUMNS, max(LOADINGS // k, 1)))
     found = {
         "columns": [text(model.columns[i]) for i in rows],
-        "short": [told_apart([model.columns[i] for i in rows], most) for most in SHORT],
+        "short": [distinct_names([model.columns[i] for i in rows], most) for most in SHORT],
         "places": [int(i) + 1 for i in rows],
         "loadings": rounded(model.basis[rows, :k], 6),
         "eigenvalues": rounded(model.eigenvalues[:k], 9),
@@ -173,13 +173,13 @@ def _again(model: Model, name: str) -> list[str] | None:
 
     It refits from sums if the model keeps them, else it fits anew; None if neither is possible.
     """
-    output = f"{PurePath(name).name.removesuffix('.npz')}-k{SOME_K}.npz"
+    output = f"{PurePath(name).name.removesuffix('.npz')}-k{K_PLACEHOLDER}.npz"
     if reason_against(model) is None:
-        return spelled(["pcatool", "refit", name, "-k", str(SOME_K), "-o", output]).split(str(SOME_K))
+        return spelled(["pcatool", "refit", name, "-k", str(K_PLACEHOLDER), "-o", output]).split(str(K_PLACEHOLDER))
     if model.meta.get("solver") == SCIKIT_LEARN:
         return None
-    made = fit_command(model, output, SOME_K)
-    return None if made.command is None else spelled(made.command).split(str(SOME_K))
+    made = fit_command(model, output, K_PLACEHOLDER)
+    return None if made.command is None else spelled(made.command).split(str(K_PLACEHOLDER))
 
 
 # Limits of a page: rows; scores beside those of the axes asked for; components to choose axes from.
@@ -204,7 +204,7 @@ def points(
     sample: Sample,
     places: Sequence[int],
     asked: tuple[int, int] | None,
-    counted: Counted | None,
+    counted: TextCounts | None,
     nulls: Collection[str],
 ) -> dict[str, Any]:
     """Return the rows of a sample, column by column; with many rows, fewer components.
@@ -248,7 +248,7 @@ def _arrows(model: Model, places: Sequence[int]) -> dict[str, Any] | None:
     }
 
 
-def _colored(counted: Counted, sample: Sample, nulls: Collection[str]) -> dict[str, Any]:
+def _colored(counted: TextCounts, sample: Sample, nulls: Collection[str]) -> dict[str, Any]:
     """Return the classes or numbers that colour the rows, chosen from all rows as `pcatool plot` does.
 
     Texts and few whole numbers are classes; other numbers are shades.
@@ -322,7 +322,7 @@ def report_to(
     path: str | None,
     rows: ReportRows,
     asked: PageOptions,
-    notices: Notices,
+    notices: Reporter,
     *,
     no_clobber: bool = False,
 ) -> ReportPage:
@@ -340,7 +340,7 @@ def _paths(data: Any) -> list[str]:
     return data if isinstance(data, list) and all(isinstance(item, str) for item in data) else []
 
 
-def report(model: Model, name: str | None, rows: ReportRows, asked: PageOptions, notices: Notices) -> ReportPage:
+def report(model: Model, name: str | None, rows: ReportRows, asked: PageOptions, notices: Reporter) -> ReportPage:
     """Return the page of a model, and of the scores of `rows` if there are any."""
     _check(rows, asked)
     kept, model = model, model.truncated(rows.apply.components)
@@ -368,7 +368,7 @@ def report(model: Model, name: str | None, rows: ReportRows, asked: PageOptions,
     return ReportPage(page_html(facts), model, found["of"], len(found["rows"]))
 
 
-def _scores(model: Model, rows: ReportRows, places: list[int], asked: PageOptions, notices: Notices) -> dict[str, Any]:
+def _scores(model: Model, rows: ReportRows, places: list[int], asked: PageOptions, notices: Reporter) -> dict[str, Any]:
     """Score the rows, and return a sample of them as facts of the page."""
     apply = rows.apply
     if asked.color is not None:
@@ -381,7 +381,7 @@ def _scores(model: Model, rows: ReportRows, places: list[int], asked: PageOption
             raise UsageError(f"--color {show(asked.color)} names {len(named)} columns", "name one")
         color = named[0]
     more = range(len(model.score_names()), len(results.names))
-    counted = None if color is None else Counted(color, rows.table.null_value)
+    counted = None if color is None else TextCounts(color, rows.table.null_value)
     sample = sample_of(results, POINTS, [*places, *more], counted)
     if not sample.seen:
         raise DataError("the input has no rows to show", "leave it out, or give some")

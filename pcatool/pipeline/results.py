@@ -16,33 +16,33 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Array, Runner, by_block
+from pcatool.arrays import Array, Runner, apply_in_blocks
 from pcatool.engines.threads import Threads
 from pcatool.errors import RefusedError
-from pcatool.missing.project import OfHoles, fill
+from pcatool.missing.project import MissingCells, fill
 from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, EngineOptions, OutputOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.base import all_finite
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.labels import texts_of
-from pcatool.readers.row_counts import Tally
-from pcatool.readers.rows import Checked, checked_batches, refuse_incomplete
-from pcatool.readers.schema import Wanted
+from pcatool.readers.row_counts import RowCounts
+from pcatool.readers.rows import CheckedBatch, checked_batches, refuse_incomplete
+from pcatool.readers.schema import ColumnChoice
 from pcatool.writers.base import open_writer
 from pcatool.writers.jsonlines import cells_at
 from pcatool.writers.sink import open_sink
 
 __all__ = [
-    "Counted",
+    "BatchTable",
     "ErrorSum",
-    "Flow",
-    "Placed",
+    "PlacedBatch",
     "Results",
     "ResultsPlan",
+    "RowWork",
     "Sample",
     "Scorer",
-    "Work",
+    "TextCounts",
     "hashes",
     "results_of",
     "sample_of",
@@ -52,10 +52,10 @@ __all__ = [
 NONE: Array = np.zeros(0)
 
 
-class Placed(NamedTuple):
+class PlacedBatch(NamedTuple):
     """A batch and the number of its first row from 0, which sets where its rows lie in blocks."""
 
-    batch: Checked
+    batch: CheckedBatch
     first_row: int
 
 
@@ -67,7 +67,7 @@ class Scored(NamedTuple):
     empty: int
 
 
-class Work(NamedTuple):
+class RowWork(NamedTuple):
     """Functions that turn rows into results, the policy for missing cells, and the names of the results."""
 
     of_whole: Callable[[Array], Array]  # rows without missing cells (n, d) to results
@@ -81,7 +81,7 @@ class Scorer(NamedTuple):
     """Turns batches of rows into batches of results, with the columns squared_error and coverage if asked for."""
 
     model: Model
-    work: Work
+    work: RowWork
     with_error: bool
     with_coverage: bool
 
@@ -91,11 +91,11 @@ class Scorer(NamedTuple):
         more = [("squared_error", self.with_error), ("coverage", self.with_coverage)]
         return [*self.work.names, *(name for name, given in more if given)]
 
-    def score(self, placed: Placed) -> Scored:
+    def score(self, placed: PlacedBatch) -> Scored:
         """Return the results of one batch; `RefusedError` for a row whose result overflows."""
         batch, holes = placed.batch, placed.batch.incomplete
         X = batch.X if holes is None else _without_holes(batch.X, holes)
-        values = by_block(self._of_whole, X, placed.first_row)
+        values = apply_in_blocks(self._of_whole, X, placed.first_row)
         if not all_finite(values) and not (good := _good(values, holes)).all():
             raise _overflow(good, batch)
         if holes is not None:
@@ -118,7 +118,7 @@ class Scorer(NamedTuple):
 
     def _of_incomplete(self, X: Array) -> Array:
         """Results of rows with missing cells, (n, w); NaN where the policy gives none."""
-        holes = OfHoles(self.model, self.work.policy)
+        holes = MissingCells(self.model, self.work.policy)
         coverage = [holes.coverage(X)] if self.with_coverage else []
         if self.work.policy == "keep" or self.work.of_holes is None:
             return np.column_stack([np.full((len(X), len(self.names) - len(coverage)), np.nan), *coverage])
@@ -142,7 +142,7 @@ def _good(values: Array, holes: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
     return good if holes is None else good | holes[:, None]
 
 
-def _overflow(good: NDArray[np.bool_], batch: Checked) -> RefusedError:
+def _overflow(good: NDArray[np.bool_], batch: CheckedBatch) -> RefusedError:
     """Return the error for the first row with a bad result.
 
     An infinity in the output could be read as a missing cell later, so finite cells must give finite results.
@@ -160,12 +160,12 @@ class ResultsPlan(NamedTuple):
     Workers get it to score parts of the inputs.
     """
 
-    wanted: Wanted
+    wanted: ColumnChoice
     scorer: Scorer
     options: ApplyOptions
 
 
-class Flow(Protocol):
+class BatchTable(Protocol):
     """Protocol of a table that is written or gathered batch by batch: `Results`, or `PlotTable` for plots.
 
     `kept` are the columns passed through, with their Arrow types; `names` are the result columns; `by_users` says
@@ -189,11 +189,11 @@ class Results:
 
     plan: ResultsPlan
     kept: list[tuple[str, Any]]  # columns passed through, with their Arrow types; they precede the results
-    tally: Tally
+    tally: RowCounts
     errors: ErrorSum
     inputs: Inputs
     engine: EngineOptions
-    _batches: Callable[[Runner], Iterator[Placed]]
+    _batches: Callable[[Runner], Iterator[PlacedBatch]]
 
     @property
     def model(self) -> Model:
@@ -210,14 +210,14 @@ class Results:
         """Whether there is one row for each user of triples, and not one for each row of the input."""
         return bool(self.plan.options.triples)
 
-    def placed(self, run: Runner) -> Iterator[Placed]:
+    def placed(self, run: Runner) -> Iterator[PlacedBatch]:
         """Yield the rows before they are scored, with their places."""
         return self._batches(run)
 
     def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Generator[Result]:
         """Yield `finish(kept columns, results)` of each batch, in order; the threads call `finish`, too."""
 
-        def work(placed: Placed) -> tuple[Result, Scored]:
+        def work(placed: PlacedBatch) -> tuple[Result, Scored]:
             scored = self.plan.scorer.score(placed)
             return finish(placed.batch.kept, scored.values), scored
 
@@ -255,12 +255,12 @@ class ErrorSum:
         return self.total / self.rows if self.rows else None
 
 
-def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, notices: Notices) -> Results:
+def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, notices: Reporter) -> Results:
     """Return the results of these inputs by a plan; nothing is read before the results are taken."""
-    tally = Tally()
+    tally = RowCounts()
     (wanted, scorer, options), model = plan, plan.scorer.model
     check = partial(_check, scorer.work, wanted, model)
-    read: Callable[..., Iterator[Checked]]
+    read: Callable[..., Iterator[CheckedBatch]]
     if options.triples:
         from pcatool.pipeline.triples import rows_of_triples
 
@@ -268,30 +268,30 @@ def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, notices
     else:
         read = partial(checked_batches, inputs, wanted, tally, eager=True, check=check)
 
-    def batches(run: Runner) -> Iterator[Placed]:
+    def batches(run: Runner) -> Iterator[PlacedBatch]:
         first_row = 0
         for batch in read(run=run):
             check(batch)
-            yield Placed(batch, first_row)
+            yield PlacedBatch(batch, first_row)
             first_row += len(batch.X)
 
     return Results(plan, inputs.columns.kept_types(wanted.kept), tally, ErrorSum(), inputs, engine, batches)
 
 
-def _check(work: Work, wanted: Wanted, model: Model, batch: Checked) -> None:
+def _check(work: RowWork, wanted: ColumnChoice, model: Model, batch: CheckedBatch) -> None:
     """Raise `DataError` for missing cells if the policy is "error"."""
     if work.policy == "error":
         more = "; project goes by the cells that are there" if _is_linear(model, work) else ""
         refuse_incomplete(batch, wanted, "--missing keep leaves such rows in, with empty cells" + more)
 
 
-def _is_linear(model: Model, work: Work) -> bool:
+def _is_linear(model: Model, work: RowWork) -> bool:
     """Whether the work projects rows of linear PCA, so that --missing project is possible."""
     return work.of_holes is not None and model.meta.get("method", "pca") == "pca"
 
 
 def write(
-    results: Flow, output: OutputOptions, model_path: str | None, before_end: Callable[[], None] = lambda: None
+    results: BatchTable, output: OutputOptions, model_path: str | None, before_end: Callable[[], None] = lambda: None
 ) -> None:
     """Write the results as they come.
 
@@ -312,7 +312,7 @@ MOST_TEXTS = 10_000
 
 
 @dataclass
-class Counted:
+class TextCounts:
     """Counts of the distinct texts in a column, over all rows; None for more than MOST_TEXTS."""
 
     name: str
@@ -374,7 +374,7 @@ def smallest(values: NDArray[np.uint64], most: int) -> NDArray[np.intp]:
     return np.sort(np.argpartition(values, most - 1)[:most])
 
 
-def sample_of(results: Results, most: int, columns: list[int], counted: Counted | None = None) -> Sample:
+def sample_of(results: Results, most: int, columns: list[int], counted: TextCounts | None = None) -> Sample:
     """Return a sample of at most `most` rows, with the result columns at these indices.
 
     No more than three times as many rows are held meanwhile. `counted` counts the texts of one column over all rows.

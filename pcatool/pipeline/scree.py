@@ -10,7 +10,7 @@ import numpy as np
 from pcatool.errors import RefusedError
 from pcatool.model.model import Model
 from pcatool.options import PictureOptions
-from pcatool.pipeline.fit import Fitted, model_or_fit_of, open_subject
+from pcatool.pipeline.fit import Fitted, model_or_fit_of, open_model_or_data
 from pcatool.pipeline.job import Job
 from pcatool.progress import doing
 from pcatool.render.facts import how_fitted, whole
@@ -75,7 +75,7 @@ def fit_and_draw(job: Job, output: str, asked: Scree, *, no_clobber: bool) -> Mo
     """
     picture_form(output)
     check_room(asked.look)
-    inputs = open_subject(job)
+    inputs = open_model_or_data(job)
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
     fitted = model_or_fit_of(job, inputs)
     draw_scree(fitted, output, asked, no_clobber=no_clobber, inputs=inputs.paths)

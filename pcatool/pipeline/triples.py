@@ -14,19 +14,21 @@ from pcatool.methods.missing_data import TriplesPCA
 from pcatool.model.model import Model
 from pcatool.options import NULLS, ApplyOptions
 from pcatool.pipeline.job import Job
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.base import Batch
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.row_counts import Holes, Tally, TripleCounts
-from pcatool.readers.rows import Checked
+from pcatool.readers.row_counts import IncompleteCells, RowCounts, TripleCounts
+from pcatool.readers.rows import CheckedBatch
 from pcatool.readers.triples import Triples, read_triples
-from pcatool.resources import give_back
+from pcatool.resources import release_free_memory
 from pcatool.solvers.rows import nothing_to_fit
 
 __all__ = ["rows_of_triples", "table_to_fit"]
 
 
-def table_to_fit(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> tuple[TriplesPCA, SparseRows, tuple[str, ...]]:
+def table_to_fit(
+    job: Job, inputs: Inputs, tally: RowCounts, run: Runner
+) -> tuple[TriplesPCA, SparseRows, tuple[str, ...]]:
     """Read the triples of a job; return the method that fits them, the sparse rows, and the column names."""
     o = job.options
     for flag, given in (("-c", job.select.columns), ("-x", job.select.exclude)):
@@ -38,12 +40,12 @@ def table_to_fit(job: Job, inputs: Inputs, tally: Tally, run: Runner) -> tuple[T
     _tell_odd_names(triples, job.notices)
     table, items = triples.sorted()
     del triples
-    give_back()
+    release_free_memory()
     tally.table = TripleCounts.of(table)
     return TriplesPCA(o, job.notices), table, items
 
 
-def _tell_odd_names(triples: Triples, notices: Notices) -> None:
+def _tell_odd_names(triples: Triples, notices: Reporter) -> None:
     """Note names such as NA: in text they may be ordinary words, and are not taken as missing."""
     for what, names in (("a user", triples.users), ("an item", triples.items)):
         odd = [name for name in names if name.lower() in {null.lower() for null in NULLS}]
@@ -52,14 +54,14 @@ def _tell_odd_names(triples: Triples, notices: Notices) -> None:
 
 
 def rows_of_triples(
-    inputs: Inputs, options: ApplyOptions, model: Model, tally: Tally, notices: Notices, run: Runner
-) -> Iterator[Checked]:
+    inputs: Inputs, options: ApplyOptions, model: Model, tally: RowCounts, notices: Reporter, run: Runner
+) -> Iterator[CheckedBatch]:
     """Yield a row for each user, in order of first appearance, under the columns of the model.
 
     Items that the model does not know are left out with a note; `DataError` when it knows none of them.
     """
     absent = options.absent or str(model.meta.get("absent", "missing"))
-    triples = read_triples(inputs, str(options.triples), Tally(), holes=absent != "zero", run=run)
+    triples = read_triples(inputs, str(options.triples), RowCounts(), holes=absent != "zero", run=run)
     table, unknown = triples.under(model.columns)
     if unknown and len(unknown) == len(triples.items):
         raise DataError(f"none of the items is known to the model: {listed(unknown)}", "name the columns as user, item")
@@ -71,10 +73,10 @@ def rows_of_triples(
         X = table.dense(first, last, 0.0 if absent == "zero" else np.nan)
         users = triples.user_values.slice(first, last - first)
         batch = Batch(X, [users], partial(_place, triples.users[first:last]), False)
-        holes = Holes.of(batch, report=False)
+        holes = IncompleteCells.of(batch, report=False)
         tally.rows += len(X)
         tally.count(batch, holes, model.columns)
-        yield Checked(X, batch.kept, batch.place, holes.rows if holes.rows.any() else None)
+        yield CheckedBatch(X, batch.kept, batch.place, holes.rows if holes.rows.any() else None)
 
 
 def _place(users: Sequence[str], row: int) -> str:

@@ -18,21 +18,21 @@ __all__ = [
     "AS_WRITTEN",
     "NULL",
     "as_text",
+    "boolean_array",
+    "codes_and_texts",
     "column_of",
     "fill_from_text",
     "filled_rows",
     "has_value",
-    "is_exact",
     "is_null",
     "list_lengths",
+    "may_exceed_double",
     "needs_sample",
     "numbers_of",
     "plain_column",
     "text_array",
     "texts_at",
-    "truths",
     "valid_rows",
-    "words_of",
 ]
 
 # Arrow's fixed-width number types, by type id, with the numpy types of the same memory layout.
@@ -64,7 +64,7 @@ def is_number(kind: pa.DataType) -> bool:
     return numpy_type(kind) is not None or pat.is_decimal(kind)
 
 
-def is_exact(kind: pa.DataType) -> bool:
+def may_exceed_double(kind: pa.DataType) -> bool:
     """Whether values of the type may have more digits than a double: integers, decimals and text."""
     return bool(pat.is_integer(kind) or pat.is_decimal(kind) or is_text(kind))
 
@@ -202,7 +202,7 @@ def bits(array: pa.Array) -> NDArray[np.bool_]:
     return _bits(array.buffers()[1], array)
 
 
-def truths(values: NDArray[np.bool_]) -> pa.Array:
+def boolean_array(values: NDArray[np.bool_]) -> pa.Array:
     """Return an Arrow boolean array of these values."""
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
 
@@ -276,7 +276,7 @@ def _decimals(array: pa.Array) -> NDArray[np.generic]:
     return _slots(array.cast(pa.string()).cast(pa.float64()))
 
 
-def words_of(column: pa.Array) -> tuple[NDArray[np.int64], list[str]]:
+def codes_and_texts(column: pa.Array) -> tuple[NDArray[np.int64], list[str]]:
     """Return for each row the index (n,) of its value, -1 for a null, and the distinct values as texts."""
     if pat.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -302,7 +302,7 @@ def fill_from_text(out: Array, cells: pa.Array, dialect: Dialect, *, boolean: bo
     missing = _among(pc.ascii_lower(cells), dialect.nulls)
     holes = int(missing.sum())
     if holes:
-        cells = cells.filter(truths(~missing))
+        cells = cells.filter(boolean_array(~missing))
     values = _booleans(pc.ascii_lower(cells)) if boolean else _numbers(cells, dialect)
     if values is None or not np.isfinite(values).all():
         return None

@@ -18,19 +18,19 @@ from pcatool.readers.arrow_columns import (
     AS_WRITTEN,
     NULL,
     as_text,
+    boolean_array,
     fill_from_text,
     filled_rows,
     has_value,
-    is_exact,
     list_lengths,
+    may_exceed_double,
     numbers_of,
     texts_at,
-    truths,
     valid_rows,
 )
 from pcatool.readers.base import Batch, Column, Feature, Rounded, all_finite, first_rounded, large
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.spellings import in_numbers
+from pcatool.readers.csv_reader.spellings import count_in_numbers
 
 __all__ = ["ArrowPart", "ArrowRows", "BadValue", "VectorLength", "by_column", "features_to_block", "fill"]
 
@@ -122,7 +122,7 @@ def _index(numbers: list[int]) -> slice | list[int]:
 def _rows_of(array: pa.Array, column: Column) -> NDArray[np.generic]:
     """Return the elements of each vector (n, width), with NaN where the vector is null or empty."""
     valid = filled_rows(array)
-    present = array if valid is None else array.filter(truths(valid))
+    present = array if valid is None else array.filter(boolean_array(valid))
     _check_lengths(present, valid, column)
     values = numbers_of(present.flatten()).reshape(len(present), column.width)
     if valid is None:
@@ -178,14 +178,14 @@ class ArrowRows(NamedTuple):
         The batch keeps only the passthrough columns and those that may hold rounded numbers. The others are freed by
         the thread that allocated them, which is cheaper.
         """
-        exact = {column: array for column, array in arrays.items() if is_exact(array.type)}
+        exact = {column: array for column, array in arrays.items() if may_exceed_double(array.type)}
         passed = [arrays[column] for column in kept]
         return Batch(
             X, passed, self.place, all_finite(X), partial(self._spellings, X), partial(self._rounded, X, exact)
         )
 
     def _spellings(self, X: Array) -> Mapping[str, int]:
-        return in_numbers(X, (self.columns[f.column].null for f in self.features))
+        return count_in_numbers(X, (self.columns[f.column].null for f in self.features))
 
     def _rounded(self, X: Array, exact: Mapping[int, pa.Array]) -> Rounded | None:
         features, rows = large(X)

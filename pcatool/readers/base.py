@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Array, Runner, block_rows, in_turn
+from pcatool.arrays import Array, Runner, block_rows, run_serially
 from pcatool.errors import show
 
 __all__ = [
-    "MEND",
+    "BAD_CELL_REMEDY",
     "Batch",
     "Column",
     "Feature",
@@ -87,7 +87,7 @@ def first_rounded(
 
 
 # Remedy of every error about a single bad cell.
-MEND = "mend the cell, fit without the column (-x), or name the value with --null-value if it means missing"
+BAD_CELL_REMEDY = "mend the cell, fit without the column (-x), or name the value with --null-value if it means missing"
 
 
 class Column(NamedTuple):
@@ -210,7 +210,7 @@ class Table(Protocol):
         ...
 
     def parts(
-        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
+        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = run_serially
     ) -> Iterator[Part]:
         """Yield all rows in order, with these features and passthrough columns (by number).
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pcatool.arrays import Runner, empty_block, in_turn
+from pcatool.arrays import Runner, empty_block, run_serially
 from pcatool.readers.arrow_columns import NULL, text_array
 from pcatool.readers.base import Batch, Column, Feature, Part, Rounded, Table
 from pcatool.readers.csv_reader.arrow_parser import TEXT
@@ -51,7 +51,7 @@ def _decoded(text: str) -> str:
         return text
 
 
-class Kind(NamedTuple):
+class PartitionColumn(NamedTuple):
     """The kind of one partition column, judged by its values in all inputs."""
 
     column: Column
@@ -69,13 +69,13 @@ class Partitions:
                 values.setdefault(name, {})[value] = None
         self._kinds = {name: self._kind(name, [v for v in found if v is not None]) for name, found in values.items()}
 
-    def _kind(self, name: str, values: Sequence[str]) -> Kind:
+    def _kind(self, name: str, values: Sequence[str]) -> PartitionColumn:
         filled = [value for value in values if not self._dialect.is_missing(value)]
         numbers = all(self._dialect.number(value) is not None for value in filled)
         kind = "empty" if not filled else "number" if numbers else "text"
         whole = bool(values) and all(WHOLE.fullmatch(value) for value in values)
         column = Column(name, kind, filled[0] if filled else "", null=MISSING, partition=True)
-        return Kind(column, pa.int64() if whole else TEXT)
+        return PartitionColumn(column, pa.int64() if whole else TEXT)
 
     def of(self, table: Table, path: str) -> Table:
         """Return the table with the partition columns of its path; columns of the file take precedence over these."""
@@ -95,7 +95,7 @@ class Partitions:
 class Constant(NamedTuple):
     """A partition column of one file: one value for all rows."""
 
-    kind: Kind
+    kind: PartitionColumn
     value: str | None  # None where missing
     number: float  # the value as a feature
 
@@ -148,7 +148,7 @@ class PartitionedTable:
         return self._table.reading_bytes(parts)
 
     def parts(
-        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
+        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = run_serially
     ) -> Iterator[Part]:
         own = [feature for feature in features if feature.column < self._own]
         inner = [column for column in kept if column < self._own]
@@ -157,12 +157,12 @@ class PartitionedTable:
             return
         # If no column of the file itself is wanted, one is read all the same, to learn the number of rows.
         taken = inner if own or inner or not self._own else [0]
-        added = Added(tuple(features), tuple(kept), self._own, self._constants)
+        added = PartitionRequest(tuple(features), tuple(kept), self._own, self._constants)
         for part in self._table.parts(own, taken, eager=eager, run=run):
             yield PartitionedPart(part, added)
 
 
-class Added(NamedTuple):
+class PartitionRequest(NamedTuple):
     """The features and passthrough columns asked for, and the partition columns among them."""
 
     features: tuple[Feature, ...]
@@ -184,7 +184,7 @@ class PartitionedPart(NamedTuple):
     """A part of the file, to which the partition columns are added."""
 
     part: Part
-    added: Added
+    added: PartitionRequest
 
     def batch(self) -> Batch:
         added, inner = self.added, self.part.batch()

@@ -11,28 +11,28 @@ from typing import TYPE_CHECKING, NamedTuple
 from pcatool.arrays import Runner
 from pcatool.errors import DataError, PcatoolError
 from pcatool.options import TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.base import Table
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.opener import MODEL, Opened
+from pcatool.readers.opener import MODEL, OpenedInput
 from pcatool.readers.paths import MODEL_SUFFIX, Input, resolve
 from pcatool.registry import READERS
 from pcatool.stores.uri import is_remote
 
-__all__ = ["Files", "Found", "Later", "not_a_table"]
+__all__ = ["InputFiles", "OpenedAhead", "ResolvedInputs", "not_a_table"]
 
 if TYPE_CHECKING:
     from pcatool.readers.hive_partitions import Partitions
 
 
-class Found(NamedTuple):
+class ResolvedInputs(NamedTuple):
     """The inputs of a run after paths, globs and folders were resolved, with their partition columns."""
 
     inputs: tuple[Input, ...]  # empty for a table in memory
     partitions: Partitions | None  # None if no folder name holds a value
 
     @classmethod
-    def of(cls, paths: Sequence[str], options: TableOptions) -> Found:
+    def of(cls, paths: Sequence[str], options: TableOptions) -> ResolvedInputs:
         """Resolve the paths; raises FileError or UsageError where a path names no input."""
         inputs = tuple(resolve(paths))
         if not any("=" in item.path for item in inputs):
@@ -41,7 +41,7 @@ class Found(NamedTuple):
 
         return cls(inputs, Partitions([item.path for item in inputs], Dialect.of(options, ",")))
 
-    def some(self, inputs: Iterable[Input]) -> Found:
+    def some(self, inputs: Iterable[Input]) -> ResolvedInputs:
         """Return a copy with only these inputs; partition columns keep the kind judged over all inputs."""
         return self._replace(inputs=tuple(inputs))
 
@@ -53,24 +53,24 @@ AHEAD_BYTES = 32 << 20
 LOOK_AHEAD = 100
 
 
-class Later(NamedTuple):
+class OpenedAhead(NamedTuple):
     """A later input: opened before its turn, or failed to open; with neither a table nor an error, not opened yet."""
 
-    opened: Opened | None = None
+    opened: OpenedInput | None = None
     table: Table | None = None
     notes: tuple[str, ...] = ()  # notes of the opening, shown when its turn comes
     error: PcatoolError | None = None  # raised when its turn comes
 
 
-class Files:
+class InputFiles:
     """The files of a run, of which the one at position `at` is open; used by `Inputs`."""
 
-    def __init__(self, found: Found, options: TableOptions, notices: Notices) -> None:
+    def __init__(self, found: ResolvedInputs, options: TableOptions, notices: Reporter) -> None:
         self.found = found
         self.at = 0
         self._options = options
         self._notices = notices
-        self._opened: Opened | None = None
+        self._opened: OpenedInput | None = None
 
     def __len__(self) -> int:
         return len(self.found.inputs)
@@ -84,55 +84,55 @@ class Files:
     def current(self) -> Input:
         return self.found.inputs[self.at]
 
-    def open(self) -> Opened:
+    def open(self) -> OpenedInput:
         """Open the current file."""
         self._notices.at_file(self.at + 1, len(self))
         self._opened = self._open(self.current, self._notices)
         return self._opened
 
-    def _open(self, item: Input, notices: Notices) -> Opened:
-        opened = Opened(item, self._options.input_format, self._options.encoding, notices)
+    def _open(self, item: Input, notices: Reporter) -> OpenedInput:
+        opened = OpenedInput(item, self._options.input_format, self._options.encoding, notices)
         opened.one_of_many = len(self) > 1
         return opened
 
-    def table(self, opened: Opened) -> Table:
+    def table(self, opened: OpenedInput) -> Table:
         """Return the opened file as a table of its format, with its partition columns; a model is refused."""
         return self._table(opened, self._notices)
 
-    def _table(self, opened: Opened, notices: Notices) -> Table:
+    def _table(self, opened: OpenedInput, notices: Reporter) -> Table:
         if opened.format == MODEL:
             raise not_a_table(opened.name)
         table: Table = READERS.load(opened.format)(opened, self._options, notices)
         partitions = self.found.partitions
         return table if partitions is None else partitions.of(table, opened.input.path)
 
-    def later(self, run: Runner, table: Table) -> Iterator[Later]:
+    def later(self, run: Runner, table: Table) -> Iterator[OpenedAhead]:
         """Yield the files after the current one, in order; `run` opens the next few ahead.
 
         Opening small wide files takes as long as reading them.
         """
         following, most = range(self.at + 1, len(self)), _opened_ahead(table)
-        return run(self._before_its_turn, following, most=most) if most else (Later() for _ in following)
+        return run(self._before_its_turn, following, most=most) if most else (OpenedAhead() for _ in following)
 
     def ahead_bytes(self, count: int, table: Table) -> int:
         """Return the bytes of memory of files opened ahead by `count` threads, if all files are like `table`."""
         return min(count, _opened_ahead(table), len(self) - 1) * table.contents_bytes
 
-    def _before_its_turn(self, at: int) -> Later:
+    def _before_its_turn(self, at: int) -> OpenedAhead:
         """Open the file at position `at` if it is local with a Parquet suffix; other files wait for their turn."""
-        item, notices = self.found.inputs[at], Notices()
+        item, notices = self.found.inputs[at], Reporter()
         if item.format != "parquet" or is_remote(item.path) or item.flows:
-            return Later()
-        opened: Opened | None = None
+            return OpenedAhead()
+        opened: OpenedInput | None = None
         try:
             opened = self._open(item, notices)
-            return Later(opened, self._table(opened, notices), tuple(notices.notes))
+            return OpenedAhead(opened, self._table(opened, notices), tuple(notices.notes))
         except PcatoolError as error:
             if opened is not None:
                 opened.close()
-            return Later(notes=tuple(notices.notes), error=error)
+            return OpenedAhead(notes=tuple(notices.notes), error=error)
 
-    def turn_of(self, later: Later) -> Table:
+    def turn_of(self, later: OpenedAhead) -> Table:
         """Return the table of the current file, given what was done ahead; raises the error met then."""
         if later.table is None and later.error is None:
             return self.table(self.open())
@@ -145,7 +145,7 @@ class Files:
         self._opened = later.opened
         return later.table
 
-    def alone(self, at: int) -> Found:
+    def alone(self, at: int) -> ResolvedInputs:
         """Return only the input at position `at`."""
         return self.found.some([self.found.inputs[at]])
 
@@ -157,7 +157,7 @@ class Files:
         for at in range(self.at + 1, min(self.at + 1 + LOOK_AHEAD, len(self))):
             if self.found.inputs[at].flows:
                 return
-            with suppress(PcatoolError), closing(Files(self.alone(at), self._options, Notices())) as other:
+            with suppress(PcatoolError), closing(InputFiles(self.alone(at), self._options, Reporter())) as other:
                 yield other.table(other.open())
 
     def expected_rows(self, at: int, rows: int | None) -> int | None:

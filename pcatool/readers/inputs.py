@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from pcatool.arrays import Runner
 from pcatool.errors import FileError, PcatoolError, UsageError
 from pcatool.options import TableOptions
-from pcatool.progress import Notices, doing
+from pcatool.progress import Reporter, doing
 from pcatool.readers.base import Batch, Part, Rounded, Table
-from pcatool.readers.input_files import Files, Found, Later, not_a_table
-from pcatool.readers.opener import MODEL, Opened
-from pcatool.readers.row_counts import Holes
-from pcatool.readers.schema import First, Schema, SchemaFacts, Wanted
+from pcatool.readers.input_files import InputFiles, OpenedAhead, ResolvedInputs, not_a_table
+from pcatool.readers.opener import MODEL, OpenedInput
+from pcatool.readers.row_counts import IncompleteCells
+from pcatool.readers.schema import ColumnChoice, First, Schema, SchemaFacts
 from pcatool.readers.select_columns import match_columns
 from pcatool.readers.skip_bad import Skipping, is_bad_file
 
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
 
 class Inputs:
-    """All inputs of a run, read as one table: paths, files already resolved (`Found`), or a table in memory.
+    """All inputs of a run, read as one table: paths, files already resolved (`ResolvedInputs`), or a table in memory.
 
     `by_file`: an input counts only if all of it can be read. `told`: the facts from the first input of the run, where
     a worker reads only some of its inputs.
@@ -44,7 +44,7 @@ class Inputs:
         self,
         data: Any,
         options: TableOptions,
-        notices: Notices,
+        notices: Reporter,
         *,
         by_file: bool = False,
         told: SchemaFacts | None = None,
@@ -58,14 +58,14 @@ class Inputs:
         self._settled = False
         self._first_at = 0
         self._reading_bytes = 0
-        self._later: Iterator[Later] = iter(())
+        self._later: Iterator[OpenedAhead] = iter(())
         self.told_rounding = ""
         self.by_file = by_file or options.skip_bad
-        self.model: Opened | None = None
+        self.model: OpenedInput | None = None
         self._causes: dict[int, PcatoolError] = {}  # by position: errors that are no fault of the file
         found = _find(data, options)
         self.skipping = Skipping(found.inputs, allowed=options.skip_bad)
-        self._files = Files(found, options, notices)
+        self._files = InputFiles(found, options, notices)
         self._table = self._first_table() if found.inputs else _in_memory(data, options)
 
     @property
@@ -89,7 +89,7 @@ class Inputs:
         return self._options.null_value
 
     @property
-    def found(self) -> Found:
+    def found(self) -> ResolvedInputs:
         """The files of the run; none for a table in memory."""
         return self._files.found
 
@@ -167,7 +167,7 @@ class Inputs:
 
     def alone(self, at: int) -> Inputs:
         """Return the input at this position by itself, to be read from its beginning, with no file skipped."""
-        return Inputs(self._files.alone(at), replace(self._options, skip_bad=False), Notices(), by_file=True)
+        return Inputs(self._files.alone(at), replace(self._options, skip_bad=False), Reporter(), by_file=True)
 
     def again(self) -> Inputs:
         """Return the good inputs, to be read again from their beginning, without repeating notes and warnings."""
@@ -179,7 +179,7 @@ class Inputs:
         return self._left if self._files.found.inputs else self._data
 
     @property
-    def _left(self) -> Found:
+    def _left(self) -> ResolvedInputs:
         found = self._files.found
         return found.some(item for at, item in enumerate(found.inputs) if at not in self.skipping.bad)
 
@@ -202,7 +202,7 @@ class Inputs:
         self._reading_bytes = max(self._reading_bytes, now)
         return self._reading_bytes
 
-    def pieces(self, wanted: Wanted, *, eager: bool, run: Runner) -> Iterator[Piece]:
+    def pieces(self, wanted: ColumnChoice, *, eager: bool, run: Runner) -> Iterator[Piece]:
         """Yield all rows in order, as pieces.
 
         With --skip-bad, the pieces of each input end with one that holds its error or marks its end.
@@ -227,7 +227,7 @@ class Inputs:
             self._later = iter(())
             self.close()
 
-    def _pieces_of(self, at: int, wanted: Wanted, eager: bool, run: Runner) -> Iterator[Piece]:
+    def _pieces_of(self, at: int, wanted: ColumnChoice, eager: bool, run: Runner) -> Iterator[Piece]:
         """Yield the pieces of the current input, with its features and passthrough columns matched by name."""
         files = self._files
         table = self.first if self._current is None else files.turn_of(next(self._later))
@@ -283,12 +283,12 @@ class Inputs:
         self._files.close()
 
 
-def _find(data: Any, options: TableOptions) -> Found:
+def _find(data: Any, options: TableOptions) -> ResolvedInputs:
     """Return the files that the paths name; no files for a table in memory."""
-    if isinstance(data, Found):
+    if isinstance(data, ResolvedInputs):
         return data
     is_paths = isinstance(data, list) and all(isinstance(item, str) for item in data)
-    return Found.of(data, options) if is_paths else Found((), None)
+    return ResolvedInputs.of(data, options) if is_paths else ResolvedInputs((), None)
 
 
 def _in_memory(data: Any, options: TableOptions) -> Table:
@@ -314,7 +314,7 @@ class PieceRead(NamedTuple):
 
     at: int  # position of the input
     batch: Batch | None = None
-    holes: Holes | None = None  # missing cells of the batch; None if there are none
+    holes: IncompleteCells | None = None  # missing cells of the batch; None if there are none
     rounded: Rounded | None = None  # first whole number without an exact double
     error: PcatoolError | None = None  # why the input is bad
 

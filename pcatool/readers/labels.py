@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, empty_block
 from pcatool.errors import DataError, show
 from pcatool.options import NULLS
-from pcatool.readers.arrow_columns import words_of
+from pcatool.readers.arrow_columns import codes_and_texts
 from pcatool.readers.base import Batch, all_finite
 
 __all__ = ["Classes", "Texts", "texts_of"]
@@ -30,7 +30,7 @@ class Texts(NamedTuple):
 
 def texts_of(column: pa.Array, nulls: Sequence[str] = ()) -> Texts:
     """Return a column coded by its distinct texts; spellings of a missing cell, `nulls` included, count as missing."""
-    found, words = words_of(column)
+    found, words = codes_and_texts(column)
     missing = {null.lower() for null in (*NULLS, *nulls)}
     there = [i for i, text in enumerate(words) if text.strip().lower() not in missing]
     places = np.full(len(words) + 1, -1, dtype=np.int64)  # index -1, a null, reads the last element

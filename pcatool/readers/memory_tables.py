@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.types as pat
 from numpy.typing import NDArray
 
-from pcatool.arrays import Array, Runner, block_rows, in_turn
+from pcatool.arrays import Array, Runner, block_rows, run_serially
 from pcatool.errors import BadCell, DataError, UsageError, check_memory, show
 from pcatool.readers.arrow_columns import column_of, has_value, plain_column
 from pcatool.readers.arrow_parts import ArrowPart
-from pcatool.readers.base import MEND, Batch, Column, Feature, Part, all_finite
+from pcatool.readers.base import BAD_CELL_REMEDY, Batch, Column, Feature, Part, all_finite
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.spellings import in_numbers
+from pcatool.readers.csv_reader.spellings import count_in_numbers
 
 __all__ = ["ArrowTable", "in_memory", "is_pandas"]
 
@@ -38,10 +38,10 @@ class BadObject(NamedTuple):
     row: int
     value: str
     why: str = "is not a number"
-    remedy: str = MEND
+    remedy: str = BAD_CELL_REMEDY
 
 
-class Objects(NamedTuple):
+class ObjectColumn(NamedTuple):
     """A column of Python objects, converted to Arrow."""
 
     array: pa.Array  # as a passthrough column
@@ -49,21 +49,21 @@ class Objects(NamedTuple):
     bad: BadObject | None = None  # first cell that is not a number, in a column of numbers
 
 
-def of_objects(cells: Any, dialect: Dialect, *, texts_count: bool) -> Objects:
+def of_objects(cells: Any, dialect: Dialect, *, texts_count: bool) -> ObjectColumn:
     """Convert a column of Python objects.
 
     One number makes it a column of numbers; with `texts_count`, so does one text that reads as a number.
     """
     array = _by_arrow(cells)
     if array is not None and not (texts_count and _is_text(array.type)):
-        return Objects(array)
+        return ObjectColumn(array)
     found = [_number(row, cell, dialect) for row, cell in enumerate(cells)]
     if array is None:
         array = pa.array([None if value is None else str(cell) for value, cell in zip(found, cells, strict=True)])
     if not any(map(partial(_is_number, texts_count=texts_count), cells, found)):
-        return Objects(array)
+        return ObjectColumn(array)
     numbers = pa.array([None if isinstance(value, BadObject) else value for value in found], pa.float64())
-    return Objects(array, numbers, next((value for value in found if isinstance(value, BadObject)), None))
+    return ObjectColumn(array, numbers, next((value for value in found if isinstance(value, BadObject)), None))
 
 
 def _is_number(cell: Any, value: float | BadObject | None, *, texts_count: bool) -> bool:
@@ -178,20 +178,20 @@ def _writes_nan(dtype: Any) -> bool:
     return isinstance(getattr(dtype, "na_value", math.nan), float)
 
 
-def _from_series(series: Any, dialect: Dialect) -> Objects:
+def _from_series(series: Any, dialect: Dialect) -> ObjectColumn:
     """Convert a column of a DataFrame."""
     if hasattr(series.dtype, "fill_value"):
         series = series.sparse.to_dense()
     if series.dtype == object:
         return of_objects(series.to_numpy(), dialect, texts_count=False)
     try:
-        return Objects(pa.array(series, from_pandas=True))
+        return ObjectColumn(pa.array(series, from_pandas=True))
     except pa.ArrowException as error:  # a type that Arrow does not have
         check_memory(error)
-        return Objects(pa.array(series.astype(float if series.dtype.kind == "f" else str)))
+        return ObjectColumn(pa.array(series.astype(float if series.dtype.kind == "f" else str)))
 
 
-def _of_objects(columns: Sequence[Objects]) -> dict[int, Objects]:
+def _of_objects(columns: Sequence[ObjectColumn]) -> dict[int, ObjectColumn]:
     """Return the columns whose numbers Arrow took for another type, by column number."""
     return {i: column for i, column in enumerate(columns) if column.numbers is not None}
 
@@ -227,7 +227,7 @@ def _array(data: Any) -> NDArray[Any]:
 NUMBERS = "fiubO"
 
 
-class Present:
+class MemoryTable:
     """Base of tables in memory: the methods of `Table` that are trivial there."""
 
     columns: tuple[Column, ...]
@@ -253,7 +253,7 @@ class Present:
         return 0  # the rows are in memory already, and blocks are counted elsewhere
 
 
-class ArrayTable(Present):
+class ArrayTable(MemoryTable):
     """A table over a two-dimensional array; its columns are c1, c2, ..."""
 
     nameless = True
@@ -272,7 +272,7 @@ class ArrayTable(Present):
         return pa.from_numpy_dtype(self._array.dtype)
 
     def parts(
-        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
+        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = run_serially
     ) -> Iterator[Part]:
         height = block_rows(len(features))
         chosen = [f.column for f in features]
@@ -291,13 +291,13 @@ class ArrayPart(NamedTuple):
     first_row: int  # number in the array of the first row, from 0
 
     def batch(self) -> Batch:
-        return Batch(self.X, self.kept, self.place, all_finite(self.X), partial(in_numbers, self.X))
+        return Batch(self.X, self.kept, self.place, all_finite(self.X), partial(count_in_numbers, self.X))
 
     def place(self, row: int) -> str:
         return f"the array, row {self.first_row + row + 1}"
 
 
-class ArrowTable(Present):
+class ArrowTable(MemoryTable):
     """A table over an Arrow table.
 
     `nulls`: the word for a missing cell in each column. `objects`: columns of Python objects, by column number, whose
@@ -308,7 +308,7 @@ class ArrowTable(Present):
         self,
         table: pa.Table,
         nulls: Sequence[str] = (),
-        objects: Mapping[int, Objects] = MappingProxyType({}),
+        objects: Mapping[int, ObjectColumn] = MappingProxyType({}),
         *,
         name: str = "the table",
     ) -> None:
@@ -334,7 +334,7 @@ class ArrowTable(Present):
         return self._table.schema.field(column).type
 
     def parts(
-        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
+        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = run_serially
     ) -> Iterator[Part]:
         used = {f.column for f in features}
         table = self._table

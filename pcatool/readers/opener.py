@@ -12,23 +12,23 @@ from functools import partial
 from typing import Any
 
 from pcatool.errors import DataError, FileError, UsageError, check_memory, show
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.streams import (
     ByteStream,
     File,
     FileBytes,
-    Lines,
+    LineEndCheck,
     Peekable,
     Readable,
     Seekable,
+    copy_to_file,
     read_whole,
-    spooled,
 )
 from pcatool.registry import READERS
 from pcatool.stores.uri import is_remote
 
-__all__ = ["MODEL", "ZIP", "Opened", "read_beginning", "read_file"]
+__all__ = ["MODEL", "ZIP", "OpenedInput", "read_beginning", "read_file"]
 
 # Byte order marks and their encodings. UTF-32 LE stands before UTF-16 LE, whose mark is the start of its own.
 MARKS = {
@@ -109,10 +109,10 @@ def decompressed(stream: ByteStream, kind: str, name: str) -> ByteStream:
 
     Damaged or truncated data raise DataError when they are read; they never end the table early.
     """
-    return (ZstdReader if kind == "zstd" else Members)(stream, kind, name)
+    return (ZstdReader if kind == "zstd" else MemberReader)(stream, kind, name)
 
 
-class Members:
+class MemberReader:
     """A decompressed gzip or bzip2 stream, which hands out data as soon as compressed bytes arrive."""
 
     def __init__(self, stream: ByteStream, kind: str, name: str) -> None:
@@ -161,7 +161,7 @@ class Members:
 
 
 class ZstdReader:
-    """A decompressed zstd stream, read by Arrow; unlike `Members`, waits until all bytes asked for have arrived."""
+    """A decompressed zstd stream, read by Arrow; unlike `MemberReader`, waits until all bytes asked for are there."""
 
     def __init__(self, stream: ByteStream, kind: str, name: str) -> None:
         self._stream = stream
@@ -191,7 +191,7 @@ MODEL = "model"
 ZIP = b"PK\x03\x04"
 PARQUET = READERS["parquet"].magic
 # First bytes of formats that are recognised in order to be refused by name.
-FOREIGN = {
+REFUSED_FORMATS = {
     b"ARROW1\x00\x00": "an Arrow file",
     b"SQLite format 3\x00": "an SQLite database",
     b"\x89HDF\r\n\x1a\n": "an HDF5 file",
@@ -209,20 +209,20 @@ FOREIGN = {
     b"\xff\xff\xff\xff": "an Arrow stream",
     **{b"\x80" + bytes([protocol, opcode]): "a Python pickle" for protocol in (2, 3, 4, 5) for opcode in b"\x95](}cK"},
 }
-BEGINNINGS = (*MAGICS, *MARKS, *FOREIGN, ZIP, PARQUET)
+BEGINNINGS = (*MAGICS, *MARKS, *REFUSED_FORMATS, ZIP, PARQUET)
 # Bytes peeked at to recognise a format: at least one more than "PAR1", since in a Parquet file a control character
 # follows and in text none does.
 HEAD = max(len(PARQUET) + 1, *map(len, BEGINNINGS))
 TEXT_CONTROLS = b"\t\n\r"
 
 
-class Opened:
+class OpenedInput:
     """One input, open, with its format recognised; table readers take their bytes from this object.
 
     Raises FileError if the input cannot be opened, DataError if its format is refused.
     """
 
-    def __init__(self, source: Input, input_format: str | None, encoding: str, notices: Notices | None = None) -> None:
+    def __init__(self, source: Input, input_format: str | None, encoding: str, notices: Reporter | None = None) -> None:
         self.input = source
         self.one_of_many = False
         self.lent = False
@@ -244,7 +244,7 @@ class Opened:
         self.stream: ByteStream = as_utf8(stream, encoding, head, source.name) if is_text else stream
         # A missing line end is normal at the end of a file, but in a pipe may mean that the program before it failed.
         if is_text and notices and not self._raw.regular and not self._packed:
-            self.stream = Lines(self.stream, partial(_tell_cut, self.name, notices))
+            self.stream = LineEndCheck(self.stream, partial(_tell_cut, self.name, notices))
 
     @property
     def size(self) -> int | None:
@@ -268,7 +268,7 @@ class Opened:
         if self._raw.regular and not self._packed:
             return Seekable(self._raw)
         if self._copy is None:
-            self._copy = spooled(self.stream, self.name)
+            self._copy = copy_to_file(self.stream, self.name)
         return Seekable(self._copy)
 
     def lend(self) -> None:
@@ -295,7 +295,7 @@ class Opened:
             self._copy.close()
 
 
-def _tell_cut(name: str, notices: Notices) -> None:
+def _tell_cut(name: str, notices: Reporter) -> None:
     """Note that a pipe ended without a line end."""
     notices.note(f"{name} ends in the middle of a line: if what writes it failed, its last row may be cut off")
 
@@ -312,7 +312,7 @@ def _format(source: Input, head: bytes, input_format: str | None) -> str:
     """
     if head.startswith(ZIP):
         return MODEL
-    for magic, what in FOREIGN.items():
+    for magic, what in REFUSED_FORMATS.items():
         if head.startswith(magic):
             raise DataError(f"{source.name} is {what}, not a table", "give CSV or Parquet")
     by_name = input_format or source.format or "csv"

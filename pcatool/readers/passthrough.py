@@ -14,7 +14,7 @@ import pyarrow.types as pat
 
 from pcatool.errors import DataError, show
 
-__all__ = ["as_first"]
+__all__ = ["cast_to_first"]
 
 TEXT, NUMBER, TRUTH = "text", "number", "truth"
 TEXTS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view", "fixed_size_binary")
@@ -32,7 +32,7 @@ PLAIN = {"double": 15, "float": 6, "halffloat": 3}
 DIGITS = {"double": 17, "float": 9, "halffloat": 5}
 
 
-def as_first(
+def cast_to_first(
     kept: Sequence[Any], types: Sequence[tuple[str, Any]], name: str, place: Callable[[int], str]
 ) -> list[Any]:
     """Return the passthrough columns of a batch, cast to the types of the first input.
@@ -44,7 +44,7 @@ def as_first(
 
 
 def _cast(array: Any, kind: Any, column: str, name: str, place: Callable[[int], str]) -> Any:
-    """Return one column cast to the type; raises DataError as `as_first` does."""
+    """Return one column cast to the type; raises DataError as `cast_to_first` does."""
     if array.type == kind:
         return array
     if array.null_count == len(array):

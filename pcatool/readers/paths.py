@@ -21,7 +21,7 @@ __all__ = ["MODEL_SUFFIX", "STDIN", "Input", "bare_name", "resolve", "resolve_mo
 
 STDIN = "-"
 # Other names of standard input.
-STDIN_TOO = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+STDIN_ALIASES = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 MODEL_SUFFIX = ".npz"
 ENDINGS = ", ".join(suffix for name in READERS for suffix in READERS[name].suffixes)
 COMPRESSED = (".gz", ".bz2", ".zst", ".zstd")
@@ -91,7 +91,7 @@ def resolve(paths: Sequence[str]) -> list[Input]:
     No paths mean standard input. Raises FileError if a glob or a folder holds no data file, UsageError for an empty
     path or standard input given twice.
     """
-    paths = [STDIN if path in STDIN_TOO else path for path in paths]
+    paths = [STDIN if path in STDIN_ALIASES else path for path in paths]
     if paths.count(STDIN) > 1:
         raise UsageError("standard input is named twice", "name it once")
     return [found for path in paths or [STDIN] for found in _expand(path, _is_table)]

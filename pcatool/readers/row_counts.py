@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from pcatool.errors import DataError, show
 from pcatool.linalg.sparse import SparseRows
-from pcatool.missing.census import same_holes
+from pcatool.missing.census import group_by_pattern
 from pcatool.readers.base import Batch
 
-__all__ = ["Holes", "Tally", "TripleCounts"]
+__all__ = ["IncompleteCells", "RowCounts", "TripleCounts"]
 
 # Places named in an error; further ones are only counted.
 FIRST_PLACES = 3
@@ -25,7 +25,7 @@ FIRST_PLACES = 3
 MOST_PATTERNS = 1 << 12
 
 
-class Holes(NamedTuple):
+class IncompleteCells(NamedTuple):
     """The missing cells of one batch."""
 
     rows: NDArray[np.bool_]  # (n,) mask of rows with a missing cell
@@ -34,7 +34,7 @@ class Holes(NamedTuple):
     patterns: Mapping[bytes, int]  # rows per set of missing columns (packed bits)
 
     @classmethod
-    def of(cls, batch: Batch, *, report: bool) -> Holes:
+    def of(cls, batch: Batch, *, report: bool) -> IncompleteCells:
         """Count the missing cells of a batch; spellings and patterns only if `report` is set."""
         missing = np.isnan(batch.X)
         rows = np.asarray(missing.any(axis=1))
@@ -44,7 +44,7 @@ class Holes(NamedTuple):
 
 def _patterns(missing: NDArray[np.bool_]) -> dict[bytes, int]:
     """Count the rows of a mask of missing cells (n, d) by their pattern, as packed bits."""
-    first, group = same_holes(~missing)
+    first, group = group_by_pattern(~missing)
     packed = np.packbits(missing[first], axis=1)
     return {bits.tobytes(): int(count) for bits, count in zip(packed, np.bincount(group), strict=True)}
 
@@ -66,7 +66,7 @@ class TripleCounts(NamedTuple):
 
 
 @dataclass
-class Tally:
+class RowCounts:
     """Counts of what was read so far; `join` adds those of another worker."""
 
     rows: int = 0
@@ -81,7 +81,7 @@ class Tally:
     features: int = 0  # number of features
     table: TripleCounts | None = None  # for triples only
 
-    def count(self, batch: Batch, holes: Holes, names: Sequence[str]) -> None:
+    def count(self, batch: Batch, holes: IncompleteCells, names: Sequence[str]) -> None:
         """Add the missing cells of a batch; `names` are those of the columns of its X. Rows are not counted here."""
         self.names = names
         self.incomplete += int(holes.rows.sum())
@@ -93,7 +93,7 @@ class Tally:
         for i in np.flatnonzero(holes.rows)[: max(FIRST_PLACES - len(self.places), 0)]:
             self.places.append(batch.place(int(i)))
 
-    def join(self, other: Tally) -> None:
+    def join(self, other: RowCounts) -> None:
         """Add the counts of another worker, which read rows after these with the same columns."""
         self.rows += other.rows
         self.incomplete += other.incomplete

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Array, Runner, in_turn
+from pcatool.arrays import Array, Runner, run_serially
 from pcatool.errors import BadCell, DataError, PcatoolError, show
-from pcatool.readers.base import MEND, Batch, Part, Table, all_finite, has_large
+from pcatool.readers.base import BAD_CELL_REMEDY, Batch, Part, Table, all_finite, has_large
 from pcatool.readers.inputs import Inputs, Piece, PieceRead, whole_files
 from pcatool.readers.labels import Classes
-from pcatool.readers.passthrough import as_first
-from pcatool.readers.row_counts import Holes, Tally
-from pcatool.readers.schema import Wanted
+from pcatool.readers.passthrough import cast_to_first
+from pcatool.readers.row_counts import IncompleteCells, RowCounts
+from pcatool.readers.schema import ColumnChoice
 
-__all__ = ["WITH_HOLES", "Checked", "checked_batches", "refuse_incomplete", "rows_to_fit"]
+__all__ = ["USES_INCOMPLETE", "CheckedBatch", "checked_batches", "refuse_incomplete", "rows_to_fit"]
 
 
-def null_numbers(nulls: Sequence[str]) -> dict[float, str]:
+def missing_values(nulls: Sequence[str]) -> dict[float, str]:
     """Return the spellings of a missing cell that are numbers, such as -999, by their value."""
     found = {}
     for text in nulls:
@@ -32,7 +32,7 @@ def null_numbers(nulls: Sequence[str]) -> dict[float, str]:
     return found
 
 
-def nulled(batch: Batch, numbers: Mapping[float, str]) -> Batch:
+def with_missing(batch: Batch, numbers: Mapping[float, str]) -> Batch:
     """Return the batch with each cell of these values made missing; `numbers` gives the spelling of each."""
     X, counts = batch.X.copy(order="K"), Counter[str]()
     for value, text in numbers.items():
@@ -43,10 +43,10 @@ def nulled(batch: Batch, numbers: Mapping[float, str]) -> Batch:
 
 
 # Values of --missing with which a fit uses incomplete rows as they are.
-WITH_HOLES = ("mean", "em")
+USES_INCOMPLETE = ("mean", "em")
 
 
-class Checked(NamedTuple):
+class CheckedBatch(NamedTuple):
     """A batch without infinite cells, whose incomplete rows are marked; the input of fits and of scoring."""
 
     X: Array  # (n, d); NaN where a cell is missing
@@ -59,11 +59,11 @@ class CheckedReading(NamedTuple):
     """The settings with which threads read pieces; its method `read` is what they run."""
 
     inputs: Inputs
-    wanted: Wanted
+    wanted: ColumnChoice
     types: Sequence[tuple[str, Any]]  # name and Arrow type of each passthrough column
     numbers: Mapping[float, str]  # values that count as missing, with their spelling
     report: bool  # count spellings and patterns of missing cells
-    check: Callable[[Checked], None] | None  # raises where a batch must not be used
+    check: Callable[[CheckedBatch], None] | None  # raises where a batch must not be used
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -85,9 +85,9 @@ class CheckedReading(NamedTuple):
     def _read(self, at: int, table: Table, part: Part) -> PieceRead:
         """Parse a part, cast its passthrough columns, and check its cells."""
         batch = part.batch()
-        batch = batch._replace(kept=as_first(batch.kept, self.types, table.name, batch.place))
+        batch = batch._replace(kept=cast_to_first(batch.kept, self.types, table.name, batch.place))
         if self.numbers and not table.text:
-            batch = nulled(batch, self.numbers)
+            batch = with_missing(batch, self.numbers)
         classes = self.wanted.classes
         holes = _holes(batch, self.names, self.report) if classes is None else None
         rounded = batch.rounded() if not self.inputs.told_rounding and has_large(batch.X) else None
@@ -95,31 +95,31 @@ class CheckedReading(NamedTuple):
             self.check(checked(batch, holes) if classes is None else self._labelled(batch, classes))
         return PieceRead(at, batch, holes, rounded)
 
-    def _labelled(self, batch: Batch, classes: Classes) -> Checked:
+    def _labelled(self, batch: Batch, classes: Classes) -> CheckedBatch:
         """Return the batch as `check` must see it, with 0 for each class number.
 
         Classes are numbered in row order, which threads do not keep, so that the numbers are not known yet.
         """
         label = np.where(classes.missing(batch), np.nan, 0.0)
         X = np.column_stack([batch.X[:, : len(self.wanted.features)], label])
-        return Checked(X, (), batch.place, np.isnan(X).any(axis=1))
+        return CheckedBatch(X, (), batch.place, np.isnan(X).any(axis=1))
 
 
-def checked(batch: Batch, holes: Holes | None) -> Checked:
+def checked(batch: Batch, holes: IncompleteCells | None) -> CheckedBatch:
     """Return the batch with its incomplete rows marked."""
-    return Checked(batch.X, batch.kept, batch.place, None if holes is None else holes.rows)
+    return CheckedBatch(batch.X, batch.kept, batch.place, None if holes is None else holes.rows)
 
 
 def checked_batches(
     inputs: Inputs,
-    wanted: Wanted,
-    tally: Tally,
+    wanted: ColumnChoice,
+    tally: RowCounts,
     *,
     eager: bool,
     report: bool = False,
-    check: Callable[[Checked], None] | None = None,
-    run: Runner = in_turn,
-) -> Iterator[Checked]:
+    check: Callable[[CheckedBatch], None] | None = None,
+    run: Runner = run_serially,
+) -> Iterator[CheckedBatch]:
     """Yield all rows of all inputs, in order; missing cells are counted and marked.
 
     The inputs are cut into parts in the calling thread; `run` parses the parts, in threads or in turn. With `report`,
@@ -128,7 +128,7 @@ def checked_batches(
     that cannot be read or is infinite.
     """
     types, check = inputs.columns.kept_types(wanted.kept), check if inputs.by_file else None
-    reading = CheckedReading(inputs, wanted, types, null_numbers(inputs.nulls), report, check)
+    reading = CheckedReading(inputs, wanted, types, missing_values(inputs.nulls), report, check)
 
     def read(of: Inputs) -> Iterator[PieceRead]:
         return run(
@@ -153,19 +153,26 @@ def checked_batches(
     inputs.finish()
 
 
-def _holes(batch: Batch, names: Sequence[str], report: bool) -> Holes | None:
+def _holes(batch: Batch, names: Sequence[str], report: bool) -> IncompleteCells | None:
     """Return the missing cells of a batch, or None if there are none; raises BadCell for an infinite cell."""
     if batch.finite:
         return None
     infinite = np.isinf(batch.X)
     if infinite.any():
         i, j = (int(at[0]) for at in np.nonzero(infinite))
-        raise BadCell(batch.place(i), names[j], str(batch.X[i, j]), "is not finite", MEND)
-    return Holes.of(batch, report=report)
+        raise BadCell(batch.place(i), names[j], str(batch.X[i, j]), "is not finite", BAD_CELL_REMEDY)
+    return IncompleteCells.of(batch, report=report)
 
 
 def rows_to_fit(
-    inputs: Inputs, wanted: Wanted, policy: str, tally: Tally, *, weighted: bool, remedy: str, run: Runner = in_turn
+    inputs: Inputs,
+    wanted: ColumnChoice,
+    policy: str,
+    tally: RowCounts,
+    *,
+    weighted: bool,
+    remedy: str,
+    run: Runner = run_serially,
 ) -> Iterator[Array]:
     """Yield blocks X (n, d) for a fit, with incomplete rows used, dropped or refused as `policy` says.
 
@@ -173,17 +180,17 @@ def rows_to_fit(
     column is the weight; rows of weight 0 are left out, and a negative weight raises BadCell.
     """
 
-    def check(batch: Checked) -> None:
+    def check(batch: CheckedBatch) -> None:
         if policy == "error":
             refuse_incomplete(batch, wanted, remedy)
         if weighted:
-            _check_weights(batch, wanted.names[-1], missing=policy in WITH_HOLES or batch.incomplete is None)
+            _check_weights(batch, wanted.names[-1], missing=policy in USES_INCOMPLETE or batch.incomplete is None)
 
     report = policy != "error"
     for batch in checked_batches(inputs, wanted, tally, eager=False, report=report, check=check, run=run):
         if policy == "error" and tally.incomplete:
             continue
-        dropped = None if policy in WITH_HOLES else batch.incomplete
+        dropped = None if policy in USES_INCOMPLETE else batch.incomplete
         if weighted:
             _check_weights(batch, wanted.names[-1], missing=dropped is None)
         X = batch.X if dropped is None else batch.X[~dropped]
@@ -192,7 +199,7 @@ def rows_to_fit(
         raise tally.error(remedy)
 
 
-def refuse_incomplete(batch: Checked, wanted: Wanted, remedy: str) -> None:
+def refuse_incomplete(batch: CheckedBatch, wanted: ColumnChoice, remedy: str) -> None:
     """Raise DataError for the first missing cell of the batch, if any."""
     if batch.incomplete is not None and batch.incomplete.any():
         row = int(batch.incomplete.argmax())
@@ -203,7 +210,7 @@ def refuse_incomplete(batch: Checked, wanted: Wanted, remedy: str) -> None:
         raise error
 
 
-def _check_weights(batch: Checked, name: str, *, missing: bool) -> None:
+def _check_weights(batch: CheckedBatch, name: str, *, missing: bool) -> None:
     """Raise BadCell for a weight below 0 and, with `missing`, DataError for a missing weight."""
     w = batch.X[:, -1]
     bad = np.flatnonzero(~(w >= 0)) if missing else np.flatnonzero(w < 0)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pcatool.errors import DataError, UsageError, listed, show
 from pcatool.options import FitOptions, SelectOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.base import Column, Feature, Table
 from pcatool.readers.labels import Classes
 from pcatool.readers.paths import Input
@@ -24,10 +24,10 @@ from pcatool.readers.select_columns import (
     match_features,
 )
 
-__all__ = ["First", "Further", "Schema", "SchemaFacts", "Wanted"]
+__all__ = ["ColumnChoice", "First", "NewColumns", "Schema", "SchemaFacts"]
 
 
-class Wanted(NamedTuple):
+class ColumnChoice(NamedTuple):
     """The columns taken from every input, by name; made by `Schema.choose` and its like."""
 
     names: tuple[str, ...]  # columns of X: features, then number labels, then the weight
@@ -127,7 +127,7 @@ def _is_empty_vector(column: Column) -> bool:
     return column.kind == "vector" and column.width == 0
 
 
-class Further:
+class NewColumns:
     """Columns that only inputs after the first have, for a warning.
 
     Without `kept`, these are columns of numbers that the fit leaves out; `excluded` are the terms of -x. With `kept`
@@ -149,13 +149,13 @@ class Further:
         """Whether any such column was found."""
         return bool(self._found)
 
-    def of(self, at: int) -> Further:
+    def of(self, at: int) -> NewColumns:
         """Return a copy with nothing found yet, for a worker that reads the input at this position."""
         other = copy(self)
         other._found, other._looked = {}, at > 1
         return other
 
-    def add(self, at: int, other: Further) -> None:
+    def add(self, at: int, other: NewColumns) -> None:
         """Add what a worker found that read only the input at position `at`."""
         for found in other._found.values():
             self._found[at] = found
@@ -225,7 +225,7 @@ class SchemaFacts(NamedTuple):
     name: str  # of the first input
     widths: Mapping[str, int]  # lengths of its vector columns, by name
     types: tuple[tuple[str, Any], ...]  # name and Arrow type of each passthrough column
-    further: Further | None  # looks for columns that only later inputs have
+    further: NewColumns | None  # looks for columns that only later inputs have
 
     def of(self, at: int) -> SchemaFacts:
         """Return the facts for a worker that reads the input at this position."""
@@ -240,7 +240,7 @@ class Schema:
     """
 
     def __init__(
-        self, first: First, nulls: tuple[str, ...], notices: Notices, *, several: bool, told: SchemaFacts | None = None
+        self, first: First, nulls: tuple[str, ...], notices: Reporter, *, several: bool, told: SchemaFacts | None = None
     ) -> None:
         self._first = first
         self._told = told
@@ -268,14 +268,14 @@ class Schema:
         weights: str | None = None,
         labels: Sequence[str] = (),
         label_kernel: str | None = None,
-    ) -> Wanted:
+    ) -> ColumnChoice:
         """Choose the features of a fit from the first input; labels and the weight come after them in `names`.
 
         Raises DataError or UsageError for columns that do not exist or hold no numbers.
         """
         columns, where = self._first.profile(), self._first.table.name
         if self._several and not options.columns and self._further is None:  # --keep-all or `told` set it
-            self._further = Further(self._first.table, options.exclude)
+            self._further = NewColumns(self._first.table, options.exclude)
         at = [] if weights is None else [find_weights(weights, columns, where)]
         found = find_labels(labels, label_kernel, columns, where)
         features = choose_features(columns, options, where, self._notices, without={*at, *found.numbers, *found.texts})
@@ -283,12 +283,12 @@ class Schema:
 
     def choose_same(
         self,
-        same: Wanted,
+        same: ColumnChoice,
         weights: str | None = None,
         labels: Sequence[str] = (),
         label_kernel: str | None = None,
         label_numbers: Collection[str] | None = None,
-    ) -> Wanted:
+    ) -> ColumnChoice:
         """Choose the features of a model again for a fit, with the labels and the weight given.
 
         `label_numbers`: names of the labels that are numbers in the model.
@@ -303,16 +303,16 @@ class Schema:
         taken = self._taken(features, at, find_labels(labels, label_kernel, columns, where, label_numbers))
         return taken._replace(widths=same.widths)
 
-    def choose_triples(self, terms: str) -> Wanted:
+    def choose_triples(self, terms: str) -> ColumnChoice:
         """Choose the columns of triples: users and items as passthrough columns, values as the only feature."""
         columns = self._first.profile()
         user, item, value = find_triples(terms, columns, self._first.table.name)
         feature = Feature(columns[value].name, value, boolean=columns[value].kind == "boolean")
         self._features = (feature,)
         booleans = frozenset({feature.name} if feature.boolean else ())
-        return Wanted((feature.name,), booleans, kept=(columns[user].name, columns[item].name))
+        return ColumnChoice((feature.name,), booleans, kept=(columns[user].name, columns[item].name))
 
-    def _taken(self, features: tuple[Feature, ...], at: Sequence[int], found: LabelColumns) -> Wanted:
+    def _taken(self, features: tuple[Feature, ...], at: Sequence[int], found: LabelColumns) -> ColumnChoice:
         """Return the columns of a fit, and keep their place in the first input; `at` holds the weight column."""
         columns = self._first.profile()
         booleans = frozenset(f.name for f in features if f.boolean)
@@ -322,7 +322,7 @@ class Schema:
         used = {*found.texts, *(f.column for f in self._features)}
         self.left_out = tuple(column.name for i, column in enumerate(columns) if i not in used)
         names = tuple(f.name for f in self._features)
-        taken = Wanted(names, booleans, labels=tuple(f.name for f in labelled), weighted=bool(at))
+        taken = ColumnChoice(names, booleans, labels=tuple(f.name for f in labelled), weighted=bool(at))
         if not found.classes:
             return taken
         texts = tuple(columns[i].name for i in found.texts)
@@ -334,7 +334,7 @@ class Schema:
         columns = self._first.table.columns
         if everything:
             if self._several:
-                self._further = Further(self._first.table, kept=True)
+                self._further = NewColumns(self._first.table, kept=True)
             return tuple(c.name for c in columns)
         return tuple(columns[i].name for i in find_columns(terms, columns, self._first.table.name))
 
@@ -370,7 +370,7 @@ class Schema:
             return list(self._told.types)
         return [(name, self._first.kept_type(name)) for name in kept]
 
-    def match(self, table: Table, wanted: Wanted) -> tuple[Feature, ...]:
+    def match(self, table: Table, wanted: ColumnChoice) -> tuple[Feature, ...]:
         """Return the columns of X as features of one input; raises DataError for missing or unsuitable columns."""
         if table is self._first.table and self._features is not None:
             return self._features
@@ -395,11 +395,11 @@ class Schema:
             self._further.look(at, table, item)
 
     @property
-    def more(self) -> Further | None:
+    def more(self) -> NewColumns | None:
         """The columns found by `look_for_more`, or None if none were."""
         return self._further if self._further else None
 
-    def found_more(self, at: int, more: Further | None) -> None:
+    def found_more(self, at: int, more: NewColumns | None) -> None:
         """Add what a worker found by `look_for_more` in the input at position `at`."""
         if self._further is not None and more is not None:
             self._further.add(at, more)
@@ -427,7 +427,7 @@ def _check_widths(
             )
 
 
-def _by_position(table: Table, wanted: Wanted) -> tuple[Feature, ...]:
+def _by_position(table: Table, wanted: ColumnChoice) -> tuple[Feature, ...]:
     """Return the columns of X matched by position; raises DataError if the number of columns differs."""
     there = own(table)
     if len(there) != len(wanted.names):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pcatool.errors import DataError, MissingColumns, UsageError, listed, show
 from pcatool.options import SelectOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.base import Column, Feature
 
 __all__ = [
@@ -213,7 +213,7 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
 
 
 def choose_features(
-    columns: Sequence[Column], options: SelectOptions, where: str, notices: Notices, without: Collection[int] = ()
+    columns: Sequence[Column], options: SelectOptions, where: str, notices: Reporter, without: Collection[int] = ()
 ) -> tuple[Feature, ...]:
     """Choose the features of a fit: the columns of -c, or all columns of numbers, without those of -x.
 
@@ -256,7 +256,7 @@ def _of_digits(columns: Sequence[Column]) -> str:
     return f"numbers are stored as text ({columns[written[0]].stored}) in {listed(named)}: read them with -c {terms}"
 
 
-def _tell_truth(features: Collection[Feature], columns: Sequence[Column], *, named: bool, notices: Notices) -> None:
+def _tell_truth(features: Collection[Feature], columns: Sequence[Column], *, named: bool, notices: Reporter) -> None:
     """Note which columns of boolean type are used as 0 and 1, unless the user named the columns."""
     used = [] if named else [f.name for f in features if f.boolean and columns[f.column].typed]
     if used:
@@ -265,7 +265,7 @@ def _tell_truth(features: Collection[Feature], columns: Sequence[Column], *, nam
 
 
 def _without_partitions(
-    chosen: Sequence[tuple[int, int | None]], columns: Sequence[Column], terms: Sequence[str], notices: Notices
+    chosen: Sequence[tuple[int, int | None]], columns: Sequence[Column], terms: Sequence[str], notices: Reporter
 ) -> list[tuple[int, int | None]]:
     """Drop partition columns that are not named in full.
 
@@ -296,7 +296,7 @@ def _without_row_names(
 
 
 def _features(
-    i: int, element: int | None, columns: Sequence[Column], named: bool, where: str, notices: Notices
+    i: int, element: int | None, columns: Sequence[Column], named: bool, where: str, notices: Reporter
 ) -> list[Feature]:
     """Return the features of a column: one per element of a vector, none if it is left out with a note.
 

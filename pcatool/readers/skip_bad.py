@@ -6,8 +6,8 @@ import errno
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError, is_short
-from pcatool.progress import Notices
+from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError, is_out_of_memory
+from pcatool.progress import Reporter
 from pcatool.readers.paths import Input
 
 __all__ = ["Skip", "Skipping", "is_bad_file", "none_left", "reasons"]
@@ -15,8 +15,8 @@ __all__ = ["Skip", "Skipping", "is_bad_file", "none_left", "reasons"]
 # Left-out files named in the warning; further ones are only counted.
 FIRST_FILES = 10
 
-# Errors of this machine, not of the file: full disk or quota, too many open files. `is_short` covers lack of memory.
-OURS = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE}
+# Errors of this machine, not of the file: full disk or quota, too many open files. `is_out_of_memory` covers memory.
+MACHINE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE}
 
 
 class Skip(NamedTuple):
@@ -62,14 +62,14 @@ class Skipping:
         """Return the error for a run without any good input."""
         return none_left(self._skipped)
 
-    def all_read(self, notices: Notices) -> None:
+    def all_read(self, notices: Reporter) -> None:
         """Report how many inputs were read; raises DataError if all were left out."""
         count = len(self._inputs)
         notices.all_read(count - len(self.bad), self._skipped)
         if count and len(self.bad) == count:
             raise self.none_left()
 
-    def warn(self, notices: Notices) -> None:
+    def warn(self, notices: Reporter) -> None:
         """Warn of the inputs left out, if any."""
         if self.bad:
             notices.warn(f"left out {len(self.bad)} of {len(self._inputs)} files:", reasons(self._skipped))
@@ -77,9 +77,9 @@ class Skipping:
 
 def is_bad_file(error: PcatoolError) -> bool:
     """Whether an error met while reading is the fault of the file, not of memory, disk, store or request."""
-    if isinstance(error, BlamelessError) or is_short(error):
+    if isinstance(error, BlamelessError) or is_out_of_memory(error):
         return False
-    return isinstance(error, (DataError, FileError)) and getattr(error.__context__, "errno", None) not in OURS
+    return isinstance(error, (DataError, FileError)) and getattr(error.__context__, "errno", None) not in MACHINE_ERRORS
 
 
 def reasons(skipped: Sequence[Skip]) -> list[str]:

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from pcatool.errors import PcatoolError, UsageError
 from pcatool.options import TableOptions
-from pcatool.progress import Notices
-from pcatool.readers.input_files import Found
-from pcatool.readers.opener import Opened
+from pcatool.progress import Reporter
+from pcatool.readers.input_files import ResolvedInputs
+from pcatool.readers.opener import OpenedInput
 from pcatool.readers.paths import Input
 from pcatool.registry import READERS
 
-__all__ = ["Portion", "portions_of", "together"]
+__all__ = ["Split", "splits_of", "together"]
 
 # A Parquet file of more bytes than this is cut, so that a task takes seconds and little is lost when it is run again.
 LARGE = 64 << 20
@@ -28,7 +28,7 @@ SMALL = 8 << 20
 ENOUGH = 64
 
 
-class Portion(NamedTuple):
+class Split(NamedTuple):
     """A piece of the inputs that one task reads: a whole file, or some row groups of a Parquet file."""
 
     at: int  # position of the input
@@ -36,7 +36,7 @@ class Portion(NamedTuple):
     size: int = 0  # approximate, in bytes
 
 
-def portions_of(found: Found, options: TableOptions) -> list[Portion]:
+def splits_of(found: ResolvedInputs, options: TableOptions) -> list[Split]:
     """Cut the inputs into portions, which together hold all rows in order.
 
     With --skip-bad each file is one portion, since it counts as a whole or not at all. Raises UsageError for a table in
@@ -45,7 +45,7 @@ def portions_of(found: Found, options: TableOptions) -> list[Portion]:
     if not found.inputs:
         raise UsageError("a table in memory cannot be read elsewhere", "write it to files that all workers see")
     folder = os.getcwd()  # noqa: PTH109
-    portions: list[Portion] = []
+    portions: list[Split] = []
     sizes = [item.size or 0 for item in found.inputs]
     large = max(LARGE, sum(sizes) // MANY)
     for at, (item, size) in enumerate(zip(found.inputs, sizes, strict=True)):
@@ -53,16 +53,16 @@ def portions_of(found: Found, options: TableOptions) -> list[Portion]:
             raise UsageError(f"{item.name} cannot be read elsewhere", "give files that all workers see")
         item = item._replace(base=folder)
         cuts = [None] if options.skip_bad else _cuts(item, size, options, large)
-        portions += [Portion(at, item._replace(groups=groups), size // len(cuts)) for groups in cuts]
+        portions += [Split(at, item._replace(groups=groups), size // len(cuts)) for groups in cuts]
     return portions
 
 
-def together(portions: Sequence[Portion]) -> list[tuple[Portion, ...]]:
+def together(portions: Sequence[Split]) -> list[tuple[Split, ...]]:
     """Group small neighbouring portions into tasks, so that a task takes longer than its scheduling."""
     total = sum(portion.size for portion in portions)
     most = max(min(SMALL, total // ENOUGH), total // MANY)
-    groups: list[tuple[Portion, ...]] = []
-    waiting: list[Portion] = []
+    groups: list[tuple[Split, ...]] = []
+    waiting: list[Split] = []
     for portion in portions:
         if waiting and sum(one.size for one in waiting) + portion.size > most:
             groups.append(tuple(waiting))
@@ -84,11 +84,11 @@ def _cuts(item: Input, size: int, options: TableOptions, large: int) -> list[tup
 
 def _groups(item: Input, options: TableOptions) -> list[int]:
     """Return the rows of each row group; none for a file that is not plain Parquet."""
-    opened = Opened(item, options.input_format, options.encoding)
+    opened = OpenedInput(item, options.input_format, options.encoding)
     with closing(opened):
         if opened.format != "parquet" or opened.size is None:
             return []
-        table: Any = READERS.load("parquet")(opened, options, Notices())
+        table: Any = READERS.load("parquet")(opened, options, Reporter())
         return list(table.group_rows)
 
 

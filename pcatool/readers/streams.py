@@ -17,12 +17,12 @@ __all__ = [
     "Copy",
     "File",
     "FileBytes",
-    "Lines",
+    "LineEndCheck",
     "Peekable",
     "Readable",
     "Seekable",
+    "copy_to_file",
     "read_whole",
-    "spooled",
 ]
 
 # Bytes per read where a whole stream is copied.
@@ -144,7 +144,7 @@ class Peekable:
         return bool(self._pushed) or self._stream.ready()
 
 
-class Lines:
+class LineEndCheck:
     """A stream of lines that calls `cut` if it ends in the middle of a line."""
 
     def __init__(self, stream: ByteStream, cut: Callable[[], None]) -> None:
@@ -210,7 +210,7 @@ class Seekable(RawIOBase):
         return b"".join(pieces)
 
 
-def spooled(stream: ByteStream, name: str) -> FileBytes:
+def copy_to_file(stream: ByteStream, name: str) -> FileBytes:
     """Copy a stream to a nameless temporary file and return that; `name` is for messages.
 
     Raises FileError if the temporary file cannot be written.

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pcatool.arrays import Array, Runner, in_turn
+from pcatool.arrays import Array, Runner, run_serially
 from pcatool.errors import DataError, show
-from pcatool.linalg.sparse import SparseRows, first_double
-from pcatool.readers.arrow_columns import words_of
+from pcatool.linalg.sparse import SparseRows, first_duplicate
+from pcatool.readers.arrow_columns import codes_and_texts
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.row_counts import Tally
-from pcatool.readers.rows import Checked, checked_batches
+from pcatool.readers.row_counts import RowCounts
+from pcatool.readers.rows import CheckedBatch, checked_batches
 
 __all__ = ["Triples", "read_triples"]
 
@@ -53,13 +53,13 @@ class Triples(NamedTuple):
         return table, [name for name in self.items if name not in at]
 
 
-def read_triples(inputs: Inputs, terms: str, tally: Tally, *, holes: bool, run: Runner = in_turn) -> Triples:
+def read_triples(inputs: Inputs, terms: str, tally: RowCounts, *, holes: bool, run: Runner = run_serially) -> Triples:
     """Read all lines of the inputs.
 
     `terms` names the columns of user, item and value. A line without a value is a missing cell and is dropped if
     `holes` is set; otherwise it raises DataError. A missing user or item, or a cell given twice, raises DataError too.
     """
-    inputs.settle(lambda one: _drop(read_triples(one, terms, Tally(), holes=holes, run=run)))
+    inputs.settle(lambda one: _drop(read_triples(one, terms, RowCounts(), holes=holes, run=run)))
     wanted = inputs.columns.choose_triples(terms)
     (_, user_type), (_, item_type) = inputs.columns.kept_types(wanted.kept)
     users, items = NameCodes("user", inputs.nulls, user_type), NameCodes("item", inputs.nulls, item_type)
@@ -70,7 +70,7 @@ def read_triples(inputs: Inputs, terms: str, tally: Tally, *, holes: bool, run: 
             raise DataError(f"{place}: no value, which is not 0", "mend the line, or leave out --absent zero")
         parts.append((users.codes(batch, 0), items.codes(batch, 1), batch.X[:, 0]))
     user, item, values = (np.concatenate([part[i] for part in parts]) for i in range(3))
-    double = first_double(user, item)
+    double = first_duplicate(user, item)
     if double is not None:
         raise _given_twice(users.names[user[double[0]]], items.names[item[double[0]]], double)
     there = ~np.isnan(values)
@@ -116,9 +116,9 @@ class NameCodes:
         """The names as an Arrow array of the type in the input, by number."""
         return pa.chunked_array(self._values, self._kind).unify_dictionaries().combine_chunks()
 
-    def codes(self, batch: Checked, column: int) -> Codes:
+    def codes(self, batch: CheckedBatch, column: int) -> Codes:
         """Return the numbers of the names in a passthrough column (n,); raises DataError if a name is missing."""
-        found, words = words_of(batch.kept[column])
+        found, words = codes_and_texts(batch.kept[column])
         missing = np.array([word.strip().lower() in self._missing for word in words] + [True])  # last: null, -1
         if missing[found].any():
             place = batch.place(int(missing[found].argmax()))

@@ -19,7 +19,7 @@ from pcatool.options import PictureOptions
 from pcatool.render.figures import DIVERGING, FRAME, check_form, figure_file, plain_matplotlib
 from pcatool.render.text import fold, percent
 
-__all__ = ["image_facts", "mosaic_picture"]
+__all__ = ["component_picture", "image_facts"]
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,7 @@ class Layout(NamedTuple):
     panels: list[Box]  # one per component
 
 
-def mosaic_picture(
+def component_picture(
     mean: Array | None,
     basis: Array,
     shares: Array,

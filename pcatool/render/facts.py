@@ -18,7 +18,7 @@ __all__ = [
     "certificate_lines",
     "em_lines",
     "how_fitted",
-    "in_brief",
+    "how_fitted_short",
     "is_usual",
     "kept_lines",
     "model_facts",
@@ -52,7 +52,7 @@ def how_fitted(model: Model) -> str:
     return "; ".join([*said, *_of_method(model.meta)])
 
 
-def in_brief(model: Model) -> str:
+def how_fitted_short(model: Model) -> str:
     """Return the settings that a reader of a scores or loadings plot must know, in words; a short `how_fitted`."""
     said = ["standardised" if model.standardized else "not standardised"]
     if model.rows_centered:

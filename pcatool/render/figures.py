@@ -36,7 +36,7 @@ __all__ = [
     "NEGATIVE",
     "NUMBERS",
     "PAGE",
-    "PAGE_AT_NIGHT",
+    "PAGE_DARK",
     "PICTURES",
     "POSITIVE",
     "REST",
@@ -44,11 +44,12 @@ __all__ = [
     "check_form",
     "check_room",
     "clean",
-    "drawn_as_boxes",
+    "distinct_names",
     "figure_file",
     "in_units",
     "is_picture",
     "label",
+    "missing_glyphs",
     "new_figure",
     "of_numbers",
     "picture_form",
@@ -56,7 +57,6 @@ __all__ = [
     "shortened",
     "signed",
     "titled",
-    "told_apart",
 ]
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ DENSITY = ("#9CC9E3", "#4C9CCB", KEPT, "#004A75", "#001F33")
 
 # Colours of marks and bars in the report page, by their names in the style sheet: on white, and lighter ones on black.
 PAGE = {"kept": KEPT, "left": "#838D99", "sum": MARK, "positive": POSITIVE, "negative": NEGATIVE, "rest": REST}
-PAGE_AT_NIGHT = {
+PAGE_DARK = {
     "kept": COLORS[3], "left": "#77838F", "sum": "#FFA561", "positive": "#F08C42", "negative": COLORS[3],
     "rest": "#77838F",
 }  # fmt: skip
@@ -123,7 +123,7 @@ def shortened(name: str, most: int = 28) -> str:
     return text.rstrip() + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def told_apart(names: Sequence[str], most: int = 28) -> list[str]:
+def distinct_names(names: Sequence[str], most: int = 28) -> list[str]:
     """Return the names, `shortened` to `most`; names with equal beginnings show the part where they differ."""
     texts = [printable(name) for name in names]
     made = [shortened(name, most) for name in names]
@@ -342,7 +342,7 @@ def figure_file(figure: Figure, form: str, look: PictureOptions) -> bytes:
     return out.getvalue()
 
 
-def drawn_as_boxes(figure: Figure) -> list[str]:
+def missing_glyphs(figure: Figure) -> list[str]:
     """Return the characters in the figure that the font lacks, in order of appearance; each is drawn as a box."""
     from matplotlib.font_manager import findfont, get_font
     from matplotlib.text import Text

@@ -29,7 +29,7 @@ from pcatool.render.figures import (
     plain_matplotlib,
     titled,
 )
-from pcatool.render.text import BOLD, DIM, counted, fold, format_numbers, paint, percent, render_table
+from pcatool.render.text import BOLD, DIM, counted, fold, format_numbers, percent, render_table, styled
 from pcatool.rules.compare import Verdict, agreement
 
 __all__ = ["FIRST", "ScreeLook", "rules_report", "scree_chart", "scree_picture"]
@@ -80,17 +80,17 @@ def scree_chart(
     shown = shown_components(len(table.eigenvalue), kept, drop, max_rows)
     heading, *numbers = number_columns(table, shown, width)
     room = width - len(heading) - 1
-    lines = [paint(heading.rstrip(), BOLD, color)]
+    lines = [styled(heading.rstrip(), BOLD, color)]
     before = 0
     longest = float(table.eigenvalue.max())
     for j, text in zip(shown, numbers, strict=True):
         if j > before + 1:
             lines += fold(f"{glyphs.hidden} {hidden_text(table, before + 1, j - 1)}", width)
         ratio = float(table.eigenvalue[j - 1]) / longest if longest > 0 else 0.0
-        lines.append(f"{text} {paint(bar(ratio, room, glyphs), CYAN if j <= kept else DIM, color)}".rstrip())
+        lines.append(f"{text} {styled(bar(ratio, room, glyphs), CYAN if j <= kept else DIM, color)}".rstrip())
         lines += markers(table, j, kept, drop, width, color, glyphs)
         before = j
-    rest = rest_text(table, shown[-1], total_components)
+    rest = hidden_tail_text(table, shown[-1], total_components)
     lines += fold(f"{glyphs.hidden} {rest}", width) if rest else []
     return "\n".join(lines) + "\n"
 
@@ -155,7 +155,7 @@ def markers(
         here = {both: (glyphs.kept, BOLD)}
     for text, (dash, code) in here.items():
         for line in fold(f"{dash * 2} {text}", width):
-            yield paint(f"{line} {dash * (width - len(line) - 1)}" if len(line) + 1 < width else line, code, color)
+            yield styled(f"{line} {dash * (width - len(line) - 1)}" if len(line) + 1 < width else line, code, color)
 
 
 def hidden_text(table: VarianceTable, first: int, last: int) -> str:
@@ -163,7 +163,7 @@ def hidden_text(table: VarianceTable, first: int, last: int) -> str:
     return f"{first} to {last}: {percent(float(np.sum(table.share[first - 1 : last])))} in all"
 
 
-def rest_text(table: VarianceTable, last: int, total_components: int | None) -> str:
+def hidden_tail_text(table: VarianceTable, last: int, total_components: int | None) -> str:
     """Return the text on the components after the last row: their number and their share in total."""
     m = len(table.eigenvalue)
     left = (total_components or m) - last

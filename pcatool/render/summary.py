@@ -8,7 +8,7 @@ from typing import Any
 from pcatool.errors import listed, show
 from pcatool.model.model import Model
 from pcatool.progress import Taken
-from pcatool.readers.row_counts import Tally
+from pcatool.readers.row_counts import RowCounts
 from pcatool.render.facts import how_fitted, kept_lines, model_facts, sums_facts, sums_line, whole
 from pcatool.render.text import counted
 from pcatool.resources import size_text
@@ -18,10 +18,10 @@ from pcatool.stores.uri import shown
 __all__ = [
     "apply_facts",
     "apply_lines",
-    "both_facts",
-    "both_lines",
     "combined_facts",
     "combined_lines",
+    "fit_and_scores_facts",
+    "fit_and_scores_lines",
     "fit_facts",
     "fit_lines",
     "folder_facts",
@@ -32,8 +32,8 @@ __all__ = [
     "parts_lines",
     "plan_facts",
     "plan_lines",
-    "taken_facts",
-    "taken_lines",
+    "row_counts_facts",
+    "row_counts_lines",
 ]
 
 # Most columns and patterns of missing cells that are named; further ones are counted.
@@ -52,7 +52,7 @@ def triples_text(table: Mapping[str, Any]) -> str:
     return f"{counted(table['cells'], 'cell')} of {users} and {items}, {share:.2%} of all ({spread})"
 
 
-def missing_facts(tally: Tally) -> dict[str, Any]:
+def missing_facts(tally: RowCounts) -> dict[str, Any]:
     """Return the counts of missing cells by column, by spelling and by pattern (columns missing in the same row)."""
     return {
         "cells": tally.missing,
@@ -117,7 +117,7 @@ def _peak(facts: Mapping[str, Any]) -> str:
     return f"more than {size}, it grows with the rows" if facts.get("peak_grows") else f"about {size}"
 
 
-def fit_facts(model: Model, tally: Tally, output: str) -> dict[str, Any]:
+def fit_facts(model: Model, tally: RowCounts, output: str) -> dict[str, Any]:
     """Return the facts of a fit: row counts, missing cells, the model, its settings and its sums."""
     facts: dict[str, Any] = {"command": "fit", "output": shown(output), "rows_read": tally.rows}
     if tally.table is None:
@@ -142,7 +142,7 @@ def fit_lines(facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def both_facts(model: Model, tally: Tally, output: str, scored: Tally, scores: str) -> dict[str, Any]:
+def fit_and_scores_facts(model: Model, tally: RowCounts, output: str, scored: RowCounts, scores: str) -> dict[str, Any]:
     """Return the facts of a fit that also scored its rows."""
     return fit_facts(model, tally, output) | {
         "scores": scores,
@@ -151,13 +151,13 @@ def both_facts(model: Model, tally: Tally, output: str, scored: Tally, scores: s
     }
 
 
-def both_lines(facts: Mapping[str, Any]) -> list[str]:
+def fit_and_scores_lines(facts: Mapping[str, Any]) -> list[str]:
     empty = f", {facts['rows_left_empty']} left empty for missing cells" if facts["rows_left_empty"] else ""
     where = "standard output" if facts["scores"] == "-" else facts["scores"]
     return [*fit_lines(facts), f"scores of {counted(facts['rows_scored'], 'row')}{empty} written to {where}"]
 
 
-def combined_facts(command: str, model: Model, before: int, tally: Tally | None, output: str) -> dict[str, Any]:
+def combined_facts(command: str, model: Model, before: int, tally: RowCounts | None, output: str) -> dict[str, Any]:
     """Return the facts of a model changed by adding or removing rows, or fitted again with other settings.
 
     `before` is the number of rows before the change.
@@ -183,19 +183,21 @@ def combined_lines(facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def taken_facts(taken: Taken) -> dict[str, Any]:
+def row_counts_facts(taken: Taken) -> dict[str, Any]:
     """Return the counts of rows read and dropped, and the names of columns left out."""
     return {**taken._asdict(), "columns_left_out": list(taken.columns_left_out)}
 
 
-def taken_lines(taken: Taken, command: str) -> list[str]:
+def row_counts_lines(taken: Taken, command: str) -> list[str]:
     """Return the lines on dropped rows and columns left out; for `fit`, dropped rows are in the lines of the fit."""
     read, dropped, left_out = taken
     lines = [f"{counted(read, 'row')} read, {dropped} dropped"] if dropped and command != "fit" else []
     return lines + ([f"{counted(len(left_out), 'column')} left out: {listed(left_out)}"] if left_out else [])
 
 
-def apply_facts(command: str, model: Model, tally: Tally, error: float | None, output: str | None) -> dict[str, Any]:
+def apply_facts(
+    command: str, model: Model, tally: RowCounts, error: float | None, output: str | None
+) -> dict[str, Any]:
     """Return the facts of transform or reconstruct; `error` is the mean squared error if it was computed."""
     facts: dict[str, Any] = {
         "command": command,

@@ -116,7 +116,7 @@ def as_table(columns: Columns, caption: str, width: int | None, color: bool, das
     lines = "\n\n".join("\n".join(drawn(part, color, dash)) for part in parts).split("\n")
     if caption:
         folded = fold(printable(caption), width) if width else [printable(caption)]
-        lines += ["", *(paint(line, DIM, color) for line in folded)]
+        lines += ["", *(styled(line, DIM, color) for line in folded)]
     return "\n".join(lines) + "\n"
 
 
@@ -165,10 +165,10 @@ def beside(columns: Sequence[TextColumn], width: int | None) -> list[Part]:
         if len(parts[-1]) > 1 and spanned([*parts[-1], column]) > width:
             parts.append([key])
         parts[-1].append(column)
-    return [widened(part, width) for part in parts]
+    return [distribute_width(part, width) for part in parts]
 
 
-def widened(part: Part, width: int) -> Part:
+def distribute_width(part: Part, width: int) -> Part:
     """Distribute the spare width among the columns that were narrowed."""
     made: Part = []
     spare = max(width - spanned(part), 0)
@@ -187,7 +187,7 @@ def spanned(part: Part) -> int:
 def drawn(part: Part, color: bool, dash: str) -> list[str]:
     """Return the lines of one part: headings, a rule, the rows."""
     names = laid([c.name for c, _ in part], part, bottom=True)
-    lines = [paint(line, BOLD, color) for line in names]
+    lines = [styled(line, BOLD, color) for line in names]
     lines.append((" " * GAP).join(dash * w for _, w in part))
     for row in zip(*(c.cells for c, _ in part), strict=True):
         lines += laid(row, part)
@@ -230,7 +230,7 @@ def format_numbers(values: NDArray[np.floating[Any]], digits: int = 6) -> list[s
             plain[i] = f"{x:.{places}f}"
         else:
             raised[i] = f"{x:.{digits - 1}e}"
-    texts = other | without_zeros(plain) | without_zeros(raised)
+    texts = other | strip_common_zeros(plain) | strip_common_zeros(raised)
     return [texts[i] for i in range(len(values))]
 
 
@@ -242,7 +242,7 @@ def decimals(largest: float, digits: int) -> int:
     return max(digits - 1 - exponent, 2)
 
 
-def without_zeros(texts: Mapping[int, str]) -> dict[int, str]:
+def strip_common_zeros(texts: Mapping[int, str]) -> dict[int, str]:
     """Remove the trailing zeros that all the decimal texts share; all texts have the same number of decimals."""
     split = {i: text.partition("e") for i, text in texts.items()}
     spare = min((len(m) - len(m.rstrip("0")) for m, _, _ in split.values() if "." in m), default=0)
@@ -287,7 +287,7 @@ def pad(text: str, width: int, right: bool) -> str:
     return blanks + text if right else text + blanks
 
 
-def paint(text: str, code: str, color: bool) -> str:
+def styled(text: str, code: str, color: bool) -> str:
     """Wrap the text in an ANSI style, if `color`."""
     return f"{code}{text}{PLAIN}" if color and text else text
 
@@ -311,7 +311,7 @@ def labelled(lines: Sequence[Line], width: int | None, color: bool) -> str:
     begin = max(LABEL, *(len(label) + 2 for label, _ in lines))
     last = ""
     for label, text in lines:
-        head = paint(label, BOLD_LABEL, color) + " " * (begin - len(label)) if label != last else " " * begin
+        head = styled(label, BOLD_LABEL, color) + " " * (begin - len(label)) if label != last else " " * begin
         first, *others = fold(printable(text), max(width - begin, 20))
         made += [head + first, *(" " * begin + other for other in others)]
         last = label

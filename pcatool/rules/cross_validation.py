@@ -18,7 +18,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import RefusedError
-from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.spectrum import EPS
 from pcatool.rules.base import Choice, Evidence
 
@@ -74,7 +74,7 @@ def errors_left_out(Y: Array, roots: Array, centered: bool, seed: int) -> Array:
     most = min(d - 1, n - -(-n // folds) - centered)
     order = np.random.default_rng(seed).permutation(n)
     errors = np.zeros(most + 1)
-    with threads(factorisation_threads(min(n, d))):
+    with threads(thread_count(min(n, d))):
         for fold in range(folds):
             left = np.zeros(n, dtype=bool)
             left[order[fold::folds]] = True

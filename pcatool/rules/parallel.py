@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.linalg.blas import factorisation_threads, threads
+from pcatool.linalg.blas import thread_count, threads
 from pcatool.rules.base import Choice, Evidence, above, first
 
 __all__ = ["noise_shares", "parallel", "parallel_95"]
@@ -50,7 +50,7 @@ def noise_shares(evidence: Evidence) -> Array:
     n, d, p = evidence.degrees, evidence.varying, evidence.possible
     correlated = evidence.standardized and p * d <= CELLS
     draw = correlation_eigenvalues if correlated else covariance_eigenvalues
-    with threads(factorisation_threads(p)):
+    with threads(thread_count(p)):
         samples = np.array([draw(rng, n, d) for _ in range(max(LEAST, min(MOST, COMPONENTS // p)))])
     shares: Array = samples / samples.sum(axis=1, keepdims=True)
     return shares

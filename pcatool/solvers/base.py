@@ -24,18 +24,18 @@ __all__ = [
     "Problem",
     "Solution",
     "Solver",
-    "assembled",
-    "blurred_divisor",
     "centred_matrix",
     "check_columns",
     "check_solvable",
     "decomposing_bytes",
+    "directions_bytes",
     "finish",
-    "kept_bytes",
-    "one_row",
+    "make_solution",
     "rounding",
     "scale_of",
     "squares_overflow",
+    "too_few_rows",
+    "uncertain_divisor",
 ]
 
 # Rounding error of one centred cell, of the mean and of the sums, in units of eps times the standard deviation of the
@@ -144,7 +144,7 @@ class Estimate(NamedTuple):
     by_cells: bool = False  # whether the rows are held in compressed form, never in blocks
 
 
-def kept_bytes(d: int, k: int) -> int:
+def directions_bytes(d: int, k: int) -> int:
     """Bytes of k directions at the end of a fit: of the solver, of the model, of S times them or the model file."""
     return 8 * 3 * d * k
 
@@ -185,7 +185,7 @@ def underflow(rows: int, squares: Array) -> Array:
     return np.where(squares > 0, rows * LEAST / np.where(squares > 0, squares, 1.0), 0.0)
 
 
-def one_row(other: str = "") -> DataError:
+def too_few_rows(other: str = "") -> DataError:
     """Return the error for a single row; `other` is a remedy besides more rows."""
     return DataError("a centred fit needs at least 2 rows, there is 1", f"give more rows{other}")
 
@@ -218,7 +218,7 @@ def check_solvable(
     weights that leave too few digits of the divisor.
     """
     if problem.center and n < 2:
-        raise one_row(", or fit with --no-center")
+        raise too_few_rows(", or fit with --no-center")
     if centre is not None:
         check_weights(problem, centre)
     if divisor <= 0:
@@ -272,10 +272,10 @@ def check_weights(problem: Problem, centre: Centre) -> None:
             if 0 < centre.weight < 1 / LARGE
             else "use --ddof 0",
         )
-    raise blurred_divisor(problem, centre.weight, divisor, blur)
+    raise uncertain_divisor(problem, centre.weight, divisor, blur)
 
 
-def blurred_divisor(problem: Problem, weight: float, divisor: float, blur: float) -> RefusedError:
+def uncertain_divisor(problem: Problem, weight: float, divisor: float, blur: float) -> RefusedError:
     """Return the error for a sum of weights of which rounding leaves too few digits after ddof is subtracted."""
     return RefusedError(
         f"the weights add up to {weight:.17g}: --ddof {problem.ddof} leaves a divisor of {divisor:.2g}, which "
@@ -333,7 +333,7 @@ def squares_overflow(columns: Sequence[str], variances: Array, *others: str) -> 
     )
 
 
-def assembled(
+def make_solution(
     problem: Problem,
     centre: Centre,
     variances: Array,
@@ -427,5 +427,5 @@ def finish(
     noise = problem.noise(centre, squares) if noise is None else noise
     entries = noise if problem.center or about_zero is None else about_zero
     spectrum = decompose(Y, entries, centre.rows, problem.wish, problem.scales(noise)).sized(min(counted, problem.d))
-    solution = assembled(problem, centre, variances, sigma, total, spectrum, lambda V: Y.T @ (Y @ V))
+    solution = make_solution(problem, centre, variances, sigma, total, spectrum, lambda V: Y.T @ (Y @ V))
     return solution._replace(statistic=Statistic.summed(kept, noise)) if kept else solution

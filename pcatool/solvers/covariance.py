@@ -11,18 +11,18 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.linalg.blas import factorisation_threads
+from pcatool.linalg.blas import thread_count
 from pcatool.linalg.eigen import of_scatter
 from pcatool.linalg.moments import Moments, gather
 from pcatool.linalg.row_sums import Statistic
-from pcatool.resources import give_back
+from pcatool.resources import release_free_memory
 from pcatool.solvers.base import (
     Estimate,
     Problem,
     Solution,
-    assembled,
     check_solvable,
-    kept_bytes,
+    directions_bytes,
+    make_solution,
     scale_of,
 )
 from pcatool.solvers.rows import Rows
@@ -44,12 +44,12 @@ class Covariance:
         # LAPACK for the rank at the same time (several threads: after these). Second: the scatter, S, the eigenvectors,
         # and the model with its file, which may hold the scatter, too.
         one = scatter_bytes(d)
-        decomposing = 10 * one if factorisation_threads(d) == 1 else 8 * one
-        return Estimate("1", 2 * one, one, solving=max(decomposing, 6 * one + kept_bytes(d, k)), work=one)
+        decomposing = 10 * one if thread_count(d) == 1 else 8 * one
+        return Estimate("1", 2 * one, one, solving=max(decomposing, 6 * one + directions_bytes(d, k)), work=one)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         moments = moments_of(rows, problem.d)
-        give_back()
+        release_free_memory()
         return self.finish(moments, problem)
 
     def finish(
@@ -76,7 +76,7 @@ class Covariance:
         noise = problem.noise(centre, np.diagonal(moments.scatter)) if noise is None else noise
         entries = noise if problem.center or about_zero is None else about_zero
         spectrum = of_scatter(S, entries, problem.wish, problem.scales(noise))
-        solution = assembled(problem, centre, variances, sigma, total, spectrum, lambda V: S @ V)
+        solution = make_solution(problem, centre, variances, sigma, total, spectrum, lambda V: S @ V)
         return solution._replace(statistic=Statistic.summed(moments, noise)) if problem.keeps else solution
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pcatool.arrays import Array
 from pcatool.linalg.eigen import SLAB, of_factor, of_gram
 from pcatool.linalg.spectrum import Spectrum, Wish
-from pcatool.solvers.base import Estimate, Problem, Solution, centred_matrix, finish, kept_bytes
+from pcatool.solvers.base import Estimate, Problem, Solution, centred_matrix, directions_bytes, finish
 from pcatool.solvers.rows import AT_ONCE, Rows
 from pcatool.solvers.svd import SVD
 
@@ -27,7 +27,7 @@ class Dual:
             return SVD().estimate(d, n, k)
         # The rows; then the inner products, those of scaled columns, and LAPACK's copies of both; or the model.
         held = 8 * rows * d
-        after = max(min(held, AT_ONCE), 8 * 8 * rows * rows + 8 * SLAB * rows, kept_bytes(d, min(k, rows)))
+        after = max(min(held, AT_ONCE), 8 * 8 * rows * rows + 8 * SLAB * rows, directions_bytes(d, min(k, rows)))
         return Estimate("1", held, solving=held + after)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:

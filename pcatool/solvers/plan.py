@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pcatool.arrays import AHEAD, block_rows
+from pcatool.arrays import QUEUED_TASKS, block_rows
 from pcatool.errors import RefusedError
 from pcatool.registry import SOLVERS
 from pcatool.resources import size_text
@@ -13,9 +13,9 @@ from pcatool.solvers.rows import SMALL_BYTES, WAITING_BYTES
 
 __all__ = [
     "DUAL_ROWS",
-    "HOLDING",
+    "EXPECTED_COMPONENTS",
+    "HOLDS_ROWS",
     "SCATTER_COLUMNS",
-    "SOME",
     "Plan",
     "blocks_bytes",
     "choose",
@@ -24,7 +24,7 @@ __all__ = [
     "most_kept",
     "plan_of",
     "scoring_bytes",
-    "with_program",
+    "total_bytes",
 ]
 
 # Most columns for a scatter whatever n: it takes 128 MB, and its eigenvectors half a minute of one core.
@@ -64,10 +64,10 @@ MARGIN = 0.05
 COLUMN = 1 << 10
 
 # Solvers that hold all rows in memory.
-HOLDING = ("svd", "dual")
+HOLDS_ROWS = ("svd", "dual")
 
 # Components to plan for where a rule will choose the number.
-SOME = 32
+EXPECTED_COMPONENTS = 32
 
 
 class Plan(NamedTuple):
@@ -128,7 +128,7 @@ class Plan(NamedTuple):
         """Whether the solver `name` can solve the problem, and fits in memory."""
         if name == "randomized" and not isinstance(problem.wish, int):
             return False
-        if name in HOLDING and self.rows is None:
+        if name in HOLDS_ROWS and self.rows is None:
             return False
         need = _estimate(name, problem, self.rows)
         return _peak(need, problem, self.rows, self.threads, self.reading) <= limit
@@ -150,7 +150,7 @@ def plan_of(
     return Plan(name, reason, rows, problem.d, need.passes, peak, threads, reading=reading)
 
 
-def with_program(d: int, working: int) -> int:
+def total_bytes(d: int, working: int) -> int:
     """Bytes at the peak: the program, its tables for d columns, and `working` bytes of data with a margin."""
     return PROGRAM + COLUMN * d + working + int(MARGIN * working)
 
@@ -180,7 +180,7 @@ def scoring_bytes(d: int, k: int, rows: int, threads: int, held: int) -> int:
     each = rows * text * k
     worked_on = rows * (2 * number * d + (3 * number + 2 * text) * k)
     parts = in_flight(threads)
-    return with_program(d, held + parts * each + max(parts - AHEAD, 1) * worked_on)
+    return total_bytes(d, held + parts * each + max(parts - QUEUED_TASKS, 1) * worked_on)
 
 
 def most_kept(wish: int | float | str, most: int) -> int:
@@ -190,7 +190,7 @@ def most_kept(wish: int | float | str, most: int) -> int:
 
 def in_flight(threads: int) -> int:
     """Number of items that are in work, waiting or finished at once."""
-    return threads + AHEAD if threads > 1 else 1
+    return threads + QUEUED_TASKS if threads > 1 else 1
 
 
 def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int) -> int:
@@ -209,14 +209,14 @@ def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, read
         numbers = 8 * problem.n * problem.d
         cutting = blocks_bytes(problem.d, rows, 1)
         working = max(working + left, reading + cutting + (numbers if numbers > SMALL_BYTES else 0))
-    return with_program(problem.d, max(working, need.solving + left))
+    return total_bytes(problem.d, max(working, need.solving + left))
 
 
 def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:
     """Return the estimate of a solver, with the copies that row means and an uncentred fit add."""
     solver: Solver = SOLVERS.load(name)()
     need = solver.estimate(problem.d, rows, _most_kept(problem, rows))
-    if name not in HOLDING:
+    if name not in HOLDS_ROWS:
         return need
     held = 8 * (rows or 0) * problem.d
     if problem.rows_centred:  # rows as read, rows about one of their cells, and a copy while means are taken
@@ -227,4 +227,4 @@ def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:
 
 
 def _most_kept(problem: Problem, rows: int | None) -> int:
-    return most_kept(problem.wish, min(problem.d, SOME if rows is None else rows))
+    return most_kept(problem.wish, min(problem.d, EXPECTED_COMPONENTS if rows is None else rows))

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from pcatool.arrays import Array, Runner, empty_block, in_turn
+from pcatool.arrays import Array, Runner, empty_block, run_serially
 from pcatool.errors import DataError, FileError, RefusedError
-from pcatool.resources import Spool, give_back, size_text
+from pcatool.resources import Spool, release_free_memory, size_text
 
 __all__ = ["AT_ONCE", "SMALL_BYTES", "WAITING_BYTES", "NoRows", "Rows", "Store", "first_heavy", "nothing_to_fit"]
 
@@ -115,7 +115,7 @@ class Rows:
         hold_rows: int = 0,
         limit: int | None = None,
         reread: Callable[[], Blocks] | None = None,
-        run: Runner = in_turn,
+        run: Runner = run_serially,
         prepare: Callable[[Array], Array] | None = None,
         small: int | None = None,
         weigh: Callable[[int], int] | None = None,
@@ -143,7 +143,7 @@ class Rows:
                 self.complete = False
                 break
         if self.complete:
-            give_back()
+            release_free_memory()
         self.n = self._store.rows if self.complete else None
         self.small = self.complete and self._store.bytes <= small
 
@@ -209,7 +209,7 @@ class Rows:
         first = not self._started
         yield from self._run(work, self._joined(height), most=max(WAITING_BYTES // size, 1))
         if first:  # other sizes follow; a later pass reuses the memory of the first
-            give_back()
+            release_free_memory()
 
     def _joined(self, height: int) -> Iterator[list[Array]]:
         waiting: list[Array] = []
@@ -271,7 +271,7 @@ class Rows:
         self.complete, self._started = False, True
         if not blocks:
             return np.zeros((0, 0)), None
-        give_back()
+        release_free_memory()
         X = np.empty((sum(len(block) for block in blocks), blocks[0].shape[1]))
         at, copied = len(X), 0
         while blocks:  # from the end; each block is freed once it is copied
@@ -280,9 +280,9 @@ class Rows:
             at, copied = at - len(block), copied + block.nbytes
             if copied > AT_ONCE:
                 del block
-                give_back()
+                release_free_memory()
                 copied = 0
-        give_back()
+        release_free_memory()
         return self._split_in_place(X)
 
     def _joined_store(self) -> Array:
@@ -295,7 +295,7 @@ class Rows:
             at += len(block)
         assert X is not None
         del block
-        give_back()
+        release_free_memory()
         return X
 
 

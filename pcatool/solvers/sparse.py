@@ -14,17 +14,17 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.linalg.blas import factorisation_threads, factorised, threads
+from pcatool.linalg.blas import factorise_both, thread_count, threads
 from pcatool.linalg.sparse import ShiftedRows, SparseRows
 from pcatool.linalg.spectrum import Spectrum, backward, clipped, middle, orthonormal, positive, rank_of, unit
-from pcatool.resources import give_back
+from pcatool.resources import release_free_memory
 from pcatool.solvers.base import (
     Estimate,
     Problem,
     Solution,
-    assembled,
     check_columns,
     check_solvable,
+    make_solution,
     scale_of,
 )
 from pcatool.solvers.covariance import Covariance, scatter_bytes
@@ -74,7 +74,7 @@ def solve_sparse(cells: SparseRows, problem: Problem, absent: str) -> Solution:
         name, _ = choose_sparse(problem, cells.n)
         if name == "covariance":
             moments = table.moments()
-            give_back()
+            release_free_memory()
             return Covariance().finish(moments, problem)
         if name == "dual":
             return _dual(table, problem)
@@ -104,7 +104,7 @@ def _dual(table: ShiftedRows, problem: Problem) -> Solution:
     lengths = np.sqrt(about) / sigma
     noise = problem.noise(centre, table.squares)
     spectrum = _of_inner_products(F, lengths, noise, problem.scales(noise))
-    return assembled(problem, centre, variances, sigma, total, spectrum, F.product)
+    return make_solution(problem, centre, variances, sigma, total, spectrum, F.product)
 
 
 def _of_inner_products(F: ShiftedRows, lengths: Array, noise: Array, scales: Array | float) -> Spectrum:
@@ -114,12 +114,12 @@ def _of_inner_products(F: ShiftedRows, lengths: Array, noise: Array, scales: Arr
     `of_scatter`.
     """
     R, K = F.scaled(1.0 / unit(lengths)).inner(), F.inner()
-    scaled, (values, U) = factorised(F.n, lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(K))
+    scaled, (values, U) = factorise_both(F.n, lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(K))
     values, U = values[::-1], U[:, ::-1]
     rank = positive(values, rank_of(scaled[::-1], len(lengths), middle(noise)))
 
     def leading(k: int) -> Array:
-        with threads(factorisation_threads(F.n)):
+        with threads(thread_count(F.n)):
             return orthonormal(F.back(U[:, :k]))  # directions of small eigenvalues lose orthogonality
 
     error = np.full(F.n, 2 * float(((noise + scales) * lengths) @ lengths) + backward(F.n, values[0]))

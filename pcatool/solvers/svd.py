@@ -7,8 +7,16 @@ Cost: 2 n d min(n, d). Memory: n d. SciPy: `scipy.linalg.svd(X - X.mean(0))`, la
 from __future__ import annotations
 
 from pcatool.linalg.eigen import of_factor, triangle
-from pcatool.resources import give_back
-from pcatool.solvers.base import Estimate, Problem, Solution, centred_matrix, decomposing_bytes, finish, kept_bytes
+from pcatool.resources import release_free_memory
+from pcatool.solvers.base import (
+    Estimate,
+    Problem,
+    Solution,
+    centred_matrix,
+    decomposing_bytes,
+    directions_bytes,
+    finish,
+)
 from pcatool.solvers.rows import AT_ONCE, Rows
 from pcatool.solvers.tsqr import TSQR
 
@@ -23,12 +31,14 @@ class SVD:
         held = 8 * rows * d
         if rows > d:  # LAPACK's two copies of the rows; then their triangle, like `tsqr`
             return Estimate("1", held, solving=max(3 * held, TSQR().estimate(d, n, k).solving))
-        after = max(decomposing_bytes(rows, d), held + kept_bytes(d, min(k, rows)))  # besides the singular vectors
+        after = max(
+            decomposing_bytes(rows, d), held + directions_bytes(d, min(k, rows))
+        )  # besides the singular vectors
         return Estimate("1", held, solving=held + max(after, min(held, AT_ONCE)))
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         centre, Y = centred_matrix(rows)
         if len(Y) > problem.d:
             Y = triangle(Y)
-            give_back()
+            release_free_memory()
         return finish(centre, Y, problem, of_factor)

@@ -15,8 +15,8 @@ from functools import reduce
 
 from pcatool.linalg.eigen import of_factor
 from pcatool.linalg.triangle import Triangle
-from pcatool.resources import give_back
-from pcatool.solvers.base import Estimate, Problem, Solution, decomposing_bytes, finish, kept_bytes
+from pcatool.resources import release_free_memory
+from pcatool.solvers.base import Estimate, Problem, Solution, decomposing_bytes, directions_bytes, finish
 from pcatool.solvers.rows import Rows
 
 __all__ = ["TSQR", "triangle_of"]
@@ -33,12 +33,12 @@ class TSQR:
         factor = 8 * rows * d
         alone = n is not None and n <= height
         merging, copies = (0, 3) if alone else (8 * square, 4)
-        solving = factor + max(decomposing_bytes(rows, d), factor + kept_bytes(d, k))
+        solving = factor + max(decomposing_bytes(rows, d), factor + directions_bytes(d, k))
         return Estimate("1", merging, factor, solving=solving, work=factor, copies=copies, height=height)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         running = triangle_of(rows, problem.d)
-        give_back()
+        release_free_memory()
         return finish(running.centre, running.R, problem, of_factor)
 
 

@@ -1,6 +1,6 @@
 """Calls to a store that signals can interrupt, and error messages for failed calls.
 
-`patiently` and `to_its_end` also serve other slow calls, such as those to a Dask cluster.
+`interruptible` and `uninterrupted` also serve other slow calls, such as those to a Dask cluster.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pyarrow import ArrowException
 
 from pcatool.errors import BlamelessError, FileError, LostError, check_memory, show
 
-__all__ = ["ERRORS", "in_words", "patiently", "to_its_end"]
+__all__ = ["ERRORS", "in_words", "interruptible", "uninterrupted"]
 
 # Errors that pyarrow's file systems raise.
 ERRORS = (ArrowException, OSError, ValueError)
@@ -83,10 +83,10 @@ def _answer(text: str) -> str:
 Answer = TypeVar("Answer")
 
 POLL = 0.005  # seconds between two checks whether a call has ended
-GRACE = 5.0  # seconds that a call in `to_its_end` may still take after a signal
+GRACE = 5.0  # seconds that a call in `uninterrupted` may still take after a signal
 
 
-def patiently(call: Callable[[], Answer]) -> Answer:
+def interruptible(call: Callable[[], Answer]) -> Answer:
     """Return the result of a call that may wait for the network, so that a signal can interrupt the wait.
 
     Python handles signals only in the main thread, and not while a library waits. So the main thread runs the call in a
@@ -109,7 +109,7 @@ def patiently(call: Callable[[], Answer]) -> Answer:
     return coming.result()
 
 
-def to_its_end(call: Callable[[], object], seconds: float = GRACE) -> None:
+def uninterrupted(call: Callable[[], object], seconds: float = GRACE) -> None:
     """Make a call that no signal interrupts.
 
     The exception of a signal is raised when the call has ended, or `seconds` after the signal. Python handles signals

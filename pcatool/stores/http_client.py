@@ -37,7 +37,7 @@ REFUSED = {
 BUSY = {status: (f"the server is busy ({status})", LATER) for status in (TOO_MANY, UNAVAILABLE)}
 
 
-class About(NamedTuple):
+class PageInfo(NamedTuple):
     """Facts about a page, from the headers of an answer."""
 
     size: int | None  # bytes; None where the server does not tell
@@ -46,9 +46,9 @@ class About(NamedTuple):
 
 
 class WebPage:
-    """A page whose server serves parts; follows the protocol `Ranges` of `objects`."""
+    """A page whose server serves parts; follows the protocol `RangeReader` of `objects`."""
 
-    def __init__(self, path: str, about: About) -> None:
+    def __init__(self, path: str, about: PageInfo) -> None:
         self._path = path
         self._about = about
         self.size = about.size or 0
@@ -108,7 +108,7 @@ def _get(session: Any, path: str, part: str) -> Any:
     return session.get(URL(path, encoded=QUOTED.fullmatch(path) is not None), headers=headers)
 
 
-def _about(answer: Any) -> About:
+def _about(answer: Any) -> PageInfo:
     """Read the headers of an answer; raise aiohttp's error for a failed request."""
     if answer.status != NO_SUCH_RANGE:  # the answer for an empty page
         answer.raise_for_status()
@@ -116,9 +116,9 @@ def _about(answer: Any) -> About:
     state = tuple(headers.get(name, "") for name in ("ETag", "Last-Modified"))
     total = headers.get("Content-Range", "").rpartition("/")[2]
     if answer.status == PARTIAL and total.isdigit() and "Content-Encoding" not in headers:
-        return About(int(total), state, True)
+        return PageInfo(int(total), state, True)
     length = headers.get("Content-Length", "")
-    return About(int(length) if length.isdigit() and answer.status != NO_SUCH_RANGE else None, state, False)
+    return PageInfo(int(length) if length.isdigit() and answer.status != NO_SUCH_RANGE else None, state, False)
 
 
 async def _fetched(answer: Any) -> int:

@@ -8,7 +8,7 @@ from glob import has_magic
 from typing import Any, NamedTuple
 
 from pcatool.errors import FileError, show
-from pcatool.stores.calls import ERRORS, patiently
+from pcatool.stores.calls import ERRORS, interruptible
 from pcatool.stores.objects import ObjectPlace, place_of
 from pcatool.stores.uri import HTTP, parse, shown, with_options
 
@@ -133,7 +133,7 @@ def _objects(place: ObjectPlace, folder: str, *, deep: bool) -> Iterable[Any]:
 
     try:
         selector = FileSelector(folder.rstrip("/"), allow_not_found=True, recursive=deep)
-        listed = patiently(lambda: place.files.get_file_info(selector))
+        listed = interruptible(lambda: place.files.get_file_info(selector))
     except ERRORS as error:
         raise place.trouble("list", error) from None
     return (about for about in listed if _is(about, "File"))

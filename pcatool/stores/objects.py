@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pcatool.errors import BlamelessError, FileError, LostError, show
 from pcatool.stores import providers
-from pcatool.stores.calls import ERRORS, in_words, patiently
+from pcatool.stores.calls import ERRORS, in_words, interruptible
 from pcatool.stores.uri import HTTP, Uri, parse, shown
 
 __all__ = ["ObjectPlace", "RemoteBytes", "changed", "open_object", "place_of", "remove", "state_of", "upload"]
@@ -40,7 +40,7 @@ class ObjectPlace(NamedTuple):
     def info(self, path: str | None = None) -> Any:
         """Ask the store for the FileInfo of the place, or of another path; takes one or two requests."""
         try:
-            return patiently(lambda: self.files.get_file_info(self.path if path is None else path))
+            return interruptible(lambda: self.files.get_file_info(self.path if path is None else path))
         except ERRORS as error:
             raise self.trouble("read", error) from None
 
@@ -53,7 +53,7 @@ class ObjectPlace(NamedTuple):
     def no_bucket(self, doing: str = "read") -> FileError | None:
         """Return the error for a bucket that does not exist; None where the bucket exists or cannot be checked."""
         try:
-            about = patiently(lambda: self.files.get_file_info(self.bucket))
+            about = interruptible(lambda: self.files.get_file_info(self.bucket))
         except ERRORS:  # credentials may allow reading objects without reading about the bucket
             return None
         if about.type.name != "NotFound":
@@ -67,7 +67,7 @@ def place_of(path: str) -> ObjectPlace:
     assert uri.kind != HTTP, "web servers have a way of their own"
     name = shown(path)
     try:
-        files, bucket = patiently(lambda: FILE_SYSTEMS[uri.kind](uri))
+        files, bucket = interruptible(lambda: FILE_SYSTEMS[uri.kind](uri))
     except (*ERRORS, ImportError) as error:  # pyarrow may be built without this file system
         raise in_words(name, "reach", error) from None
     return ObjectPlace(uri, name, files, f"{bucket}/{uri.key}".rstrip("/") if not uri.key else f"{bucket}/{uri.key}")
@@ -105,7 +105,7 @@ FILE_SYSTEMS = {"s3": _s3, "gs": providers.find_gs, "abfs": providers.find_azure
 MARKS = ("etag", "generation", "last-modified", "content-length")
 
 
-class Ranges(Protocol):
+class RangeReader(Protocol):
     """Protocol of an open object that can be read at any position, by several threads at the same time."""
 
     size: int
@@ -122,7 +122,7 @@ class Ranges(Protocol):
 
 
 class StoreObject:
-    """An object of a store, open for reading; follows the protocol `Ranges`."""
+    """An object of a store, open for reading; follows the protocol `RangeReader`."""
 
     def __init__(self, path: str) -> None:
         self._place = place_of(path)
@@ -143,13 +143,13 @@ class StoreObject:
             return file, {key: found[key] for key in MARKS if key in found} | {"size": file.size()}
 
         try:
-            return patiently(ask)
+            return interruptible(ask)
         except ERRORS as error:
             raise self._place.trouble("read", error) from None
 
     def part(self, offset: int, size: int) -> bytes:
         try:
-            data = patiently(lambda: bytes(self._file.read_at(size, offset)))
+            data = interruptible(lambda: bytes(self._file.read_at(size, offset)))
         except ERRORS as error:
             trouble = self._place.trouble("read", error)
             if not isinstance(trouble, LostError):
@@ -187,7 +187,7 @@ def changed(name: str) -> FileError:
     return BlamelessError(f"cannot read {show(name)}: it changed while it was read", "run again when nobody writes it")
 
 
-def open_object(path: str) -> Ranges | int:
+def open_object(path: str) -> RangeReader | int:
     """Open the object that a path names.
 
     Return the descriptor of a temporary copy where the server cannot serve parts of the object.
@@ -211,7 +211,7 @@ class RemoteBytes:
 
     regular = True
 
-    def __init__(self, ranges: Ranges, name: str) -> None:
+    def __init__(self, ranges: RangeReader, name: str) -> None:
         self.name = name
         self.failure: FileError | None = None  # the last error: a library may replace it by one of its own
         self.taken = 0  # bytes returned by `read`
@@ -275,7 +275,7 @@ UPLOAD_PIECE = 8 << 20
 TOGETHER = 4
 
 
-class Sending:
+class Upload:
     """An upload that another thread can abandon by setting `given_up`.
 
     `before_end` is called just before the object appears; its exception stops the upload.
@@ -333,9 +333,9 @@ def _rename(files: Any, path: str, to: str) -> None:
 
 def upload(place: ObjectPlace, descriptor: int, before_end: Callable[[], None]) -> None:
     """Upload an open file from its beginning; an exception of `before_end`, or a signal, leaves no object."""
-    sending = Sending(place, descriptor, before_end)
+    sending = Upload(place, descriptor, before_end)
     try:
-        patiently(sending.run)
+        interruptible(sending.run)
     except ERRORS as error:
         raise place.trouble("write", error) from None
     except BaseException:
@@ -348,6 +348,6 @@ def remove(path: str) -> None:
     place = place_of(path)
     try:
         with suppress(FileNotFoundError):
-            patiently(lambda: place.files.delete_file(place.path))
+            interruptible(lambda: place.files.delete_file(place.path))
     except ERRORS as error:
         raise place.trouble("remove", error) from None

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from pcatool.errors import UsageError, show
 from pcatool.stores.uri import Uri, parse, shown
 
-__all__ = ["OneName", "S3Settings", "find_azure", "find_gs", "make", "settings_of"]
+__all__ = ["CanonicalName", "S3Settings", "find_azure", "find_gs", "make", "settings_of"]
 
 # Seconds to wait for a connection and for an answer, and number of attempts: a server out of reach is reported within
 # half a minute.
@@ -203,7 +203,7 @@ def _made_azure(account: str, **options: str) -> Any:
 AMAZON = ".amazonaws.com"  # all servers of Amazon share their buckets, so the server is no part of a canonical name
 
 
-class OneName:
+class CanonicalName:
     """Function that returns one canonical name for all names of an object, without asking the store.
 
     The server in the canonical name comes from options and environment, and is looked up once for each bucket and

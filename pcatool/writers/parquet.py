@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pcatool.errors import UsageError, show
 from pcatool.writers.base import Kept, Values, Writer, output_names
 from pcatool.writers.cells import floats
-from pcatool.writers.sink import Drain, Sink
+from pcatool.writers.sink import ByteCollector, Sink
 
 __all__ = ["ParquetWriter", "group_rows"]
 
@@ -49,7 +49,7 @@ class ParquetWriter(Writer):
         output_names(kept, names)
         self._schema = pa.schema([*kept, *((name, pa.float64()) for name in names)])
         self._sink = sink
-        self._drain = Drain()
+        self._drain = ByteCollector()
         self._writer = open_parquet(self._drain, self._schema, [name for name, _ in kept])
         self._rows = group_rows(self._schema)
         self._filled = 0
@@ -90,7 +90,7 @@ class ParquetWriter(Writer):
         self._sink.write(self._drain.take())
 
 
-def open_parquet(drain: Drain, schema: pa.Schema, kept: Sequence[str]) -> pq.ParquetWriter:
+def open_parquet(drain: ByteCollector, schema: pa.Schema, kept: Sequence[str]) -> pq.ParquetWriter:
     """Return Arrow's writer into `drain`; raise `UsageError` for a column type that Parquet cannot hold."""
     # Results hardly ever repeat a value, so only kept columns get a dictionary.
     try:
@@ -105,7 +105,7 @@ def open_parquet(drain: Drain, schema: pa.Schema, kept: Sequence[str]) -> pq.Par
 def storable(field: pa.Field) -> bool:
     """Return whether Parquet can hold the type of a column."""
     try:
-        pq.ParquetWriter(Drain(), pa.schema([field])).close()
+        pq.ParquetWriter(ByteCollector(), pa.schema([field])).close()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return False
     return True

@@ -25,8 +25,8 @@ from pcatool.writers.target import STDOUT, Target, exists, look_at, unwritable
 __all__ = [
     "TEMPORARY",
     "AtomicFile",
+    "ByteCollector",
     "Data",
-    "Drain",
     "Sink",
     "check_target",
     "compression_of",
@@ -42,7 +42,7 @@ Data = bytes | bytearray | memoryview
 PIECE = 1 << 20
 
 
-class Drain:
+class ByteCollector:
     """File object for Arrow to write into. `take` returns the bytes between calls.
 
     The sink is never called from inside Arrow, so that its exceptions do not pass through C++.
@@ -90,7 +90,7 @@ class ZstdWriter:
     def __init__(self) -> None:
         import pyarrow as pa
 
-        self._drain = Drain()
+        self._drain = ByteCollector()
         self._stream = pa.CompressedOutputStream(self._drain, "zstd")
 
     def compress(self, data: bytes, /) -> bytes:
@@ -356,12 +356,12 @@ def write_whole(output: str | None, data: Data, *, no_clobber: bool, inputs: Seq
 def look_at_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
     """Refuse an object that cannot be written, as far as early and cheap checks can tell."""
     from pcatool.stores.objects import place_of
-    from pcatool.stores.providers import OneName
+    from pcatool.stores.providers import CanonicalName
 
     uri, label = parse(output), shown(output)
     if uri.kind == HTTP:
         raise UsageError(f"{show(label)}: a web server is only read from", "give a file, s3://, gs:// or abfs://")
-    one_name = OneName()
+    one_name = CanonicalName()
     for name in inputs:
         if is_remote(name) and one_name(name) == one_name(output):
             raise UsageError(

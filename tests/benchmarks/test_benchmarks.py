@@ -155,7 +155,7 @@ def test_every_bound_is_about_a_job_and_its_contenders() -> None:
 
 
 def test_pcatool_takes_part_in_every_job() -> None:
-    assert all(job.contenders[0].name == jobs.OURS for job in jobs.ALL)
+    assert all(job.contenders[0].name == jobs.MACHINE_ERRORS for job in jobs.ALL)
 
 
 # --- the pure pieces, on made-up figures ---

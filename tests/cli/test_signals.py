@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from pcatool.cli.signals import Stopped, stop_in
-from pcatool.stores.calls import to_its_end
+from pcatool.stores.calls import uninterrupted
 
 SECONDS = 60
 
@@ -152,9 +152,9 @@ def test_the_error_of_a_call_is_raised_and_another_thread_makes_it_itself() -> N
         raise ValueError("bad")
 
     with pytest.raises(ValueError, match="bad"):
-        to_its_end(call)
+        uninterrupted(call)
     with ThreadPoolExecutor(1) as pool, pytest.raises(ValueError, match="bad"):
-        pool.submit(to_its_end, call).result()
+        pool.submit(uninterrupted, call).result()
     assert len({*threads, threading.main_thread()}) == 3
 
 

@@ -21,14 +21,14 @@ import pytest
 from pyarrow import parquet
 
 import pcatool
-from pcatool.arrays import in_turn
+from pcatool.arrays import run_serially
 from pcatool.cli import reporter as outcome
 from pcatool.cli import status_line as cli_line
 from pcatool.cli import status_line as progress
 from pcatool.cli.status_line import Look, State, bar_line, cells, clock, fitted
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.pipeline.combine import models_of
-from pcatool.progress import Notices, listen
+from pcatool.progress import Reporter, on_stage
 from pcatool.readers.inputs import Inputs
 from screen import Screen, Window
 
@@ -196,11 +196,11 @@ def test_names_keep_their_end() -> None:
 # --- where a run stands ---
 
 
-def shares(paths: list[str], notices: Notices) -> list[float | None]:
+def shares(paths: list[str], notices: Reporter) -> list[float | None]:
     """What was known after each piece."""
     inputs = Inputs(paths, TableOptions(), notices)
     wanted = inputs.columns.choose(SelectOptions(), None, (), None)
-    return [inputs.share() for _ in inputs.pieces(wanted, eager=False, run=in_turn)]
+    return [inputs.share() for _ in inputs.pieces(wanted, eager=False, run=run_serially)]
 
 
 def test_shares_of_files_go_by_their_sizes(tmp_path: Path) -> None:
@@ -210,10 +210,10 @@ def test_shares_of_files_go_by_their_sizes(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"a": np.arange(300_000.0), "b": np.ones(300_000)}), rows)
     Path(packed).write_bytes(gzip.compress(Path(large).read_bytes(), 1))
     for path in (large, rows, packed):
-        told = [share or 0.0 for share in shares([path], Notices())]
+        told = [share or 0.0 for share in shares([path], Reporter())]
         assert told == sorted(told)
         assert 0 < told[0] <= told[-1] == 1
-    told = [share or 0.0 for share in shares([small, large], Notices())]
+    told = [share or 0.0 for share in shares([small, large], Reporter())]
     assert told[0] < 1e-4
     assert told[-1] == 1
 
@@ -222,7 +222,7 @@ def test_a_pipe_has_no_share(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.write(writing, ROWS.encode())
     os.close(writing)
-    assert shares([f"/dev/fd/{reading}"], Notices())[-1] is None
+    assert shares([f"/dev/fd/{reading}"], Reporter())[-1] is None
     os.close(reading)
 
 
@@ -249,7 +249,7 @@ def stages_of(work: Callable[[], object]) -> list[str]:
     heard: list[str] = []
 
     def listening() -> None:
-        listen(heard.append)
+        on_stage(heard.append)
         work()
 
     copy_context().run(listening)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pcatool.cli import app
-from pcatool.cli.reporter import guarded
+from pcatool.cli.reporter import run_and_report
 
 NUMBER = "-k 'X' is not a number of components; give a whole number from 1, a share of the variance"
 
@@ -73,7 +73,7 @@ UNREADABLE = {
 
 
 def answer(call: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = guarded(lambda: app.run(shlex.split(call)), debug=False)
+    code = run_and_report(lambda: app.run(shlex.split(call)), debug=False)
     return code, capsys.readouterr().err.rpartition("pcatool: error: ")[2]
 
 

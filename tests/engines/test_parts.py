@@ -18,8 +18,8 @@ from pcatool import errors, registry
 from pcatool.errors import DataError, PcatoolError, PcatoolWarning, UsageError
 from pcatool.options import TableOptions
 from pcatool.readers import splits as portions
-from pcatool.readers.input_files import Found
-from pcatool.readers.splits import portions_of
+from pcatool.readers.input_files import ResolvedInputs
+from pcatool.readers.splits import splits_of
 
 D, FILES = 6, 7
 X_ONLY = {"columns": "x*"}
@@ -137,13 +137,13 @@ def test_update_adds_up_apart(tables: Path) -> None:
 # --- portions ---
 
 
-def cut(path: Path, monkeypatch: pytest.MonkeyPatch, size: int, **options: Any) -> list[portions.Portion]:
+def cut(path: Path, monkeypatch: pytest.MonkeyPatch, size: int, **options: Any) -> list[portions.Split]:
     monkeypatch.setattr(portions, "LARGE", size)
-    return portions_of(Found.of([str(path)], TableOptions(**options)), TableOptions(**options))
+    return splits_of(ResolvedInputs.of([str(path)], TableOptions(**options)), TableOptions(**options))
 
 
 def test_small_files_are_not_cut(tables: Path) -> None:
-    found = portions_of(Found.of([str(tables / "whole")], TableOptions()), TableOptions())
+    found = splits_of(ResolvedInputs.of([str(tables / "whole")], TableOptions()), TableOptions())
     assert [(portion.at, portion.input.groups) for portion in found] == [(i, None) for i in range(FILES)]
 
 
@@ -157,7 +157,7 @@ def test_large_files_are_cut_between_row_groups(tables: Path, monkeypatch: pytes
 
 
 def test_many_small_files_go_together(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = portions_of(Found.of([str(tables / "far")], TableOptions()), TableOptions())
+    found = splits_of(ResolvedInputs.of([str(tables / "far")], TableOptions()), TableOptions())
     assert portions.together(found) == [(portion,) for portion in found]  # too few to keep workers busy
     monkeypatch.setattr(portions, "ENOUGH", 3)
     parts = portions.together(found)
@@ -198,7 +198,7 @@ def test_a_bad_cell_is_named_by_its_row_in_the_file(tmp_path: Path, monkeypatch:
 
 def test_what_workers_cannot_read_is_refused() -> None:
     with pytest.raises(UsageError, match="standard input cannot be read elsewhere"):
-        portions_of(Found.of(["-"], TableOptions()), TableOptions())
+        splits_of(ResolvedInputs.of(["-"], TableOptions()), TableOptions())
     with pytest.raises(UsageError, match="a table in memory cannot be read elsewhere"):
         pcatool.fit(np.eye(3), engine="dask")
 

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from pcatool.cli.app import run
-from pcatool.cli.reporter import guarded
+from pcatool.cli.reporter import run_and_report
 
 CODES = frozenset({0, 2, 3, 4, 5, 6})
 SECONDS = 30
@@ -40,7 +40,7 @@ def called(*words: object) -> Outcome:
     out, said = io.StringIO(), io.StringIO()
     with warnings.catch_warnings(), redirect_stdout(out), redirect_stderr(said), within(SECONDS):
         warnings.simplefilter("ignore")  # as the program has it
-        code = guarded(partial(run, arguments), debug=False)
+        code = run_and_report(partial(run, arguments), debug=False)
     return Outcome(code, out.getvalue(), said.getvalue())
 
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from pcatool.arrays import recut
 from pcatool.kernels.base import Kernel, load, resolve
 from pcatool.kernels.model import KernelModel
-from pcatool.methods.base import NOTHING_MORE, Fit, Supply
+from pcatool.methods.base import DEFAULT_SUPPLY, Fit, Supply
 from pcatool.methods.kernel import KernelPCA
 from pcatool.options import FitOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 
 Array = NDArray[np.float64]
 
@@ -43,12 +43,17 @@ def names(d: int) -> tuple[str, ...]:
 
 
 def whole_fit(
-    X: Array, *, notices: Notices | None = None, supply: Supply = NOTHING_MORE, cuts: Iterable[int] = (), **asked: Any
+    X: Array,
+    *,
+    notices: Reporter | None = None,
+    supply: Supply = DEFAULT_SUPPLY,
+    cuts: Iterable[int] = (),
+    **asked: Any,
 ) -> Fit:
     """A fit of the rows X, which come in the given cuts."""
     options = FitOptions(**{"method": "kernel", **asked})
     pieces = np.split(X, list(cuts))
-    return KernelPCA(options, notices or Notices()).fit(recut(pieces, X.shape[1]), names(X.shape[1]), supply=supply)
+    return KernelPCA(options, notices or Reporter()).fit(recut(pieces, X.shape[1]), names(X.shape[1]), supply=supply)
 
 
 def fit(X: Array, **asked: Any) -> KernelModel:

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from kernels.helpers import POINTWISE, Array, cloud, kernel_of
-from pcatool.arrays import in_turn
+from pcatool.arrays import run_serially
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
 from pcatool.kernels.base import KernelSettings
@@ -27,7 +27,9 @@ def test_values_are_those_of_scikit_learn(name: str, given: bool) -> None:
     X, Y = cloud(90), cloud(20, seed=1)
     numbers = NUMBERS.get(name, {}) if given else {}
     kernel = kernel_of(name, 5, **numbers)
-    assert np.allclose(kernel.matrix(X, in_turn), pairwise_kernels(X, metric=name, **numbers), rtol=1e-12, atol=1e-14)
+    assert np.allclose(
+        kernel.matrix(X, run_serially), pairwise_kernels(X, metric=name, **numbers), rtol=1e-12, atol=1e-14
+    )
     assert np.allclose(kernel.cross(Y, X), pairwise_kernels(Y, X, metric=name, **numbers), rtol=1e-12, atol=1e-14)
 
 
@@ -45,13 +47,13 @@ def test_the_matrix_is_exactly_symmetric_whoever_makes_it(name: str) -> None:
 def test_squared_norms_are_the_diagonal(name: str) -> None:
     X = cloud(30)
     kernel = kernel_of(name, 5)
-    assert np.allclose(kernel.squared_norms(X), np.diagonal(kernel.matrix(X, in_turn)), rtol=1e-12, atol=1e-13)
+    assert np.allclose(kernel.squared_norms(X), np.diagonal(kernel.matrix(X, run_serially)), rtol=1e-12, atol=1e-13)
 
 
 def test_mds_is_half_the_squared_distance_below_zero() -> None:
     X = cloud(40)
     D2 = ((X[:, None] - X) ** 2).sum(axis=2)
-    assert np.allclose(kernel_of("mds", 5).matrix(X, in_turn), -D2 / 2, atol=1e-12)
+    assert np.allclose(kernel_of("mds", 5).matrix(X, run_serially), -D2 / 2, atol=1e-12)
 
 
 def exact_rbf(x: Array, y: Array, gamma: float) -> float:
@@ -64,14 +66,14 @@ def exact_rbf(x: Array, y: Array, gamma: float) -> float:
 def test_rbf_keeps_its_digits_far_from_zero(offset: float) -> None:
     """Clusters far from each other cannot all be near 0: the product of their rows has lost the digits."""
     X = cloud(12, 3) + offset * (np.arange(12) % 2)[:, None]
-    K = kernel_of("rbf", 3, gamma=1.0).matrix(X, in_turn)
+    K = kernel_of("rbf", 3, gamma=1.0).matrix(X, run_serially)
     exact = np.array([[exact_rbf(x, y, 1.0) for y in X] for x in X])
     assert np.allclose(K, exact, rtol=1e-11, atol=1e-300)
 
 
 def test_cosine_of_a_row_of_zeros_is_zero_and_sizes_do_not_matter() -> None:
     X = np.array([[0.0, 0.0], [1e-200, 0.0], [1e200, 1e200]])
-    K = kernel_of("cosine", 2).matrix(X, in_turn)
+    K = kernel_of("cosine", 2).matrix(X, run_serially)
     half = np.sqrt(0.5)
     assert np.allclose(K, [[0, 0, 0], [0, 1, half], [0, half, 1]])
 
@@ -79,7 +81,7 @@ def test_cosine_of_a_row_of_zeros_is_zero_and_sizes_do_not_matter() -> None:
 @pytest.mark.parametrize("degree", [1, 2, 3, 7, 64, 65, 0.5, 2.5])
 def test_powers(degree: float) -> None:
     X = np.abs(cloud(20)) / 10
-    K = kernel_of("polynomial", 5, degree=degree, coef0=1, gamma=0.1).matrix(X, in_turn)
+    K = kernel_of("polynomial", 5, degree=degree, coef0=1, gamma=0.1).matrix(X, run_serially)
     assert np.allclose(K, (0.1 * X @ X.T + 1) ** degree, rtol=1e-11)
 
 
@@ -87,7 +89,7 @@ def test_a_broken_power_of_a_negative_number_is_refused() -> None:
     with pytest.raises(
         DataError, match=r"below 0 for some rows, and has no power of 2.5; give a whole number with --degree"
     ):
-        kernel_of("polynomial", 5, degree=2.5, coef0=-100).matrix(cloud(9), in_turn)
+        kernel_of("polynomial", 5, degree=2.5, coef0=-100).matrix(cloud(9), run_serially)
 
 
 def test_settings_hold_what_matters_and_defaults() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kernels.helpers import GRAPHS, cloud, fit, kernel_of
-from pcatool.arrays import in_turn
+from pcatool.arrays import run_serially
 from pcatool.errors import DataError, ModelError, UsageError
 from pcatool.kernels.model import KernelModel
 from pcatool.model.npz import dumps, loads
@@ -94,7 +94,7 @@ def test_the_good_one_is_good() -> None:
 
 
 def test_a_table_of_another_size_is_refused() -> None:
-    K = kernel_of("rbf", 3).matrix(X, in_turn)
+    K = kernel_of("rbf", 3).matrix(X, run_serially)
     model = fit(K, kernel="precomputed", components=2)
     changed = {"dual_vectors": np.eye(29)[:, :2], "kernel_means": np.zeros(29), "n_samples": 29}
     with pytest.raises(ModelError, match="29 dual vectors of 30 columns"):
@@ -121,7 +121,7 @@ def test_fewer_components() -> None:
 
 
 def test_files_of_tables_and_landmarks() -> None:
-    K = kernel_of("rbf", 3).matrix(X, in_turn)
+    K = kernel_of("rbf", 3).matrix(X, run_serially)
     table, few = fit(K, kernel="precomputed", components=2), fit(X, components=2, landmarks=9)
     assert np.array_equal(loads(dumps(table)).project(K), table.project(K))
     assert np.array_equal(loads(dumps(few)).project(X), few.project(X))

@@ -7,14 +7,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kernels.helpers import Array, cloud, far, fit, kernel_of, names, whole_fit
-from pcatool.arrays import in_turn, recut
+from pcatool.arrays import recut, run_serially
 from pcatool.kernels.model import KernelModel
-from pcatool.kernels.nystroem import Draw
+from pcatool.kernels.nystroem import RowSample
 from pcatool.methods.base import Supply
 from pcatool.methods.kernel import KernelPCA
 from pcatool.model.npz import dumps
 from pcatool.options import FitOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 
 
 def test_as_many_landmarks_as_rows_are_the_exact_fit() -> None:
@@ -50,7 +50,7 @@ def test_by_the_formula(center: bool) -> None:
     model = fit(X, components=4, landmarks=30, ddof=1, center=center)
     L = model.training_rows
     kernel = kernel_of("rbf", 3)
-    s, U = np.linalg.eigh(kernel.matrix(L, in_turn))
+    s, U = np.linalg.eigh(kernel.matrix(L, run_serially))
     phi = kernel.cross(np.array(X), L) @ (U / np.sqrt(s))
     phi -= phi.mean(axis=0) * center
     values, W = np.linalg.eigh(phi.T @ phi / 299)
@@ -62,7 +62,7 @@ def test_by_the_formula(center: bool) -> None:
 
 def drawn(cuts: list[int], seed: int = 0) -> Array:
     X = np.arange(100.0)[:, None]
-    draw = Draw(10, 1, seed)
+    draw = RowSample(10, 1, seed)
     for part in np.split(X, cuts):
         draw.add(part)
     assert draw.seen == 100
@@ -98,7 +98,7 @@ def test_rows_that_are_not_held_are_read_again(reread: bool, monkeypatch: pytest
     held = dumps(fit(X, components=2, landmarks=40))
     again = Supply(reread=(lambda: recut([X], 3)) if reread else None)
     options = FitOptions(method="kernel", components=2, landmarks=40)
-    streamed = KernelPCA(options, Notices()).fit(recut([X], 3), names(3), supply=again).model
+    streamed = KernelPCA(options, Reporter()).fit(recut([X], 3), names(3), supply=again).model
     assert isinstance(streamed, KernelModel)
     assert dumps(streamed) == held
 
@@ -110,7 +110,7 @@ def test_a_share_a_rule_and_components_past_the_rank(standardize: bool) -> None:
     assert share.variance.cumulative[share.k - 1] >= 0.9
     every = fit(X, kernel="linear", components="all", landmarks=40, standardize=standardize)
     assert every.k == 3
-    notices = Notices()
+    notices = Reporter()
     more = whole_fit(X, kernel="linear", components=40, landmarks=40, notices=notices).model
     assert notices.warnings[0].startswith("PC4 to PC40 carry nothing: the kernel has rank 3;")
     assert not more.project(X)[:, 3:].any()
@@ -124,6 +124,6 @@ def test_row_means_are_taken_out_first() -> None:
 
 
 def test_an_indefinite_kernel_says_so() -> None:
-    notices = Notices()
+    notices = Reporter()
     whole_fit(cloud(200), kernel="sigmoid", gamma=1.0, components=2, landmarks=40, notices=notices)
     assert any("kernel sigmoid is not positive semidefinite here" in text for text in notices.warnings)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits
 
 from kernels.helpers import Array, cloud, fit, kernel_of, roll
-from pcatool.arrays import in_turn
+from pcatool.arrays import run_serially
 from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.model import KernelModel
 from pcatool.model.model import Model
@@ -177,7 +177,7 @@ def test_without_the_word_it_is_refused() -> None:
 
 
 def test_a_table_that_is_the_kernel_has_no_rows_to_come_back_to() -> None:
-    K = kernel_of("rbf", 5).matrix(cloud(), in_turn)
+    K = kernel_of("rbf", 5).matrix(cloud(), run_serially)
     with pytest.raises(UsageError, match=r"the table was the kernel itself.*another --kernel"):
         fit(K, kernel="precomputed", components=2).with_preimage()
 

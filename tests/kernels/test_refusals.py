@@ -14,17 +14,17 @@ from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.methods.base import Supply
 from pcatool.methods.kernel import KernelPCA
 from pcatool.options import FitOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 
 X = cloud(40, 3)
 
 
 def method(**asked: Any) -> KernelPCA:
-    return KernelPCA(FitOptions(**{"method": "kernel", **asked}), Notices())
+    return KernelPCA(FitOptions(**{"method": "kernel", **asked}), Reporter())
 
 
 def warned(rows: Array = X, **asked: Any) -> list[str]:
-    notices = Notices()
+    notices = Reporter()
     whole_fit(rows, notices=notices, **asked)
     return notices.warnings
 
@@ -116,10 +116,10 @@ def test_nothing_but_zeros_is_refused() -> None:
 
 
 def test_a_constant_column_is_named() -> None:
-    notices = Notices()
+    notices = Reporter()
     whole_fit(np.column_stack([X, np.ones(40)]), notices=notices, components=2)
     assert notices.notes == ["constant column, telling no rows apart: 'c4'"]
-    notices = Notices()
+    notices = Reporter()
     whole_fit(np.column_stack([np.zeros(40), X, np.ones(40)]), notices=notices, components=2)
     assert notices.notes == ["constant columns, telling no rows apart: 'c1', 'c5'"]
 
@@ -164,7 +164,7 @@ def test_distances_that_overflow_are_refused(kernel: str) -> None:
 
 
 def test_a_share_of_nearly_equal_eigenvalues_is_remarked() -> None:
-    notices = Notices()
+    notices = Reporter()
     whole_fit(X, kernel="lle", neighbours=6, notices=notices)
     assert "so that a share of the variance takes 38 components; give a number with -k" in notices.notes[0]
 

@@ -13,7 +13,7 @@ from sklearn.decomposition import KernelPCA as Peer
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from kernels.helpers import POINTWISE, SAME, Array, centred, cloud, far, fit, kernel_of, leading, names, whole_fit
-from pcatool.arrays import by_block, in_turn, recut
+from pcatool.arrays import apply_in_blocks, recut, run_serially
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
 from pcatool.methods.base import Supply
@@ -21,7 +21,7 @@ from pcatool.methods.pca import PCA
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps, loads
 from pcatool.options import FitOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 
 K = 4
 
@@ -67,7 +67,7 @@ def test_not_centred(name: str) -> None:
 
 
 def linear(X: Array, **asked: Any) -> Model:
-    return PCA(FitOptions(**asked), Notices()).fit(recut([X], X.shape[1]), names(X.shape[1])).model
+    return PCA(FitOptions(**asked), Reporter()).fit(recut([X], X.shape[1]), names(X.shape[1])).model
 
 
 @pytest.mark.parametrize("name", ["linear", "mds"])
@@ -118,7 +118,7 @@ def test_squared_error_is_what_is_lost(name: str) -> None:
 def test_precomputed_is_the_kernel_itself() -> None:
     X, Y = cloud(), cloud(20, seed=2)
     rbf = kernel_of("rbf", 5)
-    G = rbf.matrix(X, in_turn)
+    G = rbf.matrix(X, run_serially)
     model, of_rows = fit(G, kernel="precomputed", components=K), fit(X, components=K)
     assert model.training_rows.shape == (0, len(X))
     assert_allclose(model.project(G), of_rows.project(X), atol=1e-12)
@@ -174,8 +174,8 @@ def test_a_file_gives_the_same_scores() -> None:
 def test_scores_do_not_depend_on_how_rows_arrive() -> None:
     X = cloud(500, 3)
     model = fit(X[:300], components=3)
-    whole = by_block(model.project, X, 0)
-    parts = [by_block(model.project, X[a:b], a) for a, b in ((0, 1), (1, 200), (200, 500))]
+    whole = apply_in_blocks(model.project, X, 0)
+    parts = [apply_in_blocks(model.project, X[a:b], a) for a, b in ((0, 1), (1, 200), (200, 500))]
     assert np.vstack(parts).tobytes() == whole.tobytes()
 
 
@@ -210,7 +210,7 @@ def test_algebra(n: int, d: int, seed: int, name: str, ddof: int, equal: bool) -
     assert_allclose(Z, V * np.sqrt(model.eigenvalues[: model.k] * (n - ddof)), atol=1e-6 * scale)
     if name != "sigmoid":
         assert_allclose(model.eigenvalues.sum(), model.total_variance, rtol=1e-10)
-        G = centred(kernel_of(name, d).matrix(np.ascontiguousarray(X), in_turn))
+        G = centred(kernel_of(name, d).matrix(np.ascontiguousarray(X), run_serially))
         assert_allclose(Z @ Z.T, G, atol=1e-6 * max(abs(G).max(), 1e-12))
     assert model.k <= n - 1
 

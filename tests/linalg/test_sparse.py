@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from missing.made import Array, cells_of, punched
-from pcatool.linalg.sparse import SparseRows, first_double
+from pcatool.linalg.sparse import SparseRows, first_duplicate
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +59,9 @@ def test_parts_are_the_whole(size: int, X: Array) -> None:
 
 def test_doubles() -> None:
     rows, columns = np.array([4, 2, 4, 2, 2, 4]), np.array([1, 0, 2, 0, 0, 1])
-    assert first_double(rows, columns) == (1, 3)  # cell 5 is a double of cell 0, but comes later
-    assert first_double(rows[[0, 2, 4]], columns[[0, 2, 4]]) is None
-    assert first_double(rows[:0], columns[:0]) is None
+    assert first_duplicate(rows, columns) == (1, 3)  # cell 5 is a double of cell 0, but comes later
+    assert first_duplicate(rows[[0, 2, 4]], columns[[0, 2, 4]]) is None
+    assert first_duplicate(rows[:0], columns[:0]) is None
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])

@@ -12,7 +12,7 @@ from pcatool.methods.base import Fit, Labels, Supply
 from pcatool.methods.supervised import SupervisedPCA
 from pcatool.model.model import Model
 from pcatool.options import FitOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 
 Array = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 class Fitted(NamedTuple):
     model: Model
     fit: Fit
-    notices: Notices
+    notices: Reporter
 
 
 def classes_of(y: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -42,7 +42,7 @@ def fit(X: Array, y: Any, *, classes: bool = False, supply: dict[str, Any] | Non
     """A fit of rows X (n, d) and labels y, (n,) or (n, t)."""
     Y = np.asarray(y, dtype=np.float64)
     Y = Y[:, None] if Y.ndim == 1 else Y
-    labels, notices = labels_of(Y, classes=classes), Notices()
+    labels, notices = labels_of(Y, classes=classes), Reporter()
     method = SupervisedPCA(FitOptions(method="supervised", label=labels.names, **options), notices)
     table = np.hstack([X, Y])
     found = method.fit(recut([table], table.shape[1]), columns_of(X), supply=Supply(labels=labels, **(supply or {})))

@@ -17,8 +17,8 @@ from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.model.npz import dumps, loads
 from pcatool.pipeline.fit import Fitted
 from pcatool.pipeline.scree import judge, smallest_k
-from pcatool.progress import Notices
-from pcatool.readers.row_counts import Tally
+from pcatool.progress import Reporter
+from pcatool.readers.row_counts import RowCounts
 
 EYE = np.eye(5)
 
@@ -47,7 +47,7 @@ def made(values: list[float], basis: np.ndarray = EYE, columns: str = "abcde", *
 
 
 def align(model: Model, old: Model) -> Model:
-    return aligned_to(model, old, Notices())
+    return aligned_to(model, old, Reporter())
 
 
 OLD = made([5.0, 3.0, 2.9, 1.0, 0.5])
@@ -128,7 +128,7 @@ def test_columns_are_matched_by_name() -> None:
     new = made([5.0, 3.0, 2.5, 1.0, 0.5])
     old = made([5.0, 3.0, 2.5, 1.0, 0.5], -EYE[::-1], "edcba")
     np.testing.assert_array_equal(align(new, old).basis, -EYE)
-    notices = Notices()
+    notices = Reporter()
     aligned_to(new, made([5.0, 3.0, 2.5, 1.0, 0.5], -EYE, "abcxy"), notices)
     assert notices.notes == [
         "--align-to: only here, so left out of the comparison: 'd', 'e'",
@@ -169,7 +169,7 @@ def test_reports_go_by_the_order_of_the_components() -> None:
     assert table["eigenvalue"].tolist() == [5.0, 2.9, 3.0, 1.0, 0.5]
     assert table["lost"].tolist() == pytest.approx([7.4, 4.5, 1.5, 0.5, 0.0])
     assert smallest_k(model, 7.9 / 12.4) == 2
-    fitted = Fitted(model, Tally()), Fitted(made([5.0, 3.0, 2.9, 1.0, 0.5]), Tally())
+    fitted = Fitted(model, RowCounts()), Fitted(made([5.0, 3.0, 2.9, 1.0, 0.5]), RowCounts())
     assert judge(fitted[0], None, 0) == judge(fitted[1], None, 0), "rules ask for eigenvalues by size"
     assert "PC" in str(pcatool.scree(model))
 

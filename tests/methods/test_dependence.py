@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from methods.supervision import classes_of
-from pcatool.linalg.cross_moments import FEW_CLASSES, CrossMoments, Uncertain, of_cross, of_quadratic
-from pcatool.linalg.spectrum import completed
+from pcatool.linalg.cross_moments import FEW_CLASSES, CrossMoments, ProductMatrix, of_cross, of_quadratic
+from pcatool.linalg.spectrum import complete_basis
 
 Array = NDArray[np.float64]
 
@@ -107,9 +107,9 @@ def test_a_block_knows_only_the_classes_it_has_met() -> None:
 # --- the spectrum of M M^T ---
 
 
-def uncertain(M: Array, *, most: int | None = None) -> Uncertain:
+def uncertain(M: Array, *, most: int | None = None) -> ProductMatrix:
     d, t = M.shape
-    return Uncertain(M, np.ones(d), np.ones(t), np.full(d, 1e-15), 100, min(d, t) if most is None else most)
+    return ProductMatrix(M, np.ones(d), np.ones(t), np.full(d, 1e-15), 100, min(d, t) if most is None else most)
 
 
 @pytest.mark.parametrize(("d", "t"), [(6, 2), (2, 6), (4, 4), (1, 3), (3, 1), (200, 5), (5, 200)])
@@ -132,7 +132,7 @@ def test_rank_has_a_bound_on_paper() -> None:
 def test_spectrum_of_a_square() -> None:
     A = np.random.default_rng(0).normal(size=(5, 5))
     Q = A @ A.T
-    found = of_quadratic(Uncertain(Q, np.ones(5), 4.0, np.full(5, 1e-15), 100, 5))
+    found = of_quadratic(ProductMatrix(Q, np.ones(5), 4.0, np.full(5, 1e-15), 100, 5))
     np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(Q)[::-1], rtol=1e-12)
     B = found.leading(5)
     np.testing.assert_allclose(Q @ B, B * found.eigenvalues, atol=1e-12)
@@ -140,6 +140,6 @@ def test_spectrum_of_a_square() -> None:
 
 def test_a_basis_is_completed() -> None:
     V = np.linalg.qr(np.random.default_rng(0).normal(size=(7, 3)))[0]
-    W = completed(V, 7)
+    W = complete_basis(V, 7)
     np.testing.assert_array_equal(W[:, :3], V)
     np.testing.assert_allclose(W.T @ W, np.eye(7), atol=1e-14)

@@ -7,7 +7,7 @@ import pytest
 
 from methods import supervision as by_hand
 from methods.supervision import case, dense, fit, spectrum
-from pcatool.arrays import in_turn
+from pcatool.arrays import run_serially
 from pcatool.methods import label_kernels as module
 from pcatool.methods.label_kernels import NOTHING, LabelKernel, centred_factor, distinct, low_rank, product_with, whole
 from pcatool.options import FitOptions
@@ -19,7 +19,7 @@ def test_factors_give_the_kernel_back(t: int, gamma: float) -> None:
     kernel = LabelKernel("rbf", gamma)
     K = np.asarray(by_hand.rbf(Y, gamma), dtype=float)
     np.testing.assert_allclose(kernel.between(Y, Y), K, rtol=1e-12)
-    for G in (low_rank(kernel, Y), whole(kernel, Y, in_turn)):
+    for G in (low_rank(kernel, Y), whole(kernel, Y, run_serially)):
         assert G is not None
         np.testing.assert_allclose(G.T @ G, K, atol=2 * NOTHING)
 
@@ -49,7 +49,7 @@ def test_centred_factor(name: str) -> None:
     Y = rows.y[:, None].astype(float) if name == "delta" else rows.targets
     full = {"delta": by_hand.delta(rows.y), "linear": by_hand.linear(Y), "rbf": by_hand.rbf(Y, 0.5)}[name]
     H = by_hand.centring(40)
-    L, lacks = centred_factor(LabelKernel(name, 0.5 if name == "rbf" else None), Y, in_turn, lambda m: None)
+    L, lacks = centred_factor(LabelKernel(name, 0.5 if name == "rbf" else None), Y, run_serially, lambda m: None)
     gap = np.asarray(L @ L.T - H @ full @ H, dtype=float)
     assert np.linalg.norm(gap, 2) <= lacks + 40 * np.finfo(float).eps * np.linalg.norm(L) ** 2
 
@@ -58,7 +58,7 @@ def test_product_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     Y, X, counts = rng.normal(size=(90, 2)), rng.normal(size=(90, 4)), rng.integers(1, 5, 90).astype(float)
     monkeypatch.setattr("pcatool.kernels.base.CELLS", 1000)
-    Q, norm = product_with(LabelKernel("rbf", 2.0), Y, X, counts, in_turn)
+    Q, norm = product_with(LabelKernel("rbf", 2.0), Y, X, counts, run_serially)
     K = np.asarray(by_hand.rbf(Y, 2.0), dtype=float)
     np.testing.assert_allclose(Q, X.T @ K @ X, atol=1e-12)
     root = np.sqrt(counts)

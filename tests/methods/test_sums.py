@@ -17,10 +17,10 @@ from often import often
 from pcatool.errors import DataError, MissingColumns, ModelError, PcatoolWarning, RefusedError, UsageError
 from pcatool.linalg.row_sums import Statistic
 from pcatool.methods.base import reason_against
-from pcatool.methods.sums import fit_again, options_of
+from pcatool.methods.sums import fit_from_statistic, options_of
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps, loads
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 
 pytestmark = pytest.mark.filterwarnings("ignore::pcatool.PcatoolWarning")
 
@@ -630,7 +630,7 @@ def test_what_leaves_no_component_is_refused() -> None:
     assert model.statistic is not None
     blurred = model.statistic._replace(noise=np.full(6, 0.45))
     with pytest.raises(RefusedError, match="the sums hold no component that is told from rounding; fit the rows"):
-        fit_again(blurred, model.columns, options_of(model), Notices())
+        fit_from_statistic(blurred, model.columns, options_of(model), Reporter())
     normal = np.random.default_rng(0).normal(size=(80, 6))
     with pytest.raises(RefusedError, match="what cancels"):
         pcatool.subtract(pcatool.fit(np.vstack([normal[:40], normal[40:] * 3e-7])), normal[:40])

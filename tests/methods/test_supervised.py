@@ -17,7 +17,7 @@ from pcatool.engines.threads import Threads
 from pcatool.methods.pca import PCA
 from pcatool.model.npz import dumps
 from pcatool.options import FitOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 
 # Against long doubles, of the largest eigenvalue, and of a direction whose neighbours are far enough. The promise is
 # 1e-8; measured errors are a thousand times smaller but at the offset, where the data themselves are rounded.
@@ -83,7 +83,7 @@ def test_solvers_are_told(n: int, d: int, solver: str) -> None:
 def test_a_class_for_each_row_gives_pca(n: int, d: int) -> None:
     X = case(n, d).X
     model = fit(X, np.arange(n), classes=True, components="all").model
-    pca = PCA(FitOptions(components="all"), Notices()).fit(recut([X], d), by_hand.columns_of(X)).model
+    pca = PCA(FitOptions(components="all"), Reporter()).fit(recut([X], d), by_hand.columns_of(X)).model
     np.testing.assert_allclose(model.eigenvalues, pca.eigenvalues * n, atol=AGREEMENT * n * pca.eigenvalues[0])
     for k in range(1, pca.k + 1):
         if k == pca.k or pca.eigenvalues[k - 1] > 1.01 * pca.eigenvalues[k]:
@@ -271,7 +271,7 @@ def test_the_callers_rows_are_left_alone() -> None:
     labels = by_hand.labels_of(rows.targets)
     for kernel in ("linear", "rbf"):
         options = FitOptions(method="supervised", label=labels.names, label_kernel=kernel)
-        method = by_hand.SupervisedPCA(options, Notices())
+        method = by_hand.SupervisedPCA(options, Reporter())
         method.fit(iter([table]), by_hand.columns_of(rows.X), supply=by_hand.Supply(labels=labels))
 
 

@@ -14,7 +14,7 @@ from pcatool.methods.base import Supply
 from pcatool.methods.dependence import HELD_COPIES
 from pcatool.methods.supervised import SupervisedPCA
 from pcatool.options import FitOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 
 ROWS = case(40, 5)
 X, Y, TARGETS = ROWS.X, ROWS.y, ROWS.targets
@@ -119,7 +119,7 @@ def test_refusal(what: str) -> None:
 
 
 def test_a_label_is_needed() -> None:
-    method = SupervisedPCA(FitOptions(method="supervised", label=("y",)), Notices())
+    method = SupervisedPCA(FitOptions(method="supervised", label=("y",)), Reporter())
     with pytest.raises(UsageError, match="--method supervised needs a label; name its column with --label"):
         method.fit(iter([X]), columns_of(X))
 
@@ -187,7 +187,7 @@ def test_a_plan_says_what_would_be_done() -> None:
         ({"label_kernel": "rbf"}, "label-kernel"),
         ({"kernel": "rbf"}, "kernel"),
     ):
-        method = SupervisedPCA(FitOptions(method="supervised", label=("y",), **options), Notices())
+        method = SupervisedPCA(FitOptions(method="supervised", label=("y",), **options), Reporter())
         plan = method.plan(iter([table]), columns_of(X), supply=Supply(labels=labels_of(TARGETS), threads=2))
         assert (plan.solver, plan.rows, plan.columns, plan.passes, plan.threads) == (solver, 40, 5, "1", 2)
         assert plan.peak_bytes > 100 << 20

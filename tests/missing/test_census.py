@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pcatool.linalg.sparse import SparseRows
-from pcatool.missing.census import groups_of, joined, links, links_of_cells
+from pcatool.missing.census import groups_of, joined, linked_columns_of_cells, links
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -17,7 +17,7 @@ def test_every_way_tells_the_same(seed: int) -> None:
     whole = links(observed)
     half = n // 2
     assert np.array_equal(joined(links(observed[:half]), links(observed[half:])), whole)
-    assert np.array_equal(links_of_cells(SparseRows.of_dense(np.where(observed, 1.0, np.nan))), whole)
+    assert np.array_equal(linked_columns_of_cells(SparseRows.of_dense(np.where(observed, 1.0, np.nan))), whole)
     # By hand: two columns of one row are of one group, and nothing links the groups.
     group_of = {j: g for g, columns in enumerate(groups_of(whole)) for j in columns}
     assert sorted(group_of) == list(range(d))

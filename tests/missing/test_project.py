@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from missing.made import Array, cells_of, punched
 from pcatool.missing import project as holes
-from pcatool.missing.census import hole_keys, same_holes
+from pcatool.missing.census import group_by_pattern, pattern_keys
 from pcatool.missing.project import OPEN, coverage, coverage_of_cells, fill, project_cells, project_with_holes
 
 # Two ways to solve small problems whose condition is below a thousand.
@@ -150,9 +150,9 @@ def test_patterns_that_share_a_key_are_told_apart(monkeypatch: pytest.MonkeyPatc
 def test_patterns_are_found(d: int) -> None:
     seen: NDArray[np.bool_] = np.random.default_rng(d).random((40, d)) < 0.7
     observed = seen[np.random.default_rng(1).integers(0, 40, 300)]
-    first, group = same_holes(observed)
+    first, group = group_by_pattern(observed)
     assert np.array_equal(observed[first[group]], observed)
-    assert len(first) == len(np.unique(observed, axis=0)) == len(np.unique(hole_keys(observed)))
+    assert len(first) == len(np.unique(observed, axis=0)) == len(np.unique(pattern_keys(observed)))
 
 
 @every_shape

@@ -13,7 +13,7 @@ import pcatool
 from often import often
 from pcatool.cli import app
 from pcatool.cli.app import program
-from pcatool.cli.reporter import guarded
+from pcatool.cli.reporter import run_and_report
 from pcatool.cli.usage_errors import _options
 from pcatool.errors import UsageError, edit_distance, nearest
 from pcatool.options.applying import parse_truncation
@@ -97,7 +97,7 @@ def test_distances() -> None:
 
 
 def answer(call: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = guarded(lambda: app.run(shlex.split(call)), debug=False)
+    code = run_and_report(lambda: app.run(shlex.split(call)), debug=False)
     return code, capsys.readouterr().err.rpartition("pcatool: error: ")[2]
 
 

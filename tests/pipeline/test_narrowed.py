@@ -12,7 +12,7 @@ import pytest
 
 import pcatool
 from pcatool.cli import app
-from pcatool.cli.reporter import guarded
+from pcatool.cli.reporter import run_and_report
 from pcatool.errors import DataError, UsageError
 
 N, D, KEPT = 40, 6, 4
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answer(call: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Exit code, standard output, error."""
     monkeypatch.chdir(folder)
-    code = guarded(lambda: app.run(shlex.split(call)), debug=False)
+    code = run_and_report(lambda: app.run(shlex.split(call)), debug=False)
     read = capsys.readouterr()
     return [str(code), read.out, read.err.rpartition("pcatool: error: ")[2].strip()]
 

@@ -19,12 +19,12 @@ from pcatool.options import EngineOptions, FitOptions, PictureOptions, PlotOptio
 from pcatool.pipeline import plot as rows
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.plot import cloud_of, draw, tell
-from pcatool.pipeline.plot_request import Asked
+from pcatool.pipeline.plot_request import PlotRequest
 from pcatool.readers.inputs import Inputs
 from pcatool.registry import PLOTS
-from pcatool.render.facts import in_brief
+from pcatool.render.facts import how_fitted_short
 from pcatool.render.plots import points as clouds
-from pcatool.render.plots.points import ALL, Cloud
+from pcatool.render.plots.points import ALL, RowCollector
 
 pytestmark = pytest.mark.filterwarnings("ignore:dropped .* rows for missing cells")
 
@@ -58,9 +58,9 @@ def job_of(data: Any, **table: Any) -> Job:
 
 def cloud(
     data: Any, model: Model | None, color: str | None = None, axes: tuple[int, ...] = (1, 2), **table: Any
-) -> Cloud:
+) -> RowCollector:
     job = job_of(data, **table)
-    return cloud_of(job, Asked("scores", PlotOptions(color=color)), axes, model, job.open())
+    return cloud_of(job, PlotRequest("scores", PlotOptions(color=color)), axes, model, job.open())
 
 
 # --- numbers ---
@@ -229,19 +229,34 @@ def test_what_makes_no_sense_is_refused(call: Any, error: type[Exception], words
 @pytest.mark.parametrize(
     ("wish", "words"),
     [
-        (Asked("scores", PlotOptions(), form="json"), "--format json is for few rows, and scores may be many; give"),
-        (Asked("scores", PlotOptions(), PictureOptions("4x4"), form="csv"), "--size is for a picture; leave it out"),
-        (Asked("biplot", PlotOptions(), PictureOptions(dpi=99), form="csv"), "--dpi is for a picture; leave it out"),
-        (Asked("biplot", PlotOptions()), r"a picture needs a file; name it with -o, such as -o biplot\.png"),
-        (Asked("scores", PlotOptions(), output="a.PNG", form="csv"), "'a.PNG' is named as a picture, and --format csv"),
         (
-            Asked("scores", PlotOptions(), PictureOptions("4x2"), "a.png"),
+            PlotRequest("scores", PlotOptions(), form="json"),
+            "--format json is for few rows, and scores may be many; give",
+        ),
+        (
+            PlotRequest("scores", PlotOptions(), PictureOptions("4x4"), form="csv"),
+            "--size is for a picture; leave it out",
+        ),
+        (
+            PlotRequest("biplot", PlotOptions(), PictureOptions(dpi=99), form="csv"),
+            "--dpi is for a picture; leave it out",
+        ),
+        (PlotRequest("biplot", PlotOptions()), r"a picture needs a file; name it with -o, such as -o biplot\.png"),
+        (
+            PlotRequest("scores", PlotOptions(), output="a.PNG", form="csv"),
+            "'a.PNG' is named as a picture, and --format csv",
+        ),
+        (
+            PlotRequest("scores", PlotOptions(), PictureOptions("4x2"), "a.png"),
             "--size 4x2 has no room for .*; give 4x3",
         ),
-        (Asked("scores", PlotOptions(), output="-"), r"'-' does not end like a picture; use \.png, \.svg or \.pdf"),
+        (
+            PlotRequest("scores", PlotOptions(), output="-"),
+            r"'-' does not end like a picture; use \.png, \.svg or \.pdf",
+        ),
     ],
 )
-def test_what_does_not_go_together_is_refused_before_the_work(wish: Asked, words: str) -> None:
+def test_what_does_not_go_together_is_refused_before_the_work(wish: PlotRequest, words: str) -> None:
     with pytest.raises(pcatool.UsageError, match=words):
         wish.check(FitOptions())
 
@@ -277,7 +292,7 @@ def test_what_a_picture_leaves_out_is_told(
     told: list[str] = []
     notices = Warnings()
     monkeypatch.setattr(notices, "show", lambda kind, text, items=(): told.append(text))
-    tell(drawn, Asked("scores", PlotOptions(color=color)), notices)
+    tell(drawn, PlotRequest("scores", PlotOptions(color=color)), notices)
     assert len(told) == 1 and told[0].startswith(words)
 
 
@@ -303,9 +318,9 @@ def test_kernel_and_supervised_models_have_scores(tmp_path: Path) -> None:
         assert list(found) == names
     assert len(pcatool.plot("loadings", ORDERS, **NUMBERS, method="supervised", label="shipping")) == 5
     supervised = pcatool.fit(ORDERS, **NUMBERS, method="supervised", label="shipping")
-    assert in_brief(supervised) == "standardised, per cent of the dependence on the label shipping"
+    assert how_fitted_short(supervised) == "standardised, per cent of the dependence on the label shipping"
     kernel = pcatool.fit(ORDERS, **NUMBERS, method="kernel", gamma=0.5, components=1)
-    assert in_brief(kernel) == "standardised; kernel rbf (gamma 0.5)"
+    assert how_fitted_short(kernel) == "standardised; kernel rbf (gamma 0.5)"
 
 
 def test_without_a_row_there_is_nothing_to_draw(orders: Model, frame: pd.DataFrame, tmp_path: Path) -> None:
@@ -338,7 +353,7 @@ def test_a_new_kind_is_one_entry(kind: str) -> None:
 def test_outputs_are_not_replaced_where_that_was_asked(orders: Model, tmp_path: Path) -> None:
     place = tmp_path / "a.svg"
     place.touch()
-    wish = Asked("loadings", PlotOptions(), output=str(place), no_clobber=True)
+    wish = PlotRequest("loadings", PlotOptions(), output=str(place), no_clobber=True)
     with pytest.raises(pcatool.FileError, match="exists, and --no-clobber was given"):
         draw(job_of([]), wish, orders)
     assert place.read_bytes() == b""

@@ -12,7 +12,7 @@ from pcatool.arrays import recut
 from pcatool.methods.pca import PCA
 from pcatool.model.model import Model
 from pcatool.options import FitOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.registry import SOLVERS
 from solvers import tolerances as within
 from solvers.cases import Array, Run, every_fit, fit, fitted, names_of
@@ -262,7 +262,7 @@ def test_whole_weights_are_repeated_rows(solver: str, options: dict[str, bool | 
     X = rng.normal(size=(60, 4)) * [1, 2, 3, 4] + 5
     w = rng.integers(1, 6, 60)
     settings: dict[str, Any] = {"solver": solver, "components": 4, **options}
-    weighted = PCA(FitOptions(weights="w", weights_kind="frequency", **settings), Notices())
+    weighted = PCA(FitOptions(weights="w", weights_kind="frequency", **settings), Reporter())
     one = weighted.fit(recut([np.column_stack([X, w])], 5), names_of(4)).model
     other = fit(np.repeat(X, w, axis=0), **settings)
     same(one, other)

@@ -15,7 +15,7 @@ import pytest
 
 import pcatool
 from pcatool.linalg import blas
-from pcatool.linalg.blas import side_by_side
+from pcatool.linalg.blas import run_in_parallel
 from pcatool.model.npz import dumps
 from pcatool.registry import SOLVERS
 
@@ -80,7 +80,7 @@ def test_side_by_side_gives_both_results_and_the_bits_of_one_after_the_other() -
     with blas.threads(1):
         expected = first(), second()
         for _ in range(5):
-            assert side_by_side(first, second) == expected
+            assert run_in_parallel(first, second) == expected
 
 
 def test_side_by_side_means_at_the_same_time_and_in_two_threads() -> None:
@@ -90,7 +90,7 @@ def test_side_by_side_means_at_the_same_time_and_in_two_threads() -> None:
         meet.wait(20)
         return threading.get_ident()
 
-    other, own = side_by_side(one, one)
+    other, own = run_in_parallel(one, one)
     assert own == threading.get_ident() != other
 
 
@@ -115,11 +115,11 @@ def test_an_error_of_either_side_comes_out_once_both_have_ended(kind: type[BaseE
     for pair in ((fails, slow), (slow, fails)):
         failing.clear()
         with pytest.raises(kind) as raised:
-            side_by_side(*pair)
+            run_in_parallel(*pair)
         assert raised.value is error
     assert ended == ["slow", "slow"]
     with pytest.raises(kind):
-        side_by_side(lambda: refuse(kind("one")), lambda: refuse(kind("other")))
+        run_in_parallel(lambda: refuse(kind("one")), lambda: refuse(kind("other")))
 
 
 def test_what_the_caller_set_for_numpy_holds_on_both_sides() -> None:
@@ -127,11 +127,11 @@ def test_what_the_caller_set_for_numpy_holds_on_both_sides() -> None:
         return np.array([1e308]) * 10
 
     with np.errstate(over="ignore"):
-        assert side_by_side(overflow, overflow) == (np.inf, np.inf)
+        assert run_in_parallel(overflow, overflow) == (np.inf, np.inf)
     with np.errstate(over="raise"):
         for pair in ((overflow, int), (int, overflow)):
             with pytest.raises(FloatingPointError):
-                side_by_side(*pair)
+                run_in_parallel(*pair)
 
 
 def test_the_second_thread_has_the_threads_of_blas_that_the_caller_set() -> None:
@@ -145,7 +145,7 @@ def test_the_second_thread_has_the_threads_of_blas_that_the_caller_set() -> None
             return int(controls[1]())
 
     with blas.threads(1):
-        assert side_by_side(wishes_for_two, int) == (1, 0)
+        assert run_in_parallel(wishes_for_two, int) == (1, 0)
 
 
 def test_fits_at_the_same_time_give_the_same_bytes_and_leave_blas_as_it_was() -> None:

@@ -25,7 +25,7 @@ from pcatool.arrays import block_rows
 from pcatool.errors import RefusedError
 from pcatool.linalg.spectrum import Wish
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import blocks_bytes, make_plan, with_program
+from pcatool.solvers.plan import blocks_bytes, make_plan, total_bytes
 from pcatool.solvers.rows import Rows
 
 SEED, COUNT, CELLS = 5, 12, 2.5e6
@@ -174,7 +174,7 @@ def test_few_rows_fill_few_blocks() -> None:
 
 def test_a_plan_has_a_margin_over_what_data_take() -> None:
     """The program is the same for all; what is beyond it lies in pieces, and a fit that is admitted stays below."""
-    assert with_program(10, 1 << 30) - with_program(10, 0) >= 1.05 * (1 << 30) - 1
+    assert total_bytes(10, 1 << 30) - total_bytes(10, 0) >= 1.05 * (1 << 30) - 1
 
 
 @pytest.mark.parametrize("high", [0, 1 << 20])
@@ -196,20 +196,20 @@ def test_what_is_free_is_given_back_where_the_library_can(monkeypatch: pytest.Mo
     given: list[int] = []
     library: Any = SimpleNamespace(malloc_trim=given.append)
     monkeypatch.setattr(memory, "_c_library", lambda: library)
-    memory.give_back()
+    memory.release_free_memory()
     assert given == [0]
     monkeypatch.setattr(memory, "_c_library", SimpleNamespace)
-    memory.give_back()
+    memory.release_free_memory()
 
 
 def test_a_wide_file_is_let_go_of_once_it_was_read(tmp_path: Path) -> None:
     from pcatool.options import TableOptions
-    from pcatool.progress import Notices
+    from pcatool.progress import Reporter
     from pcatool.readers.base import Feature
     from pcatool.readers.inputs import Inputs
 
     parquet.write_table(pa.table({f"c{j}": np.arange(5.0) for j in range(9)}), tmp_path / "t.parquet")
-    table: Any = Inputs([str(tmp_path / "t.parquet")], TableOptions(), Notices()).first
+    table: Any = Inputs([str(tmp_path / "t.parquet")], TableOptions(), Reporter()).first
     list(table.parts([Feature("c3", 3)], ()))
     assert table._data.file is None
     assert table.ended()

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import pcatool
-from pcatool.cli.reporter import guarded
-from pcatool.errors import DataError, FileError, UsageError, check_memory, is_short
+from pcatool.cli.reporter import run_and_report
+from pcatool.errors import DataError, FileError, UsageError, check_memory, is_out_of_memory
 from pcatool.readers import opener as compression
 
 WORDS = (
@@ -35,17 +35,17 @@ WORDS = (
 @pytest.mark.parametrize("words", WORDS)
 @pytest.mark.parametrize("kind", [OSError, RuntimeError, ValueError, ImportError, pa.ArrowInvalid, zlib.error])
 def test_it_is_known_by_its_words(words: str, kind: type[Exception]) -> None:
-    assert is_short(kind(words))
+    assert is_out_of_memory(kind(words))
     with pytest.raises(MemoryError):
         check_memory(kind(words))
 
 
 @pytest.mark.parametrize("error", [MemoryError(), OSError(errno.ENOMEM, "?"), pa.lib.ArrowMemoryError("?")])
 def test_it_is_known_by_its_kind(error: Exception) -> None:
-    assert is_short(error)
+    assert is_out_of_memory(error)
     wrapped = RuntimeError("?")
     wrapped.__cause__ = error
-    assert is_short(wrapped)
+    assert is_out_of_memory(wrapped)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_it_is_known_by_its_kind(error: Exception) -> None:
     ],
 )
 def test_other_errors_are_not_taken_for_it(error: BaseException | None) -> None:
-    assert not is_short(error)
+    assert not is_out_of_memory(error)
 
 
 def test_errors_of_the_system_are_told_apart() -> None:
@@ -81,7 +81,7 @@ def test_what_came_of_it_ends_with_6(raised: type[Exception], capsys: pytest.Cap
         except OSError:
             raise raised("the data are damaged") from None
 
-    assert guarded(run, debug=False) == 6
+    assert run_and_report(run, debug=False) == 6
     assert capsys.readouterr().err.startswith("pcatool: error: out of memory; use fewer columns or threads")
 
 

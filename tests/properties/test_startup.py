@@ -184,7 +184,7 @@ def test_a_wrong_call_still_tells_of_the_others(
 
 
 def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "keep_memory", lambda: None)
+    monkeypatch.setattr(memory, "tune_allocator", lambda: None)
     for name, ours in (("OPENBLAS_NUM_THREADS", "1"), ("ARROW_DEFAULT_MEMORY_POOL", "system")):
         monkeypatch.setenv(name, "theirs")
         process.tune()
@@ -198,11 +198,11 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     settings: list[tuple[int, int]] = []
     library = SimpleNamespace(mallopt=lambda what, value: settings.append((what, value)))
     monkeypatch.setattr(memory, "_c_library", lambda: library)
-    memory.keep_memory()
+    memory.tune_allocator()
     assert settings == [(-3, 32 << 20), (-1, 256 << 20), (-8, 1)]
     monkeypatch.setattr(memory, "_c_library", object)
-    memory.keep_memory()
-    memory.give_back()
+    memory.tune_allocator()
+    memory.release_free_memory()
 
 
 def raised(work: Callable[[], object]) -> BaseException:

@@ -17,11 +17,11 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.errors import DataError
 from pcatool.options import SelectOptions, TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.row_counts import Tally
+from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import checked_batches
-from pcatool.readers.schema import Wanted
+from pcatool.readers.schema import ColumnChoice
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ def read(
     **options: Any,
 ) -> Read:
     """The features of a fit; or, with `names`, those columns, as a model asks for them."""
-    notices = Notices()
+    notices = Reporter()
     inputs = Inputs([str(path) for path in paths], TableOptions(**options), notices)
     if names is None:
         wanted = inputs.columns.choose(SelectOptions(tuple(columns), tuple(exclude)))
     else:
-        wanted = Wanted(tuple(names))
-    wanted = Wanted(wanted.names, wanted.booleans, wanted.by_position, inputs.columns.keep(keep, False))
-    batches = list(checked_batches(inputs, wanted, Tally(), eager=eager))
+        wanted = ColumnChoice(tuple(names))
+    wanted = ColumnChoice(wanted.names, wanted.booleans, wanted.by_position, inputs.columns.keep(keep, False))
+    batches = list(checked_batches(inputs, wanted, RowCounts(), eager=eager))
     X = np.concatenate([np.empty((0, len(wanted.names))), *(b.X for b in batches)])
     kept = [[cell for b in batches for cell in b.kept[i].to_pylist()] for i in range(len(wanted.kept))]
     return Read(wanted.names, X, kept, notices.notes)

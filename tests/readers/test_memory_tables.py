@@ -15,9 +15,9 @@ import pytest
 from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError
 from pcatool.options import SelectOptions, TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.row_counts import Tally
+from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import checked_batches
 from readers.reading import same_bits
 
@@ -25,9 +25,9 @@ NAN = math.nan
 
 
 def read(data: Any, columns: tuple[str, ...] = ()) -> tuple[tuple[str, ...], Array]:
-    inputs = Inputs(data, TableOptions(), Notices())
+    inputs = Inputs(data, TableOptions(), Reporter())
     wanted = inputs.columns.choose(SelectOptions(columns))
-    batches = [batch.X for batch in checked_batches(inputs, wanted, Tally(), eager=False)]
+    batches = [batch.X for batch in checked_batches(inputs, wanted, RowCounts(), eager=False)]
     return wanted.names, np.concatenate([np.empty((0, len(wanted.names))), *batches])
 
 

@@ -19,7 +19,7 @@ from pyarrow import feather, parquet
 
 from pcatool.errors import DataError, FileError, UsageError
 from pcatool.options import TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.opener import read_file
 from pcatool.readers.paths import Input, resolve
@@ -139,7 +139,7 @@ def test_other_formats_are_refused_by_name(tmp_path: Path) -> None:
         read(tmp_path / "t.xlsx")
     with pytest.raises(DataError, match="is a zip archive"):
         read(write(tmp_path, TEXT), tmp_path / "t.xlsx")
-    assert Inputs([str(tmp_path / "t.xlsx")], TableOptions(), Notices()).model is not None
+    assert Inputs([str(tmp_path / "t.xlsx")], TableOptions(), Reporter()).model is not None
 
 
 def test_an_empty_file(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_descriptors_are_closed(tmp_path: Path) -> None:
         for files in ((bad,), (good, bad), (packed, bad), (good, "none.csv")):
             with pytest.raises((DataError, FileError)):
                 read(*files)
-        Inputs([str(packed)], TableOptions(), Notices())
+        Inputs([str(packed)], TableOptions(), Reporter())
     assert opened() == before
 
 

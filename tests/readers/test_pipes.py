@@ -14,11 +14,11 @@ from queue import Queue
 import pytest
 
 from pcatool.options import TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.row_counts import Tally
+from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import checked_batches
-from pcatool.readers.schema import Wanted
+from pcatool.readers.schema import ColumnChoice
 
 LONG_ENOUGH = 20
 
@@ -36,8 +36,8 @@ class Pipe:
 
     def _read(self, names: tuple[str, ...], eager: bool, options: dict[str, object]) -> None:
         try:
-            inputs = Inputs([self.path], TableOptions(**options), Notices())  # type: ignore[arg-type]
-            for batch in checked_batches(inputs, Wanted(names), Tally(), eager=eager):
+            inputs = Inputs([self.path], TableOptions(**options), Reporter())  # type: ignore[arg-type]
+            for batch in checked_batches(inputs, ColumnChoice(names), RowCounts(), eager=eager):
                 for row in batch.X.tolist():
                     self.rows.put(row)
         except Exception as error:

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import pcatool
 from pcatool.options import TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.inputs import Inputs
 
 TABLE = pa.table({"a": [1.0, -999.0, 3.0, 4.0], "b": [3, 1, -999, 2]})
@@ -46,7 +46,7 @@ def test_the_callers_array_is_as_it_was() -> None:
 
 def test_options_of_text_that_change_nothing_are_noted(tmp_path: Path) -> None:
     parquet.write_table(TABLE, tmp_path / "t.parquet")
-    notices = Notices()
+    notices = Reporter()
     Inputs([str(tmp_path / "t.parquet")], TableOptions(header=False, delimiter=";"), notices)
     assert notices.notes == [f"{tmp_path / 't.parquet'} is Parquet: --delimiter, --no-header change nothing there"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from pcatool.errors import DataError, MissingColumns, PcatoolError, UsageError
 from pcatool.options import SelectOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.base import Column
 from pcatool.readers.select_columns import choose_features, find_columns, match_columns, match_features
 from readers.reading import read, write
@@ -97,7 +97,7 @@ TABLE = [
 
 def chosen(columns: Sequence[str] = (), exclude: Sequence[str] = (), table: Sequence[Column] = TABLE) -> list[str]:
     options = SelectOptions(tuple(columns), tuple(exclude))
-    return [feature.name for feature in choose_features(table, options, "t.csv", Notices())]
+    return [feature.name for feature in choose_features(table, options, "t.csv", Reporter())]
 
 
 def test_features() -> None:
@@ -113,7 +113,7 @@ def test_features() -> None:
 def test_a_column_of_other_use_is_left_out_by_its_place() -> None:
     """Its number may be another column's name."""
     table = [Column("1"), Column("w"), Column("2"), Column("3")]
-    features = choose_features(table, SelectOptions(), "t.csv", Notices(), without={1})
+    features = choose_features(table, SelectOptions(), "t.csv", Reporter(), without={1})
     assert [feature.name for feature in features] == ["1", "2", "3"]
 
 

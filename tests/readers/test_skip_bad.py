@@ -18,7 +18,7 @@ from pcatool.model.npz import dumps
 from pcatool.options import ApplyOptions, EngineOptions, FitOptions, SelectOptions, TableOptions
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import fit as fitting
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers import inputs as whole
 from readers.reading import read, write
 
@@ -49,7 +49,7 @@ class Made:
     """A model's bytes, and what was said."""
 
     def __init__(self, paths: Sequence[object], **options: object) -> None:
-        self.notices = Notices()
+        self.notices = Reporter()
         table, more = TableOptions(skip_bad=bool(options.pop("skip_bad", True))), FitOptions(**options)  # type: ignore[arg-type]
         job = fitting.Job([str(p) for p in paths], table, SelectOptions(), more, EngineOptions(), self.notices)
         self.bytes = dumps(fitting.fit(job).model)
@@ -96,7 +96,7 @@ def test_rows_that_were_written_are_those_of_the_good_files(good: list[Path], tm
         for given, skip in ((files, True), (good, False)):
             data = [str(path) for path in given]
             table, apply = TableOptions(skip_bad=skip), ApplyOptions(keep_all=True, with_error=True)
-            made = applying.transform(model, data, table, apply, EngineOptions(), Notices())
+            made = applying.transform(model, data, table, apply, EngineOptions(), Reporter())
             blocks = list(made.each(lambda kept, values: ([k.to_pylist() for k in kept], values.tolist())))
             kept = [row for columns, _ in blocks for row in zip(*columns, strict=True)]
             results.append((kept, [row for _, values in blocks for row in values], made.tally.rows))
@@ -216,7 +216,7 @@ def test_further_columns_of_numbers_are_named_once(tmp_path: Path) -> None:
     assert Made([two, two], skip_bad=False).notices.warnings == []
     swapped = write(tmp_path, "a,t\n1,5\n2,6\n", "4.csv")
     assert "left out: 't'; name" in Made([one, swapped], skip_bad=False).notices.warnings[0]
-    notices, first = Notices(), write(tmp_path, "a,t,n0,m0\n1,x,1,3\n2,y,8,2\n", "5.csv")
+    notices, first = Reporter(), write(tmp_path, "a,t,n0,m0\n1,x,1,3\n2,y,8,2\n", "5.csv")
     later = write(tmp_path, "a,t,n0,m0,n1,m1\n1,x,1,2,3,4\n", "6.csv")
     select = SelectOptions(exclude=("n*", "m0, m*"))
     fitting.fit(fitting.Job([str(first), str(later)], TableOptions(), select, FitOptions(), EngineOptions(), notices))
@@ -233,7 +233,7 @@ def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -
         "more file; give all files the same columns, or name those to keep with --keep"
     )
     for table in (TableOptions(), TableOptions(skip_bad=True)):
-        notices = Notices()
+        notices = Reporter()
         files, keep = [str(one), str(two), str(one), str(two)], ApplyOptions(keep_all=True)
         results = applying.transform(model, files, table, keep, EngineOptions(), notices)
         results.read_through()

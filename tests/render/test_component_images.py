@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pcatool.errors import UsageError
-from pcatool.render.component_images import arranged, grid_columns, in_the_middle, mosaic_picture
+from pcatool.render.component_images import arranged, component_picture, grid_columns, in_the_middle
 from pcatool.render.figures import DPI, PICTURES
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
@@ -30,7 +30,7 @@ def picture(k=3, shape=(8, 8), form="png", mean="ramp", caption=CAPTION, basis=N
     means = {"ramp": np.arange(float(d)), "none": None, "even": np.full(d, 3.0), "huge": np.linspace(-1, 1, d) * 1e308}
     k = min(k, d)
     basis = waves(k, shape) if basis is None else basis
-    return mosaic_picture(means[mean], basis, 0.5 ** np.arange(1, k + 1), shape=shape, form=form, caption=caption)
+    return component_picture(means[mean], basis, 0.5 ** np.arange(1, k + 1), shape=shape, form=form, caption=caption)
 
 
 @pytest.mark.parametrize("form", PICTURES)

@@ -21,7 +21,7 @@ from pcatool.arrays import recut
 from pcatool.methods.pca import PCA
 from pcatool.model.model import Model
 from pcatool.options import FitOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.registry import SOLVERS
 from solvers.oracle import Exact
 
@@ -227,10 +227,10 @@ def names_of(d: int) -> tuple[str, ...]:
     return tuple(f"c{j}" for j in range(1, d + 1))
 
 
-def fit(X: Array, notices: Notices | None = None, **options: Any) -> Model:
+def fit(X: Array, notices: Reporter | None = None, **options: Any) -> Model:
     """A fit as the pipeline does it, from rows in memory."""
     d = X.shape[1]
-    return PCA(FitOptions(**options), notices or Notices()).fit(recut([X], d), names_of(d)).model
+    return PCA(FitOptions(**options), notices or Reporter()).fit(recut([X], d), names_of(d)).model
 
 
 @cache

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pcatool
-from pcatool.arrays import Runner, empty_block, in_turn, recut
+from pcatool.arrays import Runner, empty_block, recut, run_serially
 from pcatool.engines.threads import Threads
 from pcatool.errors import FileError
 from pcatool.model.npz import dumps
@@ -197,7 +197,7 @@ def bits_of(model: Any) -> tuple[bytes, ...]:
     return tuple(a.tobytes() for a in (model.mean, model.basis, model.eigenvalues))
 
 
-def solved(n: int, *, reread: bool, run: Runner = in_turn) -> tuple[Solution, list[str]]:
+def solved(n: int, *, reread: bool, run: Runner = run_serially) -> tuple[Solution, list[str]]:
     """What the randomized solver makes of rows that can, or cannot, be read again; and which were read."""
     d, read = 30, []
 

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from pcatool.cli import app
-from pcatool.cli.reporter import guarded
+from pcatool.cli.reporter import run_and_report
 from pcatool.stores import http_client as web
 
 TEXT = b"a,b,c\n" + b"".join(b"%d,%d,%d\n" % (i % 17, i % 5, i * i % 11) for i in range(30_000))
@@ -157,7 +157,9 @@ def test_pages_that_cannot_be_read(
     path: str, site: tuple[str, type[Site]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pcatool.stores.objects.PIECE", 1 << 16)
-    code = guarded(lambda: app.run(["fit", f"http://{site[0]}/{path}?key=secret", "-o", "/dev/null"]), debug=False)
+    code = run_and_report(
+        lambda: app.run(["fit", f"http://{site[0]}/{path}?key=secret", "-o", "/dev/null"]), debug=False
+    )
     said = capsys.readouterr().err
     expected = WRONG[path]
     assert code == expected[0]
@@ -167,11 +169,13 @@ def test_pages_that_cannot_be_read(
 @pytest.mark.parametrize(("status", "code"), [(404, 0), (410, 0), (401, 5), (403, 5), (429, 5), (500, 5), (503, 5)])
 def test_a_server_that_refuses_has_no_bad_pages(status: int, code: int, site: tuple[str, type[Site]]) -> None:
     pages = [f"http://{site[0]}/{how}/t.csv" for how in ("parts", status, "parts")]
-    assert guarded(lambda: app.run(["fit", *pages, "--skip-bad", "-q", "-o", "/dev/null"]), debug=False) == code
+    assert run_and_report(lambda: app.run(["fit", *pages, "--skip-bad", "-q", "-o", "/dev/null"]), debug=False) == code
 
 
 def test_an_empty_page_is_an_empty_table(site: tuple[str, type[Site]], capsys: pytest.CaptureFixture[str]) -> None:
-    assert guarded(lambda: app.run(["fit", f"http://{site[0]}/parts/empty", "-o", "/dev/null"]), debug=False) == 3
+    assert (
+        run_and_report(lambda: app.run(["fit", f"http://{site[0]}/parts/empty", "-o", "/dev/null"]), debug=False) == 3
+    )
     assert "/empty is empty" in capsys.readouterr().err
 
 
@@ -192,7 +196,7 @@ def test_servers_that_cannot_be_reached(
     monkeypatch.setattr(web, "SILENCE", 0.2)
     web._web.cache_clear()
     host = "no-such-host.invalid" if how == "unknown" else place
-    code = guarded(lambda: app.run(["fit", f"http://me:secret@{host}/t.csv", "-o", "/dev/null"]), debug=False)
+    code = run_and_report(lambda: app.run(["fit", f"http://me:secret@{host}/t.csv", "-o", "/dev/null"]), debug=False)
     web._web.cache_clear()
     close()
     said = capsys.readouterr().err
@@ -207,6 +211,6 @@ def test_without_the_extra_it_says_what_to_install(
 ) -> None:
     web._web.cache_clear()
     monkeypatch.setitem(sys.modules, package, None)
-    assert guarded(lambda: app.run(["fit", "https://host.invalid/t.csv", "-o", "/dev/null"]), debug=False) == 5
+    assert run_and_report(lambda: app.run(["fit", "https://host.invalid/t.csv", "-o", "/dev/null"]), debug=False) == 5
     said = f"http:// and https:// need the package {package.partition('.')[0]}; install it: pip install 'pcatool[http]'"
     assert capsys.readouterr().err == f"pcatool: error: {said}\n"

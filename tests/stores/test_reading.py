@@ -13,7 +13,7 @@ import pytest
 from pyarrow import fs, parquet
 
 from pcatool.cli import app
-from pcatool.cli.reporter import guarded
+from pcatool.cli.reporter import run_and_report
 from pcatool.stores import providers as s3
 from stores.server import Cable, Store, refusing
 
@@ -132,7 +132,7 @@ def test_of_parquet_only_what_is_needed_is_fetched(store: Store, table: pa.Table
 
 
 def code_and_text(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = guarded(lambda: app.run(words), debug=False)
+    code = run_and_report(lambda: app.run(words), debug=False)
     return code, capsys.readouterr().err.rpartition("pcatool: error: ")[2].strip()
 
 
@@ -215,7 +215,7 @@ def test_a_lost_connection_is_no_bad_file(store: Store, text: bytes, monkeypatch
     with Cable(store.port, down=len(text) + 200_000) as cable:
         monkeypatch.setenv("AWS_ENDPOINT_URL", cable.endpoint)
         words = ["fit", store.uri("f/"), "--skip-bad", "-o", "/dev/null"]
-        assert guarded(lambda: app.run(words), debug=False) == 5
+        assert run_and_report(lambda: app.run(words), debug=False) == 5
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

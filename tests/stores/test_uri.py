@@ -18,7 +18,7 @@ from pcatool.stores import providers as azure
 from pcatool.stores import providers as gs
 from pcatool.stores import providers as s3
 from pcatool.stores.listing import _regex
-from pcatool.stores.providers import OneName
+from pcatool.stores.providers import CanonicalName
 from pcatool.stores.uri import is_remote, parse, plain_name, shown, with_options
 
 SHOWN = {
@@ -83,7 +83,7 @@ def test_spellings_of_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://h:1")
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", "g:1")
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "us")
-    found = [{OneName()(name) for name in spellings} for spellings in ONE]
+    found = [{CanonicalName()(name) for name in spellings} for spellings in ONE]
     assert [len(names) for names in found] == [1] * len(ONE)
     assert len(set.union(*found)) == len(ONE)
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pcatool.stores.calls import patiently
+from pcatool.stores.calls import interruptible
 from stores.server import ENVIRONMENT, Cable, Store
 
 AZURE = "blob_storage_authority=SERVER&dfs_storage_authority=SERVER"
@@ -89,10 +89,10 @@ def test_what_a_call_gives() -> None:
         where.append(threading.current_thread())
         return 1 / number
 
-    assert patiently(lambda: call(4)) == 0.25
+    assert interruptible(lambda: call(4)) == 0.25
     with pytest.raises(ZeroDivisionError):
-        patiently(lambda: call(0))
-    inner = threading.Thread(target=lambda: patiently(lambda: call(1)))
+        interruptible(lambda: call(0))
+    inner = threading.Thread(target=lambda: interruptible(lambda: call(1)))
     inner.start()
     inner.join()
     assert threading.main_thread() not in where
@@ -104,4 +104,4 @@ def test_without_memory_for_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", full)
-    assert patiently(lambda: threading.current_thread()) is threading.main_thread()
+    assert interruptible(lambda: threading.current_thread()) is threading.main_thread()

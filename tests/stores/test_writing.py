@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from pcatool.cli import app
-from pcatool.cli.reporter import guarded
+from pcatool.cli.reporter import run_and_report
 from pcatool.stores import providers as s3
 from pcatool.writers import sink
 from stores.server import Cable, Store, refusing
@@ -33,7 +33,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    code = guarded(lambda: app.run(words), debug=False)
+    code = run_and_report(lambda: app.run(words), debug=False)
     return code, capsys.readouterr().err.rpartition("pcatool: error: ")[2].strip()
 
 

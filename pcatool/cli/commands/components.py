@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.parameters import NoClobber, Screen, Subject, lacks_input
-from pcatool.cli.reporter import Speaker, print_result
+from pcatool.cli.parameters import NoClobber, Screen, Subject, shows_usage_instead
+from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.errors import UsageError, show
 from pcatool.options import (
     ANY_FILE,
@@ -71,14 +71,14 @@ def run(
     if look.given is not None and asked.image is None:
         raise UsageError(f"{look.given} is for a picture", "say how large its images are, such as --image 28x28")
     form = _form(asked, output)
-    if lacks_input(subject, NAME, USAGE):
+    if shows_usage_instead(subject, NAME, USAGE):
         return 2
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline import loadings
     from pcatool.render.facts import model_facts, report_lines
 
     loadings.check_method(options, asked.values)
-    speaker = Speaker(general)
+    speaker = ConsoleReporter(general)
     job = fitting.Job(subject or [], table, select, options, engine, speaker)
     facts: dict[str, Any] = {"command": NAME, "output": shown(output or "-"), "values": list(asked.values)}
     to_file = output not in (None, "-")
@@ -147,7 +147,7 @@ def _numbers(model: Model, *, asked: ComponentsOptions, form: str, screen: Scree
     return render_table(columns, form, caption=caption, width=screen.width, color=screen.color, unicode=screen.unicode)
 
 
-def _mention_others(left: int, asked: ComponentsOptions, speaker: Speaker) -> None:
+def _mention_others(left: int, asked: ComponentsOptions, speaker: ConsoleReporter) -> None:
     """Note how many components are not drawn, unless the user chose their number."""
     if left and asked.first is None:
         more = "1 more component is" if left == 1 else f"{left} more components are"

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from pcatool.cli.parameters import Screen, lacks_input
-from pcatool.cli.reporter import Speaker, print_result
+from pcatool.cli.parameters import Screen, shows_usage_instead
+from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.options import MODEL, DiffOptions, GeneralOptions
 
 NAME = "diff"
@@ -31,13 +31,13 @@ def run(
       pcatool diff older.npz digits.npz
       pcatool diff older.npz digits.npz --format csv > changes.csv
     """
-    if lacks_input([first, second], NAME, USAGE):
+    if shows_usage_instead([first, second], NAME, USAGE):
         return 2
     from pcatool.pipeline.describe import diff
 
     facts = diff(first, second)
     if general.json:
-        Speaker(general).close({"command": NAME, **facts}, [], stdout_free=True)
+        ConsoleReporter(general).close({"command": NAME, **facts}, [], stdout_free=True)
         return 0
     from pcatool.render.comparison import comparison_table, comparison_text
     from pcatool.render.text import render_table

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pcatool.cli.parameters import Screen, Subject, lacks_input, variance_report
-from pcatool.cli.reporter import Speaker, print_result
+from pcatool.cli.parameters import Screen, Subject, shows_usage_instead, variance_report
+from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.options import EngineOptions, FitOptions, GeneralOptions, ReportOptions, SelectOptions, TableOptions
 
 NAME = "explain-variance"
@@ -30,13 +30,13 @@ def run(
       cat sample_data/orders.csv | pcatool explain-variance -c items-shipping \\
           --missing drop -s --format markdown
     """
-    if lacks_input(subject, NAME, USAGE):
+    if shows_usage_instead(subject, NAME, USAGE):
         return 2
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline.scree import smallest_k
     from pcatool.render.facts import model_facts, report_lines
 
-    speaker = Speaker(general)
+    speaker = ConsoleReporter(general)
     job = fitting.Job(subject or [], table, select, options, engine, speaker)
     fitted = fitting.model_or_fit(job)
     model, columns = fitted.model, fitted.variance.columns()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcatool.cli.parameters import Inputs, NoClobber, lacks_input, refuse_binary
-from pcatool.cli.reporter import Speaker, print_result
+from pcatool.cli.parameters import Inputs, NoClobber, refuse_binary, shows_usage_instead
+from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.errors import UsageError
 from pcatool.options import (
     ANY_FILE,
@@ -66,7 +66,7 @@ def run(
       pcatool fit sample_data/digits.csv --method supervised --label digit \\
           --label-kernel delta -o labelled.npz
     """
-    if lacks_input(inputs, NAME, USAGE):
+    if shows_usage_instead(inputs, NAME, USAGE):
         return 2
     if not plan and output is None:
         *_, last = inputs or [""]
@@ -74,7 +74,7 @@ def run(
         raise UsageError("fit needs -o MODEL, the file to write the model to", meant)
     from pcatool.pipeline import fit as fitting
 
-    speaker = Speaker(general, rows_to=scoring.scores)
+    speaker = ConsoleReporter(general, rows_to=scoring.scores)
     job = fitting.Job(inputs or [], table, select, options, engine, speaker)
     if plan:
         return _plan(job._replace(scored=scoring.scores is not None), speaker)
@@ -92,17 +92,17 @@ def run(
 def _fit_and_score(job: Job, output: str, scoring: ScoreOptions, no_clobber: bool) -> int:
     """Fit a model, write the model and the scores of its rows, and print the summary."""
     from pcatool.pipeline.fit_and_score import fit_and_score
-    from pcatool.render.summary import both_facts, both_lines
+    from pcatool.render.summary import fit_and_scores_facts, fit_and_scores_lines
 
     fitted, results = fit_and_score(job, output, scoring, no_clobber=no_clobber)
-    facts = both_facts(fitted.model, fitted.tally, output, results.tally, str(scoring.scores))
+    facts = fit_and_scores_facts(fitted.model, fitted.tally, output, results.tally, str(scoring.scores))
     speaker = job.notices
-    assert isinstance(speaker, Speaker)
-    speaker.close(facts, both_lines(facts), stdout_free="-" not in (output, scoring.scores))
+    assert isinstance(speaker, ConsoleReporter)
+    speaker.close(facts, fit_and_scores_lines(facts), stdout_free="-" not in (output, scoring.scores))
     return 0
 
 
-def _plan(job: Job, speaker: Speaker) -> int:
+def _plan(job: Job, speaker: ConsoleReporter) -> int:
     """Print the plan of the fit, and fit nothing."""
     from pcatool.pipeline.fit import plan_fit
     from pcatool.render.summary import plan_facts, plan_lines

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pcatool.cli.parameters import ModelPath, Screen, lacks_input
-from pcatool.cli.reporter import Speaker, print_result
+from pcatool.cli.parameters import ModelPath, Screen, shows_usage_instead
+from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.options import GeneralOptions
 
 NAME = "inspect"
@@ -21,7 +21,7 @@ def run(*, model: ModelPath, general: GeneralOptions) -> int:
       pcatool inspect digits.npz --json > facts.json
       cat orders.npz | pcatool inspect - -v
     """
-    if lacks_input([model], NAME, USAGE):
+    if shows_usage_instead([model], NAME, USAGE):
         return 2
     from pcatool.pipeline.describe import inspect
     from pcatool.render.inspection import inspection_text
@@ -35,5 +35,5 @@ def run(*, model: ModelPath, general: GeneralOptions) -> int:
         )
         print_result(text)
     else:
-        Speaker(general).close({"command": NAME, **facts}, [], stdout_free=True)
+        ConsoleReporter(general).close({"command": NAME, **facts}, [], stdout_free=True)
     return 0

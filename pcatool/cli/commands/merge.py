@@ -8,7 +8,7 @@ import typer
 
 from pcatool.cli.model_output import ModelOutput, produce
 from pcatool.cli.parameters import NoClobber
-from pcatool.cli.reporter import Speaker
+from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import MODEL, AlignOptions, GeneralOptions
 
 NAME = "merge"
@@ -41,7 +41,7 @@ def run(
     from pcatool.pipeline import combine
     from pcatool.pipeline.combine import model_paths, models_of
 
-    speaker, paths = Speaker(general), model_paths(models)
+    speaker, paths = ConsoleReporter(general), model_paths(models)
     return produce(
         NAME,
         output,

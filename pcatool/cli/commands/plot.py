@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.parameters import NoClobber, Screen, lacks_input
-from pcatool.cli.reporter import Speaker, print_result
+from pcatool.cli.parameters import NoClobber, Screen, shows_usage_instead
+from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.options import (
     ANY_FILE,
     MODEL_OR_DATA,
@@ -25,8 +25,8 @@ from pcatool.registry import PLOTS
 from pcatool.stores.uri import shown
 
 if TYPE_CHECKING:
-    from pcatool.pipeline.plot import Drawn
-    from pcatool.pipeline.plot_request import Asked
+    from pcatool.pipeline.plot import PlotOutcome
+    from pcatool.pipeline.plot_request import PlotRequest
 
 NAME = "plot"
 USAGE = "KIND MODEL|DATA... -o PICTURE [OPTIONS]"
@@ -95,13 +95,13 @@ def run(
     require(form, lambda: FORMS, "--format")
     from pcatool.pipeline.job import Job
     from pcatool.pipeline.plot import draw
-    from pcatool.pipeline.plot_request import Asked
+    from pcatool.pipeline.plot_request import PlotRequest
 
-    asked = Asked(kind, plot, look, output, no_clobber, form)
+    asked = PlotRequest(kind, plot, look, output, no_clobber, form)
     asked.check(options)
-    if lacks_input(_read(subject, asked), f"{NAME} {kind}", USAGE.removeprefix("KIND ")):
+    if shows_usage_instead(_read(subject, asked), f"{NAME} {kind}", USAGE.removeprefix("KIND ")):
         return 2
-    speaker = Speaker(general)
+    speaker = ConsoleReporter(general)
     drawn = draw(Job(subject or [], table, select, options, engine, speaker), asked)
     printed = output in (None, "-")
     if printed and not asked.of_rows:
@@ -111,7 +111,7 @@ def run(
     return 0
 
 
-def _read(subject: list[str] | None, asked: Asked) -> list[str] | None:
+def _read(subject: list[str] | None, asked: PlotRequest) -> list[str] | None:
     """Return the inputs; None (standard input) for a plot of rows to which a model alone was given."""
     from pcatool.pipeline.plot_request import is_model
 
@@ -119,7 +119,7 @@ def _read(subject: list[str] | None, asked: Asked) -> list[str] | None:
     return None if alone else subject
 
 
-def _print(drawn: Drawn, asked: Asked) -> None:
+def _print(drawn: PlotOutcome, asked: PlotRequest) -> None:
     """Print the numbers of the plot."""
     from pcatool.render.text import render_table
 
@@ -137,7 +137,7 @@ def _print(drawn: Drawn, asked: Asked) -> None:
     )
 
 
-def _facts(drawn: Drawn, asked: Asked) -> dict[str, Any]:
+def _facts(drawn: PlotOutcome, asked: PlotRequest) -> dict[str, Any]:
     """Return the facts for `--json` and the summary: kind, output, axes, rows, classes, model."""
     from pcatool.render.facts import model_facts
 
@@ -155,7 +155,7 @@ def _facts(drawn: Drawn, asked: Asked) -> dict[str, Any]:
     return facts if drawn.model is None else {**facts, **model_facts(drawn.model)}
 
 
-def _lines(facts: dict[str, Any], drawn: Drawn) -> list[str]:
+def _lines(facts: dict[str, Any], drawn: PlotOutcome) -> list[str]:
     """Return the lines of the closing summary."""
     from pcatool.render.facts import report_lines
     from pcatool.render.text import counted

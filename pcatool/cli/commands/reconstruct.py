@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcatool.cli.model_output import deliver
-from pcatool.cli.parameters import Inputs, ModelPath, lacks_input, model_of, refuse_binary
-from pcatool.cli.reporter import Speaker
+from pcatool.cli.parameters import Inputs, ModelPath, model_of, refuse_binary, shows_usage_instead
+from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions, word_of
 from pcatool.options.fields import require
 
 if TYPE_CHECKING:
     from pcatool.pipeline.results import Results
-    from pcatool.progress import Notices
+    from pcatool.progress import Reporter
 
 NAME = "reconstruct"
 USAGE = "MODEL [INPUT...] [-o OUT] [OPTIONS]"
@@ -66,7 +66,7 @@ def run(
     """
     if source is not None:
         require(source, lambda: ("scores", "rows"), "--from")
-    if lacks_input(inputs, NAME, USAGE):
+    if shows_usage_instead(inputs, NAME, USAGE):
         return 2
     if output.output_format == "parquet":
         refuse_binary(output.output, "Parquet")
@@ -75,10 +75,10 @@ def run(
     fitted = model_of(model, inputs)
     back = applying.Back(source, preimage, fill)
 
-    def results(data: Any, table: TableOptions, notices: Notices) -> Results:
+    def results(data: Any, table: TableOptions, notices: Reporter) -> Results:
         return applying.reconstruct(fitted, data, table, apply, engine, notices, back)
 
-    speaker = Speaker(general, rows_to=output.output or "-")
+    speaker = ConsoleReporter(general, rows_to=output.output or "-")
     return deliver(
         NAME, fitted.truncated(apply.components), results, inputs or [], table, output, engine, model, speaker
     )

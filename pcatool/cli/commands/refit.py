@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pcatool.cli.model_output import ModelOutput, produce
-from pcatool.cli.parameters import ModelPath, NoClobber, lacks_input, model_of
-from pcatool.cli.reporter import Speaker
+from pcatool.cli.parameters import ModelPath, NoClobber, model_of, shows_usage_instead
+from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import GeneralOptions, RefitOptions
 
 NAME = "refit"
@@ -28,11 +28,11 @@ def run(
       pcatool refit digits.npz -k parallel -o fewer.npz
       pcatool refit digits.npz --standardize --ddof 1 -x p0-p7 -o correlations.npz
     """
-    if lacks_input([model], NAME, USAGE):
+    if shows_usage_instead([model], NAME, USAGE):
         return 2
     from pcatool.pipeline.combine import Combined, refit
 
-    speaker, fitted = Speaker(general), model_of(model, ["data"])
+    speaker, fitted = ConsoleReporter(general), model_of(model, ["data"])
 
     def make() -> Combined:
         return Combined(refit((model, fitted), options, speaker), fitted.n_samples)

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pcatool.cli.parameters import ModelPath, NoClobber, lacks_input, model_of
-from pcatool.cli.reporter import Speaker
+from pcatool.cli.parameters import ModelPath, NoClobber, model_of, shows_usage_instead
+from pcatool.cli.reporter import ConsoleReporter
 from pcatool.errors import UsageError
 from pcatool.options import (
     ANY_FILE,
@@ -62,7 +62,7 @@ def run(
       pcatool report digits.npz sample_data/digits.csv --color digit --image 8x8 \\
           -o digits.html
     """
-    if lacks_input([model, *(data or [])], NAME, USAGE):
+    if shows_usage_instead([model, *(data or [])], NAME, USAGE):
         return 2
     import sys
 
@@ -71,7 +71,7 @@ def run(
     from pcatool.pipeline.report_page import ReportRows, report_to
     from pcatool.render.summary import page_facts, page_lines
 
-    speaker, fitted = Speaker(general), model_of(model, data or ["no data"])
+    speaker, fitted = ConsoleReporter(general), model_of(model, data or ["no data"])
     page = report_to(
         output,
         fitted,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcatool.cli.parameters import NoClobber, Screen, Subject, lacks_input, variance_report
-from pcatool.cli.reporter import Speaker, print_result
+from pcatool.cli.parameters import NoClobber, Screen, Subject, shows_usage_instead, variance_report
+from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.errors import UsageError, printable
 from pcatool.options import (
     ANY_FILE,
@@ -102,14 +102,14 @@ def run(
     for flag in (*(name for name, given in scales.items() if given), look.given):
         if flag is not None and output is None:
             raise UsageError(f"{flag} is for a picture", "name it with -o, such as -o scree.png")
-    if lacks_input(subject, NAME, USAGE):
+    if shows_usage_instead(subject, NAME, USAGE):
         return 2
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline import scree as report
     from pcatool.render.facts import model_facts, report_lines
     from pcatool.render.scree import ScreeLook, rules_report
 
-    speaker = Speaker(general)
+    speaker = ConsoleReporter(general)
     job = fitting.Job(subject or [], table, select, options, engine, speaker)
     if output is not None:
         scree = ScreeLook(log, log_components, all_components)

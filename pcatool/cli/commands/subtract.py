@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from pcatool.cli.model_output import ModelOutput, produce
-from pcatool.cli.parameters import Inputs, ModelPath, NoClobber, lacks_input, model_of
-from pcatool.cli.reporter import Speaker
+from pcatool.cli.parameters import Inputs, ModelPath, NoClobber, model_of, shows_usage_instead
+from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import MODEL_OR_DATA, EngineOptions, GeneralOptions, TableOptions, UpdateOptions
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ def run(
       pcatool subtract twice.npz houses.npz -o once.npz -v
       pcatool subtract digits.npz sample_data/digits.csv -o digits.npz
     """
-    if lacks_input(inputs, NAME, USAGE):
+    if shows_usage_instead(inputs, NAME, USAGE):
         return 2
     from pcatool.pipeline import combine
     from pcatool.pipeline.combine import are_models, models_of, refuse_reading
 
-    speaker, data = Speaker(general), inputs or []
+    speaker, data = ConsoleReporter(general), inputs or []
     named = (model, model_of(model, None if inputs and "-" not in inputs else inputs))
 
     def make() -> Combined:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pcatool.cli.model_output import deliver
-from pcatool.cli.parameters import Inputs, ModelPath, lacks_input, model_of, refuse_binary
-from pcatool.cli.reporter import Speaker
+from pcatool.cli.parameters import Inputs, ModelPath, model_of, refuse_binary, shows_usage_instead
+from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions
 
 if TYPE_CHECKING:
     from pcatool.pipeline.results import Results
-    from pcatool.progress import Notices
+    from pcatool.progress import Reporter
 
 NAME = "transform"
 USAGE = "MODEL [INPUT...] [-o OUT] [OPTIONS]"
@@ -38,7 +38,7 @@ def run(
       pcatool transform orders.npz sample_data/orders.csv --missing keep \\
           --with-error -o scores.parquet
     """
-    if lacks_input(inputs, NAME, USAGE):
+    if shows_usage_instead(inputs, NAME, USAGE):
         return 2
     if output.output_format == "parquet":
         refuse_binary(output.output, "Parquet")
@@ -46,10 +46,10 @@ def run(
 
     fitted = model_of(model, inputs)
 
-    def results(data: Any, table: TableOptions, notices: Notices) -> Results:
+    def results(data: Any, table: TableOptions, notices: Reporter) -> Results:
         return applying.transform(fitted, data, table, apply, engine, notices)
 
-    speaker = Speaker(general, rows_to=output.output or "-")
+    speaker = ConsoleReporter(general, rows_to=output.output or "-")
     return deliver(
         NAME, fitted.truncated(apply.components), results, inputs or [], table, output, engine, model, speaker
     )

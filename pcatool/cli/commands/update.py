@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pcatool.cli.model_output import ModelOutput, produce
-from pcatool.cli.parameters import Inputs, ModelPath, NoClobber, lacks_input, model_of
-from pcatool.cli.reporter import Speaker
+from pcatool.cli.parameters import Inputs, ModelPath, NoClobber, model_of, shows_usage_instead
+from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import EngineOptions, GeneralOptions, TableOptions, UpdateOptions
 
 NAME = "update"
@@ -31,11 +31,11 @@ def run(
       pcatool update houses.npz sample_data/houses.csv -o twice.npz -v
       cat sample_data/digits.csv | pcatool update digits.npz -o digits.npz
     """
-    if lacks_input(inputs, NAME, USAGE):
+    if shows_usage_instead(inputs, NAME, USAGE):
         return 2
     from pcatool.pipeline import combine
 
-    speaker, data = Speaker(general), inputs or []
+    speaker, data = ConsoleReporter(general), inputs or []
     named = (model, model_of(model, inputs))
     return produce(
         NAME,

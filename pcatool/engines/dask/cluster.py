@@ -23,9 +23,9 @@ from warnings import catch_warnings, simplefilter
 
 from pcatool.engines.base import Done
 from pcatool.engines.dask.local import Local
-from pcatool.engines.dask.tasks import Tree, plant, version
+from pcatool.engines.dask.tasks import Tree, build_tree, version
 from pcatool.errors import FileError, LostError, UsageError, check_memory, show
-from pcatool.stores.calls import patiently, to_its_end
+from pcatool.stores.calls import interruptible, uninterrupted
 
 __all__ = ["Dask", "DaskRun"]
 
@@ -74,7 +74,7 @@ def check_listening(address: str) -> None:
     place = (found[2].strip("[]"), int(found[3]))
     for left in reversed(range(TRIES)):
         try:
-            patiently(lambda: socket.create_connection(place, REACH)).close()
+            interruptible(lambda: socket.create_connection(place, REACH)).close()
             return
         except TimeoutError:
             raise unreachable(address, f"no answer in {REACH} s") from None
@@ -372,7 +372,7 @@ class Dask:
     def _close(self) -> None:
         """Release client, workers and loggers, also while signals come."""
         self._link = None
-        to_its_end(self._open.close)
+        uninterrupted(self._open.close)
 
     def map(self, work: Callable[[Item], Result], items: Sequence[Item], done: Done) -> list[Result]:
         return self.gather(ListResults(work), operator.add, items, done) if items else []
@@ -387,14 +387,14 @@ class Dask:
         import cloudpickle
 
         assert self._link is not None, "entered first"
-        result: Result = DaskRun(self._link, plant(work, merge, items, cloudpickle.dumps), done).result()
+        result: Result = DaskRun(self._link, build_tree(work, merge, items, cloudpickle.dumps), done).result()
         return result
 
     def _started(self) -> Link:
         """Start scheduler and workers on this machine, and wait for the first worker."""
         local = Local()
         self._open.callback(local.close)
-        to_its_end(local.start)
+        uninterrupted(local.start)
         client = _client(local.cluster)
         self._open.callback(_close, client)
         self._open.callback(local.end_workers)  # the last callback runs first: workers end without waiting for others

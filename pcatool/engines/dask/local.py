@@ -14,7 +14,7 @@ from typing import Any
 
 from pcatool.engines.threads import usable_cores
 from pcatool.errors import LostError
-from pcatool.stores.calls import to_its_end
+from pcatool.stores.calls import uninterrupted
 
 __all__ = ["Local"]
 
@@ -80,7 +80,7 @@ class Local:
     def keep(self) -> None:
         """Replace lost workers; raise `LostError` where several were lost before any has worked."""
         if any(worker.returncode is not None for worker in self._workers):
-            to_its_end(self._replace)
+            uninterrupted(self._replace)
 
     def _replace(self) -> None:
         for number, worker in enumerate(self._workers):

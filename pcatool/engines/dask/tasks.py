@@ -17,22 +17,22 @@ from typing import Any, NamedTuple
 from pcatool.engines.base import FAN
 from pcatool.errors import FileError
 from pcatool.linalg.blas import threads
-from pcatool.resources import keep_memory
+from pcatool.resources import tune_allocator
 
-__all__ = ["Tree", "plant", "version"]
+__all__ = ["Tree", "build_tree", "version"]
 
 Key = str | tuple[str, int] | tuple[str, int, int]
 
 
 class Tree(NamedTuple):
-    """A graph of Dask tasks; made by `plant`, run by `DaskRun`."""
+    """A graph of Dask tasks; made by `build_tree`, run by `DaskRun`."""
 
     tasks: dict[Key, tuple[Any, ...]]
     leaves: list[Key]  # keys of the items, in their order
     root: Key  # key of the merged result
 
 
-class Doing(NamedTuple):
+class WorkTask(NamedTuple):
     """The work on one item, sent once to each worker; raises `FileError` in a worker with another pcatool version."""
 
     work: Callable[[Any], Any]
@@ -47,7 +47,7 @@ class Doing(NamedTuple):
             return self.work(loads(item))
 
 
-class Merging(NamedTuple):
+class MergeTask(NamedTuple):
     """The merge of neighbouring results, as workers hold it."""
 
     merge: Callable[[Any, Any], Any]
@@ -67,7 +67,7 @@ def _one_core() -> AbstractContextManager[None]:
 def _settle() -> None:
     """Set up memory once in each process: Dask makes workers return all memory at once, which costs a third of time."""
     import_module("numpy")  # loads the BLAS library that `threads` limits
-    keep_memory()
+    tune_allocator()
 
 
 def version() -> str:
@@ -75,7 +75,7 @@ def version() -> str:
     return str(sys.modules["pcatool"].__version__)
 
 
-def plant(
+def build_tree(
     work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], items: Sequence[Any], dumps: Callable[[Any], bytes]
 ) -> Tree:
     """Return the tasks for `work` on each item and for the tree that merges their results.
@@ -87,12 +87,12 @@ def plant(
     token = uuid4().hex
     doing, merging, part, merged = (f"pcatool-{what}-{token}" for what in ("doing", "merging", "part", "merged"))
     # The two callables are tasks too, so Dask makes them again if the worker that holds them is lost.
-    tasks: dict[Key, tuple[Any, ...]] = {doing: (loads, dumps(Doing(work, version())))}
+    tasks: dict[Key, tuple[Any, ...]] = {doing: (loads, dumps(WorkTask(work, version())))}
     leaves: list[Key] = [(part, i) for i in range(len(items))]
     tasks |= {leaf: (call, doing, dumps(item)) for leaf, item in zip(leaves, items, strict=True)}
     row, height = leaves, 0
     if len(row) > 1:
-        tasks[merging] = (loads, dumps(Merging(merge)))
+        tasks[merging] = (loads, dumps(MergeTask(merge)))
     while len(row) > 1:
         height += 1
         above: list[Key] = []

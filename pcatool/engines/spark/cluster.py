@@ -81,7 +81,7 @@ SETTINGS = {
 }
 
 
-class Parcel:
+class TaskBatch:
     """Pickled work and items, cut into at most `most` tasks of neighbouring items; sent by `SparkRun`.
 
     The number of tasks depends only on the number of items.
@@ -183,7 +183,7 @@ class Spark:
     ) -> Result:
         """Return the merged results of `work(item)` for all items; executors merge neighbours in a tree."""
         assert self._session is not None
-        parcel = Parcel(work, merge, items, TASKS)
+        parcel = TaskBatch(work, merge, items, TASKS)
         run = SparkRun(self._session, parcel)
         try:
             merged: Result = run.result(done)
@@ -195,7 +195,7 @@ class Spark:
 class SparkRun:
     """One run of a parcel on Spark, started at once in a thread of its own."""
 
-    def __init__(self, session: Session, parcel: Parcel) -> None:
+    def __init__(self, session: Session, parcel: TaskBatch) -> None:
         self._session = session
         self._parcel = parcel
         self._group = f"pcatool-{uuid4().hex}"

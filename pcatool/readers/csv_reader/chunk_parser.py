@@ -17,17 +17,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pcatool.arrays import AHEAD, Array, block_rows, empty_block
+from pcatool.arrays import QUEUED_TASKS, Array, block_rows, empty_block
 from pcatool.readers.arrow_columns import fill_from_text, numbers_of, text_array
 from pcatool.readers.base import Batch, Feature, Rounded, all_finite, first_rounded, large, rows_at_once
 from pcatool.readers.csv_reader.arrow_parser import MARK, TEXT, ArrowCsv
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.normalize import plain, runs_on, with_quotes
+from pcatool.readers.csv_reader.normalize import has_text_after_quote, plain, requoted
 from pcatool.readers.csv_reader.reference import check_nul, check_utf8, parse, rows_of
-from pcatool.readers.csv_reader.spellings import cells_at, in_text
+from pcatool.readers.csv_reader.spellings import cells_at, count_in_text
 from pcatool.readers.csv_reader.split import MOST_BYTES, Chunk
 
-__all__ = ["WIDE", "ChunkParser", "CsvPart", "holds_nothing", "read_wide"]
+__all__ = ["WIDE", "ChunkParser", "CsvPart", "empty_columns", "read_wide"]
 
 # Number of columns from which folding costs less than the converters.
 WIDE = 1000
@@ -71,7 +71,7 @@ def _is_even(text: NDArray[np.uint8], between: NDArray[np.bool_], rows: int, wid
     return bool(np.array_equal(np.searchsorted(np.flatnonzero(between), ends), np.arange(1, rows + 1) * (width - 1)))
 
 
-def holds_nothing(X: NDArray[np.float64]) -> NDArray[np.bool_]:
+def empty_columns(X: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return the mask of the columns of X (n, d) without any number."""
     return np.asarray(np.isnan(X).all(axis=0))
 
@@ -125,17 +125,17 @@ class ChunkParser:
     def _runs_on(self, chunk: Chunk) -> bool:
         if chunk.plain or b'"' not in chunk.data:
             return False
-        return runs_on(plain(chunk.data, self.dialect), self.dialect)
+        return has_text_after_quote(plain(chunk.data, self.dialect), self.dialect)
 
     def _with_quotes(self, chunk: Chunk) -> Parsed | None:
-        """Parse a chunk with fields like "1"2 by Arrow, after `with_quotes`; None where Arrow cannot read the chunk.
+        """Parse a chunk with fields like "1"2 by Arrow, after `requoted`; None where Arrow cannot read the chunk.
 
         The quotes stay in such a cell, so Arrow cannot read it as the number 12. Kept columns must lose the quotes, so
         with kept columns the result is None.
         """
         if self.kept:
             return None
-        data = with_quotes(plain(chunk.data, self.dialect), self.dialect)
+        data = requoted(plain(chunk.data, self.dialect), self.dialect)
         parser = self._settled
         return parser._by_arrow(Chunk(data, chunk.rows, chunk.first_line), parser._as_text)
 
@@ -170,7 +170,7 @@ class ChunkParser:
         # that is being parsed needs the text again (five times where it is folded), and for each cell its end and its
         # value as Arrow's column and as part of the block.
         parsing = (5 if self._is_wide else 1) * text + (28 if self._is_wide else 20) * cells
-        return 2 * text + parts * text + max(parts - AHEAD, 1) * parsing + parts * 8 * cells
+        return 2 * text + parts * text + max(parts - QUEUED_TASKS, 1) * parsing + parts * 8 * cells
 
     @property
     def _is_wide(self) -> bool:
@@ -252,7 +252,7 @@ class CsvPart:
     def _spellings(self, X: Array) -> Mapping[str, int]:
         parser = self.parser
         columns = [f.column for f in parser.features]
-        return in_text(X, columns, self.chunk, parser.dialect, parser.width, parser.name)
+        return count_in_text(X, columns, self.chunk, parser.dialect, parser.width, parser.name)
 
     def _rounded(self, X: Array) -> Rounded | None:
         """Return the first whole number that float64 cannot hold exactly; None where there is none."""

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from pcatool.errors import DataError, show
-from pcatool.readers.base import MEND, Feature
+from pcatool.readers.base import BAD_CELL_REMEDY, Feature
 from pcatool.readers.csv_reader.dialect import PADDING, Dialect
 
 __all__ = ["LOOKED_AT", "PLAINLY", "Others", "Rereads", "dressing", "is_foreign", "ragged", "remedy_for"]
@@ -57,7 +57,7 @@ NAMED = 10
 Others: TypeAlias = Callable[[], Mapping[int, Sequence[str]]]
 
 
-class Dressing(NamedTuple):
+class Remedy(NamedTuple):
     """A cell that is a number only with other options, and the remedy that names these options."""
 
     example: str
@@ -79,7 +79,7 @@ class Trial(NamedTuple):
         return sum(number is not None for number in self.numbers)
 
 
-def dressing(cells: Sequence[str], dialect: Dialect, others: Others = dict) -> Dressing | None:
+def dressing(cells: Sequence[str], dialect: Dialect, others: Others = dict) -> Remedy | None:
     """Return the remedy that reads the most cells of a column; None where no dialect reads at least half of them."""
     likely = _likely(cells)
     if 2 * len(likely) < len(cells):
@@ -163,20 +163,20 @@ def _trials(dialect: Dialect, strip: str) -> Iterator[Dialect]:
             yield replace(dialect, decimal=decimal, thousands=thousands, strip=strip)
 
 
-def _told(cells: Sequence[str], old: Dialect, trials: Sequence[Trial]) -> Dressing:
+def _told(cells: Sequence[str], old: Dialect, trials: Sequence[Trial]) -> Remedy:
     """Return an example and the remedy; of several trials the first two are named with the values they read."""
     if len(trials) == 1:
         trial = trials[0]
         read = zip(cells, trial.numbers, strict=True)
         example = next(cell for cell, number in read if number is not None and old.number(cell) is None)
-        return Dressing(example, f"read it with {_spelled(old, trial)}{_others_told(trial)}")
+        return Remedy(example, f"read it with {_spelled(old, trial)}{_others_told(trial)}")
     first, second = trials[0], trials[1]
     at = next(i for i, (a, b) in enumerate(zip(first.numbers, second.numbers, strict=True)) if a != b)
     one, other = (
         f"{_spelled(old, trial)} if {show(cells[at])} means {_shown(trial.numbers[at])}{_others_told(trial)}"
         for trial in (first, second)
     )
-    return Dressing(cells[at], f"read it with {one}, or with {other}")
+    return Remedy(cells[at], f"read it with {one}, or with {other}")
 
 
 def _shown(number: float | None) -> str:
@@ -233,7 +233,7 @@ def remedy_for(cell: str, feature: Feature, features: Sequence[Feature], dialect
         return PLAINLY
     if cell.strip("\ufeff").strip() == feature.name.strip():
         return "is the line of names repeated there? give files one by one, not joined"
-    return _of_a_mixture(cell, feature, column, dialect) or MEND
+    return _of_a_mixture(cell, feature, column, dialect) or BAD_CELL_REMEDY
 
 
 def _of_a_mixture(cell: str, feature: Feature, column: Sequence[str], dialect: Dialect) -> str | None:

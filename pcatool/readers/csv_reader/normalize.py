@@ -3,8 +3,8 @@
 `plain` removes comments and joins runs of blanks without moving a row to another line, so that the result is ordinary
 CSV. In a table of one column a blank line is a row with a missing cell; `plain` writes a quoted empty cell there.
 
-A field such as "a"b, with text after the closing quote, is one cell for Arrow and for Python: ab. `runs_on` finds such
-fields, and `with_quotes` quotes them again so that their quotes stay visible in the cell.
+A field such as "a"b, with text after the closing quote, is one cell for Arrow and for Python: ab.
+`has_text_after_quote` finds such fields, and `requoted` quotes them again so that their quotes stay visible.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from pcatool.readers.csv_reader.dialect import Dialect
 
-__all__ = ["note_padding", "plain", "runs_on", "with_quotes"]
+__all__ = ["has_text_after_quote", "note_padding", "plain", "requoted"]
 
 # The empty place before the line end of a blank line. A line end is CR, LF or both.
 BLANK_LINE = rb"(?:\A|(?<=\n)|(?<=\r)(?!\n))(?=[\r\n])"
@@ -96,7 +96,7 @@ def _quoted_or(dialect: Dialect, pattern: bytes) -> re.Pattern[bytes]:
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 
 
-def runs_on(data: bytes, dialect: Dialect) -> bool:
+def has_text_after_quote(data: bytes, dialect: Dialect) -> bool:
     """Return whether some quoted field has text after its closing quote; `data` is normalized and starts at a row."""
     if b'"' not in data:
         return False
@@ -110,7 +110,7 @@ def runs_on(data: bytes, dialect: Dialect) -> bool:
     return not (starts_well.all() and ends_well.all()) and any(True for _ in _fields(data, dialect))
 
 
-def with_quotes(data: bytes, dialect: Dialect) -> bytes:
+def requoted(data: bytes, dialect: Dialect) -> bytes:
     """Quote each field that has text after its closing quote as a whole; its inner quotes become part of the cell."""
     pieces, at = [], 0
     for field in _fields(data, dialect):

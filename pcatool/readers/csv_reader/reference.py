@@ -16,10 +16,10 @@ import numpy as np
 
 from pcatool.arrays import Array, empty_block
 from pcatool.errors import BadCell, DataError
-from pcatool.readers.base import MEND, Feature
+from pcatool.readers.base import BAD_CELL_REMEDY, Feature
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.hints import Rereads, ragged, remedy_for
-from pcatool.readers.csv_reader.normalize import plain, runs_on, with_quotes
+from pcatool.readers.csv_reader.normalize import has_text_after_quote, plain, requoted
 from pcatool.readers.csv_reader.split import Chunk, count_lines
 
 __all__ = ["BOOLEANS", "check_nul", "check_utf8", "parse", "rows_of"]
@@ -66,9 +66,9 @@ def rows_of(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[Row]:
 def _read_and_written(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[tuple[Row, Row]]:
     """Yield every row twice: as CSV defines the cells, and with the quotes kept in fields like "a"b."""
     data = plain(chunk.data, dialect)
-    if not runs_on(data, dialect):
+    if not has_text_after_quote(data, dialect):
         return ((row, row) for row in rows_of(chunk, dialect, name))
-    written = Chunk(with_quotes(data, dialect), chunk.rows, chunk.first_line)
+    written = Chunk(requoted(data, dialect), chunk.rows, chunk.first_line)
     return zip(rows_of(chunk, dialect, name), rows_of(written, dialect.settled, name), strict=True)
 
 
@@ -122,8 +122,8 @@ def _bad_cell(
 ) -> BadCell:
     """Return the error for a cell that `_value` cannot read, with the remedy that fits the column."""
     if feature.boolean:
-        return BadCell(place, feature.name, cell, "is neither true nor false", MEND)
+        return BadCell(place, feature.name, cell, "is neither true nor false", BAD_CELL_REMEDY)
     if dialect.number(cell) is not None:
-        return BadCell(place, feature.name, cell, "is not finite", MEND)
+        return BadCell(place, feature.name, cell, "is not finite", BAD_CELL_REMEDY)
     remedy = remedy_for(cell, feature, features, dialect, rows)
     return BadCell(place, feature.name, cell, "is not a number", remedy)

@@ -22,7 +22,7 @@ from pcatool.readers.csv_reader.normalize import plain
 from pcatool.readers.csv_reader.reference import rows_of
 from pcatool.readers.csv_reader.split import Chunk
 
-__all__ = ["cells_at", "in_numbers", "in_text"]
+__all__ = ["cells_at", "count_in_numbers", "count_in_text"]
 
 Index = NDArray[np.intp]
 
@@ -32,7 +32,7 @@ NEWLINE = 10
 FEW = 1 / 8
 
 
-def in_numbers(X: Array, nulls: Iterable[str] = repeat("null")) -> dict[str, int]:
+def count_in_numbers(X: Array, nulls: Iterable[str] = repeat("null")) -> dict[str, int]:
     """Count nulls and NaN in X (n, d) of a table that is not text; `nulls` names the nulls of each column."""
     missing, null = np.isnan(X).sum(axis=0), is_null(X).sum(axis=0)
     counts = Counter({"NaN": int((missing - null).sum())})
@@ -41,7 +41,7 @@ def in_numbers(X: Array, nulls: Iterable[str] = repeat("null")) -> dict[str, int
     return dict(+counts)
 
 
-def in_text(
+def count_in_text(
     X: Array, columns: Sequence[int], chunk: Chunk, dialect: Dialect, width: int, name: str
 ) -> Mapping[str, int]:
     """Count the spellings of the missing cells of X (n, d), which was read from `chunk`.

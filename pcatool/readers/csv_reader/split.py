@@ -16,7 +16,7 @@ from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.normalize import note_padding
 from pcatool.readers.streams import ByteStream
 
-__all__ = ["MOST_BYTES", "Chunk", "Cutter", "count_lines"]
+__all__ = ["MOST_BYTES", "Chunk", "RowCutter", "count_lines"]
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 
@@ -36,7 +36,7 @@ class OpenQuote(Exception):
 
 
 class RowEnds:
-    """Search for row ends in a buffer that grows at its end and loses whole rows at its start; used by `Cutter`.
+    """Search for row ends in a buffer that grows at its end and loses whole rows at its start; used by `RowCutter`.
 
     A quote opens a field only at the start of the field. While every quote stands where CSV allows it, the number of
     quotes so far tells whether a line end is inside a field. Otherwise, and for comments and runs of blanks, a
@@ -219,7 +219,7 @@ class Chunk(NamedTuple):
         return memoryview(self.within)[self.start : self.stop]
 
 
-class Cutter:
+class RowCutter:
     """Stream of bytes, cut into chunks of whole rows; read by `CsvTable`."""
 
     def __init__(self, stream: ByteStream, dialect: Dialect, name: str, skip_lines: int = 0) -> None:

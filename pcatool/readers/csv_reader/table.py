@@ -9,18 +9,18 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from pcatool.arrays import Runner, block_rows, in_turn
+from pcatool.arrays import Runner, block_rows, run_serially
 from pcatool.errors import DataError, show
 from pcatool.options import BLANKS, TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.base import Column, Feature, Part
 from pcatool.readers.csv_reader.arrow_parser import TEXT, ArrowCsv
-from pcatool.readers.csv_reader.chunk_parser import WIDE, ChunkParser, CsvPart, holds_nothing, read_wide
+from pcatool.readers.csv_reader.chunk_parser import WIDE, ChunkParser, CsvPart, empty_columns, read_wide
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.hints import LOOKED_AT, PLAINLY, Others, dressing, is_foreign
 from pcatool.readers.csv_reader.reference import BOOLEANS, check_utf8, parse, rows_of
-from pcatool.readers.csv_reader.split import Chunk, Cutter
-from pcatool.readers.opener import Opened
+from pcatool.readers.csv_reader.split import Chunk, RowCutter
+from pcatool.readers.opener import OpenedInput
 
 __all__ = ["CsvTable", "all_numbers", "profile"]
 
@@ -44,7 +44,7 @@ def profile(chunk: Chunk, names: Sequence[str], dialect: Dialect, name: str, beg
     if len(names) >= WIDE and not (dialect.dressed or dialect.numeric_null):
         cells = read_wide(chunk, dialect, len(names))
         if cells is not None:
-            kinds = ("empty" if nothing else "number" for nothing in holds_nothing(cells))
+            kinds = ("empty" if nothing else "number" for nothing in empty_columns(cells))
             return tuple(Column(*column) for column in zip(names, kinds, strict=True))
     every = range(len(names))
     arrays = ArrowCsv(dialect, len(names), dict.fromkeys(every, TEXT)).read(chunk)
@@ -178,7 +178,7 @@ def by_blanks(names: Chunk | None, rows: Chunk, dialect: Dialect) -> str:
     return ""
 
 
-def check_names(cells: list[str], dialect: Dialect, place: str, notices: Notices) -> None:
+def check_names(cells: list[str], dialect: Dialect, place: str, notices: Reporter) -> None:
     """Check for a header that may be a row of data: note a header of whole numbers, refuse one with fractions."""
     filled = [c for c in cells if c.strip()]
     numbers = [c for c in filled if dialect.number(c) is not None]
@@ -235,7 +235,7 @@ class CsvTable:
     that the file is not a table or that an option is wrong.
     """
 
-    def __init__(self, opened: Opened, options: TableOptions, notices: Notices) -> None:
+    def __init__(self, opened: OpenedInput, options: TableOptions, notices: Reporter) -> None:
         self.name = opened.name
         self.dialect = Dialect.of(options, "\t" if opened.format == "tsv" else ",")
         options.check_separator(self.dialect.separator)
@@ -247,7 +247,7 @@ class CsvTable:
         self.nameless = options.header is False
         self.text = True
         self._first_line: Chunk | None = None
-        self._cutter = Cutter(opened.stream, self.dialect, self.name, options.skip_lines)
+        self._cutter = RowCutter(opened.stream, self.dialect, self.name, options.skip_lines)
         names = self._names(notices)
         self._begins = None if self.nameless else self._cutter.line
         if options.row_names:
@@ -259,7 +259,7 @@ class CsvTable:
             self.dialect = replace(self.dialect, lone=True)
             self._cutter.read_as(self.dialect)
 
-    def _names(self, notices: Notices) -> list[str]:
+    def _names(self, notices: Reporter) -> list[str]:
         """Read and check the header; without a header, count the fields of the first row: c1, c2, ..."""
         # Eager: on a pipe, the rows after the header may arrive much later.
         first = self._cutter.rows(1, eager=True) if not self.nameless else self._cutter.peek(1, eager=True)
@@ -348,7 +348,7 @@ class CsvTable:
         return 0 if self._parser is None else self._parser.bytes_at_once(self._bytes_a_row, self._size, parts)
 
     def parts(
-        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
+        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = run_serially
     ) -> Iterator[Part]:
         """Yield all rows in order, as chunks with their parser."""
         parser = ChunkParser(self.name, self.dialect, len(self.columns), tuple(features), tuple(kept), self._begins)

@@ -12,7 +12,7 @@ from pyarrow import parquet
 from pcatool.errors import DataError, check_memory
 from pcatool.readers.arrow_columns import column_of, has_value, needs_sample
 from pcatool.readers.base import Column
-from pcatool.readers.opener import Opened
+from pcatool.readers.opener import OpenedInput
 
 __all__ = ["ParquetData", "most_bytes", "reads_each"]
 
@@ -25,7 +25,7 @@ class ParquetLayout(NamedTuple):
     columns: tuple[Column, ...] | None  # None if some types do not determine the column
 
 
-class Alike:
+class SchemaKey:
     """A schema as a cache key, equal to schemas of the same columns.
 
     Its hash is the number of columns; Arrow's own hash creates an object for each column.
@@ -38,16 +38,16 @@ class Alike:
         return len(self.schema)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Alike) and bool(self.schema.equals(other.schema))
+        return isinstance(other, SchemaKey) and bool(self.schema.equals(other.schema))
 
 
 def layout_of(schema: pa.Schema) -> ParquetLayout:
     """Return the layout of a schema; cached, since the files of a run mostly have the same schema."""
-    return _layout_of(Alike(schema))
+    return _layout_of(SchemaKey(schema))
 
 
 @lru_cache(maxsize=4)
-def _layout_of(alike: Alike) -> ParquetLayout:
+def _layout_of(alike: SchemaKey) -> ParquetLayout:
     schema = alike.schema
     told = not any(needs_sample(field.type) for field in schema)
     columns = tuple(column_of(field.name, field.type, None) for field in schema) if told else None
@@ -93,7 +93,7 @@ MOST_FETCHED = 128 << 20
 LARGEST_BUFFER = 8 << 20
 
 
-class ByNumber(parquet.ParquetFile):  # type: ignore[misc]
+class FileWithoutNames(parquet.ParquetFile):  # type: ignore[misc]
     """A Parquet file without Arrow's table of column names.
 
     For a thousand columns, building that table takes longer than the rest of opening the file.
@@ -109,7 +109,7 @@ class ParquetData:
     Raises DataError, from every method that reads, if the file is damaged or truncated.
     """
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: OpenedInput) -> None:
         self._opened = opened
         try:
             self.file = self.another()
@@ -130,9 +130,9 @@ class ParquetData:
         """Open the file once more, with its own read position; `metadata` saves reading the footer again."""
         far = self._opened.remote
         if far and metadata is None:
-            metadata = ByNumber(self._opened.seekable(), buffer_size=BUFFER).metadata
+            metadata = FileWithoutNames(self._opened.seekable(), buffer_size=BUFFER).metadata
         self._at_once = far and most_bytes(metadata) <= MOST_FETCHED
-        return ByNumber(
+        return FileWithoutNames(
             self._opened.seekable(),
             metadata=metadata,
             pre_buffer=self._at_once,
@@ -182,7 +182,7 @@ class ParquetData:
         try:
             if reads_each(len(leaves), metadata):
                 data = pa.BufferReader(pa.py_buffer(self._opened.seekable().read()))
-                file = ByNumber(data, metadata=metadata, pre_buffer=False, page_checksum_verification=True)
+                file = FileWithoutNames(data, metadata=metadata, pre_buffer=False, page_checksum_verification=True)
                 # Each column reuses the memory of the one before, and is still in the cache when it is copied.
                 arrays: Iterator[Any] = map(file.reader.read_column, columns)
             else:
@@ -234,9 +234,9 @@ class ParquetData:
         """Return the result of `read`; from a store, signals such as Ctrl-C interrupt it, unlike waiting in Arrow."""
         if not self._opened.remote:
             return read()
-        from pcatool.stores.calls import patiently
+        from pcatool.stores.calls import interruptible
 
-        return patiently(read)
+        return interruptible(read)
 
     def _damaged(self, error: Exception) -> Exception:
         """Return the error for the user: of the store, of a changed file, or of damaged data."""

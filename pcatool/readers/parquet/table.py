@@ -17,24 +17,24 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from pcatool.arrays import AHEAD, Array, Runner, block_rows, empty_block, in_turn
+from pcatool.arrays import QUEUED_TASKS, Array, Runner, block_rows, empty_block, run_serially
 from pcatool.options import TableOptions
-from pcatool.progress import Notices
-from pcatool.readers.arrow_columns import is_exact
+from pcatool.progress import Reporter
+from pcatool.readers.arrow_columns import may_exceed_double
 from pcatool.readers.arrow_parts import ArrowPart, ArrowRows, BadValue, by_column, fill
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
-from pcatool.readers.csv_reader.spellings import in_numbers
-from pcatool.readers.opener import Opened
+from pcatool.readers.csv_reader.spellings import count_in_numbers
+from pcatool.readers.opener import OpenedInput
 from pcatool.readers.parquet.file import ParquetData, most_bytes, reads_each
 from pcatool.resources import Spool
 
-__all__ = ["ParquetTable", "Turned", "columns_at_once"]
+__all__ = ["ParquetTable", "TransposedGroup", "columns_at_once"]
 
 # Most columns that are read together, however few rows they have.
 MOST_COLUMNS = 1024
 
 
-class Turned:
+class TransposedGroup:
     """A matrix (rows, d) in a temporary file, written by columns and read by blocks of rows.
 
     The file holds block after block, each in column order. Threads may write different columns, or read different
@@ -64,8 +64,8 @@ class Turned:
         return block
 
 
-class HeldTurned(Turned):
-    """Like `Turned`, with the matrix in memory."""
+class TransposedInMemory(TransposedGroup):
+    """Like `TransposedGroup`, with the matrix in memory."""
 
     def __init__(self, rows: int, d: int) -> None:
         self.rows, self.d = rows, d
@@ -91,7 +91,7 @@ def columns_at_once(rows: int, size: int) -> int:
 Each = Callable[[Sequence[int]], Generator[tuple[int, pa.ChunkedArray], None, None]]
 
 
-class WholePart(NamedTuple):
+class SmallFilePart(NamedTuple):
     """A whole small file as one part, which is read by the thread that parses it."""
 
     height: int  # rows of the file
@@ -110,7 +110,7 @@ class WholePart(NamedTuple):
                     array = _joined(chunks)
                     if column in places:
                         fill(X, places[column], features, array, told[column])
-                    if column in kept or is_exact(array.type):
+                    if column in kept or may_exceed_double(array.type):
                         held[column] = array
         except BadValue as error:
             raise error.at(rows.place(error.row)) from None
@@ -132,7 +132,7 @@ MOST_OPEN = 160 << 20
 FEW_NUMBERS, OPEN_OF_FEW = 32 << 20, 32 << 20
 # When transposing: bytes of the columns that are read together, and of all columns that threads hold at once.
 AT_ONCE = 8 << 20
-IN_HAND = 128 << 20
+MOST_HELD_COLUMNS = 128 << 20
 # Copies of the columns that a thread holds: Arrow's chunks, these joined to one array, and the numbers.
 PORTION_COPIES = 3
 # Bytes of the footer in memory, decoded and as read: per column, per column and row group, and per column for each
@@ -153,7 +153,7 @@ class Reading(NamedTuple):
 
     def of(self, parts: int) -> int:
         """Return the total for this many parts in hand."""
-        return self.once + max(parts - AHEAD, 1) * self.worked_on + parts * self.each
+        return self.once + max(parts - QUEUED_TASKS, 1) * self.worked_on + parts * self.each
 
 
 class ParquetTable:
@@ -162,7 +162,7 @@ class ParquetTable:
     nameless = False
     text = False
 
-    def __init__(self, opened: Opened, options: TableOptions, notices: Notices) -> None:
+    def __init__(self, opened: OpenedInput, options: TableOptions, notices: Reporter) -> None:
         self.name = opened.name
         self._opened = opened
         self._given = 0  # rows handed out
@@ -196,7 +196,7 @@ class ParquetTable:
         return self._given == self._rows
 
     def parts(
-        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = in_turn
+        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = run_serially
     ) -> Iterator[Part]:
         features = tuple(features)
         needed = sorted({*by_column(features), *kept})
@@ -205,7 +205,7 @@ class ParquetTable:
             self._given = self._data.metadata.num_rows
             self._memory = self._of_whole(len(features), len(self._data.leaves(needed)))
             rows = ArrowRows(self.name, features, self.columns, 0)
-            yield WholePart(self._given, rows, tuple(kept), self._data.each)
+            yield SmallFilePart(self._given, rows, tuple(kept), self._data.each)
             return
         # Vector columns are not transposed: each would be read again for every portion of its elements, while reading
         # by rows needs only one open column for it.
@@ -304,14 +304,16 @@ class ParquetTable:
             turned = self._filled(group, features, first_row, run)
             for start in turned.starts:
                 self._given = first_row - self._first_row + min(start + turned.height, turned.rows)
-                yield TurnedPart(self.name, turned, start, first_row)
+                yield TransposedPart(self.name, turned, start, first_row)
             first_row += turned.rows
 
-    def _filled(self, group: int, features: tuple[Feature, ...], first_row: int, run: Runner) -> Turned:
+    def _filled(self, group: int, features: tuple[Feature, ...], first_row: int, run: Runner) -> TransposedGroup:
         """Transpose a row group, a few columns at a time; each thread at work has its own reader of the file."""
         metadata = self._data.metadata
         rows = metadata.row_group(group).num_rows
-        turned = (HeldTurned if 8 * rows * len(features) <= FEW_NUMBERS else Turned)(rows, len(features))
+        turned = (TransposedInMemory if 8 * rows * len(features) <= FEW_NUMBERS else TransposedGroup)(
+            rows, len(features)
+        )
         step = columns_at_once(turned.rows, AT_ONCE)
         readers = [self._data.file]
 
@@ -323,7 +325,7 @@ class ParquetTable:
             turned.write(first, self._numbers(reader, group, features[first : first + step], first_row))
             readers.append(reader)
 
-        most = max(1, IN_HAND // (PORTION_COPIES * 8 * max(turned.rows, 1) * step))
+        most = max(1, MOST_HELD_COLUMNS // (PORTION_COPIES * 8 * max(turned.rows, 1) * step))
         for _ in run(fill, range(0, len(features), step), most=most):
             pass
         return turned
@@ -343,17 +345,17 @@ def _of_text(options: TableOptions) -> list[str]:
     return ["--no-header" if f.name == "header" else f.metadata["flag"].names[-1] for f in given]
 
 
-class TurnedPart(NamedTuple):
+class TransposedPart(NamedTuple):
     """A block of rows of a transposed row group."""
 
     name: str  # of the file, for messages
-    turned: Turned
+    turned: TransposedGroup
     start: int  # first row of the block in the row group
     first_row: int  # first row of the row group in the file
 
     def batch(self) -> Batch:
         X = self.turned.block(self.start)
-        return Batch(X, (), self.place, all_finite(X), partial(in_numbers, X))
+        return Batch(X, (), self.place, all_finite(X), partial(count_in_numbers, X))
 
     def place(self, row: int) -> str:
         return f"{self.name}, row {self.first_row + self.start + row + 1}"

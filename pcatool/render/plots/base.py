@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.options import PictureOptions
-from pcatool.render.plots.points import Cloud
+from pcatool.render.plots.points import RowCollector
 from pcatool.render.text import percent
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class View:
     axes: tuple[int, ...]  # (a,) numbers of the components, from 1
     caption: str  # full description of the model, for tables
     shares: Array | None = None  # (a,) shares of the variance; None if only scores are known
-    cloud: Cloud | None = None  # the rows, if the plot shows rows
+    cloud: RowCollector | None = None  # the rows, if the plot shows rows
     columns: tuple[str, ...] = ()  # (d,) names of the columns
     loadings: Array = field(default_factory=lambda: np.empty((0, 0)))  # (d, a)
     spreads: Array = field(default_factory=lambda: np.empty(0))  # (a,) standard deviations of the scores

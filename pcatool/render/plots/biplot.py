@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.options import PictureOptions
-from pcatool.render.figures import DARK, MARK, titled, told_apart
+from pcatool.render.figures import DARK, MARK, distinct_names, titled
 from pcatool.render.plots.base import View
 from pcatool.render.plots.marks import MARGIN, Scale, draw_rows, fit_scale, places_of_rows
-from pcatool.render.plots.names import Ground, NamePlace, draw_names, place_names, sizes_of
+from pcatool.render.plots.names import NamePlace, OccupiedArea, draw_names, place_names, sizes_of
 from pcatool.render.plots.scores import described, figure_of_rows
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def arrange(
     many names have no place, which depends on the room that the title leaves. So the steps are repeated until they
     agree; the number of title lines may only grow, so that the loop ends.
     """
-    apart = {most: told_apart(view.columns, most) for most in LETTERS}
+    apart = {most: distinct_names(view.columns, most) for most in LETTERS}
     names = {most: [apart[most][j] for j in order] for most in LETTERS}
     sizes = {most: sizes_of(figure, names[most]) for most in LETTERS}
     least, best = math.inf, (LETTERS[0], ROOMS[0])
@@ -168,7 +168,7 @@ def settle(
     figure.draw_without_rendering()
     corner = axes.get_window_extent()
     points = 72 / figure.dpi
-    ground = Ground(corner.width * points, corner.height * points)
+    ground = OccupiedArea(corner.width * points, corner.height * points)
 
     def inside(data: Array) -> Array:
         found: Array = (axes.transData.transform(data) - (corner.x0, corner.y0)) * points

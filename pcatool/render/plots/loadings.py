@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pcatool.errors import UsageError
 from pcatool.options import PictureOptions
-from pcatool.render.figures import DARK, FRAME, NEGATIVE, POSITIVE, clean, new_figure, signed, titled, told_apart
+from pcatool.render.figures import DARK, FRAME, NEGATIVE, POSITIVE, clean, distinct_names, new_figure, signed, titled
 from pcatool.render.plots.base import View
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Loadings:
     def draw(self, view: View, look: PictureOptions) -> Figure:
         """Return the figure; raise UsageError if the requested size is too small."""
         grid = arranged(view, look)
-        names = told_apart(view.columns, grid.letters)
+        names = distinct_names(view.columns, grid.letters)
         figure = new_figure(look, grid.size)
         panels = figure.subplots(grid.down, grid.across, squeeze=False, sharex=True).ravel()
         titled(figure, panels[0], "Loadings", said(view, grid), under=HEADING)
@@ -87,7 +87,7 @@ def arranged(view: View, look: PictureOptions) -> PanelGrid:
     across = min(count, 2)
     width = look.size[0] if look.size else (WIDTH if across > 1 else ALONE)
     shown = sorted({int(j) for m in range(count) for j in largest(view, m, bars)})
-    widths = {most: widest([told_apart(view.columns, most)[j] for j in shown]) for most in LETTERS}
+    widths = {most: widest([distinct_names(view.columns, most)[j] for j in shown]) for most in LETTERS}
     fitting = [(most, n) for n in (across, 1) for most in LETTERS if widths[most] <= width / n - NARROWEST]
     letters, across = fitting[0] if fitting else (LETTERS[-1], 1)
     down = math.ceil(count / across)

@@ -26,7 +26,7 @@ from pcatool.render.figures import (
     of_numbers,
     shortened,
 )
-from pcatool.render.plots.points import ALL, KNOWN, LESS, SUMS, Cloud, Group
+from pcatool.render.plots.points import ALL, KNOWN, LESS, SUMS, Group, RowCollector
 from pcatool.render.text import fold, grouped
 
 __all__ = ["ENDS", "MARGIN", "Scale", "color_of", "draw_rows", "fit_scale", "legend_of_groups", "places_of_rows"]
@@ -61,7 +61,7 @@ class Scale(NamedTuple):
         return max(across, up) <= LONGEST * min(across, up)
 
 
-def fit_scale(cloud: Cloud) -> Scale:
+def fit_scale(cloud: RowCollector) -> Scale:
     """Return the scale that shows all rows, with a margin around them."""
     ends = extremes(cloud)
     largest = max(abs(end) for side in ends for end in side)
@@ -71,7 +71,7 @@ def fit_scale(cloud: Cloud) -> Scale:
     return Scale(unit, text, (padded(ends[0], unit, spans[1]), padded(ends[1], unit, spans[0])))
 
 
-def extremes(cloud: Cloud) -> tuple[tuple[float, float], tuple[float, float]]:
+def extremes(cloud: RowCollector) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the minimum and maximum of the scores of both components."""
     if cloud.grid is not None:
         assert cloud.grid.sides is not None
@@ -97,7 +97,7 @@ def color_of(group: Group) -> str:
 # --- marks ---
 
 
-def draw_rows(figure: Figure, axes: Axes, cloud: Cloud, scale: Scale, *, faint: bool = False) -> None:
+def draw_rows(figure: Figure, axes: Axes, cloud: RowCollector, scale: Scale, *, faint: bool = False) -> None:
     """Draw all rows of the cloud, and a legend or colour bar beside the axes; `faint` makes marks fainter."""
     if cloud.is_dense:
         draw_density(figure, axes, cloud, scale)
@@ -131,7 +131,7 @@ def marker_of(group: Group) -> str:
     return "." if group.place is None else MARKERS[group.place]
 
 
-def draw_numbers(figure: Figure, axes: Axes, x: Array, y: Array, cloud: Cloud, style: dict[str, Any]) -> None:
+def draw_numbers(figure: Figure, axes: Axes, x: Array, y: Array, cloud: RowCollector, style: dict[str, Any]) -> None:
     """Draw rows coloured by a numeric column, with a colour bar; rows with a missing value are grey."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -146,14 +146,14 @@ def draw_numbers(figure: Figure, axes: Axes, x: Array, y: Array, cloud: Cloud, s
     color_bar(figure, axes, colors, cloud, unit)
 
 
-def hues(cloud: Cloud, values: Array, ends: tuple[float, float]) -> tuple[Array, tuple[float, float], str]:
+def hues(cloud: RowCollector, values: Array, ends: tuple[float, float]) -> tuple[Array, tuple[float, float], str]:
     """Return values and colour limits divided by a power of ten that can be drawn, and this power as text."""
     largest = max(abs(cloud.least), abs(cloud.most))
     drawn, unit = in_units(np.append(values, ends), largest)
     return drawn[:-2], (float(drawn[-2]), float(drawn[-1])), unit
 
 
-def legend_of_groups(axes: Axes, cloud: Cloud, markers: list[str]) -> None:
+def legend_of_groups(axes: Axes, cloud: RowCollector, markers: list[str]) -> None:
     """Draw the legend of classes with row counts at the right, in a smaller font if the picture is low."""
     from matplotlib.lines import Line2D
 
@@ -178,7 +178,7 @@ def legend_of_groups(axes: Axes, cloud: Cloud, markers: list[str]) -> None:
 EXTENDED = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
 
 
-def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: Cloud, unit: str) -> None:
+def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: RowCollector, unit: str) -> None:
     """Draw the colour bar of a numeric column; its label names the column, clipped ends and missing values."""
     from matplotlib.ticker import FuncFormatter
 
@@ -201,7 +201,7 @@ def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: Cloud, unit: str) -
     bar.set_label("\n".join(line for text in told for line in fold(text, letters)), fontsize=9)
 
 
-def known_rows(cloud: Cloud) -> int:
+def known_rows(cloud: RowCollector) -> int:
     """Return the number of rows whose colouring value is not missing."""
     if cloud.grid is not None:
         return int(cloud.grid.layer(KNOWN).sum())
@@ -219,7 +219,7 @@ ALONE = 9.0  # size of these marks, in points squared
 Colors = NDArray[np.float32]  # (across, up, 3)
 
 
-def draw_density(figure: Figure, axes: Axes, cloud: Cloud, scale: Scale) -> None:
+def draw_density(figure: Figure, axes: Axes, cloud: RowCollector, scale: Scale) -> None:
     """Draw the raster of a dense cloud: density, classes or a numeric column, with a legend or colour bar."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
@@ -244,7 +244,7 @@ def draw_density(figure: Figure, axes: Axes, cloud: Cloud, scale: Scale) -> None
         color_bar(figure, axes, drawn, cloud, unit)
 
 
-def numbers_of(cloud: Cloud) -> tuple[Array, tuple[float, float], str]:
+def numbers_of(cloud: RowCollector) -> tuple[Array, tuple[float, float], str]:
     """Return the mean of the numeric column in each cell (across, up), the colour limits, and the unit as text.
 
     The limits leave out ENDS per cent of the rows at each end. A cell without numbers is NaN.
@@ -259,7 +259,7 @@ def numbers_of(cloud: Cloud) -> tuple[Array, tuple[float, float], str]:
     return values.reshape(means.shape), ends, unit
 
 
-def class_colors(cloud: Cloud) -> Colors:
+def class_colors(cloud: RowCollector) -> Colors:
     """Return for each cell the colour of the group with most rows in it; ties go to the first group."""
     assert cloud.grid is not None
     shape = cloud.grid.layer(ALL).shape
@@ -280,7 +280,7 @@ def rgb(color: str) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def place_rows(axes: Axes, cloud: Cloud, scale: Scale, colors: Colors, weight: Array, faintest: float) -> None:
+def place_rows(axes: Axes, cloud: RowCollector, scale: Scale, colors: Colors, weight: Array, faintest: float) -> None:
     """Draw the cells as an image, each spread into the empty cells around it, and isolated cells as marks.
 
     `weight` (across, up) from 0 to 1 sets the opacity, at least `faintest` for a cell with rows.
@@ -305,7 +305,7 @@ def place_rows(axes: Axes, cloud: Cloud, scale: Scale, colors: Colors, weight: A
         axes.scatter(x, y, c=colors[tuple(at.T)], s=ALONE, linewidths=0.3, edgecolors=DARK, zorder=2.5)
 
 
-def places_of_rows(cloud: Cloud, scale: Scale) -> tuple[Array, float]:
+def places_of_rows(cloud: RowCollector, scale: Scale) -> tuple[Array, float]:
     """Return where rows are drawn (m, 2), centres of marks or corners of cells, and the radius of a mark in points."""
     if cloud.grid is None:
         points = cloud.points()

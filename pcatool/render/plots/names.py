@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Ground", "NamePlace", "draw_names", "place_names", "sizes_of"]
+__all__ = ["NamePlace", "OccupiedArea", "draw_names", "place_names", "sizes_of"]
 
 LETTERS = 8.5  # font size of a name, in points
 CLEAR = 2.5  # free points between a name and lines, other names and the edges of the axes
@@ -47,7 +47,7 @@ class NamePlace(NamedTuple):
     leader: tuple[float, float] | None  # end of the leader line at the name; None without a leader
 
 
-class Ground:
+class OccupiedArea:
     """The area inside axes of `wide` x `high` points, with the parts that are occupied."""
 
     def __init__(self, wide: float, high: float) -> None:
@@ -121,7 +121,7 @@ def any_within(cells: Cells, across: int, up: int, room: int) -> Cells:
     return np.asarray(counts > 0)
 
 
-def place_names(ground: Ground, origin: Array, tips: Array, sizes: Array) -> list[NamePlace | None]:
+def place_names(ground: OccupiedArea, origin: Array, tips: Array, sizes: Array) -> list[NamePlace | None]:
     """Return a place for each name of `sizes` (m, 2) whose arrow ends at `tips` (m, 2); None if there is no room.
 
     The arrows, names and leader lines are added to `ground`.
@@ -139,7 +139,7 @@ def place_names(ground: Ground, origin: Array, tips: Array, sizes: Array) -> lis
     return found
 
 
-def _best(ground: Ground, origin: Array, tip: Array, size: Array) -> NamePlace | None:
+def _best(ground: OccupiedArea, origin: Array, tip: Array, size: Array) -> NamePlace | None:
     """Return the free place of lowest cost for a name of `size` (2,) at an arrow's end `tip` (2,); None if none."""
     low = ground.free(*size)
     if not len(low):

@@ -1,4 +1,4 @@
-"""Collect the rows of a plot (`Cloud`): single points while they are few, then counts in the cells of a `Grid`.
+"""Collect the rows of a plot (`RowCollector`): single points while they are few, then counts in the cells of a `Grid`.
 
 A grid needs no known range, and its memory does not grow with the rows. The width of a cell is a power of two, and
 cells lie on a lattice through 0, so two cells are exactly one cell of the next width. When a row falls outside, the
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 
-__all__ = ["CLASSES", "Cloud", "Grid", "Group", "Hue", "Side", "classes_with_colors"]
+__all__ = ["CLASSES", "ColorColumn", "Grid", "Group", "RowCollector", "Side", "classes_with_colors"]
 
 # Smallest exponent of the width of a cell: the spacing of the smallest doubles.
 FINEST = -1074
@@ -161,7 +161,7 @@ LESS = 2.0**-40
 Key = TypeVar("Key")
 
 
-class Hue(NamedTuple):
+class ColorColumn(NamedTuple):
     """The column that colours the rows: numbers, or classes given as class numbers."""
 
     name: str  # of the column
@@ -177,14 +177,14 @@ class Group(NamedTuple):
     place: int | None  # position in the order of colours and marks; None without a colour
 
 
-class Cloud:
+class RowCollector:
     """The rows of a plot: scores of one or two components, and optionally a last column that colours the rows.
 
     The scores must be finite; the last column is NaN where the value is missing. For equal results, blocks must depend
     on the rows alone.
     """
 
-    def __init__(self, axes: int, hue: Hue | None) -> None:
+    def __init__(self, axes: int, hue: ColorColumn | None) -> None:
         self.axes = axes
         self.hue = hue
         self.rows = 0

@@ -11,7 +11,7 @@ from pcatool.options import PictureOptions
 from pcatool.render.figures import FRAME, GRID, KEPT, clean, new_figure, titled
 from pcatool.render.plots.base import View
 from pcatool.render.plots.marks import Scale, color_of, draw_rows, fit_scale, legend_of_groups
-from pcatool.render.plots.points import ALL, Cloud
+from pcatool.render.plots.points import ALL, RowCollector
 from pcatool.render.text import grouped
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def named(view: View, at: int, unit: str) -> str:
     return f"{name}{unit}{bracket}{share}"
 
 
-def described(view: View, cloud: Cloud, scale: Scale | None = None) -> str:
+def described(view: View, cloud: RowCollector, scale: Scale | None = None) -> str:
     """Return the text below the title: the number of rows, rows without scores, the model, and unequal scales."""
     more = f", {grouped(cloud.left_out)} more without scores" if cloud.left_out else ""
     said = [f"{grouped(cloud.rows)} row{'s' if cloud.rows != 1 else ''}{more}"]
@@ -92,7 +92,7 @@ def described(view: View, cloud: Cloud, scale: Scale | None = None) -> str:
     return "; ".join(said)
 
 
-def bars(view: View, cloud: Cloud, look: PictureOptions) -> Figure:
+def bars(view: View, cloud: RowCollector, look: PictureOptions) -> Figure:
     """Return the figure of a histogram of one component, with stacked bars for classes."""
     assert cloud.grid is not None and cloud.grid.sides is not None
     side = cloud.grid.sides[0]

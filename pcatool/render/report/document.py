@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from pcatool.render.facts import whole
-from pcatool.render.figures import COLORS, MARKERS, NUMBERS, PAGE, PAGE_AT_NIGHT
+from pcatool.render.figures import COLORS, MARKERS, NUMBERS, PAGE, PAGE_DARK
 from pcatool.render.report.page_html import Html, data_block, element, join
 from pcatool.render.report.sections import sections
 from pcatool.render.report.words import in_a_sentence
@@ -50,7 +50,7 @@ def page_html(facts: Mapping[str, Any]) -> str:
 
 def colors() -> str:
     """Return the colours that pages share with pictures as CSS; dark colours apply to screens only, never to print."""
-    light, dark = (" ".join(f"--{name}: {color};" for name, color in found.items()) for found in (PAGE, PAGE_AT_NIGHT))
+    light, dark = (" ".join(f"--{name}: {color};" for name, color in found.items()) for found in (PAGE, PAGE_DARK))
     return f":root {{ {light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pcatool.options import TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.base import Feature
 from pcatool.readers.csv_reader import chunk_parser as chunks
 from pcatool.readers.csv_reader import chunk_parser as wide
@@ -91,4 +91,4 @@ def test_bad_cell_is_named_with_its_line(tmp_path: object) -> None:
 
     with pytest.raises(DataError, match=rf"line 4, column 'c{WIDTH - 1}': 'five' is not a number"):
         fit(path)
-    assert Inputs([path], TableOptions(), Notices()).first.columns[0].name == "c0"
+    assert Inputs([path], TableOptions(), Reporter()).first.columns[0].name == "c0"

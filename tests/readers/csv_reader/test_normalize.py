@@ -10,7 +10,7 @@ import pytest
 from pcatool.errors import BadCell
 from pcatool.readers.csv_reader.chunk_parser import ChunkParser
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.normalize import runs_on, with_quotes
+from pcatool.readers.csv_reader.normalize import has_text_after_quote, requoted
 from readers.reading import read, write
 
 JOINED = {'"2"3': '2"3', '""5': '"5', '"1""2"3': '1"2"3', '"1"2"3"': '1"2"3"', '"1"."5"': '1"."5"', '"1\n"2': '1\n"2'}
@@ -45,8 +45,8 @@ def test_texts_are_kept_as_csv_readers_have_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", ['1,5" x\n', '"a""b",1\n', '"",""', '"a,"\r\n"b"\r', 'x"",1\n', '"a\n"\n', '1,"2" \n'])
 def test_other_quotes_are_no_such_fields(data: str) -> None:
-    assert not runs_on(data.encode(), Dialect())
-    assert with_quotes(data.encode(), Dialect()) == data.encode()
+    assert not has_text_after_quote(data.encode(), Dialect())
+    assert requoted(data.encode(), Dialect()) == data.encode()
 
 
 def test_texts_that_run_on_do_not_need_the_slow_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

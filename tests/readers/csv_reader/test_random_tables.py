@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from often import often
 from pcatool.errors import DataError
 from pcatool.options import TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.base import Feature
 from pcatool.readers.csv_reader.table import CsvTable
 from readers.by_letter import Joined, states
@@ -68,7 +68,7 @@ def test_tables(table: tuple[str, int], piece: int, eager: bool, data: st.DataOb
         name="t.csv", format="csv", size=None, share=lambda: None, stream=Pieces(text.encode(), itertools.repeat(piece))
     )
     try:
-        parts = CsvTable(opened, TableOptions(header=True), Notices()).parts(
+        parts = CsvTable(opened, TableOptions(header=True), Reporter()).parts(
             [Feature("abc"[i], i) for i in features], kept, eager=eager
         )
         batches = [part.batch() for part in parts]

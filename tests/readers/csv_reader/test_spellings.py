@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pcatool.arrays import Array, in_turn
+from pcatool.arrays import Array, run_serially
 from pcatool.options import NULLS, SelectOptions, TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.csv_reader import spellings
 from pcatool.readers.csv_reader.chunk_parser import WIDE
 from pcatool.readers.inputs import Inputs
@@ -30,10 +30,10 @@ CASES = sorted({form for null in (*NULLS, "-nan") for form in (null, null.upper(
 
 def counted(data: Any, columns: Sequence[str] = (), labels: Sequence[str] = (), **options: Any) -> dict[str, int]:
     """All batches together; in each as many spellings as X has holes."""
-    inputs = Inputs([str(data)] if isinstance(data, Path) else data, TableOptions(**options), Notices())
+    inputs = Inputs([str(data)] if isinstance(data, Path) else data, TableOptions(**options), Reporter())
     wanted = inputs.columns.choose(SelectOptions(tuple(columns)), labels=labels)
     total: Counter[str] = Counter()
-    for piece in inputs.pieces(wanted, eager=False, run=in_turn):
+    for piece in inputs.pieces(wanted, eager=False, run=run_serially):
         assert piece.part is not None
         batch = piece.part.batch()
         added = batch if wanted.classes is None else wanted.classes.added(batch)

@@ -17,7 +17,7 @@ from pcatool.errors import DataError
 from pcatool.readers.csv_reader import split as cutter
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.reference import rows_of
-from pcatool.readers.csv_reader.split import Chunk, Cutter, count_lines
+from pcatool.readers.csv_reader.split import Chunk, RowCutter, count_lines
 from readers.by_letter import Rows, states
 from readers.reading import Pieces, records
 
@@ -26,7 +26,7 @@ def cut(data: bytes, piece: int, most: int, *, eager: bool, dialect: Dialect | N
     """Line and cells of every row, by way of the cutter."""
     dialect = dialect or Dialect()
     rows: Rows = []
-    whole = Cutter(Pieces(data, itertools.repeat(piece)), dialect, "t.csv", skip)
+    whole = RowCutter(Pieces(data, itertools.repeat(piece)), dialect, "t.csv", skip)
     while (chunk := whole.rows(most, eager=eager)) is not None:
         found = list(rows_of(chunk, dialect, "t.csv"))
         assert len(found) == chunk.rows <= most
@@ -118,7 +118,7 @@ def test_every_chunk_begins_on_the_line_that_an_editor_shows(
         data = "".join((rng.choice(stretches) + end) * rng.randint(1, 60) for _ in range(30)).encode()
         monkeypatch.setattr(cutter, "READ", rng.choice([40, 300, 3000]))
         dialect = Dialect(comment=comment)
-        whole = Cutter(Pieces(data, itertools.repeat(rng.choice([7, 1000]))), dialect, "t.csv")
+        whole = RowCutter(Pieces(data, itertools.repeat(rng.choice([7, 1000]))), dialect, "t.csv")
         at = rows = 0
         while (chunk := whole.rows(rng.randint(1, 50), eager=seed % 2 == 0)) is not None:
             assert data[at : at + len(chunk.data)] == chunk.data
@@ -165,7 +165,7 @@ class Arriving:
 
 def test_what_is_ready_and_when_it_has_ended() -> None:
     stream = Arriving()
-    whole = Cutter(stream, Dialect(), "t.csv")
+    whole = RowCutter(stream, Dialect(), "t.csv")
 
     def after(*pieces: bytes) -> tuple[bool, bool]:
         stream.pieces += pieces
@@ -199,7 +199,7 @@ def test_what_is_ready_and_when_it_has_ended() -> None:
 def test_the_end_may_be_known_only_when_it_is_looked_for() -> None:
     stream = Arriving()
     stream.pieces += [b"1\n2\n"]
-    whole = Cutter(stream, Dialect(), "t.csv")
+    whole = RowCutter(stream, Dialect(), "t.csv")
     for _ in range(2):
         assert whole.ready()
         assert not whole.ended()
@@ -221,7 +221,7 @@ def test_rows_longer_than_a_read() -> None:
 def test_long_rows_come_in_small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cutter, "MOST_BYTES", 100)
     data = b"".join(b"%d,%s\n" % (i, b"x" * (300 if i == 5 else 30)) for i in range(20))
-    whole = Cutter(Pieces(data, itertools.repeat(1 << 20)), Dialect(), "t.csv")
+    whole = RowCutter(Pieces(data, itertools.repeat(1 << 20)), Dialect(), "t.csv")
     chunks = list(iter(lambda: whole.rows(1000), None))
     assert b"".join(c.data for c in chunks) == data
     assert all(len(c.data) <= 100 or c.rows == 1 for c in chunks)
@@ -230,7 +230,7 @@ def test_long_rows_come_in_small_chunks(monkeypatch: pytest.MonkeyPatch) -> None
 def test_long_rows_are_not_all_read_at_once() -> None:
     row = b"1," + b"x" * (1 << 21) + b"\n"
     stream = Pieces(row * 100, itertools.repeat(1 << 20))
-    whole = Cutter(stream, Dialect(), "t.csv")
+    whole = RowCutter(stream, Dialect(), "t.csv")
     rows = 0
     while (chunk := whole.rows(1000)) is not None:
         rows += chunk.rows
@@ -268,7 +268,7 @@ def test_a_row_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_memory_does_not_grow_with_the_rows() -> None:
     def peak(rows: int) -> int:
         tracemalloc.start()
-        whole = Cutter(Pieces(b"1,2,3\n" * rows, itertools.repeat(1 << 16)), Dialect(), "t.csv")
+        whole = RowCutter(Pieces(b"1,2,3\n" * rows, itertools.repeat(1 << 16)), Dialect(), "t.csv")
         while whole.rows(1000) is not None:
             pass
         most = tracemalloc.get_traced_memory()[1] - 6 * rows

@@ -13,7 +13,7 @@ import pytest
 from pcatool.arrays import block_rows
 from pcatool.errors import BadCell, DataError
 from pcatool.options import TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.base import Column
 from pcatool.readers.csv_reader import split as cutter
 from pcatool.readers.csv_reader import table as kinds
@@ -199,7 +199,7 @@ def test_columns_by_the_first_row_are_those_by_the_whole_block(
     settings: list[dict[str, Any]] = [{}, {}, {"strip": "$"}, {"decimal": ","}, {"null_value": ["1", "-"]}]
 
     def columns(file: Path, options: dict[str, Any]) -> tuple[Column, ...]:
-        return Inputs([str(file)], TableOptions(delimiter=";", **options), Notices()).first.profile()
+        return Inputs([str(file)], TableOptions(delimiter=";", **options), Reporter()).first.profile()
 
     def watched(*given: Any) -> bool:
         nonlocal told

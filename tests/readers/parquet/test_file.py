@@ -256,13 +256,15 @@ def test_too_little_memory_is_not_taken_for_damage(
     where: str, error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = [save(tmp_path, {"a": np.arange(5.0), "b": np.ones(5)}, f"{i}.parquet") for i in range(3)]
-    good = parquet_file.ByNumber
+    good = parquet_file.FileWithoutNames
     model = pcatool.fit(files[0])
     if where == "opening":
-        monkeypatch.setattr(parquet_file, "ByNumber", failing(error))
+        monkeypatch.setattr(parquet_file, "FileWithoutNames", failing(error))
     else:
         # A thread reads small files whole, if there are several.
-        monkeypatch.setattr(parquet_file, "ByNumber", lambda *given, **more: Unreadable(good(*given, **more), error))
+        monkeypatch.setattr(
+            parquet_file, "FileWithoutNames", lambda *given, **more: Unreadable(good(*given, **more), error)
+        )
         files = files[:1] if where == "reading" else files
     for call in (
         lambda: pcatool.fit(files),
@@ -279,7 +281,7 @@ def test_damage_is_not_taken_for_too_little_memory(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = save(tmp_path, {"a": np.arange(5.0)}, "out of memory malloc failed.parquet")
-    monkeypatch.setattr(parquet_file, "ByNumber", failing(error))
+    monkeypatch.setattr(parquet_file, "FileWithoutNames", failing(error))
     with pytest.raises(DataError, match="the Parquet data are damaged or cut off"):
         read(file)
     with pytest.raises(DataError, match="damaged"):

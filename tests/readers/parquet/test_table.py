@@ -23,14 +23,14 @@ from pcatool.engines.threads import Threads
 from pcatool.errors import PcatoolError
 from pcatool.model.npz import dumps
 from pcatool.options import TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.parquet import table as reader
 from pcatool.readers.parquet.file import ParquetData
-from pcatool.readers.parquet.table import MOST_COLUMNS, Turned, columns_at_once
-from pcatool.readers.row_counts import Tally
+from pcatool.readers.parquet.table import MOST_COLUMNS, TransposedGroup, columns_at_once
+from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import checked_batches
-from pcatool.readers.schema import Wanted
+from pcatool.readers.schema import ColumnChoice
 from programs import kernels
 from readers.reading import read, same_bits
 
@@ -248,8 +248,8 @@ def test_scores(threads: int, both: Both, tmp_path: Path) -> None:
 def test_columns_that_are_kept_are_read_by_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = save(tmp_path / "t.parquet", plain(3))
     monkeypatch.setattr(reader, "MOST_OPEN", -1)
-    monkeypatch.delattr(reader, "Turned")
-    monkeypatch.delattr(reader, "HeldTurned")
+    monkeypatch.delattr(reader, "TransposedGroup")
+    monkeypatch.delattr(reader, "TransposedInMemory")
     assert len(read(file, keep=["c1"]).kept[0]) == ROWS
 
 
@@ -257,8 +257,8 @@ def test_vectors_are_read_by_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """They are one column to open, and would be read once for each portion of their elements."""
     file = save(tmp_path / "t.parquet", plain(3).append_column("v", pa.array([[1.0, 2.0]] * ROWS)))
     monkeypatch.setattr(reader, "MOST_OPEN", -1)
-    monkeypatch.delattr(reader, "Turned")
-    monkeypatch.delattr(reader, "HeldTurned")
+    monkeypatch.delattr(reader, "TransposedGroup")
+    monkeypatch.delattr(reader, "TransposedInMemory")
     assert read(file).X.shape == (ROWS, 5)
 
 
@@ -334,11 +334,11 @@ def test_a_file_that_is_cut_off_while_it_is_read(
     """After it was opened; its first row group comes out whole."""
     monkeypatch.setattr(reader, "MOST_OPEN", 0)
     file, begins = guarded
-    inputs = Inputs([str(file)], TableOptions(), Notices())
+    inputs = Inputs([str(file)], TableOptions(), Reporter())
     os.truncate(file, begins(1, 5) + 3000)
     rows = 0
     with pytest.raises(PcatoolError, match=r"t\.parquet: the Parquet data are damaged or cut off") as error:
-        for batch in checked_batches(inputs, Wanted(tuple(f"c{j}" for j in range(20))), Tally(), eager=False):
+        for batch in checked_batches(inputs, ColumnChoice(tuple(f"c{j}" for j in range(20))), RowCounts(), eager=False):
             rows += len(batch.X)
     assert rows == 1000
     assert error.value.exit_code == 3
@@ -374,7 +374,7 @@ def test_the_program_names_it_and_leaves_nothing(guarded: tuple[Path, Any], tmp_
 
 
 def opened(file: Path) -> reader.ParquetTable:
-    table = Inputs([str(file)], TableOptions(), Notices()).first
+    table = Inputs([str(file)], TableOptions(), Reporter()).first
     assert isinstance(table, reader.ParquetTable)
     return table
 
@@ -400,10 +400,10 @@ def test_few_rows_of_very_many_columns_are_turned_in_memory(
     """To have 6,000 columns open would take ten times as much as their numbers; no file is needed for these."""
     file = save(tmp_path / "t.parquet", plain(columns, 40), (40,))
     wanted = tuple(reader.Feature(f"c{j}", j) for j in range(columns))
-    monkeypatch.delattr(reader, "Turned")
+    monkeypatch.delattr(reader, "TransposedGroup")
     found = opened(file)
     parts = list(found.parts(wanted, ()))
-    assert {type(part) for part in parts} == {reader.TurnedPart if columns == 6000 else reader.ArrowPart}
+    assert {type(part) for part in parts} == {reader.TransposedPart if columns == 6000 else reader.ArrowPart}
     X = np.vstack([part.batch().X for part in parts])
     np.testing.assert_array_equal(X, np.column_stack([x.to_numpy() for x in plain(columns, 40).columns]))
 
@@ -411,7 +411,7 @@ def test_few_rows_of_very_many_columns_are_turned_in_memory(
 def test_only_what_is_too_large_by_rows_is_turned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = opened(save(tmp_path / "t.parquet", plain(4)))
     size = table._open_bytes(range(4))
-    for most, kind in ((size, reader.ArrowPart), (size - 1, reader.TurnedPart)):
+    for most, kind in ((size, reader.ArrowPart), (size - 1, reader.TransposedPart)):
         monkeypatch.setattr(reader, "MOST_OPEN", most)
         found = opened(tmp_path / "t.parquet")
         wanted = tuple(reader.Feature(f"c{j}", j) for j in range(4))
@@ -455,7 +455,7 @@ def test_one_reader_for_each_thread_at_work(both: Both, tmp_path: Path, monkeypa
 def test_columns_in_rows_out(rows: int, d: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pcatool.arrays.MOST_ROWS", HEIGHT)
     X = np.random.default_rng(d).normal(size=(rows, d))
-    turned = Turned(rows, d)
+    turned = TransposedGroup(rows, d)
     assert turned.height == block_rows(d) == HEIGHT
 
     def portions() -> Iterator[int]:

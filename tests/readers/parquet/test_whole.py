@@ -15,11 +15,11 @@ from pyarrow import parquet
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
 from pcatool.options import SelectOptions, TableOptions
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.parquet.file import ParquetData
-from pcatool.readers.row_counts import Tally
-from pcatool.readers.rows import Checked, checked_batches
+from pcatool.readers.row_counts import RowCounts
+from pcatool.readers.rows import CheckedBatch, checked_batches
 from readers.reading import read, same_bits
 
 ROWS = 90
@@ -132,12 +132,12 @@ def test_the_same_columns_in_another_file_are_looked_at_once(tmp_path: Path) -> 
         read(*files)
 
 
-def batches(files: list[Path], **options: Any) -> Iterator[Checked]:
+def batches(files: list[Path], **options: Any) -> Iterator[CheckedBatch]:
     """Of files whose next ones are opened by threads before their turn."""
-    inputs = Inputs([str(file) for file in files], TableOptions(**options), Notices())
+    inputs = Inputs([str(file) for file in files], TableOptions(**options), Reporter())
     with Threads(2) as pool:
         wanted = inputs.columns.choose(SelectOptions())
-        yield from checked_batches(inputs, wanted, Tally(), eager=False, run=pool.map)
+        yield from checked_batches(inputs, wanted, RowCounts(), eager=False, run=pool.map)
 
 
 def test_errors_of_files_opened_before_their_turn_come_in_it(tmp_path: Path) -> None:
@@ -155,11 +155,11 @@ def test_errors_of_files_opened_before_their_turn_come_in_it(tmp_path: Path) -> 
 
 def test_notes_of_files_opened_before_their_turn_come_in_it(tmp_path: Path) -> None:
     files = save(tmp_path / "many", pa.table({"a": np.arange(60.0)}), 6)
-    notices = Notices()
+    notices = Reporter()
     inputs = Inputs([str(file) for file in files], TableOptions(comment="#"), notices)
     with Threads(2) as pool:
         wanted = inputs.columns.choose(SelectOptions())
-        assert sum(len(b.X) for b in checked_batches(inputs, wanted, Tally(), eager=False, run=pool.map)) == 60
+        assert sum(len(b.X) for b in checked_batches(inputs, wanted, RowCounts(), eager=False, run=pool.map)) == 60
     assert notices.notes == [f"{file} is Parquet: --comment change nothing there" for file in files]
 
 

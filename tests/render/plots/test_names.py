@@ -12,11 +12,11 @@ import pcatool
 from often import TIMES
 from pcatool.options import PictureOptions
 from pcatool.registry import PLOTS
-from pcatool.render.figures import plain_matplotlib, told_apart
+from pcatool.render.figures import distinct_names, plain_matplotlib
 from pcatool.render.plots import points as clouds
 from pcatool.render.plots.base import View
-from pcatool.render.plots.names import Ground, crossings, place_names, through_boxes
-from pcatool.render.plots.points import Cloud, Hue
+from pcatool.render.plots.names import OccupiedArea, crossings, place_names, through_boxes
+from pcatool.render.plots.points import ColorColumn, RowCollector
 
 LETTERS = (26, 16)  # of the names in a biplot
 
@@ -42,7 +42,7 @@ def sample(name):
 def view_of(frame, kind=None, *, numeric=False, standardize=True, scaling="rows"):
     model = pcatool.fit(frame, standardize=standardize, components=2)
     scores = pcatool.transform(model, frame).to_numpy() / (np.sqrt(model.eigenvalues[:2]) if scaling != "rows" else 1)
-    cloud = Cloud(2, None if kind is None else Hue("kind", numeric))
+    cloud = RowCollector(2, None if kind is None else ColorColumn("kind", numeric))
     cloud.add(scores if kind is None else np.column_stack([scores, kind]))
     cloud.words = [f"class {i}" for i in range(9)]
     spreads = np.sqrt(model.eigenvalues[:2])
@@ -69,7 +69,7 @@ def texts_outside(figure, own):
 
 
 def named_in(axes, view):
-    names = {name for most in LETTERS for name in told_apart(view.columns, most)}
+    names = {name for most in LETTERS for name in distinct_names(view.columns, most)}
     return [text for text in axes.texts if text.get_text() in names]
 
 
@@ -195,11 +195,11 @@ def test_no_name_of_loadings_meets_anything(seed):
 
 
 def test_a_name_lies_beside_its_arrow_or_has_a_leader():
-    ground = Ground(300, 200)
+    ground = OccupiedArea(300, 200)
     origin, tip = np.array([150.0, 100.0]), np.array([[200.0, 100.0]])
     place = place_names(ground, origin, tip, np.array([[40.0, 10.0]]))[0]
     assert place.leader is None and place.left > 200
-    crowded = Ground(300, 200)
+    crowded = OccupiedArea(300, 200)
     x, y = np.meshgrid(np.arange(120.0, 260, 4), np.arange(40.0, 160, 4))
     crowded.add_marks(np.column_stack([x.ravel(), y.ravel()]), 2.0)
     place = place_names(crowded, origin, tip, np.array([[20.0, 10.0]]))[0]
@@ -207,10 +207,10 @@ def test_a_name_lies_beside_its_arrow_or_has_a_leader():
 
 
 def test_where_there_is_no_room_there_is_no_name():
-    full = Ground(100, 50)
+    full = OccupiedArea(100, 50)
     x, y = np.meshgrid(np.arange(0.0, 100, 3), np.arange(0.0, 50, 3))
     full.add_marks(np.column_stack([x.ravel(), y.ravel()]), 2.0)
-    for ground, size in ((full, (20.0, 10.0)), (Ground(100, 50), (120.0, 10.0))):
+    for ground, size in ((full, (20.0, 10.0)), (OccupiedArea(100, 50), (120.0, 10.0))):
         assert place_names(ground, np.array([50.0, 25.0]), np.array([[70.0, 30.0]]), np.array([size])) == [None]
 
 
@@ -222,7 +222,7 @@ def test_lines_that_cross_and_boxes_that_are_met():
 
 def test_names_with_one_beginning_show_where_they_differ():
     names = [f"concentration of substance {j} in the water" for j in range(12)]
-    made = told_apart(names, 20)
+    made = distinct_names(names, 20)
     assert len(set(made)) == 12 and all(len(name) <= 20 for name in made)
     assert made[11] == "conce…ance 11 in th…"
-    assert told_apart(["a", "b" * 30, "c"], 20) == ["a", "b" * 19 + "…", "c"]
+    assert distinct_names(["a", "b" * 30, "c"], 20) == ["a", "b" * 19 + "…", "c"]

@@ -13,7 +13,7 @@ from pcatool.render.plots import points as clouds
 from pcatool.render.plots.base import View
 from pcatool.render.plots.biplot import DRAWN, Biplot, around, arrows_of, filling
 from pcatool.render.plots.marks import alone, fit_scale, spread
-from pcatool.render.plots.points import ALL, CLASSES, COUNTED, LESS, Cloud, Grid, Hue, Side
+from pcatool.render.plots.points import ALL, CLASSES, COUNTED, LESS, ColorColumn, Grid, RowCollector, Side
 from pcatool.render.plots.scores import bars
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
@@ -93,8 +93,8 @@ def test_edges_are_in_a_unit_that_can_be_drawn():
 
 
 def cloud_of(X, color=None, numeric=False, words=(), axes=2):
-    hue = None if color is None else Hue("color", numeric)
-    made = Cloud(axes, hue)
+    hue = None if color is None else ColorColumn("color", numeric)
+    made = RowCollector(axes, hue)
     block = X if color is None else np.column_stack([X, color])
     for start in range(0, len(block), 64):
         made.add(block[start : start + 64])

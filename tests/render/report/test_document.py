@@ -25,7 +25,7 @@ from pcatool.options import EngineOptions, FitOptions, PlotOptions, SelectOption
 from pcatool.options.showing import PageOptions
 from pcatool.pipeline.job import Job
 from pcatool.pipeline.plot import cloud_of
-from pcatool.pipeline.plot_request import Asked
+from pcatool.pipeline.plot_request import PlotRequest
 from pcatool.pipeline.report_page import POINTS
 from pcatool.pipeline.results import hashes
 from pcatool.readers.inputs import Inputs
@@ -323,7 +323,7 @@ def test_classes_have_the_colours_of_plots(tmp_path: Path) -> None:
         found = read(model, place, color=name).facts["scores"]["color"]
         job = Job([place], TableOptions(), SelectOptions(), FitOptions(), EngineOptions(), Warnings())
         inputs = Inputs([place], TableOptions(), Warnings())
-        cloud = cloud_of(job, Asked("scores", PlotOptions(color=name)), (1, 2), model, inputs)
+        cloud = cloud_of(job, PlotRequest("scores", PlotOptions(color=name)), (1, 2), model, inputs)
         assert ("labels" in found) == cloud.by_class, name
         if not cloud.by_class:
             continue
