@@ -26,6 +26,7 @@ __all__ = [
     "RefusedError",
     "UsageError",
     "check_memory",
+    "counted",
     "is_out_of_memory",
     "nearest",
     "printable",
@@ -53,6 +54,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def counted(count: int, noun: str, ending: str = "s") -> str:
+    """Return the count with its noun, in the plural unless the count is 1: `1 row`, `2 rows`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}{ending}"
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:

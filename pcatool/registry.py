@@ -19,7 +19,6 @@ __all__ = [
     "READERS",
     "RULES",
     "SOLVERS",
-    "VIEWS",
     "WRITERS",
     "Entry",
     "Registry",
@@ -202,12 +201,5 @@ PLOTS = Registry(
         "scores": Entry("pcatool.render.plots.scores:Scores", "rows in the plane of two components"),
         "loadings": Entry("pcatool.render.plots.loadings:Loadings", "what each component is made of"),
         "biplot": Entry("pcatool.render.plots.biplot:Biplot", "rows and columns in one picture"),
-    },
-)
-
-VIEWS = Registry(
-    "view",
-    {
-        "notebook": Entry("pcatool.render.notebook:model_html", "a model as a small table in a notebook"),
     },
 )

@@ -38,11 +38,15 @@ def version(text: str) -> Version:
     return tuple(int(part) for part in re.findall(r"\d+", text))
 
 
+# Package, extras, the lowest version that is allowed, and the first that is not.
+REQUIREMENT = r"([A-Za-z0-9_.-]+)(?:\[.*\])?(?:[>~]=([0-9.]+))?(?:,<([0-9.]+))?"
+
+
 def bounds(requirements: list[str]) -> dict[str, Version]:
     """Package -> the lowest version that is allowed."""
     found = {}
     for requirement in requirements:
-        name, bound = re.fullmatch(r"([A-Za-z0-9_.-]+)(?:\[.*\])?(?:[>~]=([0-9.]+))?", requirement).groups()  # type: ignore[union-attr]
+        name, bound = re.fullmatch(REQUIREMENT, requirement).groups()[:2]  # type: ignore[union-attr]
         if name != PROJECT["name"]:
             assert bound, f"{name} has no lower bound"
             found[plain(name)] = version(bound)
@@ -65,3 +69,10 @@ def test_what_is_locked_is_allowed(requirement: str) -> None:
     locked = pinned("locked.txt")
     for name, bound in bounds([requirement]).items():
         assert locked[name] >= bound, name
+        above = re.fullmatch(REQUIREMENT, requirement)[3]  # type: ignore[index]
+        assert above is None or locked[name] < version(above), name
+
+
+def test_typer_has_an_upper_bound() -> None:
+    """Parameters of commands are built with a part of Typer that is not documented."""
+    assert [requirement for requirement in NEEDED if re.fullmatch(r"typer>=[0-9.]+,<[0-9.]+", requirement)]

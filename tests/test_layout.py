@@ -92,9 +92,6 @@ RESERVED = {
 # A module, or something in one, named by a text.
 NAMED = re.compile(r"pcatool(\.[a-z_]+)+(:\w+)?")
 
-# Names models to notebooks; the one table of which an entry stands above those who load it.
-UPWARD = {("pcatool.model.model", "VIEWS")}
-
 TOP_LEVEL = {"README.md", "completions", "pcatool", "pyproject.toml", "sample_data", "tests"}
 
 
@@ -192,7 +189,7 @@ def test_no_text_that_names_a_module_points_up() -> None:
             [] if name == "pcatool.registry" else [(line, to) for line, to in names_in_strings(path) if to in modules]
         )
         for line, table in registries_used(path):
-            if table in REGISTRIES and (name, table) not in UPWARD:
+            if table in REGISTRIES:
                 targets = [entry.target for entry in REGISTRIES[table].entries.values()]
                 named += [(line, target.partition(":")[0]) for target in targets]
         broken += [f"{name}:{line} names {to}: points up" for line, to in named if (layer_of(to) or 0) < here]

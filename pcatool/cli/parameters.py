@@ -141,7 +141,7 @@ class Screen(NamedTuple):
 
 def variance_report(fitted: Fitted, form: str) -> str:
     """Return the variance table of a model as text in the given form, as wide as the terminal."""
-    from pcatool.render.facts import how_fitted
+    from pcatool.model.description import how_fitted
     from pcatool.render.text import render_table
 
     screen, model = Screen.now(), fitted.model

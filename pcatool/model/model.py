@@ -19,7 +19,6 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import center_rows, row_means
 from pcatool.model.settings import frozen
 from pcatool.model.validate import OPTIONAL, check_model, check_orthonormal
-from pcatool.registry import VIEWS
 
 __all__ = ["FORMAT_VERSION", "Model", "VarianceTable"]
 
@@ -360,8 +359,9 @@ class Model:
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
-        html: str = VIEWS.load("notebook")(self)
-        return html
+        from pcatool.model.description import model_html
+
+        return model_html(self)
 
 
 def _set_read_only(value: Any) -> None:

@@ -12,13 +12,14 @@ from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError, listed
 from pcatool.linalg.certificate import principal_angles
 from pcatool.methods.align import cosines, matched
+from pcatool.model.description import how_fitted, whole
 from pcatool.model.model import Model
 from pcatool.model.npz import contents, dumps, load_model, read_model
 from pcatool.model.validate import NEAR_EQUAL
 from pcatool.pipeline.abilities import abilities, policy_for_rows
 from pcatool.readers.paths import STDIN
 from pcatool.registry import KERNELS, METHODS
-from pcatool.render.facts import how_fitted, model_facts, whole
+from pcatool.render.facts import model_facts
 from pcatool.stores.uri import shown
 
 __all__ = ["diff", "inspect"]

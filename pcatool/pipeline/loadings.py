@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, ModelError, UsageError
+from pcatool.errors import DataError, ModelError, UsageError, counted
+from pcatool.model.description import how_fitted
 from pcatool.model.model import Model
 from pcatool.options import FitOptions, PictureOptions
 from pcatool.options.showing import VALUES
@@ -17,8 +18,6 @@ from pcatool.pipeline.fit import model_or_fit_of, open_model_or_data
 from pcatool.pipeline.job import Job
 from pcatool.progress import doing
 from pcatool.render.component_images import component_picture
-from pcatool.render.facts import how_fitted
-from pcatool.render.text import counted
 from pcatool.writers.sink import check_target, open_sink
 
 __all__ = [

@@ -12,6 +12,7 @@ import numpy as np
 from pcatool.arrays import Array, Runner, recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, UsageError, listed, show
+from pcatool.model.description import how_fitted, how_fitted_short
 from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, OutputOptions
 from pcatool.pipeline.abilities import policy_for_rows
@@ -27,7 +28,6 @@ from pcatool.readers.labels import Texts, texts_of
 from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import CheckedBatch, checked_batches
 from pcatool.readers.schema import ColumnChoice
-from pcatool.render.facts import how_fitted, how_fitted_short
 from pcatool.render.figures import figure_file, missing_glyphs, picture_form, plain_matplotlib
 from pcatool.render.plots.base import View
 from pcatool.render.plots.points import CLASSES, ColorColumn, RowCollector

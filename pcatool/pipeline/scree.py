@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.errors import RefusedError
+from pcatool.errors import RefusedError, counted
+from pcatool.model.description import how_fitted, whole
 from pcatool.model.model import Model
 from pcatool.options import PictureOptions
 from pcatool.pipeline.fit import Fitted, model_or_fit_of, open_model_or_data
 from pcatool.pipeline.job import Job
 from pcatool.progress import doing
-from pcatool.render.facts import how_fitted, whole
 from pcatool.render.figures import check_room, picture_form
 from pcatool.render.scree import ScreeLook, scree_picture
-from pcatool.render.text import counted, grouped
+from pcatool.render.text import grouped
 from pcatool.rules.base import Evidence
 from pcatool.rules.compare import Verdict, compare
 from pcatool.writers.sink import check_target, write_whole

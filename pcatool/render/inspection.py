@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pcatool.errors import listed, show
-from pcatool.render.facts import aligned_lines, certificate_lines, em_lines, rank_text, whole
-from pcatool.render.text import Line, counted, labelled, render_table
+from pcatool.errors import counted, listed, show
+from pcatool.model.description import whole
+from pcatool.render.facts import aligned_lines, certificate_lines, em_lines, rank_text
+from pcatool.render.text import Line, labelled, render_table
 from pcatool.resources import size_text
 
 __all__ = ["fact_lines", "inspection_text", "proof_lines"]

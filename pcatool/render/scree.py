@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
+from pcatool.errors import counted
 from pcatool.linalg.spectrum import largest_drop
 from pcatool.model.model import VarianceTable
 from pcatool.options import PictureOptions
@@ -29,7 +30,7 @@ from pcatool.render.figures import (
     plain_matplotlib,
     titled,
 )
-from pcatool.render.text import BOLD, DIM, counted, fold, format_numbers, percent, render_table, styled
+from pcatool.render.text import BOLD, DIM, fold, format_numbers, percent, render_table, styled
 from pcatool.rules.compare import Verdict, agreement
 
 __all__ = ["FIRST", "ScreeLook", "rules_report", "scree_chart", "scree_picture"]

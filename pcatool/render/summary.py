@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pcatool.errors import listed, show
+from pcatool.errors import counted, listed, show
+from pcatool.model.description import how_fitted, whole
 from pcatool.model.model import Model
 from pcatool.progress import Taken
 from pcatool.readers.row_counts import RowCounts
-from pcatool.render.facts import how_fitted, kept_lines, model_facts, sums_facts, sums_line, whole
-from pcatool.render.text import counted
+from pcatool.render.facts import kept_lines, model_facts, sums_facts, sums_line
 from pcatool.resources import size_text
 from pcatool.solvers.plan import Plan
 from pcatool.stores.uri import shown

@@ -15,7 +15,6 @@ from pcatool.errors import UsageError, printable, show
 __all__ = [
     "FORMS",
     "Line",
-    "counted",
     "display_width",
     "fold",
     "format_numbers",
@@ -316,11 +315,6 @@ def labelled(lines: Sequence[Line], width: int | None, color: bool) -> str:
         made += [head + first, *(" " * begin + other for other in others)]
         last = label
     return "".join(f"{line}\n" for line in made)
-
-
-def counted(count: int, noun: str, ending: str = "s") -> str:
-    """Return the count with its noun, in the plural unless the count is 1: `1 row`, `2 rows`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}{ending}"
 
 
 def grouped(count: int) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
+import re
 import warnings
 from pathlib import Path
 
@@ -56,3 +58,19 @@ def test_members_of_a_model_are_explained() -> None:
         if not name.startswith("_") and callable(member) and not inspect.getdoc(member)
     ]
     assert bare == []
+
+
+# A docstring that begins so is understood only by those who know the body.
+RIDDLES = re.compile(r"(What|Of|The same|Such|Whatever|How)\b")
+
+
+def test_docstrings_say_what_comes_of_it() -> None:
+    package = Path(str(pcatool.__file__)).parent
+    riddles = []
+    for path in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                text = ast.get_docstring(node)
+                if text and RIDDLES.match(text):
+                    riddles.append(f"{path.relative_to(package)}: {text.splitlines()[0]}")
+    assert riddles == []

@@ -14,6 +14,7 @@ import pytest
 
 import pcatool
 from pcatool.api.arguments import Warnings
+from pcatool.model.description import how_fitted_short
 from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PictureOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.pipeline import plot as rows
@@ -22,7 +23,6 @@ from pcatool.pipeline.plot import cloud_of, draw, tell
 from pcatool.pipeline.plot_request import PlotRequest
 from pcatool.readers.inputs import Inputs
 from pcatool.registry import PLOTS
-from pcatool.render.facts import how_fitted_short
 from pcatool.render.plots import points as clouds
 from pcatool.render.plots.points import ALL, RowCollector
 

@@ -157,8 +157,8 @@ def _facts(drawn: PlotOutcome, asked: PlotRequest) -> dict[str, Any]:
 
 def _lines(facts: dict[str, Any], drawn: PlotOutcome) -> list[str]:
     """Return the lines of the closing summary."""
+    from pcatool.errors import counted
     from pcatool.render.facts import report_lines
-    from pcatool.render.text import counted
 
     axes = ", ".join(drawn.view.names)
     lines = [f"{facts['kind']} of {axes}"]

@@ -148,7 +148,7 @@ def _rule_names(rules: str | None) -> list[str] | None:
 
 def _chart(fitted: Fitted) -> str:
     """Return the chart of a model, as wide as the terminal and in characters that it can show."""
-    from pcatool.render.facts import how_fitted, is_usual
+    from pcatool.model.description import how_fitted, is_usual
     from pcatool.render.scree import scree_chart
 
     screen, model = Screen.now(), fitted.model

@@ -95,7 +95,8 @@ def arranged(view: View, look: PictureOptions) -> PanelGrid:
         size = (width, ABOVE + BELOW + down * (HEAD + BAR * max(bars, 3)))
         return PanelGrid(across, down, bars, letters, size)
     room = (look.size[1] - ABOVE - BELOW) / down - HEAD
-    least = f"{max(look.size[0], 4):g}x{ABOVE + BELOW + down * (HEAD + LOWEST):.2g}"
+    height = math.ceil(10 * (ABOVE + BELOW + down * (HEAD + LOWEST))) / 10  # rounded up, or it would be refused again
+    least = f"{max(look.size[0], 4):g}x{height:g}"
     if room < LOWEST:
         raise UsageError(
             f"--size {look.size[0]:g}x{look.size[1]:g} has no room for the loadings of {count} components",

@@ -9,7 +9,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from pcatool.render.facts import whole
+from pcatool.model.description import whole
 from pcatool.render.figures import COLORS, MARKERS, NUMBERS, PAGE, PAGE_DARK
 from pcatool.render.report.page_html import Html, data_block, element, join
 from pcatool.render.report.sections import sections

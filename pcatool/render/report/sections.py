@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pcatool.errors import counted
 from pcatool.render.figures import signed
 from pcatool.render.inspection import fact_lines, proof_lines
 from pcatool.render.report.page_html import COMPONENTS, Html, bullets, element, join, skeleton, table
 from pcatool.render.report.words import PROOFS, caveats, verdict
-from pcatool.render.text import counted, grouped, percent
+from pcatool.render.text import grouped, percent
 
 __all__ = ["sections"]
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pcatool.render.facts import certificate_lines, em_lines, whole
+from pcatool.errors import counted
+from pcatool.model.description import whole
+from pcatool.render.facts import certificate_lines, em_lines
 from pcatool.render.inspection import IN_FIT, IN_TRANSFORM
-from pcatool.render.text import counted, grouped, percent
+from pcatool.render.text import grouped, percent
 
 __all__ = ["PROOFS", "caveats", "in_a_sentence", "verdict"]
 

@@ -322,6 +322,16 @@ def test_small_pictures_of_loadings_show_fewer_or_are_refused():
         picture("loadings", view_of(d=30, axes=tuple(range(1, 13))), look=PictureOptions("4x3"))
 
 
+@pytest.mark.parametrize("count", [7, 9, 15, 17, 19])
+def test_the_size_that_an_error_names_is_large_enough(count: int) -> None:
+    view = view_of(d=30, axes=tuple(range(1, count + 1)))
+    with pytest.raises(UsageError) as error:
+        picture("loadings", view, look=PictureOptions("4x3"))
+    named = re.search(r"give --size ([0-9.]+x[0-9.]+) or more", str(error.value))
+    assert named is not None
+    picture("loadings", view, look=PictureOptions(named[1], "20"))
+
+
 @pytest.mark.parametrize("size", [(4.0, 3.0), (8.0, 3.0), None])
 def test_a_legend_of_many_classes_fits(size):
     view = view_of(cloud_of(X, np.arange(40.0) % 14, words="abcdefghijklmn"))

@@ -1,0 +1,149 @@
+"""A fitted model in words, and as a small HTML table for notebooks, without scripts and in the page's colours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from pcatool.errors import counted, printable
+from pcatool.registry import METHODS
+
+if TYPE_CHECKING:
+    from pcatool.model.model import Model
+
+__all__ = ["how_fitted", "how_fitted_short", "is_usual", "model_html", "whole"]
+
+
+def how_fitted(model: Model) -> str:
+    """Return the settings that every number of the model depends on, in words."""
+    supervised = model.meta.get("method") == "supervised"
+    centred = "scores not centred" if supervised else "centred" if model.centered else "not centred"
+    scaled = "standardised" if model.standardized else "not standardised"
+    divisor = "n" if model.ddof == 0 else f"n - {model.ddof}"
+    if "weights" in model.meta:
+        lost = " - sum w^2 / sum w" if model.meta.get("weights_kind") == "reliability" else " - 1"
+        divisor = f"sum of the weights {model.meta['weights']!r}" + (lost if model.ddof else "")
+    said = [
+        f"{centred}, {scaled}, "
+        + (f"divisor {divisor} (ddof {model.ddof})" if not supervised else f"ddof {model.ddof}")
+    ]
+    if model.rows_centered:
+        said.insert(0, "each row about its own mean")
+    if not model.centered:
+        said.append("shares are of the sum of squares about 0")
+    if model.whitening != "none":
+        said.append(f"{model.whitening.upper()} whitening, epsilon {model.epsilon:.6g}")
+    return "; ".join([*said, *_of_method(model.meta)])
+
+
+def how_fitted_short(model: Model) -> str:
+    """Return the settings that a reader of a scores or loadings plot must know, in words; a short `how_fitted`."""
+    said = ["standardised" if model.standardized else "not standardised"]
+    if model.rows_centered:
+        said.insert(0, "each row about its own mean")
+    if not model.centered:
+        said.append(f"not centred, per cent of the {whole(model.meta.get('method'), model.centered)}")
+    elif not is_usual(model) and model.meta.get("method") == "supervised":
+        said.append(f"per cent of the {whole('supervised', model.centered)} {', '.join(model.meta['labels'])}")
+    if "weights" in model.meta:
+        said.append(f"weights {model.meta['weights']!r}")
+    if model.whitening != "none":
+        said.append(f"{model.whitening.upper()} whitening")
+    return "; ".join([", ".join(said), *_of_kernel(model.meta)])
+
+
+def _of_method(meta: Mapping[str, Any]) -> list[str]:
+    """Return phrases on the kernel, the label columns and the HSIC, for a model that has them."""
+    said = _of_kernel(meta)
+    if "labels" in meta:
+        classes = f" of {counted(meta['classes'], 'class', 'es')}" if "classes" in meta else ""
+        said.append(f"label {', '.join(meta['labels'])} by {meta.get('label_kernel')} kernel{classes}")
+    if "hsic" in meta:
+        said.append(f"HSIC {meta['hsic']:.6g}")
+    return said
+
+
+def _of_kernel(meta: Mapping[str, Any]) -> list[str]:
+    """Return phrases on the kernel with its settings, and on the number of landmarks."""
+    said = []
+    kernel = meta.get("kernel")
+    if isinstance(kernel, Mapping):
+        numbers = ", ".join(f"{name} {value:.6g}" for name, value in kernel.items() if name != "name")
+        said.append(f"kernel {kernel.get('name')}" + (f" ({numbers})" if numbers else ""))
+    if "landmarks" in meta:
+        said.append(f"{meta['landmarks']} landmarks")
+    return said
+
+
+def is_usual(model: Model) -> bool:
+    """Whether shares are shares of the variance of the columns: centred PCA."""
+    return model.centered and model.meta.get("method", "pca") == "pca"
+
+
+def whole(method: str | None, centered: bool) -> str:
+    """Return the name of the quantity that shares refer to, such as `variance`."""
+    if method == "supervised":
+        return "dependence on the label"
+    return "variance" if centered else "sum of squares about 0"
+
+
+# Most components and columns shown one by one; further ones are counted.
+SHOWN = 10
+NAMED = 8
+
+# Inline styles, because notebooks may remove style sheets. Only the page's own colours are used, so that the table is
+# readable on light and dark pages.
+BOX = "max-width:40em;overflow-x:auto"
+TABLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;color:inherit;background:none;margin:0.4em 0"
+HEAD = "text-align:right;padding:0.1em 0.7em;border-bottom:1px solid currentColor;font-weight:600"
+CELL = "text-align:right;padding:0.1em 0.7em"
+TRACK = "padding:0.1em 0.7em;text-align:left;width:8em"
+BAR = "height:0.7em;background:currentColor;opacity:0.45"
+QUIET = "opacity:0.75;font-size:90%"
+
+
+def model_html(model: Model) -> str:
+    """Return HTML with the method, the settings, a table of the first components, and the names of the columns."""
+    method = str(model.meta.get("method", "pca"))
+    shares = f"of the {whole(method, model.centered)}"
+    kept = f"{counted(model.k, 'component')} kept, {model.variance.cumulative[model.k - 1]:.4%} {shares}"
+    parts = [
+        f"<div><strong>{_text(METHODS[method].summary)}</strong></div>",
+        f"<div>{counted(model.n_samples, 'row')}, {counted(model.d, 'column')}; {_text(kept)}</div>",
+        _table(model),
+        f'<div style="{QUIET}">{_text(how_fitted(model))}; solver {_text(model.meta.get("solver", "unknown"))}</div>',
+        f'<div style="{QUIET}">columns: {_columns(model)}</div>',
+    ]
+    return f'<div style="{BOX}">{"".join(parts)}</div>'
+
+
+def _table(model: Model) -> str:
+    table = model.variance
+    shown = min(model.k, SHOWN)
+    titles = ("component", "eigenvalue", "share", "cumulative", "")
+    head = "".join(f'<th scope="col" style="{HEAD}">{title}</th>' for title in titles)
+    rows = [
+        _row(j + 1, table.eigenvalue[j], table.share[j], table.cumulative[j], table.share[j] / table.share.max())
+        for j in range(shown)
+    ]
+    more = f"<div>and {model.k - shown} more</div>" if model.k > shown else ""
+    return f'<table style="{TABLE}"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>{more}'
+
+
+def _row(component: int, eigenvalue: float, share: float, cumulative: float, length: float) -> str:
+    numbers = (f"{eigenvalue:.6g}", f"{share:.2%}", f"{cumulative:.2%}")
+    cells = "".join(f'<td style="{CELL}">{number}</td>' for number in numbers)
+    bar = f'<td style="{TRACK}"><div style="{BAR};width:{max(length, 0.0):.1%}"></div></td>'
+    return f'<tr><th scope="row" style="{CELL};font-weight:normal">PC{component}</th>{cells}{bar}</tr>'
+
+
+def _columns(model: Model) -> str:
+    names = ", ".join(_text(name) for name in model.columns[:NAMED])
+    return names if model.d <= NAMED else f"{names} and {model.d - NAMED} more"
+
+
+def _text(value: object) -> str:
+    """Return outside text made safe for HTML: escaped, without control characters, at most 200 characters."""
+    text = printable(str(value))
+    return escape(text if len(text) <= 200 else text[:197] + "...")
