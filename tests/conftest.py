@@ -29,24 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-# Tests of clusters, of a browser, and of the whole program many times, for which there is `pytest -m long`. Those that
-# take longest come first: begun last, one would keep one core while the others wait.
-NAMES = (
-    "engines/test_spark.py", "test_readme.py", "benchmarks/test_benchmarks.py", "engines/test_dask.py",
-    "render/report/test_in_browser.py", "properties/test_same_bytes.py", "properties/test_determinism.py",
-    "fuzz/test_fuzz.py", "test_cases.py", "properties/test_pipes.py", "missing/test_missing.py",
-    "methods/test_triples.py", "properties/test_startup.py", "properties/test_limits.py", "test_recipes.py",
-    "properties/test_planned_memory.py", "cli/test_help.py", "test_contributing.py", "render/test_pictures.py",
-    "cli/completion/test_table.py", "missing/test_r.py", "missing/test_em.py", "rules/test_parallel.py",
-    "rules/test_all_rules.py",
-)  # fmt: skip
-LONG = {ROOT / "tests" / name: place for place, name in enumerate(NAMES)}
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    """`pytest` alone does the others, in five minutes on two slow cores; what is named is run, long or not."""
-    if gone := [str(path) for path in LONG if not path.is_file()]:
-        raise pytest.UsageError(f"tests/conftest.py names {', '.join(gone)}: there is no such file")
+    """`pytest` alone leaves out what is marked `long`; files that are named are run, long or not."""
     os.environ.setdefault("PYTHONUTF8", "1")  # of the processes that run tests: files have all kinds of names
     if not config.option.markexpr and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         config.option.markexpr = "not long"
@@ -54,11 +38,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long ones first, each module still in one piece."""
-    items.sort(key=lambda item: LONG.get(item.path, len(LONG)))
-    for item in items:
-        if item.path in LONG:
-            item.add_marker("long")
+    """Begin with files marked `long(first=True)`, then other long ones: begun last, one would keep a core alone."""
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    mark = item.get_closest_marker("long")
+    return 2 if mark is None else 0 if mark.kwargs.get("first") else 1
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -131,7 +131,7 @@ def test_blocks_handed_out_stay_as_they_were() -> None:
     assert all(block.tobytes("F") == before for block, before in blocks)
 
 
-# --- by_block ---
+# --- apply_in_blocks ---
 
 
 @pytest.fixture(scope="module", params=[(4, 20_000), (150, 9000), (3000, 700)], ids=str)

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[1]
 CASES = Path(__file__).resolve().parent / "cases"
 NAMES = sorted(str(path.parent.relative_to(CASES)) for path in CASES.glob("*/*/cmd"))

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
 STEPS = re.findall(r"^<!-- (file|in|run)(?:: (.*?))? -->\n```\w+\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)

@@ -17,6 +17,8 @@ import make_pictures
 from readme import BLOCKS, ROOT, TEXT, blocks
 from stores.server import ENVIRONMENT, Store
 
+pytestmark = pytest.mark.long(first=True)
+
 
 @pytest.fixture(scope="module", autouse=True)
 def lake(moto: tuple[int, Path]) -> Iterator[None]:

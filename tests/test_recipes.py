@@ -19,6 +19,8 @@ import pytest
 from programs import kernels, need
 from readme import BLOCKS, ROOT, recipe
 
+pytestmark = pytest.mark.long
+
 # What each needs beside this package. cron and Airflow start commands: the tests below do so in their place.
 PROGRAMS = {
     "postgresql": ["psql"],

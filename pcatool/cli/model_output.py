@@ -39,10 +39,10 @@ def deliver(
     """
     from pcatool.pipeline import output_folder
     from pcatool.pipeline.results import write
-    from pcatool.render.summary import apply_facts, apply_lines, folder_facts, folder_lines, parts_facts, parts_lines
 
     if engine.far:
         from pcatool.pipeline.cluster import write_parts
+        from pcatool.render.summary import apply_facts, apply_lines, parts_facts, parts_lines
 
         results, written = write_parts(make, inputs, table, output, model, engine, speaker)
         facts = apply_facts(name, results.model, results.tally, results.errors.mean, output.output)
@@ -50,6 +50,8 @@ def deliver(
         speaker.close(facts, [*apply_lines(facts), *parts_lines(facts)], stdout_free=True)
         return 0
     if output_folder.goes_to_folder(output):
+        from pcatool.render.summary import apply_facts, apply_lines, folder_facts, folder_lines
+
         outputs = output_folder.write_each(make, inputs, table, output, model, speaker)
         facts = apply_facts(name, fitted, outputs.tally, outputs.errors.mean, output.output)
         facts |= folder_facts(outputs.written, outputs.skipped, outputs.resumed)
@@ -57,8 +59,11 @@ def deliver(
         return 0
     results = make(inputs, table, speaker)
     write(results, output, model)
-    facts = apply_facts(name, results.model, results.tally, results.errors.mean, output.output)
-    speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))
+    if speaker.summarizes:
+        from pcatool.render.summary import apply_facts, apply_lines
+
+        facts = apply_facts(name, results.model, results.tally, results.errors.mean, output.output)
+        speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))
     return 0
 
 

@@ -163,6 +163,17 @@ class ConsoleReporter(Reporter):
             for item in items:
                 tell(f"  {item}")
 
+    @property
+    def _shows_lines(self) -> bool:
+        """Whether the closing summary is printed as lines."""
+        on_terminal = sys.stderr is not None and sys.stderr.isatty()
+        return not self.general.quiet and (self.general.verbose or (on_terminal and not self.general.json))
+
+    @property
+    def summarizes(self) -> bool:
+        """Whether there is a closing summary, as lines or as JSON; else its facts need not be collected."""
+        return bool(self.general.json) or self._shows_lines
+
     def close(self, facts: Mapping[str, Any], lines: list[str], *, stdout_free: bool) -> None:
         """Print the closing summary: a JSON object with `--json`, lines on a terminal or with `-v`.
 
@@ -181,8 +192,7 @@ class ConsoleReporter(Reporter):
                 print_result(text)
             else:
                 say(text)
-        on_terminal = sys.stderr is not None and sys.stderr.isatty()
-        if not self.general.quiet and (self.general.verbose or (on_terminal and not self.general.json)):
+        if self._shows_lines:
             for line in lines:
                 tell(line)
             if "files_written" not in facts and (self.files_read > 1 or self.skipped):

@@ -18,6 +18,8 @@ from benchmarks.agreement import scores_differ_by, variances_differ_by
 from benchmarks.environment import Unusable
 from benchmarks.measure import Measurement
 
+pytestmark = pytest.mark.long(first=True)
+
 TESTS = Path(__file__).resolve().parents[1]
 RUNNER = TESTS / "benchmarks" / "run.py"
 

@@ -17,6 +17,8 @@ from pcatool.cli import app
 from pcatool.cli import subcommand as command
 from pcatool.cli.parameters import Screen
 
+pytestmark = pytest.mark.long
+
 REPORTS = ("explain-variance", "scree", "components", "plot", "report", "inspect", "diff")
 AGAIN = ("update", "merge", "subtract", "refit")
 COMMANDS = ("fit", "transform", "reconstruct", *REPORTS, *AGAIN, "completion")

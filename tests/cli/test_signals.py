@@ -80,7 +80,7 @@ def run():
         made.append(1)
     signal.signal(signal.SIGTERM, stop)
     try:
-        waiting.to_its_end(call)
+        waiting.uninterrupted(call)
         signalled = 0
     except process.Stopped:
         signalled = 3
@@ -128,12 +128,12 @@ def test_at_every_moment_a_clean_up_is_done_once_and_the_signal_told_afterwards(
 HANGS = """
 import os, signal, threading, time
 from pcatool.cli.signals import leave, stoppable
-from pcatool.stores.calls import to_its_end
+from pcatool.stores.calls import uninterrupted
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 began = time.monotonic()
 try:
     with stoppable():
-        to_its_end(lambda: time.sleep(60), 0.2)
+        uninterrupted(lambda: time.sleep(60), 0.2)
 except SystemExit as stopped:
     print(0.5 <= time.monotonic() - began < 8)
     leave(stopped.code)

@@ -26,6 +26,8 @@ from pcatool.engines.dask import cluster as link
 from pcatool.errors import DataError, FileError, LostError, UsageError
 from programs import computed_for, need_avx2
 
+pytestmark = pytest.mark.long(first=True)
+
 
 def untold(count: int) -> None:
     """Progress that nobody watches."""

@@ -36,6 +36,8 @@ from pcatool.engines.spark.session import is_here
 from pcatool.errors import FileError, LostError, RefusedError, UsageError
 from programs import has_avx2
 
+pytestmark = pytest.mark.long(first=True)
+
 TESTS = Path(__file__).resolve().parents[1]
 
 needs_java = pytest.mark.skipif(

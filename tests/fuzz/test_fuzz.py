@@ -6,6 +6,8 @@ import pytest
 
 from fuzz.run import KINDS, run
 
+pytestmark = pytest.mark.long
+
 CASES = {"csv": 150, "models": 150, "contents": 80, "settings": 5, "parquet": 40, "program": 6, "kills": 6}
 
 

@@ -26,6 +26,8 @@ from pcatool.errors import DataError, UsageError
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps
 
+pytestmark = pytest.mark.long
+
 COLUMNS = ("user", "item", "rating")
 TRIPLES: dict[str, Any] = {"triples": COLUMNS}
 ITEMS = [f"i{j:02}" for j in range(12)]  # their order as text is their order as numbers

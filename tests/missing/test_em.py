@@ -25,6 +25,8 @@ from pcatool.solvers import rows as solver_rows
 from pcatool.solvers.rows import Rows
 from pcatool.solvers.svd import SVD
 
+pytestmark = pytest.mark.long
+
 # Where EM stops against the maximum, relative: it gains less than 1e-10 a cell by then; measured 1e-5 at most.
 CONVERGED = 1e-4
 

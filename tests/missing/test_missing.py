@@ -31,6 +31,8 @@ from pcatool.model.model import Model
 from pcatool.model.npz import dumps, loads
 from pcatool.registry import SOLVERS
 
+pytestmark = pytest.mark.long
+
 # Two ways to one number, through sums and factorisations of a few hundred rows: some hundred roundings.
 CLOSE = 1e-10
 

@@ -19,6 +19,8 @@ from missing.made import Array, angle, filled, fit
 from pcatool.missing.project import fill, project_with_holes
 from pcatool.missing.solution import EMFit
 
+pytestmark = pytest.mark.long
+
 HERE = Path(__file__).parent / "reference"
 
 # Components, whether about the mean of the observed cells, and what each column is divided by.

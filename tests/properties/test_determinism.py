@@ -19,6 +19,8 @@ from pcatool.linalg.blas import run_in_parallel
 from pcatool.model.npz import dumps
 from pcatool.registry import SOLVERS
 
+pytestmark = pytest.mark.long(first=True)
+
 # Rows, columns and spread of the column scales: below and above the size from which a factorisation takes two threads,
 # flat and graded, tall and wide.
 SHAPES = [(3000, 20, 0), (1500, 300, 0), (600, 300, 4), (60, 400, 0), (60, 300, 4)]
@@ -26,10 +28,10 @@ SHAPES = [(3000, 20, 0), (1500, 300, 0), (600, 300, 4), (60, 400, 0), (60, 300, 
 PROGRAM = """
 import hashlib, sys
 import numpy as np
-from pcatool.arrays import by_block, recut
+from pcatool.arrays import apply_in_blocks, recut
 from pcatool.methods.pca import PCA
 from pcatool.model.npz import dumps
-from pcatool.progress import Notices
+from pcatool.progress import Reporter
 from pcatool.options import FitOptions
 
 for n, d, spread in {shapes}:
@@ -38,9 +40,9 @@ for n, d, spread in {shapes}:
     for solver in {solvers}:
         for k in (3, 0.9, "all"):
             options = FitOptions(solver=solver, components=k)
-            model = PCA(options, Notices()).fit(recut([X], d), tuple(map(str, range(d)))).model
-            scores = by_block(model.project, X, 0)
-            back = by_block(model.reconstruct, scores, 0)
+            model = PCA(options, Reporter()).fit(recut([X], d), tuple(map(str, range(d)))).model
+            scores = apply_in_blocks(model.project, X, 0)
+            back = apply_in_blocks(model.reconstruct, scores, 0)
             for what, data in (("model", dumps(model)), ("scores", scores.tobytes()), ("back", back.tobytes())):
                 print(n, d, spread, solver, k, what, hashlib.sha256(data).hexdigest())
 """

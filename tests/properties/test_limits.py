@@ -17,6 +17,8 @@ from pyarrow import parquet
 
 from often import often
 
+pytestmark = pytest.mark.long
+
 SECONDS = 60
 SHORT = "pcatool: error: out of memory; use fewer columns or threads, or a machine with more"
 

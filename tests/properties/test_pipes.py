@@ -19,6 +19,8 @@ from typing import IO
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.long
+
 SECONDS = 30
 
 NEEDS_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

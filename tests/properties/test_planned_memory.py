@@ -28,6 +28,8 @@ from pcatool.solvers.base import Problem
 from pcatool.solvers.plan import blocks_bytes, make_plan, total_bytes
 from pcatool.solvers.rows import Rows
 
+pytestmark = pytest.mark.long
+
 SEED, COUNT, CELLS = 5, 12, 2.5e6
 
 FITS = (

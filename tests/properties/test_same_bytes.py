@@ -23,6 +23,8 @@ import pytest
 import pcatool
 from pcatool.model.npz import dumps
 
+pytestmark = pytest.mark.long(first=True)
+
 PROGRAM = str(Path(sys.executable).with_name("pcatool"))
 SHAPES = {20: 20_000, 784: 1_500}  # columns: rows, for more than one block of each
 

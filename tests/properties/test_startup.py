@@ -22,6 +22,8 @@ from pcatool.cli import signals as process
 from pcatool.cli.signals import Stopped, stop_in
 from pcatool.errors import UsageError
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # Runs the program, or imports, and says which modules are there at the end.

@@ -22,6 +22,8 @@ from pcatool.render.scree import FIRST, ScreeLook, scree_figure, scree_picture
 from pcatool.render.text import percent
 from pcatool.rules.compare import Verdict
 
+pytestmark = pytest.mark.long
+
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
 
 SPECTRA = {

@@ -10,6 +10,8 @@ from pcatool.registry import RULES
 from pcatool.rules.base import Evidence, above, decide, first
 from rules.planted import evidence_of, low_rank, planted, spectrum
 
+pytestmark = pytest.mark.long
+
 rng = np.random.default_rng(12)
 ALONE = [name for name in RULES if RULES[name].alone]
 

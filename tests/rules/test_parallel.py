@@ -9,6 +9,8 @@ from pcatool.rules.base import Evidence, decide
 from pcatool.rules.parallel import correlation_eigenvalues, covariance_eigenvalues, noise_shares
 from rules.planted import evidence_of, planted, spectrum
 
+pytestmark = pytest.mark.long
+
 
 def drawn_in_full(n, d, *, standardize, center, samples, seed):
     """Shares of noise, (samples, p), by drawing all the rows."""

@@ -81,11 +81,12 @@ def run(
     refuse_binary(output, "a model")
     if scoring.scores is not None:
         return _fit_and_score(job, str(output), scoring, no_clobber)
-    from pcatool.render.summary import fit_facts, fit_lines
-
     fitted = fitting.fit_and_save(job, str(output), no_clobber=no_clobber)
-    facts = fit_facts(fitted.model, fitted.tally, str(output))
-    speaker.close(facts, fit_lines(facts), stdout_free=output != "-")
+    if speaker.summarizes:
+        from pcatool.render.summary import fit_facts, fit_lines
+
+        facts = fit_facts(fitted.model, fitted.tally, str(output))
+        speaker.close(facts, fit_lines(facts), stdout_free=output != "-")
     return 0
 
 

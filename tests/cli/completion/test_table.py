@@ -11,6 +11,8 @@ import pytest
 from cli.completion.shells import SCRIPTS, need
 from pcatool.cli.completion.table import Argument, Option, Subcommand, table
 
+pytestmark = pytest.mark.long
+
 TABLE = table()
 OPTIONS = [(entry.name, option) for entry in TABLE.subcommands for option in entry.options]
 Offered = Callable[[Sequence[str]], list[list[str]]]

@@ -236,11 +236,11 @@ def test_counting_does_not_bring_in_pandas(tmp_path: Path) -> None:
     ]
     program = (
         "import sys\nfrom pcatool.readers.inputs import Inputs\nfrom pcatool.options import *\n"
-        "from pcatool.arrays import in_turn\nfrom pcatool.progress import Notices\n"
+        "from pcatool.arrays import run_serially\nfrom pcatool.progress import Reporter\n"
         "for path in sys.argv[1:]:\n"
-        "    inputs = Inputs([path], TableOptions(), Notices())\n"
+        "    inputs = Inputs([path], TableOptions(), Reporter())\n"
         "    wanted = inputs.columns.choose(SelectOptions())\n"
-        "    for piece in inputs.pieces(wanted, eager=False, run=in_turn):\n"
+        "    for piece in inputs.pieces(wanted, eager=False, run=run_serially):\n"
         "        assert piece.part.batch().spellings()\n"
         "sys.exit('pandas' in sys.modules)"
     )

@@ -25,6 +25,8 @@ from pcatool.pipeline.loadings import MATRICES
 from pcatool.render.plots.names import through_boxes
 from render.report.chromium import PROGRAM, Browser, browser
 
+pytestmark = pytest.mark.long(first=True)
+
 ROOT = Path(__file__).resolve().parents[3]
 DIGITS, ORDERS = (ROOT / "sample_data" / f"{name}.csv" for name in ("digits", "orders"))
 
