@@ -10,7 +10,7 @@ from pcatool.errors import UsageError, listed, show
 from pcatool.linalg.spectrum import Wish
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
-from pcatool.options import MAX_UPDATABLE_COLUMNS
+from pcatool.options import MAX_UPDATABLE_COLUMNS, why_no_sums
 from pcatool.progress import Reporter
 from pcatool.registry import RULES
 from pcatool.rules.base import SPECTRAL_RULES, Evidence, split_rule
@@ -25,10 +25,10 @@ __all__ = [
     "linear_model",
     "listed_components",
     "note_constant",
-    "reason_against",
     "rule_with_rows",
     "warn_past_rank",
     "warn_unsure",
+    "why_not_updatable",
 ]
 
 
@@ -134,21 +134,23 @@ def rule_with_rows(wish: object) -> str | None:
     return rule if rule and not RULES[rule].alone else None
 
 
-def reason_against(model: Model) -> str | None:
+def why_not_updatable(model: Model) -> str | None:
     """Return why rows cannot be added to or removed from a model, and its settings not changed; None if they can."""
     if model.statistic is not None:
         return None
     meta = model.meta
-    reasons = {
-        "kernel PCA keeps rows, not sums over them": meta.get("method") == "kernel",
-        "with --kernel the labels are compared with all rows at once": "kernel" in meta,
-        "the label kernel rbf compares all rows with all": meta.get("label_kernel") == "rbf",
-        "single cells were fitted, not whole rows": "absent" in meta,
-        "what stands in for missing cells depends on all rows": meta.get("missing") in ("mean", "em"),
-        "solver randomized forms no sums that add up": meta.get("solver") == "randomized",
-        "it was taken from scikit-learn, which has none": meta.get("solver") == SCIKIT_LEARN,
-        f"it has more than {MAX_UPDATABLE_COLUMNS} columns, and --updatable was not given": model.d
-        > MAX_UPDATABLE_COLUMNS,
-    }
-    other = "it was fitted with --no-updatable, or by a pcatool that kept no sums"
-    return next((reason for reason, true in reasons.items() if true), other)
+    no_sums = why_no_sums(
+        meta.get("method"),
+        kernel="kernel" in meta,
+        label_kernel=meta.get("label_kernel"),
+        cells="absent" in meta,
+        missing=meta.get("missing"),
+        solver=meta.get("solver"),
+    )
+    if no_sums is not None:
+        return no_sums
+    if meta.get("solver") == SCIKIT_LEARN:
+        return "it was taken from scikit-learn, which has none"
+    if model.d > MAX_UPDATABLE_COLUMNS:
+        return f"it has more than {MAX_UPDATABLE_COLUMNS} columns, and --updatable was not given"
+    return "it was fitted with --no-updatable, or by a pcatool that kept no sums"

@@ -22,6 +22,7 @@ __all__ = [
     "FitOptions",
     "numbered",
     "parse_components",
+    "why_no_sums",
 ]
 
 # Kernels made from the graph of neighbours.
@@ -238,6 +239,21 @@ def _check_threshold(rule: str, text: str) -> None:
         raise UsageError(f"-k {show(f'{rule}:{text}')}: {show(text)} is not a threshold of {rule}", remedy)
 
 
+def why_no_sums(
+    method: str | None, *, kernel: bool, label_kernel: str | None, cells: bool, missing: str | None, solver: str | None
+) -> str | None:
+    """Return why a fit with these settings has no sums over rows that could be added up; None if it has."""
+    reasons = {
+        "kernel PCA keeps rows, not sums over them": method == "kernel",
+        "with --kernel the labels are compared with all rows at once": kernel,
+        "the label kernel rbf compares all rows with all": label_kernel == "rbf",
+        "single cells were fitted, not whole rows": cells,
+        "what stands in for missing cells depends on all rows": missing in ("mean", "em"),
+        "solver randomized forms no sums that add up": solver == "randomized",
+    }
+    return next((reason for reason, true in reasons.items() if true), None)
+
+
 @dataclass(frozen=True)
 class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
     """Options of a fit."""
@@ -394,15 +410,14 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
     @property
     def why_not_updatable(self) -> str | None:
         """Reason why rows cannot be added to this fit by its sums over rows; None if they can."""
-        reasons = {
-            "kernel PCA keeps rows, not sums over them": self.method == "kernel",
-            "with --kernel the labels are compared with all rows at once": self.kernel is not None,
-            "the label kernel rbf compares all rows with all": self.label_kernel == "rbf",
-            "single cells were fitted, not whole rows": self.triples is not None,
-            "what stands in for missing cells depends on all rows": self.missing in ("mean", "em"),
-            "solver randomized forms no sums that add up": self.solver == "randomized",
-        }
-        return next((reason for reason, true in reasons.items() if true), None)
+        return why_no_sums(
+            self.method,
+            kernel=self.kernel is not None,
+            label_kernel=self.label_kernel,
+            cells=self.triples is not None,
+            missing=self.missing,
+            solver=self.solver,
+        )
 
     def keeps(self, numbers: int) -> bool:
         """Whether the model keeps sums over rows that consist of so many numbers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pcatool.errors import UsageError
-from pcatool.methods.base import reason_against, rule_with_rows
+from pcatool.methods.base import rule_with_rows, why_not_updatable
 from pcatool.model.model import Model
 
 __all__ = ["abilities", "policy_for_rows", "policy_for_scores"]
@@ -86,7 +86,7 @@ def _add_from_sums(model: Model, found: Abilities) -> None:
 
     A rule for k that needs the rows leaves `refit` alone, with another -k.
     """
-    against, rule = reason_against(model), rule_with_rows(model.meta.get("components"))
+    against, rule = why_not_updatable(model), rule_with_rows(model.meta.get("components"))
     if against is None and rule:
         found.can["refit"] = "with another -k"
         found.cannot.update(dict.fromkeys(FROM_SUMS[:-1], f"-k {rule} needs the rows: pcatool refit -k first"))

@@ -14,7 +14,7 @@ from pcatool.errors import DataError, MissingColumns, ModelError, UsageError, li
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.align import aligned_to
-from pcatool.methods.base import reason_against
+from pcatool.methods.base import why_not_updatable
 from pcatool.methods.subtract import check_digits, check_scales, less
 from pcatool.methods.sums import fit_from_statistic, options_of, sums_of
 from pcatool.model.model import Model
@@ -101,7 +101,7 @@ def statistic_of(named: Named) -> Statistic:
     """Return the sums that a model keeps; raise `ModelError` with the reason when it keeps none."""
     name, model = named
     if model.statistic is None:
-        what = f"{show(name)} keeps no sums over its rows: {reason_against(model)}"
+        what = f"{show(name)} keeps no sums over its rows: {why_not_updatable(model)}"
         raise ModelError(what, "fit all rows together")
     return model.statistic
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.errors import DataError, PcatoolError, UsageError, printable, show
-from pcatool.methods.base import reason_against
+from pcatool.methods.base import why_not_updatable
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.options import NULLS, ApplyOptions, EngineOptions, PageOptions, TableOptions
@@ -174,7 +174,7 @@ def _again(model: Model, name: str) -> list[str] | None:
     It refits from sums if the model keeps them, else it fits anew; None if neither is possible.
     """
     output = f"{PurePath(name).name.removesuffix('.npz')}-k{K_PLACEHOLDER}.npz"
-    if reason_against(model) is None:
+    if why_not_updatable(model) is None:
         return spelled(["pcatool", "refit", name, "-k", str(K_PLACEHOLDER), "-o", output]).split(str(K_PLACEHOLDER))
     if model.meta.get("solver") == SCIKIT_LEARN:
         return None

@@ -9,7 +9,7 @@ import numpy as np
 
 from pcatool.errors import counted
 from pcatool.linalg.certificate import fix_signs
-from pcatool.methods.base import reason_against
+from pcatool.methods.base import why_not_updatable
 from pcatool.model.description import how_fitted, whole
 from pcatool.model.model import Model
 from pcatool.resources import size_text
@@ -81,7 +81,7 @@ def sums_facts(model: Model) -> dict[str, Any]:
     """Return whether the model keeps sums for adding and removing rows, with their size or the reason against."""
     kept = model.statistic
     if kept is None:
-        return {"kept": False, "reason": reason_against(model)}
+        return {"kept": False, "reason": why_not_updatable(model)}
     return {"kept": True, "bytes": kept.nbytes}
 
 

@@ -16,7 +16,7 @@ import pcatool
 from often import often
 from pcatool.errors import DataError, MissingColumns, ModelError, PcatoolWarning, RefusedError, UsageError
 from pcatool.linalg.row_sums import Statistic
-from pcatool.methods.base import reason_against
+from pcatool.methods.base import why_not_updatable
 from pcatool.methods.sums import fit_from_statistic, options_of
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps, loads
@@ -220,7 +220,7 @@ def test_what_is_kept_depends_on_columns_and_the_flag() -> None:
     rng = np.random.default_rng(0)
     wide = rng.standard_normal((30, 1025))
     assert pcatool.fit(wide, components=2).statistic is None
-    assert reason_against(pcatool.fit(wide, components=2)) == (
+    assert why_not_updatable(pcatool.fit(wide, components=2)) == (
         "it has more than 1024 columns, and --updatable was not given"
     )
     kept = pcatool.fit(wide, components=2, updatable=True).statistic
@@ -229,7 +229,7 @@ def test_what_is_kept_depends_on_columns_and_the_flag() -> None:
     assert pcatool.fit(wide[:, :1024], components=2).statistic is not None
     bare = pcatool.fit(wide[:, :4], components=2, updatable=False)
     assert bare.statistic is None
-    assert reason_against(bare) == "it was fitted with --no-updatable, or by a pcatool that kept no sums"
+    assert why_not_updatable(bare) == "it was fitted with --no-updatable, or by a pcatool that kept no sums"
 
 
 UNKEPT: dict[str, tuple[dict[str, Any], str]] = {
