@@ -59,6 +59,7 @@ LAYERS = (
         "pcatool.registry",
         "pcatool.resources",
         "pcatool.stores",
+        "pcatool.terminal",
     ),
 )
 
@@ -84,6 +85,7 @@ RESERVED = {
     "rich": (
         "pcatool.cli",
         "pcatool.render",
+        "pcatool.terminal",
     ),
     "sklearn": ("pcatool.model.to_sklearn",),
     "typer": ("pcatool.cli",),
@@ -247,6 +249,13 @@ def test_no_module_or_package_is_called_like_one_of_the_standard_library() -> No
 @pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES.values()}), ids=lambda p: p.name)
 def test_numpy_can_be_imported_with_any_folder_as_the_current_one(folder: Path) -> None:
     subprocess.run([sys.executable, "-c", "import numpy"], cwd=folder, check=True, capture_output=True)
+
+
+def test_codes_of_terminals_stand_in_one_module() -> None:
+    codes = [
+        name for name, path in MODULES.items() if re.search(r"\\x1b|\\033|\\u001b", path.read_text(encoding="utf-8"))
+    ]
+    assert codes == ["pcatool.terminal"]
 
 
 def test_no_two_classes_have_one_name() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +14,7 @@ from pcatool.cli.reporter import say
 from pcatool.errors import FileError, ModelError, UsageError
 from pcatool.options import DATA, MODEL, MODEL_OR_DATA
 from pcatool.stores.uri import is_remote
+from pcatool.terminal import Screen
 
 if TYPE_CHECKING:
     from pcatool.model.model import Model
@@ -24,7 +24,6 @@ __all__ = [
     "Inputs",
     "ModelPath",
     "NoClobber",
-    "Screen",
     "Subject",
     "model_of",
     "refuse_binary",
@@ -114,29 +113,6 @@ def is_zip(path: str) -> bool:
 
             return read_beginning(Input(path), len(ZIP)) == ZIP
     return False
-
-
-class Screen(NamedTuple):
-    """Capabilities of standard output."""
-
-    terminal: bool
-    width: int  # columns
-    color: bool
-    unicode: bool
-
-    @classmethod
-    def now(cls) -> Screen:
-        """Return the capabilities at this moment; colour only on a terminal, without NO_COLOR or TERM=dumb."""
-        from shutil import get_terminal_size
-
-        encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
-        terminal = sys.stdout is not None and sys.stdout.isatty()
-        return cls(
-            terminal=terminal,
-            width=get_terminal_size((80, 24)).columns,
-            color=terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
-            unicode=encoding.startswith("utf"),
-        )
 
 
 def variance_report(fitted: Fitted, form: str) -> str:

@@ -17,21 +17,16 @@ from contextlib import suppress
 from threading import RLock, Thread
 from time import monotonic, sleep
 from typing import NamedTuple
-from unicodedata import combining, east_asian_width
 
 from pcatool.errors import printable
 from pcatool.progress import Gauge
+from pcatool.terminal import DIM, ERASE, GREEN, PLAIN, display_width
 
-__all__ = ["LINE", "Look", "Progress", "State", "bar_line", "cells", "clock", "fitted"]
+__all__ = ["LINE", "Look", "Progress", "State", "bar_line", "clock", "fitted"]
 
 STDERR = 2
 
-# Erases to the end of the screen, not of the line: in a window made narrower the line takes several lines.
-ERASE = "\x1b[J"
-
 USUAL = 80  # columns, where the terminal does not tell
-# East Asian widths of letters that take two columns.
-WIDE = ("W", "F")
 
 
 def window() -> int:
@@ -41,20 +36,13 @@ def window() -> int:
     return USUAL
 
 
-def cells(text: str) -> int:
-    """Return the columns that a text takes: two for most letters of East Asia, none for combining accents."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in WIDE else 1 for c in text)
-
-
 def fitted(text: str, most: int) -> str:
     """Return a name cut to `most` columns; its end is kept, because the end tells most."""
-    if cells(text) <= most:
+    if display_width(text) <= most:
         return text
     kept = ""
     for c in reversed(text):
-        if cells(c + kept) > most - 1:
+        if display_width(c + kept) > most - 1:
             break
         kept = c + kept
     return f"~{kept}"
@@ -120,7 +108,6 @@ LEAST, MOST = 8, 30
 NAME = 24
 
 GAP = "  "
-GREEN, DIM, PLAIN = "\x1b[32m", "\x1b[2m", "\x1b[0m"
 
 # Share that must be done before the remaining time can be estimated.
 TOLD = 0.005
@@ -182,7 +169,7 @@ def _parts(state: State) -> dict[str, str]:
 
 def _width(parts: dict[str, str]) -> int:
     """Return the columns that the parts take, with the gaps between them."""
-    shown = [cells(text) for text in parts.values() if text]
+    shown = [display_width(text) for text in parts.values() if text]
     return sum(shown) + len(GAP) * (len(shown) - 1)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from pcatool.cli.parameters import Screen
 from pcatool.cli.reporter import print_result
 from pcatool.cli.usage_errors import check_words, no_command, refuse_option_as_value
+from pcatool.terminal import BOLD, PLAIN, Screen
 
 __all__ = ["PANELS", "WORDS", "Command", "CommandGroup", "explained", "panel"]
 
@@ -21,9 +21,6 @@ WORDS = 28  # column where explanations begin
 WIDEST = 100  # columns of the widest page: longer lines are hard to read
 
 Entry = tuple[str, str]  # a word of the command line, and what it means
-
-
-BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 def with_headings(text: str) -> str:

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 from pcatool.arrays import Array
 from pcatool.errors import RefusedError, UsageError, check_memory, printable, show
 from pcatool.options import PictureOptions
-from pcatool.render.text import display_width, fold
+from pcatool.render.text import fold
 from pcatool.stores.uri import plain_name
+from pcatool.terminal import display_width
 
 __all__ = [
     "COLORS",

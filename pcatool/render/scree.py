@@ -30,8 +30,9 @@ from pcatool.render.figures import (
     plain_matplotlib,
     titled,
 )
-from pcatool.render.text import BOLD, DIM, fold, format_numbers, percent, render_table, styled
+from pcatool.render.text import fold, format_numbers, percent, render_table
 from pcatool.rules.compare import Verdict, agreement
+from pcatool.terminal import BOLD, CYAN, DIM, MAGENTA, styled
 
 __all__ = ["FIRST", "ScreeLook", "rules_report", "scree_chart", "scree_picture"]
 
@@ -44,8 +45,6 @@ USUAL = 30  # usual rows of a chart: fits in a window
 MOST = 60  # most rows, to show all kept components without a gap
 LEAST_BAR = 10  # least width of bars in characters; columns of numbers are removed to reach this width
 DIGITS = 5  # significant digits of eigenvalues; the table has more
-
-CYAN, MAGENTA = "\x1b[36m", "\x1b[35m"
 
 
 class Glyphs(NamedTuple):

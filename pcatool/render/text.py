@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import UsageError, printable, show
+from pcatool.terminal import BOLD, DIM, display_width, styled
 
 __all__ = [
     "FORMS",
     "Line",
-    "display_width",
     "fold",
     "format_numbers",
     "grouped",
@@ -25,8 +25,6 @@ __all__ = [
 ]
 
 FORMS = ("table", "csv", "json", "markdown")
-
-BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 GAP = 2  # spaces between the columns of a table
 WORD = 12  # narrowest width, in characters, to which a text column or heading is folded, so that words stay readable
@@ -248,15 +246,6 @@ def strip_common_zeros(texts: Mapping[int, str]) -> dict[int, str]:
     return {i: m[: len(m) - spare].rstrip(".") + e + power for i, (m, e, power) in split.items()}
 
 
-def display_width(text: str) -> int:
-    """Return the number of terminal columns of a text; rich is imported only if the text is not ASCII."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
 def fold(text: str, width: int) -> list[str]:
     """Return the text in lines of at most `width`, broken between words, and inside words wider than a line."""
     if display_width(text) <= width:
@@ -286,12 +275,6 @@ def pad(text: str, width: int, right: bool) -> str:
     return blanks + text if right else text + blanks
 
 
-def styled(text: str, code: str, color: bool) -> str:
-    """Wrap the text in an ANSI style, if `color`."""
-    return f"{code}{text}{PLAIN}" if color and text else text
-
-
-BOLD_LABEL = "\x1b[1m"
 LABEL = 13  # column at which the text begins; later if a label is longer
 
 Line = tuple[str, str]  # (label, text)
@@ -310,7 +293,7 @@ def labelled(lines: Sequence[Line], width: int | None, color: bool) -> str:
     begin = max(LABEL, *(len(label) + 2 for label, _ in lines))
     last = ""
     for label, text in lines:
-        head = styled(label, BOLD_LABEL, color) + " " * (begin - len(label)) if label != last else " " * begin
+        head = styled(label, BOLD, color) + " " * (begin - len(label)) if label != last else " " * begin
         first, *others = fold(printable(text), max(width - begin, 20))
         made += [head + first, *(" " * begin + other for other in others)]
         last = label

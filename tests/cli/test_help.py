@@ -15,7 +15,7 @@ import pytest
 from pcatool import options
 from pcatool.cli import app
 from pcatool.cli import subcommand as command
-from pcatool.cli.parameters import Screen
+from pcatool.terminal import Screen
 
 pytestmark = pytest.mark.long
 

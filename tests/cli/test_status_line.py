@@ -25,11 +25,12 @@ from pcatool.arrays import run_serially
 from pcatool.cli import reporter as outcome
 from pcatool.cli import status_line as cli_line
 from pcatool.cli import status_line as progress
-from pcatool.cli.status_line import Look, State, bar_line, cells, clock, fitted
+from pcatool.cli.status_line import Look, State, bar_line, clock, fitted
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.pipeline.combine import models_of
 from pcatool.progress import Reporter, on_stage
 from pcatool.readers.inputs import Inputs
+from pcatool.terminal import display_width
 from screen import Screen, Window
 
 # A pcatool that does not wait for a second.
@@ -177,7 +178,7 @@ def test_the_line_fits_any_window(state: State) -> None:
     """Two cells for a wide letter; the last cell of the window stays free. What tells most stays longest."""
     for width in range(1, 160):
         drawn = bar_line(state, Look(width, False, True))
-        assert cells(drawn) < width
+        assert display_width(drawn) < width
         screen = Screen(width)
         screen.feed(f"\r{drawn}\x1b[J\r")
         assert (screen.lines, screen.row) == ([drawn], 0)
@@ -188,7 +189,7 @@ def test_names_keep_their_end() -> None:
     assert fitted("data/part-017.csv", 12) == "~art-017.csv"
     assert fitted("データ.csv", 8) == "~タ.csv"
     assert fitted("a.csv", 5) == "a.csv"
-    assert cells("e\u0301") == 1
+    assert display_width("e\u0301") == 1
     assert "\x1b" not in bar_line(FULL._replace(name="\x1b[2J"), Look(150, False, True))
     assert clock(59.9) == "0:59"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.parameters import NoClobber, Screen, Subject, shows_usage_instead
+from pcatool.cli.parameters import NoClobber, Subject, shows_usage_instead
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.errors import UsageError, show
 from pcatool.options import (
@@ -23,6 +23,7 @@ from pcatool.options import (
     TableOptions,
 )
 from pcatool.stores.uri import plain_name, shown
+from pcatool.terminal import Screen
 
 if TYPE_CHECKING:
     from pcatool.model.model import Model

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from pcatool.cli.parameters import Screen, shows_usage_instead
+from pcatool.cli.parameters import shows_usage_instead
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.options import MODEL, DiffOptions, GeneralOptions
+from pcatool.terminal import Screen
 
 NAME = "diff"
 USAGE = "A B [OPTIONS]"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pcatool.cli.parameters import Screen, Subject, shows_usage_instead, variance_report
+from pcatool.cli.parameters import Subject, shows_usage_instead, variance_report
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.options import EngineOptions, FitOptions, GeneralOptions, ReportOptions, SelectOptions, TableOptions
+from pcatool.terminal import Screen
 
 NAME = "explain-variance"
 USAGE = "MODEL|DATA... [OPTIONS]"

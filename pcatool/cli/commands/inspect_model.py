@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pcatool.cli.parameters import ModelPath, Screen, shows_usage_instead
+from pcatool.cli.parameters import ModelPath, shows_usage_instead
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.options import GeneralOptions
+from pcatool.terminal import Screen
 
 NAME = "inspect"
 USAGE = "MODEL [OPTIONS]"

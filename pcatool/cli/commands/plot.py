@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.parameters import NoClobber, Screen, shows_usage_instead
+from pcatool.cli.parameters import NoClobber, shows_usage_instead
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.options import (
     ANY_FILE,
@@ -23,6 +23,7 @@ from pcatool.options import (
 from pcatool.options.fields import require
 from pcatool.registry import PLOTS
 from pcatool.stores.uri import shown
+from pcatool.terminal import Screen
 
 if TYPE_CHECKING:
     from pcatool.pipeline.plot import PlotOutcome

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcatool.cli.parameters import NoClobber, Screen, Subject, shows_usage_instead, variance_report
+from pcatool.cli.parameters import NoClobber, Subject, shows_usage_instead, variance_report
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.errors import UsageError, printable
 from pcatool.options import (
@@ -24,6 +24,7 @@ from pcatool.options import (
 from pcatool.options.fields import require
 from pcatool.registry import RULES
 from pcatool.stores.uri import shown
+from pcatool.terminal import Screen
 
 if TYPE_CHECKING:
     from pcatool.pipeline.fit import Fitted
