@@ -55,7 +55,7 @@ def load() -> Callable[[], None]:
 def serve(place: str, main: Callable[[], None]) -> None:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(place)
-    listener.on_stage(100)
+    listener.listen(100)
     noticed, wakeup = os.pipe()
     os.set_blocking(wakeup, False)
     os.set_blocking(noticed, False)
