@@ -42,7 +42,7 @@ GROWTH = 1.15
 
 
 class EigenPairs(NamedTuple):
-    """Leading eigenpairs of a symmetric matrix A; the result of `leading`."""
+    """The k leading eigenvalues of a symmetric matrix A (n, n), largest first, with an eigenvector in each column."""
 
     values: Array  # (k,) descending
     vectors: Array  # (n, k) orthonormal

@@ -225,7 +225,10 @@ def _with_holes(rows: Rows, d: int) -> MissingSums:
 
 
 def plan_sums(options: FitOptions, columns: tuple[str, ...], labels: Labels | None, rows: int | None) -> Plan:
-    """Return the plan of a fit from sums over parts of the rows, with a solver that needs no more than sums."""
+    """Return the plan of a fit that adds up sums over parts of the rows, and solves from these sums alone.
+
+    `labels` are those of a supervised fit; `rows` is the expected number of rows, None if unknown.
+    """
     if labels is not None:
         return _plan_with_labels(options, columns, labels)._replace(rows=rows)
     method = PCA(options, Reporter())

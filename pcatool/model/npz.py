@@ -238,7 +238,10 @@ def _members(archive: zipfile.ZipFile, name: str) -> list[str]:
 
 
 def _member(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray[Any, Any]:
-    """Read one array; its declared size is checked against the bytes in the file before memory is allocated."""
+    """Return the array `member` of the archive; `name` is the file's, for errors.
+
+    Raise `ModelError` before memory is allocated if the array is of a wrong type, or declares more than its bytes hold.
+    """
     info = archive.getinfo(f"{member}.npy")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         # Other methods unpack a whole block at a time, however little is read.

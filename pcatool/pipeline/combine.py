@@ -186,7 +186,7 @@ class MergeChecks:
         self._seen.setdefault(key, name)
 
     def tell(self) -> None:
-        """Note the models whose -k differs from that of the first."""
+        """Write a note that names the models fitted with another -k than the first; none if all agree."""
         if self._otherwise:
             self._notices.note(
                 f"-k {self._wish} is taken from {show(self._name)}; another one in {listed(self._otherwise)}"

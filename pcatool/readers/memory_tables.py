@@ -74,7 +74,7 @@ def _is_number(cell: Any, value: float | BadObject | None, *, texts_count: bool)
 
 
 def _by_arrow(cells: Any) -> pa.Array | None:
-    """Return the cells as Arrow converts them; None if their types differ or a number is too large."""
+    """Return the cells as an Arrow array; None if Arrow refuses them: mixed types, or an integer beyond 64 bits."""
     try:
         return pa.array(cells, from_pandas=True)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:

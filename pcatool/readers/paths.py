@@ -78,7 +78,7 @@ class Input(NamedTuple):
 
 
 def bare_name(name: str) -> str:
-    """Return the name without a suffix such as .gz."""
+    """Return the name without the suffix of its compression: `a.csv` for `a.csv.gz`; other names as they are."""
     for ending in COMPRESSED:
         if name.lower().endswith(ending):
             return name[: -len(ending)]

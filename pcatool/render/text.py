@@ -182,7 +182,7 @@ def spanned(part: Part) -> int:
 
 
 def drawn(part: Part, color: bool, dash: str) -> list[str]:
-    """Return the lines of one part: headings, a rule, the rows."""
+    """Return the lines of one part: headings, a rule made of the character `dash`, the rows."""
     names = laid([c.name for c, _ in part], part, bottom=True)
     lines = [styled(line, BOLD, color) for line in names]
     lines.append((" " * GAP).join(dash * w for _, w in part))

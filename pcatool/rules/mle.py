@@ -39,7 +39,7 @@ NOTHING = -1e6
 
 
 def mle(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the number of components with the largest evidence."""
+    """Choose the number of components that is most probable by Minka's evidence; the rule takes no `number`."""
     # An eigenvalue before the rank may be 0 by rounding.
     rank = min(evidence.rank, int(np.count_nonzero(evidence.spectrum)))
     if rank < 2:

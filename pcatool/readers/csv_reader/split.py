@@ -220,7 +220,7 @@ class Chunk(NamedTuple):
 
 
 class RowCutter:
-    """Stream of bytes, cut into chunks of whole rows; read by `CsvTable`."""
+    """Cut a stream of text into chunks of whole rows, which may hold line ends in quotes; `rows` gives the next."""
 
     def __init__(self, stream: ByteStream, dialect: Dialect, name: str, skip_lines: int = 0) -> None:
         self.name = name
