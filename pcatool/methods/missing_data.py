@@ -24,7 +24,7 @@ from pcatool.progress import Reporter
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import Estimate, Problem, Solution
 from pcatool.solvers.covariance import Covariance
-from pcatool.solvers.plan import HOLDS_ROWS, Plan, plan_of
+from pcatool.solvers.plan import EXPECTED_COMPONENTS, HOLDS_ROWS, Plan, plan_of
 from pcatool.solvers.rows import AT_ONCE, Rows
 from pcatool.solvers.sparse import choose_sparse, estimate_sparse, solve_sparse
 
@@ -365,7 +365,7 @@ class TriplesPCA(IncompletePCA):
         """
         problem = self.problem(columns, table.n)
         cells, wish = len(table.values), problem.wish
-        k = wish if isinstance(wish, int) else min(32, problem.d)
+        k = wish if isinstance(wish, int) else min(EXPECTED_COMPONENTS, problem.d)
         if self.options.policy == EM:
             if not isinstance(wish, int):
                 what = f"with most cells missing, components are fitted to a number, not to -k {wish}"

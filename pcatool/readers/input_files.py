@@ -167,11 +167,11 @@ class InputFiles:
         """
         if len(self) < 2 or rows is None:
             return rows
-        sizes = [item.size for item in self.found.inputs]
-        kinds = {item.format for item in self.found.inputs}
-        if not sizes[at] or None in sizes or len(kinds) > 1:
+        inputs = self.found.inputs
+        own, known = inputs[at].size, [item.size for item in inputs if item.size is not None]
+        if not own or len(known) < len(inputs) or len({item.format for item in inputs}) > 1:
             return None
-        return int(rows * (sum(size or 0 for size in sizes) / (sizes[at] or 1)))
+        return int(rows * (sum(known) / own))
 
     @property
     def taken(self) -> int:
