@@ -65,7 +65,8 @@ BACKWARD = 4
 class Spectrum(NamedTuple):
     """Eigenvalues with error bounds, and orthonormal eigenvectors; the result of the eigensolvers in `eigen`.
 
-    The eigenvalues are descending, not negative, and 0 past the rank.
+    The eigenvalues are descending, not negative, and 0 past the rank. The rank is judged on columns of unit length, and
+    the eigenvalues of columns of small scale keep their own relative accuracy.
     """
 
     eigenvalues: Array  # (m,)

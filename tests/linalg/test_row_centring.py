@@ -10,7 +10,7 @@ import pytest
 
 import pcatool
 from pcatool.linalg.moments import center_rows, row_means
-from solvers.cases import Array
+from solvers.cases import EXACT_SOLVERS, Array
 from solvers.oracle import real
 
 
@@ -26,7 +26,7 @@ def aligned(Z: Array, to: Array) -> Array:
     return Z * np.sign(np.sum(Z * to, axis=0))
 
 
-@pytest.mark.parametrize("solver", ["covariance", "tsqr", "svd", "dual"])
+@pytest.mark.parametrize("solver", EXACT_SOLVERS)
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("standardize", [True, False])
 def test_the_same_as_by_hand(images: Array, solver: str, center: bool, standardize: bool) -> None:
@@ -113,7 +113,7 @@ def test_holes_in_other_rows_change_no_bit_of_a_row() -> None:
     assert np.array_equal(row_means(holed)[::2], row_means(X)[::2])
 
 
-@pytest.mark.parametrize("solver", ["covariance", "tsqr", "svd", "dual"])
+@pytest.mark.parametrize("solver", EXACT_SOLVERS)
 @pytest.mark.parametrize("apart", [1e3, 1e6, 1e9])
 @pytest.mark.filterwarnings("ignore::pcatool.PcatoolWarning")
 def test_what_a_mean_of_large_cells_rounds_is_in_the_bounds(solver: str, apart: float) -> None:

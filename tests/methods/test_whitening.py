@@ -12,7 +12,7 @@ from scipy.stats import ortho_group
 import pcatool
 from pcatool.errors import ModelError, RefusedError, UsageError
 from pcatool.model.npz import dumps, loads
-from solvers.cases import Array
+from solvers.cases import EXACT_SOLVERS, Array
 
 # Whitened covariance against I, where the smallest kept eigenvalue is 1e-7 of the largest.
 WHITE = 1e-8
@@ -42,7 +42,7 @@ def test_covariance_is_one(whiten: str, ddof: int, standardize: bool, spread: fl
     np.testing.assert_allclose(covariance(pcatool.transform(model, X), ddof), np.eye(8), atol=WHITE)
 
 
-@pytest.mark.parametrize("solver", ["covariance", "tsqr", "svd", "dual"])
+@pytest.mark.parametrize("solver", EXACT_SOLVERS)
 def test_every_solver_whitens(solver: str) -> None:
     X = rows(spread=1e-5)
     model = pcatool.fit(X, components="all", whiten="pca", epsilon=0, solver=solver)

@@ -24,6 +24,7 @@ from pcatool import resources as memory
 from pcatool.arrays import block_rows
 from pcatool.errors import RefusedError
 from pcatool.linalg.spectrum import Wish
+from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Problem
 from pcatool.solvers.plan import blocks_bytes, make_plan, total_bytes
 from pcatool.solvers.rows import Rows
@@ -144,7 +145,7 @@ def problem(d: int, wish: Wish, n: int | None = None) -> Problem:
     return Problem(tuple(f"c{j}" for j in range(d)), n, wish)
 
 
-@pytest.mark.parametrize("solver", ["covariance", "tsqr", "svd", "dual", "randomized"])
+@pytest.mark.parametrize("solver", list(SOLVERS))
 def test_a_plan_grows_with_all_that_takes_memory(solver: str) -> None:
     def peak(d: int = 3000, n: int = 2500, wish: Wish = 10, threads: int = 1, reading: int = 0) -> int:
         return make_plan(solver, "", problem(d, wish), n, threads, reading).peak_bytes

@@ -127,6 +127,9 @@ def one_column_times(factor: float) -> Maker:
 EVEN: Array = np.float_power(10, np.arange(-8, 9, 2))
 SHUFFLED: Array = np.float_power(10, [0, -8, 8, 3, -3, 5])
 
+# Solvers that draw no random numbers, and give all components.
+EXACT_SOLVERS = [name for name in SOLVERS if not SOLVERS[name].seeded]
+
 CASES = (
     Case("tall", normal(40, 6)),
     Case("wide", normal(5, 9)),
