@@ -10,9 +10,10 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = [
+    "EXIT_CODES",
     "BadCell",
     "BlamelessError",
     "DataError",
@@ -32,6 +33,24 @@ __all__ = [
     "printable",
     "show",
 ]
+
+
+class Ending(NamedTuple):
+    """Meaning of an exit code: in a few words for the help, as a sentence for the manual."""
+
+    brief: str
+    sentence: str
+
+
+# The exit codes of the command line. A run that a signal stops ends with 128 + number of the signal.
+EXIT_CODES = {
+    0: Ending("done", "Done, also when the reader of a pipe went away."),
+    2: Ending("wrong usage", "Wrong usage."),
+    3: Ending("bad data", "Bad data, a missing column included."),
+    4: Ending("not a usable model", "Not a usable model."),
+    5: Ending("cannot read or write", "Could not read or write, a missing file included."),
+    6: Ending("refused", "Refused: memory or accuracy."),
+}
 
 # Characters of a value quoted in a message; a longer value would hide the message.
 SHOWN = 60

@@ -1,4 +1,7 @@
-"""The command tree, with parameters made from option records, and the function that runs a command."""
+"""The command tree, with parameters made from option records, and the function that runs a command.
+
+Typer parses. Added to it here: checks of wrong calls, help as a plain page, values that stay text.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from types import ModuleType
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import Exit, TyperException
 from typer.main import get_command
 
@@ -32,12 +36,93 @@ from pcatool.cli.commands import (
     update,
 )
 from pcatool.cli.reporter import print_result, say, tell
-from pcatool.cli.subcommand import WORDS, Command, CommandGroup
-from pcatool.cli.usage_errors import sentence
-from pcatool.errors import UsageError, show
+from pcatool.cli.usage_errors import check_words, no_command, refuse_option_as_value, sentence
+from pcatool.errors import EXIT_CODES, UsageError, show
 from pcatool.options import Flag, ValueKind
+from pcatool.terminal import Screen
 
 __all__ = ["command", "program", "run"]
+
+# Columns that an option may take with its choices as the metavar; with more of them the help lists the choices.
+MOST_CHOICES = 23
+
+HELP_OF_HELP = "Show the usual options (-h), or all of them (--help)."
+
+
+class TextParameter:
+    """Replacement for Typer's conversion of values, which leaves text unchanged.
+
+    Typer converts with pydantic, whose import takes a fifth of a small run; all our values are text. Typer has no
+    public way around it, so pyproject.toml allows only the lines of Typer that this was tested with.
+    """
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value unchanged; a repeatable parameter that was not given is an empty tuple."""
+        return () if value is None and (param.multiple or param.nargs == -1) else value
+
+
+def as_given(params: list[Any]) -> list[Any]:
+    """Make Typer parameters pass text on unchanged, and make `--help` print our page."""
+    for param in params:
+        vars(param)["get_runtime_param"] = TextParameter
+        if "--help" in param.opts:
+            param.callback, param.help = show_help, HELP_OF_HELP
+    return params
+
+
+def show_help(ctx: Any, param: Any, wanted: bool) -> None:
+    """Print the help page and exit, if it is wanted."""
+    if wanted:
+        from pcatool.cli.help_page import with_headings
+
+        text = ctx.get_help()
+        print_result(with_headings(text) if Screen.now().color else text)
+        ctx.exit()
+
+
+class Command(TyperCommand):
+    """One subcommand. Its help text is the docstring of its function, line by line."""
+
+    brief = False  # whether the short page was asked for
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return as_given(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words of a call; refuse words that the parser would misread."""
+        self.brief = "-h" in args and "--help" not in args
+        check_words(self, args)
+        rest = super().parse_args(ctx, args)
+        refuse_option_as_value(self, ctx.params)
+        return rest
+
+    def get_usage(self, ctx: Any) -> str:
+        return f"Usage: pcatool {self.name} {self.options_metavar}"
+
+    def get_help(self, ctx: Any) -> str:
+        from pcatool.cli.help_page import command_page
+
+        return command_page(self.get_usage(ctx), self, self.get_params(ctx), brief=self.brief)
+
+
+class CommandGroup(TyperGroup):
+    """The program itself, whose subcommands are `Command`s."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return as_given(super().get_params(ctx))
+
+    def get_usage(self, ctx: Any) -> str:
+        return "Usage: pcatool COMMAND [ARGUMENTS] [OPTIONS]"
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands:
+            raise no_command(args[0], self.commands)
+        return super().resolve_command(ctx, args)
+
+    def get_help(self, ctx: Any) -> str:
+        from pcatool.cli.help_page import program_page
+
+        return program_page(self.get_usage(ctx), self, self.get_params(ctx))
 
 
 def command(app: typer.Typer, function: Callable[..., int], name: str, usage: str) -> None:
@@ -94,7 +179,7 @@ def _choices(flag: Flag) -> tuple[str | None, str]:
     if flag.choices is None:
         return flag.metavar, flag.help
     listed = "|".join(flag.choices())
-    if flag.metavar is None and len(f"    {flag.names[-1]} {listed}") < WORDS:
+    if flag.metavar is None and len(f"{flag.names[-1]} {listed}") <= MOST_CHOICES:
         return listed, flag.help
     return flag.metavar or "NAME", f"{flag.help} One of: {', '.join(flag.choices())}."
 
@@ -131,7 +216,7 @@ def _whole(text: str, flag: str) -> int:
     return int(text)
 
 
-HELP = """Principal component analysis of tables: fit a model, save it, apply it to new rows.
+HELP = f"""Principal component analysis of tables: fit a model, save it, apply it to new rows.
 
     Examples:
       pcatool fit sample_data/houses.csv -o houses.npz
@@ -142,8 +227,8 @@ HELP = """Principal component analysis of tables: fit a model, save it, apply it
       pcatool components sample_data/digits.csv -x digit --image 8x8 -o eigen.png
       pcatool report houses.npz sample_data/houses.csv -o houses.html
 
-    Tables come from files or a pipe, results go to standard output, all else to standard error. Exit codes: 0 done,
-    2 wrong usage, 3 bad data, 4 not a usable model, 5 cannot read or write, 6 refused. The same rows give the same
+    Tables come from files or a pipe, results go to standard output, all else to standard error. Exit codes:
+    {", ".join(f"{code} {ending.brief}" for code, ending in EXIT_CODES.items())}. The same rows give the same
     bytes on one machine; with OPENBLAS_CORETYPE=Haswell in the environment, on all x86-64 processors that have AVX2.
     'pcatool COMMAND -h' shows the usual options of a
     command, 'pcatool COMMAND --help' all."""
@@ -219,4 +304,4 @@ def run(arguments: Sequence[str]) -> int:
             say(error.format_message())
         else:
             tell(f"error: {sentence(error, program() if named else needed, words)}")
-        return 2
+        return UsageError.exit_code

@@ -13,6 +13,8 @@ from types import FrameType
 from typing import NoReturn
 from weakref import ref
 
+from pcatool.errors import EXIT_CODES, RefusedError
+
 __all__ = [
     "SHORT",
     "Stopped",
@@ -34,8 +36,6 @@ PR_SET_PDEATHSIG = 1  # option of prctl on Linux
 SHORT = "out of memory; use fewer columns or threads, or a machine with more"
 # Signals with exit code 128 + number; any other counts as SIGTERM.
 CODES = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
-# Exit codes of this program.
-ENDINGS = {0, 2, 3, 4, 5, 6, *(128 + number for number in CODES)}
 
 PATIENCE = 0.05  # seconds until a signal that the main thread did not handle is sent to it again
 SWITCH = 1e-4  # seconds that a thread waits before it asks another for the interpreter
@@ -95,10 +95,11 @@ def fork_if_memory_limited() -> None:
     if -code in NUMBERS:
         signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
-    if code not in ENDINGS:
+    known = code in EXIT_CODES or code - 128 in CODES
+    if not known:
         with suppress(OSError):
             os.write(2, f"pcatool: error: {SHORT}\n".encode())
-    os._exit(code if code in ENDINGS else 6)
+    os._exit(code if known else RefusedError.exit_code)
 
 
 def _end_with(parent: int) -> None:

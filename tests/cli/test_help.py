@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from pcatool import options
-from pcatool.cli import app
-from pcatool.cli import subcommand as command
+from pcatool.cli import app, help_page
 from pcatool.terminal import Screen
 
 pytestmark = pytest.mark.long
@@ -122,13 +121,13 @@ def test_usual_options_are_options() -> None:
     """A name that no option has any more would show nothing."""
     tree = app.program()
     known = {name for command in tree.commands.values() for param in command.params for name in param.opts}
-    assert known | {"--help"} >= command.USUAL
+    assert known | {"--help"} >= help_page.USUAL
 
 
 @pytest.mark.parametrize("color", [True, False])
 def test_headings_are_bold_on_a_terminal(color: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = text_of("fit", "-h")
-    monkeypatch.setattr(command.Screen, "now", lambda: Screen(True, 80, color, True))
+    monkeypatch.setattr(app.Screen, "now", lambda: Screen(True, 80, color, True))
     shown = text_of.__wrapped__("fit", "-h")  # not the one that is kept
     assert shown.replace("\x1b[1m", "").replace("\x1b[0m", "") == plain
     assert ("\x1b[1mUsage:\x1b[0m pcatool" in shown, "\n\x1b[1mOptions:\x1b[0m\n" in shown) == (color, color)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from pcatool.cli.app import program
-from pcatool.cli.subcommand import explained, panel
+from pcatool.cli.help_page import explained, panel
 from pcatool.options import NOTHING, ValueKind
 from pcatool.readers.paths import COMPRESSED, MODEL_SUFFIX
 from pcatool.registry import READERS

@@ -9,17 +9,13 @@ from pathlib import Path
 
 from pcatool import __version__
 from pcatool.cli.completion.table import CommandTable, Option, Subcommand, table
-from pcatool.cli.subcommand import PANELS
+from pcatool.cli.help_page import PANELS
+from pcatool.errors import EXIT_CODES
 
 __all__ = ["EXIT_STATUS", "PAGES", "escaped", "prose", "write_all", "written"]
 
 EXIT_STATUS = {
-    "0": "Done, also when the reader of a pipe went away.",
-    "2": "Wrong usage.",
-    "3": "Bad data, a missing column included.",
-    "4": "Not a usable model.",
-    "5": "Could not read or write, a missing file included.",
-    "6": "Refused: memory or accuracy.",
+    **{str(code): ending.sentence for code, ending in EXIT_CODES.items()},
     "129, 130, 143": "Stopped by SIGHUP, SIGINT or SIGTERM.",
 }
 
