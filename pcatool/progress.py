@@ -1,16 +1,17 @@
 """Reporters: notes, warnings, row counts and the current stage of a run.
 
-Library code calls a `Reporter`; whoever started the run decides what is shown. The current stage (`doing`, `on_stage`)
-is kept in a context variable, not in arguments: no computation depends on a listener, and most often there is none.
+Library code calls a `Reporter`; whoever started the run decides what is shown. Most code is given its reporter.
+Computations far below have none in hand: their stages go by `doing` to the reporter that `report_to` made the current
+one. Most often there is none, and no computation depends on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import NamedTuple, Protocol
 
-__all__ = ["Gauge", "NestedReporter", "Reporter", "Taken", "doing", "on_stage"]
+__all__ = ["Gauge", "NestedReporter", "Reporter", "Taken", "doing", "report_to"]
 
 
 class Taken(NamedTuple):
@@ -71,6 +72,9 @@ class Reporter:
             self.warnings.append(whole)
             self.show("warning", text, items)
 
+    def at_stage(self, what: str) -> None:
+        """Called when the run enters a stage, such as `solving`, `pass 2` or `EM step 12`."""
+
     def at_file(self, number: int, of: int) -> None:
         """Called when input `number` of `of`, counted from 1, is opened."""
 
@@ -107,11 +111,14 @@ class Reporter:
 
 
 class ProgressOnly(Reporter):
-    """Reporter that drops notes and warnings, and passes progress on to an outer reporter."""
+    """Reporter that passes progress on to an outer reporter, and shows no notes and warnings."""
 
     def __init__(self, outer: Reporter) -> None:
         super().__init__()
         self._outer = outer
+
+    def at_stage(self, what: str) -> None:
+        self._outer.at_stage(what)
 
     def at_file(self, number: int, of: int) -> None:
         self._outer.at_file(number, of)
@@ -124,9 +131,6 @@ class ProgressOnly(Reporter):
 
     def at_rows(self, count: int) -> None:
         self._outer.at_rows(count)
-
-    def all_read(self, files: int, skipped: Sequence[tuple[str, str]]) -> None:
-        self.at_end()
 
     def at_end(self) -> None:
         self._outer.at_end()
@@ -152,18 +156,16 @@ class NestedReporter(ProgressOnly):
         """Do nothing: reading ends with the outer run."""
 
 
-Listener = Callable[[str], None]
+_current: ContextVar[Reporter | None] = ContextVar("current reporter", default=None)
 
-_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+def report_to(reporter: Reporter | None) -> None:
+    """Make `reporter` the current one, to which `doing` announces stages in this context; None: nobody listens."""
+    _current.set(reporter)
 
 
 def doing(what: str) -> None:
-    """Announce the current stage of the run, such as `solving`, `pass 2` or `EM step 12`."""
-    listener = _listener.get()
-    if listener is not None:
-        listener(what)
-
-
-def on_stage(listener: Listener | None) -> None:
-    """Call `listener` with each stage that is announced from now on in this context; None ends listening."""
-    _listener.set(listener)
+    """Announce to the current reporter that the run enters a stage."""
+    reporter = _current.get()
+    if reporter is not None:
+        reporter.at_stage(what)

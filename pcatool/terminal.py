@@ -10,10 +10,10 @@ import os
 import sys
 from typing import NamedTuple
 
-__all__ = ["BOLD", "CYAN", "DIM", "ERASE", "GREEN", "MAGENTA", "PLAIN", "Screen", "display_width", "styled"]
+__all__ = ["BOLD", "CYAN", "DIM", "ERASE", "MAGENTA", "PLAIN", "Screen", "display_width", "styled"]
 
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
-GREEN, MAGENTA, CYAN = "\x1b[32m", "\x1b[35m", "\x1b[36m"
+MAGENTA, CYAN = "\x1b[35m", "\x1b[36m"
 
 # Erases to the end of the screen, not of the line: in a window made narrower the status line takes several lines.
 ERASE = "\x1b[J"

@@ -6,18 +6,33 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pcatool.cli.signals import SHORT, is_limited, open_devnull_on, stop_in
-from pcatool.cli.status_line import LINE, Progress, clock
-from pcatool.errors import FileError, PcatoolError, is_out_of_memory, printable, show
+from pcatool.errors import FileError, PcatoolError, RefusedError, is_out_of_memory, printable, show
 from pcatool.options import GeneralOptions
-from pcatool.progress import Gauge, Reporter, on_stage
+from pcatool.progress import ProgressOnly, Reporter, report_to
+
+if TYPE_CHECKING:
+    from pcatool.cli.status_line import StatusLine
 
 __all__ = ["ConsoleReporter", "is_screen", "print_result", "run_and_report", "say", "tell"]
+
+_line: StatusLine | None = None  # the status line, once a run has one
+
+
+def _without_line() -> AbstractContextManager[object]:
+    """Return a context without the status line, in which other text can be printed."""
+    return nullcontext() if _line is None else _line.erased()
+
+
+def _close_line() -> None:
+    """Erase the status line, if there is one, and draw no more."""
+    if _line is not None:
+        _line.close()
 
 
 def run_and_report(run: Callable[[], int], *, debug: bool) -> int:
@@ -25,10 +40,10 @@ def run_and_report(run: Callable[[], int], *, debug: bool) -> int:
     try:
         return run()
     except BaseException as error:
-        LINE.close()
+        _close_line()
         return _code_of(error, debug)
     finally:
-        LINE.close()
+        _close_line()
 
 
 def _code_of(error: BaseException, debug: bool) -> int:
@@ -47,16 +62,17 @@ def _code_of(error: BaseException, debug: bool) -> int:
         case KeyboardInterrupt():
             return 130
         case Exception() if is_out_of_memory(error):
-            return _failed(SHORT, 6)
+            return _failed(SHORT, RefusedError.exit_code)
         case PcatoolError():
             return _failed(str(error), error.exit_code)
         case OSError():
             what = show(error.filename) if error.filename else "what is needed"
-            return _failed(f"cannot read or write {what}: {error.strerror or error}", 5)
+            return _failed(f"cannot read or write {what}: {error.strerror or error}", FileError.exit_code)
         case Exception() if is_limited():
-            return _failed(SHORT, 6)  # libraries and the dynamic loader report this in many ways
+            return _failed(SHORT, RefusedError.exit_code)  # libraries and the dynamic loader report this in many ways
         case Exception():
-            return _failed(f"unexpected {type(error).__name__}: {error}; --debug shows where, please report it", 6)
+            unexpected = f"unexpected {type(error).__name__}: {error}"
+            return _failed(f"{unexpected}; --debug shows where, please report it", RefusedError.exit_code)
     raise error
 
 
@@ -87,8 +103,7 @@ def tell(text: str) -> None:
 
 def say(text: str) -> None:
     """Print text on standard error, if there is one, in place of the status line."""
-    with LINE.lock:
-        LINE.erase()
+    with _without_line():
         try:
             sys.stderr.write(text.rstrip("\n") + "\n")
             sys.stderr.flush()
@@ -103,7 +118,7 @@ def print_result(text: str) -> None:
     if sys.stdout is None:
         raise FileError("cannot write 'standard output': it is closed")
     text = text if text.endswith("\n") else text + "\n"
-    LINE.close()
+    _close_line()
     try:
         try:
             sys.stdout.write(text)
@@ -129,33 +144,37 @@ def is_screen(output: str) -> bool:
 STARTED = monotonic()  # when the run began: this module is among the first that are loaded
 
 
-class ConsoleReporter(Reporter):
-    """Reporter of the command line: prints notices as they come, and the closing summary."""
+def _status_line() -> StatusLine:
+    """Open the status line of the run, and return it."""
+    global _line
+    _close_line()
+    from pcatool.cli.status_line import StatusLine
+
+    _line = StatusLine()
+    _line.open()
+    return _line
+
+
+def can_redraw() -> bool:
+    """Whether standard error is a terminal that can write over a line."""
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+class ConsoleReporter(ProgressOnly):
+    """Reporter of the command line: prints notices as they come, and the closing summary.
+
+    Progress goes to a status line, on a terminal only.
+    """
 
     def __init__(self, general: GeneralOptions, *, rows_to: str | None = None) -> None:
-        """Listen to the stages of the run, and show progress.
+        """Become the current reporter, and show progress.
 
         `rows_to` is the output of the rows; no progress is shown if it is the terminal, where the rows show enough.
         """
-        super().__init__()
+        shown = can_redraw() and not general.quiet and not (rows_to is not None and is_screen(rows_to))
+        super().__init__(_status_line() if shown else Reporter())
         self.general = general
-        self._progress = Progress(wanted=not general.quiet and not (rows_to is not None and is_screen(rows_to)))
-        on_stage(self._progress.at_stage)
-
-    def at_file(self, number: int, of: int) -> None:
-        self._progress.at_file(number, of)
-
-    def at_part(self, done: int, of: int) -> None:
-        self._progress.at_part(done, of)
-
-    def at_reading(self, gauge: Gauge, *, further: bool = False) -> None:
-        self._progress.at_reading(gauge, further)
-
-    def at_rows(self, count: int) -> None:
-        self._progress.at_rows(count)
-
-    def at_end(self) -> None:
-        self._progress.at_end()
+        report_to(self)
 
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
         if not self.general.quiet:
@@ -179,7 +198,7 @@ class ConsoleReporter(Reporter):
 
         The object goes to standard output if that is free of results, else to standard error.
         """
-        LINE.close()
+        _close_line()
         seconds = monotonic() - STARTED
         lines = [*lines[:1], *self._not_taken(facts), *lines[1:]]
         if self.general.json:
@@ -200,7 +219,12 @@ class ConsoleReporter(Reporter):
             if self.spread is not None:
                 engine, parts = self.spread
                 tell(f"engine {engine}: {parts} part" + ("s" if parts != 1 else ""))
-            tell(f"took {seconds:.2g} s" if seconds < 100 else f"took {clock(seconds)}")
+            if seconds < 100:
+                tell(f"took {seconds:.2g} s")
+            else:
+                from pcatool.cli.status_line import clock
+
+                tell(f"took {clock(seconds)}")
 
     def _taken(self) -> dict[str, Any]:
         """Return the row counts and left-out columns of a fit, for `--json`; empty without a fit."""

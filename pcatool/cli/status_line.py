@@ -1,11 +1,16 @@
 """The status line of a terminal: how far a run is, drawn while it works and erased afterwards.
 
-`Line` is the last line of the terminal, written over and over, and erased before other text. The cursor stays visible
-and in the first column. However the run ends, even by a signal that cannot be handled, the prompt then appears in the
-right place, and typed characters such as ^C do not break the line.
-
-`Progress` is told what happens, and shows it for runs that take more than a second, on a terminal only. A thread of its
+It appears in runs that take more than a second, on a terminal only: no other run imports this module. A thread of its
 own draws the line, so the line moves while other threads compute; the state of the run is read only then.
+
+rich draws the bar and the colours, and lays out the line; it is imported by the thread (25 ms). Written by hand is what
+`rich.live` and `rich.progress` do otherwise:
+
+- They hide the cursor and move it. Here it stays visible and in the first column: however the run ends, even by a
+  signal that cannot be handled, the prompt then appears in the right place, and typed characters such as ^C do not
+  break the line.
+- They draw from the background too, and while a pager has the terminal.
+- In a narrow window they cut every column. Here the least important parts are dropped.
 """
 
 from __future__ import annotations
@@ -13,16 +18,20 @@ from __future__ import annotations
 import os
 import sys
 import termios
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from threading import RLock, Thread
 from time import monotonic, sleep
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pcatool.errors import printable
-from pcatool.progress import Gauge
-from pcatool.terminal import DIM, ERASE, GREEN, PLAIN, display_width
+from pcatool.progress import Gauge, Reporter
+from pcatool.terminal import ERASE, display_width
 
-__all__ = ["LINE", "Look", "Progress", "State", "bar_line", "clock", "fitted"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["State", "StatusLine", "bar_line", "clock", "fitted"]
 
 STDERR = 2
 
@@ -30,14 +39,17 @@ USUAL = 80  # columns, where the terminal does not tell
 
 
 def window() -> int:
-    """Return the width of the terminal in columns, asked anew each time: people resize windows."""
+    """Return the width of the terminal in columns, asked anew each time: people resize windows.
+
+    rich would ask standard input and output first, and believe the variable COLUMNS, which does not change.
+    """
     with suppress(OSError):
         return os.get_terminal_size(STDERR).columns or USUAL
     return USUAL
 
 
 def fitted(text: str, most: int) -> str:
-    """Return a name cut to `most` columns; its end is kept, because the end tells most."""
+    """Return a name cut to `most` columns; its end is kept, because the end tells most (rich would keep its start)."""
     if display_width(text) <= most:
         return text
     kept = ""
@@ -59,55 +71,12 @@ def is_ours() -> bool:
         return True  # not the terminal of a shell: nobody shares it
 
 
-class Line:
-    """The status line on the terminal. One thread draws the line, others erase it."""
-
-    def __init__(self) -> None:
-        self.lock = RLock()
-        self._shown = False
-        self._open = False
-
-    def open(self) -> None:
-        """Allow drawing."""
-        self._open = True
-
-    def draw(self, text: str) -> bool:
-        """Draw one line of text, narrower than the window; return False once the line is closed."""
-        with self.lock:
-            if self._open and is_ours():
-                self._shown = True
-                self._write(f"\r{text}{ERASE}\r")
-            return self._open
-
-    def erase(self) -> None:
-        """Erase the line, if it is drawn."""
-        with self.lock:
-            if self._shown and is_ours():
-                self._write(f"\r{ERASE}")
-            self._shown = False
-
-    def close(self) -> None:
-        """Erase the line, and draw no more."""
-        with self.lock:
-            self._open = False
-            self.erase()
-
-    def _write(self, text: str) -> None:
-        with suppress(OSError, ValueError, AttributeError):  # standard error is closed or absent
-            sys.stderr.write(text)
-            sys.stderr.flush()
-
-
-# There is one terminal: whoever writes to it erases the line first, and holds the lock while writing.
-LINE = Line()
-
-
 # Columns of the bar: fewer tell nothing, more are hard to follow.
 LEAST, MOST = 8, 30
 # Columns of the name of a file.
 NAME = 24
 
-GAP = "  "
+GAP = 2  # columns between two parts
 
 # Share that must be done before the remaining time can be estimated.
 TOLD = 0.005
@@ -125,35 +94,40 @@ class State(NamedTuple):
     name: str = ""  # name of the file
 
 
-class Look(NamedTuple):
-    """Capabilities of the terminal, and whether its user wants colour."""
+def bar_line(state: State, console: Console, width: int) -> str:
+    """Return the status line for a window of `width` columns, in the colours and letters of the console.
 
-    width: int
-    color: bool
-    unicode: bool
-
-
-def bar_line(state: State, look: Look) -> str:
-    """Return the status line, a column narrower than the window: in the last column some terminals wrap.
-
-    Parts are dropped, the least important first, until the others fit; the bar takes the room that is left.
+    It is a column narrower than the window: in the last column some terminals wrap. Parts are dropped, the least
+    important first, until the others fit; the bar takes the room that is left.
     """
-    room = look.width - 1
-    parts = _parts(state)
-    order = [name for name in ("size", "name", "rate", "place", "rows", "what", "time") if parts.get(name)]
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    room = width - 1
+    parts = {name: part for name, part in _parts(state).items() if part}
+    order = [name for name in ("size", "name", "rate", "place", "rows", "what", "time") if name in parts]
     while order and _width(parts) > room:
         del parts[order.pop(0)]
-    if _width(parts) > room:
+    if not parts or _width(parts) > room:
         return ""
-    shown = [text for text in parts.values() if text]
-    bar = min(room - _width(parts) - len(GAP), MOST)
+    shown: list[Text | ProgressBar] = [Text(part) for part in parts.values()]
+    bar = min(room - _width(parts) - GAP, MOST)
     if state.share is not None and bar >= LEAST:
-        shown.insert(1 if parts.get("what") else 0, _bar(state.share, bar, look))
-    return GAP.join(shown)
+        drawn = ProgressBar(1.0, state.share, bar, style="dim", complete_style="green", finished_style="green")
+        shown.insert(1 if "what" in parts else 0, drawn)
+    line = Table.grid(padding=(0, GAP, 0, 0))
+    line.add_row(*shown)
+    console.width = room
+    with console.capture() as text:
+        console.print(line, end="")
+    return text.get().rstrip("\n")
 
 
 def _parts(state: State) -> dict[str, str]:
     """Return all parts of the line in their order, but for the bar; a part that is not known is empty."""
+    from rich.filesize import decimal
+
     rate = state.rows / state.seconds if state.rows and state.seconds else 0.0
     return {
         "what": state.what,
@@ -161,7 +135,7 @@ def _parts(state: State) -> dict[str, str]:
         "place": state.place,
         "name": fitted(printable(state.name.rpartition("/")[2]), NAME),
         "rows": f"{state.rows:,} row{'' if state.rows == 1 else 's'}" if state.rows else "",
-        "size": "" if not state.size else _size(state.size),
+        "size": "" if not state.size else decimal(state.size),
         "rate": f"{_rounded(rate):,} rows/s" if rate else "",
         "time": _time(state),
     }
@@ -169,17 +143,7 @@ def _parts(state: State) -> dict[str, str]:
 
 def _width(parts: dict[str, str]) -> int:
     """Return the columns that the parts take, with the gaps between them."""
-    shown = [display_width(text) for text in parts.values() if text]
-    return sum(shown) + len(GAP) * (len(shown) - 1)
-
-
-def _bar(share: float, width: int, look: Look) -> str:
-    """Return a bar of `width` columns for a share from 0 to 1."""
-    full, rest = ("━", "─") if look.unicode else ("#", ".")
-    done = int(share * width)
-    if not look.color:
-        return full * done + rest * (width - done)
-    return f"{GREEN}{full * done}{DIM}{rest * (width - done)}{PLAIN}"
+    return sum(map(display_width, parts.values())) + GAP * (len(parts) - 1)
 
 
 def _time(state: State) -> str:
@@ -201,11 +165,6 @@ def _rounded(rate: float) -> int:
     return int(float(f"{rate:.2g}")) or 1
 
 
-def _size(size: int) -> str:
-    value, unit = (size / 1e9, "GB") if size >= 1e9 else (size / 1e6, "MB")
-    return f"{value:.1f} {unit}"
-
-
 # Seconds until the line first appears, and between two drawings.
 PATIENCE = 1.0
 EVERY = 0.2
@@ -215,16 +174,20 @@ OPENING, READING, WORKING = "opening", "reading", "working"
 UNTIL_READING = (OPENING, WORKING, "looking at the first file")
 
 
-class Progress:
-    """Keeps the state of a run, and shows it on standard error if that is a terminal and `wanted`."""
+class StatusLine(Reporter):
+    """The last line of the terminal, written over and over; it shows where the run stands.
 
-    def __init__(self, wanted: bool) -> None:
+    There is one terminal: text from elsewhere is printed within `erased`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
         self._what = OPENING
         self._since = self._reading_since = monotonic()
         self._gauge: Gauge | None = None
         self._file = self._files = self._rows = self._done = self._parts = 0
-        if wanted and is_terminal():
-            self._show()
+        self._lock = RLock()
+        self._open = self._shown = False
 
     def at_stage(self, what: str) -> None:
         if what != self._what:
@@ -238,7 +201,7 @@ class Progress:
             self.at_stage(WORKING)
         self._done, self._parts = done, of
 
-    def at_reading(self, gauge: Gauge, further: bool) -> None:
+    def at_reading(self, gauge: Gauge, *, further: bool = False) -> None:
         self._gauge = gauge
         if further:
             return
@@ -252,19 +215,6 @@ class Progress:
     def at_end(self) -> None:
         self._gauge, self._rows, self._files, self._parts = None, 0, 0, 0
         self.at_stage(WORKING)
-
-    def _show(self) -> None:
-        LINE.open()
-        with suppress(RuntimeError):  # no memory for a thread: run without a status line
-            Thread(target=self._draw, daemon=True).start()
-
-    def _draw(self) -> None:
-        """Draw the line again and again until the line is closed; the body of a thread."""
-        sleep(PATIENCE)
-        color = not os.environ.get("NO_COLOR")
-        unicode = (sys.stderr.encoding or "").lower().replace("-", "").startswith("utf")
-        while LINE.draw(bar_line(self.state(), Look(window(), color, unicode))):
-            sleep(EVERY)
 
     def state(self) -> State:
         """Return the present state; the run goes on meanwhile, so each field is read once."""
@@ -283,7 +233,44 @@ class Progress:
         place = f"file {file} of {files}" if files > 1 else ""
         return State(self._what, seconds, share, self._rows, size, place, gauge.current if files > 1 else "")
 
+    def open(self) -> None:
+        """Begin to draw, after a second."""
+        self._open = True
+        with suppress(RuntimeError):  # no memory for a thread: run without a status line
+            Thread(target=self._draw, daemon=True).start()
 
-def is_terminal() -> bool:
-    """Whether standard error is a terminal that can write over a line."""
-    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    @contextmanager
+    def erased(self) -> Iterator[None]:
+        """Context in which the line is erased, and not drawn."""
+        with self._lock:
+            if self._shown and is_ours():
+                self._write(f"\r{ERASE}")
+            self._shown = False
+            yield
+
+    def close(self) -> None:
+        """Erase the line, and draw no more."""
+        with self.erased():
+            self._open = False
+
+    def _draw(self) -> None:
+        """Draw the line again and again until it is closed; the body of a thread."""
+        sleep(PATIENCE)
+        with suppress(MemoryError):  # none for rich: run without a status line
+            if not self._open:
+                return
+            from rich.console import Console
+
+            console = Console(file=sys.stderr)
+            while self._open:
+                text = bar_line(self.state(), console, window())
+                with self._lock:
+                    if self._open and is_ours():
+                        self._shown = True
+                        self._write(f"\r{text}{ERASE}\r")
+                sleep(EVERY)
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError, AttributeError):  # standard error is closed or absent
+            sys.stderr.write(text)
+            sys.stderr.flush()

@@ -11,6 +11,7 @@ import subprocess
 import termios
 from collections.abc import Callable
 from contextvars import copy_context
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,22 +20,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from rich.console import Console
 
 import pcatool
 from pcatool.arrays import run_serially
-from pcatool.cli import reporter as outcome
-from pcatool.cli import status_line as cli_line
-from pcatool.cli import status_line as progress
-from pcatool.cli.status_line import Look, State, bar_line, clock, fitted
+from pcatool.cli import reporter, status_line
+from pcatool.cli.status_line import State, StatusLine, bar_line, clock, fitted
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.pipeline.combine import models_of
-from pcatool.progress import Reporter, on_stage
+from pcatool.progress import Reporter, report_to
 from pcatool.readers.inputs import Inputs
 from pcatool.terminal import display_width
 from screen import Screen, Window
 
 # A pcatool that does not wait for a second.
-SOON = "from pcatool.cli import main, status_line as progress\nprogress.PATIENCE = progress.EVERY = 0.01\nmain()\n"
+SOON = "from pcatool.cli import main, status_line as line\nline.PATIENCE = line.EVERY = 0.01\nmain()\n"
 EAGER = ["python", "-c", SOON]
 
 ROWS = "a,b\n" + "".join(f"{j},{j * j % 7}\n" for j in range(500))
@@ -64,7 +64,7 @@ def test_a_line_that_moves_fits_and_goes_away(
         assert pipe is not None
         pipe.write(ROWS.encode())
         pipe.flush()
-        first = window.wait_until(last(r"^reading  0\.0 MB  0:0\d$|^reading  0:0\d$|^opening  0:0\d$")).lines
+        first = window.wait_until(last(r"^reading  2\.\d kB  0:0\d$|^reading  0:0\d$|^opening  0:0\d$")).lines
         assert len(first) == 1
         window.resize(12)
         window.screen = Screen(12)
@@ -115,27 +115,27 @@ def test_only_a_terminal_that_can(term: str | None, shown: bool, monkeypatch: py
     monkeypatch.delenv("TERM", raising=False)
     if term is not None:
         monkeypatch.setenv("TERM", term)
-    assert not progress.is_terminal()
-    monkeypatch.setattr(progress.sys, "stderr", SimpleNamespace(isatty=lambda: True))
-    assert progress.is_terminal() is shown
+    assert not reporter.can_redraw()
+    monkeypatch.setattr(reporter.sys, "stderr", SimpleNamespace(isatty=lambda: True))
+    assert reporter.can_redraw() is shown
 
 
 def test_not_while_another_program_has_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a pager has, which takes keys as they come."""
     outer, inner = pty.openpty()
-    monkeypatch.setattr(cli_line, "STDERR", inner)
-    assert cli_line.is_ours()
+    monkeypatch.setattr(status_line, "STDERR", inner)
+    assert status_line.is_ours()
     settings: list[Any] = termios.tcgetattr(inner)
     settings[3] &= ~termios.ICANON
     termios.tcsetattr(inner, termios.TCSANOW, settings)
-    assert not cli_line.is_ours()
+    assert not status_line.is_ours()
     os.close(outer)
     os.close(inner)
 
 
 @pytest.mark.parametrize(("place", "is_screen"), [("/dev/null", False), ("nowhere/file", False), ("file.csv", False)])
 def test_places_that_are_no_screen(place: str, is_screen: bool) -> None:
-    assert outcome.is_screen(place) is is_screen
+    assert reporter.is_screen(place) is is_screen
 
 
 def test_a_terminal_by_its_name_is_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,8 +143,8 @@ def test_a_terminal_by_its_name_is_a_screen(monkeypatch: pytest.MonkeyPatch) -> 
     kept = os.dup(2)
     os.dup2(inner, 2)
     try:
-        assert outcome.is_screen(os.ttyname(inner))
-        assert outcome.is_screen("/dev/stderr")
+        assert reporter.is_screen(os.ttyname(inner))
+        assert reporter.is_screen("/dev/stderr")
     finally:
         os.dup2(kept, 2)
         for descriptor in (kept, outer, inner):
@@ -153,21 +153,28 @@ def test_a_terminal_by_its_name_is_a_screen(monkeypatch: pytest.MonkeyPatch) -> 
 
 # --- the line ---
 
-PLAIN = Look(80, False, True)
+
+def console(encoding: str = "utf-8", **options: Any) -> Console:
+    return Console(file=TextIOWrapper(BytesIO(), encoding), **options)
+
+
+PLAIN = console()
 FULL = State("reading", 60, 0.25, 1_500_000, None, "file 3 of 12", "data/月次報告-2024-06.parquet")
 
 
 def test_everything_where_there_is_room() -> None:
-    assert bar_line(FULL, Look(150, False, True)) == (
-        "reading  ━━━━━━━───────────────────────   25%  file 3 of 12  月次報告-2024-06.parquet  "
+    assert bar_line(FULL, PLAIN, 150) == (
+        "reading  ━━━━━━━╸                         25%  file 3 of 12  月次報告-2024-06.parquet  "
         "1,500,000 rows  25,000 rows/s  3:00 left"
     )
     pipe = State("reading", 4, None, 1, 1_340_000_000)
-    assert bar_line(pipe, PLAIN) == "reading  1 row  1.3 GB  1 rows/s  0:04"
-    assert bar_line(State("solving", 3725), PLAIN) == "solving  1:02:05"
-    assert bar_line(State("reading", 1, 0.001), Look(30, False, False)) == "reading  ........    0%  0:01"
-    assert bar_line(State("reading", 1, 0.5), Look(35, True, False)) == (
-        "reading  \x1b[32m####\x1b[2m....\x1b[0m   50%  0:01 left"
+    assert bar_line(pipe, PLAIN, 80) == "reading  1 row  1.3 GB  1 rows/s  0:04"
+    assert bar_line(State("solving", 3725), PLAIN, 80) == "solving  1:02:05"
+    assert bar_line(State("reading", 1, 0.001), console("ascii"), 30) == "reading              0%  0:01"
+    assert bar_line(State("reading", 1, 0.5), console("ascii"), 35) == "reading  ----       50%  0:01 left"
+    colored = console(force_terminal=True, color_system="standard")
+    assert bar_line(State("reading", 1, 0.5), colored, 35) == (
+        "reading  \x1b[32m━━━━\x1b[0m\x1b[2m╺\x1b[0m\x1b[2m━━━\x1b[0m   50%  0:01 left"
     )
 
 
@@ -177,12 +184,12 @@ def test_everything_where_there_is_room() -> None:
 def test_the_line_fits_any_window(state: State) -> None:
     """Two cells for a wide letter; the last cell of the window stays free. What tells most stays longest."""
     for width in range(1, 160):
-        drawn = bar_line(state, Look(width, False, True))
+        drawn = bar_line(state, PLAIN, width)
         assert display_width(drawn) < width
         screen = Screen(width)
         screen.feed(f"\r{drawn}\x1b[J\r")
         assert (screen.lines, screen.row) == ([drawn], 0)
-    assert bar_line(FULL, Look(20, False, True)) == " 25%  3:00 left"
+    assert bar_line(FULL, PLAIN, 20) == " 25%  3:00 left"
 
 
 def test_names_keep_their_end() -> None:
@@ -190,7 +197,7 @@ def test_names_keep_their_end() -> None:
     assert fitted("データ.csv", 8) == "~タ.csv"
     assert fitted("a.csv", 5) == "a.csv"
     assert display_width("e\u0301") == 1
-    assert "\x1b" not in bar_line(FULL._replace(name="\x1b[2J"), Look(150, False, True))
+    assert "\x1b" not in bar_line(FULL._replace(name="\x1b[2J"), PLAIN, 150)
     assert clock(59.9) == "0:59"
 
 
@@ -229,15 +236,15 @@ def test_a_pipe_has_no_share(tmp_path: Path) -> None:
 
 def test_what_is_told_adds_up() -> None:
     gauge = SimpleNamespace(several=False, current="b.csv", share=lambda: 0.5, taken=lambda: 7)
-    told = progress.Progress(wanted=False)
+    told = StatusLine()
     assert told.state().what == "opening"
     told.at_file(3, 4)
-    told.at_reading(gauge, False)
+    told.at_reading(gauge)
     told.at_rows(5)
     told.at_rows(6)
     assert told.state()[2:] == (0.625, 11, None, "file 3 of 4", "b.csv"), "each file for itself"
     told.at_stage("pass 2")
-    told.at_reading(gauge, False)
+    told.at_reading(gauge)
     assert told.state()[:1] + told.state()[2:4] == ("pass 2", 0.625, 0)
     told.at_end()
     assert told.state()._replace(seconds=0) == State("working", 0)
@@ -246,15 +253,24 @@ def test_what_is_told_adds_up() -> None:
     assert told.state()[2:] == (0.25, 0, None, "5 of 20 parts", "")
 
 
+class Stages(Reporter):
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[str] = []
+
+    def at_stage(self, what: str) -> None:
+        self.heard.append(what)
+
+
 def stages_of(work: Callable[[], object]) -> list[str]:
-    heard: list[str] = []
+    stages = Stages()
 
     def listening() -> None:
-        on_stage(heard.append)
+        report_to(stages)
         work()
 
     copy_context().run(listening)
-    return heard
+    return stages.heard
 
 
 def test_long_work_says_what_it_is(tmp_path: Path) -> None:
