@@ -1,31 +1,37 @@
-"""Parameters and checks that several commands share."""
+"""Parameters that several commands share, what is checked of them, and how results are written and reported."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.reporter import say
+from pcatool.cli.reporter import ConsoleReporter, say
 from pcatool.errors import FileError, ModelError, UsageError
-from pcatool.options import DATA, MODEL, MODEL_OR_DATA
+from pcatool.options import ANY_FILE, DATA, MODEL, MODEL_OR_DATA, EngineOptions, OutputOptions, TableOptions
 from pcatool.stores.uri import is_remote
 from pcatool.terminal import Screen
 
 if TYPE_CHECKING:
     from pcatool.model.model import Model
+    from pcatool.pipeline.combine import Combined
     from pcatool.pipeline.fit import Fitted
+    from pcatool.pipeline.results import Results
+    from pcatool.progress import Reporter
 
 __all__ = [
     "Inputs",
+    "ModelOutput",
     "ModelPath",
     "NoClobber",
     "Subject",
+    "deliver",
     "model_of",
+    "produce",
     "refuse_binary",
     "shows_usage_instead",
     "variance_report",
@@ -55,6 +61,18 @@ Subject = Annotated[
         show_default=False,
     ),
     MODEL_OR_DATA,
+]
+ModelOutput = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="MODEL",
+        help="Write the model here, replacing the file in one step; - is standard output.",
+        rich_help_panel="Output",
+        show_default=False,
+    ),
+    ANY_FILE,
 ]
 NoClobber = Annotated[
     bool, typer.Option("--no-clobber", help="Refuse to replace a file that exists.", rich_help_panel="Output")
@@ -124,3 +142,85 @@ def variance_report(fitted: Fitted, form: str) -> str:
     caption = f"{how_fitted(model)}; k = {model.k} {'kept' if fitted.first is None else 'shown'}"
     columns = fitted.variance.columns()
     return render_table(columns, form, caption=caption, width=screen.width, color=screen.color, unicode=screen.unicode)
+
+
+def _goes_to_folder(output: OutputOptions) -> bool:
+    """Whether the output is a folder, where each input gets an output of its own."""
+    if output.output in (None, "-") and not output.resume:
+        return False
+    from pcatool.pipeline.output_folder import goes_to_folder
+
+    return goes_to_folder(output)
+
+
+def deliver(
+    name: str,
+    fitted: Model,
+    make: Callable[[Any, TableOptions, Reporter], Results],
+    inputs: list[str],
+    table: TableOptions,
+    output: OutputOptions,
+    engine: EngineOptions,
+    model: str,
+    speaker: ConsoleReporter,
+) -> int:
+    """Write the rows that `make` returns for the inputs, and print the summary; return the exit code.
+
+    Rows go to one output, to one file per input in a folder, or to parts that a cluster writes. `name` is the
+    command, `fitted` the model in use, `model` the path it was read from.
+    """
+    if engine.far:
+        from pcatool.pipeline.cluster import write_parts
+        from pcatool.render.summary import apply_facts, apply_lines, parts_facts, parts_lines
+
+        results, written = write_parts(make, inputs, table, output, model, engine, speaker)
+        facts = apply_facts(name, results.model, results.tally, results.errors.mean, output.output)
+        facts |= parts_facts(written)
+        speaker.close(facts, [*apply_lines(facts), *parts_lines(facts)], stdout_free=True)
+        return 0
+    if _goes_to_folder(output):
+        from pcatool.pipeline.output_folder import write_each
+        from pcatool.render.summary import apply_facts, apply_lines, folder_facts, folder_lines
+
+        outputs = write_each(make, inputs, table, output, model, speaker)
+        facts = apply_facts(name, fitted, outputs.tally, outputs.errors.mean, output.output)
+        facts |= folder_facts(outputs.written, outputs.skipped, outputs.resumed)
+        speaker.close(facts, [*apply_lines(facts), *folder_lines(facts)], stdout_free=True)
+        return 0
+    from pcatool.pipeline.results import write
+
+    results = make(inputs, table, speaker)
+    write(results, output, model)
+    if speaker.summarizes:
+        from pcatool.render.summary import apply_facts, apply_lines
+
+        facts = apply_facts(name, results.model, results.tally, results.errors.mean, output.output)
+        speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))
+    return 0
+
+
+def produce(
+    name: str,
+    output: str | None,
+    no_clobber: bool,
+    inputs: Sequence[str],
+    make: Callable[[], Combined],
+    speaker: ConsoleReporter,
+) -> int:
+    """Write the model that `make` returns to `output`, and print the summary; return the exit code.
+
+    An output that cannot be written, or that is one of the inputs, is refused before `make` is called.
+    """
+    if output is None:
+        raise UsageError(f"{name} needs -o MODEL, the file to write the model to", "- writes to standard output")
+    refuse_binary(output, "a model")
+    from pcatool.model.npz import save_model
+    from pcatool.render.summary import combined_facts, combined_lines
+    from pcatool.writers.sink import check_target
+
+    check_target(output, no_clobber=no_clobber, inputs=inputs)
+    combined = make()
+    save_model(combined.model, output, no_clobber=no_clobber, inputs=inputs)
+    facts = combined_facts(name, combined.model, combined.before, combined.tally, output)
+    speaker.close(facts, combined_lines(facts), stdout_free=output != "-")
+    return 0

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcatool.cli.parameters import Inputs, NoClobber, refuse_binary, shows_usage_instead
+from pcatool.cli.parameters import Inputs, ModelOutput, NoClobber, refuse_binary, shows_usage_instead
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.errors import UsageError
 from pcatool.options import (
-    ANY_FILE,
     EngineOptions,
     FitOptions,
     GeneralOptions,
@@ -29,14 +28,7 @@ USAGE = "[INPUT...] -o MODEL [OPTIONS]"
 def run(
     *,
     inputs: Inputs = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o", "--output", metavar="MODEL", help="Write the model here, replacing the file in one step; "
-            "- is standard output.", rich_help_panel="Output", show_default=False,
-        ),
-        ANY_FILE,
-    ] = None,
+    output: ModelOutput = None,
     no_clobber: NoClobber = False,
     plan: Annotated[
         bool,

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcatool.cli.model_output import ModelOutput, produce
-from pcatool.cli.parameters import NoClobber
+from pcatool.cli.parameters import ModelOutput, NoClobber, produce
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import MODEL, AlignOptions, GeneralOptions
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.model_output import deliver
-from pcatool.cli.parameters import Inputs, ModelPath, model_of, refuse_binary, shows_usage_instead
+from pcatool.cli.parameters import Inputs, ModelPath, deliver, model_of, refuse_binary, shows_usage_instead
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions, word_of
 from pcatool.options.fields import require

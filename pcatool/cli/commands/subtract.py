@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from pcatool.cli.model_output import ModelOutput, produce
-from pcatool.cli.parameters import Inputs, ModelPath, NoClobber, model_of, shows_usage_instead
+from pcatool.cli.parameters import Inputs, ModelOutput, ModelPath, NoClobber, model_of, produce, shows_usage_instead
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import MODEL_OR_DATA, EngineOptions, GeneralOptions, TableOptions, UpdateOptions
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pcatool.cli.model_output import ModelOutput, produce
-from pcatool.cli.parameters import Inputs, ModelPath, NoClobber, model_of, shows_usage_instead
+from pcatool.cli.parameters import Inputs, ModelOutput, ModelPath, NoClobber, model_of, produce, shows_usage_instead
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import EngineOptions, GeneralOptions, TableOptions, UpdateOptions
 
