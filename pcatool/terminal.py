@@ -1,7 +1,8 @@
 """Terminals: what standard output can show, how wide a text is, and the ANSI codes for styles and erasing.
 
-All ANSI codes that pcatool writes stand here. Typer and rich style what they print themselves; the codes are for the
-help, the status line, and reports in plain text, which are printed before rich is loaded.
+All ANSI codes that pcatool writes stand here, for help and reports; the bar of the status line is drawn by rich. rich
+knows terminals and styles too, but its Console takes 22 ms to import and its Style 7 ms, of a `--help` of 90 ms and
+reports of 120 ms; and the styles of Typer can be used in `cli` alone. Erasing to the end of the screen is in neither.
 """
 
 from __future__ import annotations

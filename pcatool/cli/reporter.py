@@ -102,7 +102,11 @@ def tell(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print text on standard error, if there is one, in place of the status line."""
+    """Print text on standard error, if there is one, in place of the status line.
+
+    Not by `typer.echo`, which raises an error if standard error is full or was closed; and this module is loaded before
+    Typer, so that errors of its import are printed too.
+    """
     with _without_line():
         try:
             sys.stderr.write(text.rstrip("\n") + "\n")

@@ -1,4 +1,9 @@
-"""Text tables (aligned, CSV, JSON, Markdown), labelled lines, counts and percentages."""
+"""Text tables (aligned, CSV, JSON, Markdown), labelled lines, counts and percentages.
+
+Aligned tables are laid out here and not by `rich.table`: in a narrow window rich cuts numbers or breaks them over
+lines, where the columns here follow in further parts, and its import takes 22 ms of the 120 ms of a report. Text is
+folded here, since `textwrap` counts letters and not the columns of wide ones, and rich folds with a Console only.
+"""
 
 from __future__ import annotations
 
