@@ -1,5 +1,5 @@
-"""What README.md prints side by side is one thing, to the last digit. R and scikit-learn are run; the listing of PROC
-PRINCOMP is a published one, of a run by Altair SLC: README.md says where."""
+"""The listings in the help topic `coming-from` are the same numbers, to the last digit. R and scikit-learn are run; the
+listing of PROC PRINCOMP is a published one, of a run by Altair SLC: the topic says where."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 import pcatool
+from documents import ROOT, TOPICS, Block
 from programs import need
-from readme import ROOT, Block, blocks, section
 
 PLAYERS = ROOT / "sample_data" / "players.csv"
 NAME = r"[A-Za-z_]+"
@@ -33,7 +33,7 @@ def scores(model: pcatool.Model) -> np.ndarray:
 
 
 def block(language: str) -> Block:
-    (found,) = [one for one in blocks(language) if one.code in section("Coming from SAS, R or scikit-learn")]
+    (found,) = TOPICS["coming-from"].section("The same numbers, side by side").commands(language)
     return found
 
 
@@ -97,9 +97,8 @@ def test_r_prints_it(tmp_path: Path) -> None:
 
 
 def test_scikit_learn(model: pcatool.Model, scores: np.ndarray) -> None:
-    """That it prints this, test_readme.py sees to."""
-    (python,) = [one for one in blocks("python") if "players.csv" in one.code]
-    numbers = re.findall(r"-?\d+\.\d*", python.shown)
+    """Compare the numbers; test_documents.py runs the block."""
+    numbers = re.findall(r"-?\d+\.\d*", block("python").shown)
     ours = np.concatenate([model.eigenvalues, model.basis.T.ravel(), scores.ravel()])
     for text, number in zip(numbers, ours, strict=True):
         assert abs(float(text) - number) < 0.6 * 10.0 ** -len(text.partition(".")[2]), text

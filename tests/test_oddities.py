@@ -1,18 +1,16 @@
-"""The list of oddities: each of its lines has an example folder, and each folder a line."""
+"""The help topic `oddities`: each of its sections has an example folder, and each folder a section."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+from documents import ROOT, TOPICS
 
-ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ROOT / "tests" / "cases" / "oddities"
 
 
-def test_every_line_has_its_example() -> None:
-    text = (ROOT / ".github" / "ODDITIES.md").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if line.startswith("| ")][1:]
-    named = [re.fullmatch(r"\| .+ \| .+ \| `(\w+)` \|", line) for line in lines]
-    assert None not in named, "a line is oddity, what it does, folder"
-    assert {match[1] for match in named if match} == {path.parent.name for path in FOLDERS.glob("*/cmd")}
-    assert len(lines) > 40
+def test_every_section_has_its_example() -> None:
+    topic = TOPICS["oddities"]
+    named = [heading.lower().replace(" ", "_") for heading in topic.sections()]
+    assert sorted(named) == sorted(path.parent.name for path in FOLDERS.glob("*/cmd"))
+    lines = [topic.section(heading).table("oddity | what happens |") for heading in topic.sections()]
+    assert all(lines)
+    assert sum(map(len, lines)) > 60

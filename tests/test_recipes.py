@@ -1,4 +1,4 @@
-"""The recipes of README.md run as they stand, with real ones of the programs that they are for."""
+"""The recipes of the help topic `recipes` run as they stand, with the real programs that they are for."""
 
 from __future__ import annotations
 
@@ -16,22 +16,34 @@ from typing import Any
 
 import pytest
 
+from documents import ROOT, TOPICS, Block
 from programs import kernels, need
-from readme import BLOCKS, ROOT, recipe
 
 pytestmark = pytest.mark.long
 
-# What each needs beside this package. cron and Airflow start commands: the tests below do so in their place.
+RECIPES = TOPICS["recipes"]
+
+# Programs that each recipe needs beside this package. cron and Airflow start commands: the tests below do so in their
+# place.
 PROGRAMS = {
-    "postgresql": ["psql"],
-    "duckdb": ["duckdb"],
+    "PostgreSQL": ["psql"],
+    "pgvector": ["psql"],
+    "DuckDB": ["duckdb"],
     "jq": ["jq"],
-    "miller": ["mlr"],
+    "Miller": ["mlr"],
     "cron": ["flock"],
     "make": ["make"],
-    "parallel": ["parallel"],
-    "airflow": [],
+    "GNU parallel": ["parallel"],
+    "Airflow": [],
+    "Drift between two months": [],
+    "A nightly window": [],
+    "One model for each group": ["xargs"],
+    "A notebook": [],
 }
+
+
+def recipe(name: str) -> list[Block]:
+    return RECIPES.section(name).blocks
 
 
 @pytest.fixture
@@ -50,29 +62,39 @@ def prepare(name: str, place: Path, environment: dict[str, str]) -> dict[str, st
     return {**environment, "HOME": str(place)}
 
 
-def bash(code: str, place: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def call(words: list[str], place: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", code],
-        cwd=place, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60,
-    )  # fmt: skip
+        words, cwd=place, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60
+    )
+
+
+def bash(code: str, place: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return call(["bash", "-euo", "pipefail", "-c", code], place, environment)
 
 
 def follow(name: str, place: Path, environment: dict[str, str]) -> None:
-    """What a reader would type, in order, and see."""
+    """Type what a reader would type, in order, and compare what is printed."""
+    typed = {
+        "sh": lambda code: ["bash", "-euo", "pipefail", "-c", code],
+        "python": lambda code: ["python3", "-c", code],
+    }
     for block in recipe(name):
-        if block.language == "sh":
-            done = bash(block.code, place, environment)
+        if block.language in typed and not block.file:
+            done = call(typed[block.language](block.code), place, environment)
             assert done.returncode == 0, f"{block.code}\n{done.stderr}"
             assert block.shown in done.stdout, f"{block.code}\nprinted:\n{done.stdout}"
 
 
 def test_every_recipe_is_known() -> None:
-    assert {block.recipe for block in BLOCKS if block.recipe} == set(PROGRAMS)
+    assert RECIPES.sections() == list(PROGRAMS)
 
 
-@pytest.mark.parametrize("name", ["duckdb", "jq", "miller", "parallel"])
-def test_it_runs_and_prints_what_is_shown(name: str, place: Path, plain_environment: dict[str, str]) -> None:
-    follow(name, place, prepare(name, place, plain_environment))
+ALONE = {"PostgreSQL", "pgvector", "cron", "make", "Airflow"}  # each has a test of its own
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in ALONE])
+def test_it_runs_and_prints_what_is_shown(name: str, place: Path, environment: dict[str, str]) -> None:
+    follow(name, place, prepare(name, place, environment))
 
 
 # --- PostgreSQL, a server of its own ---
@@ -108,10 +130,36 @@ def server() -> Iterator[dict[str, str]]:
 
 
 def test_postgresql(place: Path, server: dict[str, str], plain_environment: dict[str, str]) -> None:
-    environment = prepare("postgresql", place, {**plain_environment, **server})
-    follow("postgresql", place, environment)
+    environment = prepare("PostgreSQL", place, {**plain_environment, **server})
+    follow("PostgreSQL", place, environment)
     scores = bash("psql -Atc 'select count(*), count(pc2) from scores'", place, environment)
     assert scores.stdout == "50|50\n", "those of the rows that were not fitted, too"
+
+
+# Stands in for the extension where the server does not have it: a type of the same name, and the distance.
+VECTOR = """
+create type vector;
+create function vector_in(cstring) returns vector immutable strict language internal as 'textin';
+create function vector_out(vector) returns cstring immutable strict language internal as 'textout';
+create function vector_typmod(cstring[]) returns int immutable strict language internal as 'varchartypmodin';
+create type vector (input = vector_in, output = vector_out, typmod_in = vector_typmod);
+create function numbers(vector) returns float8[] immutable strict language sql
+    as $$ select translate(vector_out($1)::text, '[]', '{}')::float8[] $$;
+create function distance(vector, vector) returns float8 immutable strict language sql
+    as $$ select sqrt(sum((a - b) ^ 2)) from unnest(numbers($1), numbers($2)) as pairs(a, b) $$;
+create operator <-> (leftarg = vector, rightarg = vector, function = distance);
+"""
+
+
+def test_pgvector(place: Path, server: dict[str, str], plain_environment: dict[str, str]) -> None:
+    environment = prepare("pgvector", place, {**plain_environment, **server})
+    there = "select count(*) from pg_available_extensions where name = 'vector'"
+    extended = call(["psql", "-Atc", there], place, environment).stdout == "1\n"
+    made = call(
+        ["psql", "-v", "ON_ERROR_STOP=1", "-c", "create extension vector" if extended else VECTOR], place, environment
+    )
+    assert made.returncode == 0, made.stderr
+    follow("pgvector", place, environment)
 
 
 # --- cron ---
@@ -210,7 +258,7 @@ class Dag:
 
 def test_airflow(place: Path, plain_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is read with stand-ins for Airflow's names, and each command run as the operator does: by bash -c."""
-    prepare("airflow", place, plain_environment)
+    prepare("Airflow", place, plain_environment)
     monkeypatch.setattr(Operator, "made", [], raising=False)
     for name, named in {
         "airflow": {}, "airflow.sdk": {"DAG": Dag}, "airflow.providers": {}, "airflow.providers.standard": {},

@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--rounds", type=_at_least_one, default=5, help="how often each is measured [5]")
     add("--scale", type=float, default=1.0, help="multiplies the numbers of rows, for a trial [1]")
     add("--table-only", action="store_true", help="measure nothing: the table of what was measured before")
-    add("--readme", action="store_true", help="put the table into README.md, too")
+    add("--write", action="store_true", help="put the table into .github/BENCHMARKS.md, too")
     add("--check", action="store_true", help="hold the figures against the bounds: exit code 1 when one is missed")
     add("--list", action="store_true", help="list the jobs and their contenders, and do nothing")
     return parser
@@ -98,8 +98,8 @@ def _tell(results: Sequence[JobResult], options: argparse.Namespace) -> int:
         raise Unusable("nothing has been measured yet")
     table = markdown(results)
     print(table, end="")
-    if options.readme:
-        write_into(ROOT / "README.md", table)
+    if options.write:
+        write_into(ROOT / ".github" / "BENCHMARKS.md", table)
     troubles = [failure for result in results for failure in result.failures()]
     troubles += [f"{r.name}, {a.contender}: disagrees" for r in results for a in r.disagreeing(TOLERANCE)]
     for trouble in troubles:

@@ -214,7 +214,7 @@ def judge_growth(bound: GrowthBound, results: Sequence[JobResult]) -> Verdict:
     return Verdict(held, text)
 
 
-# --- into the README ---
+# --- into BENCHMARKS.md ---
 
 
 def insert(table: str, text: str) -> str:
@@ -226,5 +226,5 @@ def insert(table: str, text: str) -> str:
     return f"{parts[0]}\n{table}{parts[1]}"
 
 
-def write_into(readme: Path, table: str) -> None:
-    readme.write_text(insert(table, readme.read_text(encoding="utf-8")), encoding="utf-8")
+def write_into(page: Path, table: str) -> None:
+    page.write_text(insert(table, page.read_text(encoding="utf-8")), encoding="utf-8")

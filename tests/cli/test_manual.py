@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
+from documents import ROOT, TOPICS
 from pcatool import errors
 from pcatool.cli.app import program
 from pcatool.cli.completion.generator import FILES, script
 from pcatool.cli.manual.page import EXIT_STATUS, PAGES, escaped, prose, write_all, written
 from programs import need
-from readme import ROOT
-from readme import section as section_of_readme
 
 REFRESH = "python -m pcatool.cli.manual"
 TREE = program()
@@ -116,4 +115,4 @@ def test_marks_of_roff_are_plain_letters() -> None:
 def test_exit_codes_are_those_of_the_errors() -> None:
     used = {getattr(errors, name).exit_code for name in errors.__all__ if name.endswith("Error")}
     assert {str(code) for code in used} <= set(EXIT_STATUS)
-    assert list(EXIT_STATUS) == re.findall(r"^\| ([0-9, ]+) \|", section_of_readme("Exit codes"), re.MULTILINE)
+    assert list(EXIT_STATUS) == [code for code, _ in TOPICS["unattended"].table("code | meaning |")]
