@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +139,11 @@ def test_links_lead_somewhere(name: str) -> None:
 def test_readme_is_short_and_links_to_every_topic() -> None:
     assert len(README.text.splitlines()) <= 300
     assert {f"](pcatool/help/{name}.md)" for name in TOPICS} <= set(re.findall(r"\]\([^)]*\)", README.prose))
+
+
+def test_topics_are_shipped_with_the_package() -> None:
+    shipped = {file.name: file.read_text(encoding="utf-8") for file in (files("pcatool") / "help").iterdir()}
+    assert shipped == {f"{name}.md": topic.text for name, topic in TOPICS.items()}
 
 
 def test_no_topic_has_the_name_of_a_command() -> None:

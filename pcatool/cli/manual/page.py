@@ -37,8 +37,8 @@ ENVIRONMENT = {
 
 FILES = {
     "*.npz": (
-        "Models: arrays of numbers and text without Python objects, which numpy.load reads. README.md has the table of "
-        "them."
+        "Models: arrays of numbers and text without Python objects, which numpy.load reads. The help topic models "
+        "describes them."
     ),
     ".NAME.*.pcatool-tmp": (
         "Beside an output that is being written; it takes the output's name in one step when all of it is there. After "
