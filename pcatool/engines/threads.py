@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from pcatool.arrays import QUEUED_TASKS
+from pcatool.linalg.accumulator import Accumulator, fold, most_waiting
 from pcatool.linalg.blas import threads
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Threads", "usable_cores"]
 
 Item = TypeVar("Item")
+Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
@@ -75,6 +77,10 @@ class Threads:
         if self.count == 1:
             return map(function, items)
         return self._ordered(function, items, ready, min(self.count + QUEUED_TASKS, most or self.count + QUEUED_TASKS))
+
+    def reduce(self, items: Iterable[Item], accumulator: Accumulator[Item, Part]) -> Part:
+        """Return the sums over all items, merged in their order in the calling thread; raise `NoRows` without items."""
+        return fold(accumulator, self.map(accumulator.of_block, items, most=most_waiting(accumulator.part_bytes)))
 
     def _ordered(
         self,

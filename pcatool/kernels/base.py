@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from pcatool.arrays import Array, Runner, block_rows
-from pcatool.linalg.moments import Centre, center_block, center_rows
+from pcatool.linalg.moments import ColumnMoments, center_rows
 from pcatool.linalg.spectrum import EPS
 from pcatool.progress import doing
 from pcatool.registry import KERNELS
 
 __all__ = [
-    "ColumnMoments",
     "DualVectors",
     "Kernel",
     "KernelSettings",
@@ -28,30 +26,6 @@ __all__ = [
     "slabs",
     "symmetric",
 ]
-
-
-class ColumnMoments(NamedTuple):
-    """Accumulator of the count, means and sums of squares of the columns, without the d x d scatter."""
-
-    centre: Centre
-    squares: Array  # (d,) sums of squares about the mean
-
-    @classmethod
-    def of_block(cls, X: Array, origin: Array) -> ColumnMoments:
-        """Return the column moments of the rows X (n, d)."""
-        centre, Y, rest = center_block(X, origin)
-        return cls(centre, np.einsum("ij,ij->j", Y, Y) - rest * rest / centre.weight)
-
-    def merge(self, other: ColumnMoments) -> ColumnMoments:
-        """Return the column moments of these rows followed by the rows of `other`."""
-        centre, delta, weight = self.centre.merge(other.centre)
-        return ColumnMoments(centre, self.squares + other.squares + delta * delta * weight)
-
-    @classmethod
-    def gather(cls, parts: Iterable[ColumnMoments]) -> ColumnMoments:
-        """Return the column moments of all parts, merged in their order."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return reduce(cls.merge, parts)
 
 
 class Preparation(NamedTuple):

@@ -10,7 +10,7 @@ Williams and Seeger 2001, "Using the Nystroem method to speed up kernel machines
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable
 from functools import reduce
 from typing import NamedTuple
 
@@ -22,11 +22,12 @@ from pcatool.errors import DataError
 from pcatool.kernels.base import CELLS, FEWEST_ROWS, Kernel, Prepared, slabs
 from pcatool.kernels.eigen import ROUNDINGS, center, centring, check_finite
 from pcatool.kernels.functions import EPS
+from pcatool.linalg.accumulator import Accumulator, Block
 from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectrum import Spectrum, backward
 
-__all__ = ["LandmarkPart", "Landmarks", "RowSample", "gathered", "result_bytes"]
+__all__ = ["LandmarkAccumulator", "LandmarkPart", "Landmarks", "RowSample"]
 
 
 class RowSample:
@@ -60,7 +61,7 @@ class RowSample:
 
 
 class LandmarkPart(NamedTuple):
-    """Accumulator of the landmark fit: sums of kernel values and moments of phi over some rows."""
+    """Sums of kernel values, and moments of phi, over some rows."""
 
     sums: Array  # (m,) sum of the kernel values with each landmark
     moments: Moments  # of phi, (r, r)
@@ -107,8 +108,9 @@ class Landmarks:
         self._origin: Array = (first @ self.F)[0]
 
     def part(self, rows: Prepared) -> LandmarkPart:
-        """Return the accumulator of the prepared rows (h, d)."""
-        return gathered(map(self._slab, (rows.take(some) for some in slabs(len(rows.Y), len(self.L)))))
+        """Return the sums of the prepared rows (h, d), a slab at a time."""
+        parts = map(self._slab, (rows.take(some) for some in slabs(len(rows.Y), len(self.L))))
+        return reduce(LandmarkPart.merge, parts)
 
     def _slab(self, rows: Prepared) -> LandmarkPart:
         rows = rows._replace(Y=np.ascontiguousarray(rows.Y))
@@ -145,11 +147,23 @@ class Landmarks:
         return Spectrum(values, lambda k: W[:, :k], rank, "eigh", error)
 
 
-def gathered(parts: Iterable[LandmarkPart]) -> LandmarkPart:
-    """Return the accumulator of all parts, merged in their order."""
-    return reduce(LandmarkPart.merge, parts)
+class LandmarkAccumulator(Accumulator[Block, LandmarkPart]):
+    """Adds up the sums that a fit by landmarks needs; `prepare` centres and scales the rows of a block."""
 
+    def __init__(self, landmarks: Landmarks, prepare: Callable[[Array], Prepared]) -> None:
+        self.landmarks = landmarks
+        self.prepare = prepare
 
-def result_bytes(m: int) -> int:
-    """Return the size in bytes of the accumulator of one block, for m landmarks."""
-    return 8 * m * (m + 1)
+    @property
+    def part_bytes(self) -> int:
+        """Bytes of one `LandmarkPart`."""
+        m = len(self.landmarks.L)
+        return 8 * m * (m + 1)
+
+    def of_block(self, block: Block) -> LandmarkPart:
+        """Return the sums of one block."""
+        return self.landmarks.part(self.prepare(block[0]))
+
+    def merge(self, one: LandmarkPart, other: LandmarkPart) -> LandmarkPart:
+        """Return the sums of both; overwrites the moments of `one`."""
+        return one.merge(other)

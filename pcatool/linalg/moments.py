@@ -11,17 +11,26 @@ Three steps keep the digits that the textbook form X^T X - n mu mu^T loses:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
+from pcatool.linalg.accumulator import Accumulator, Block
 from pcatool.linalg.spectrum import EPS
 
-__all__ = ["Centre", "Moments", "center_block", "center_rows", "estimated_weight_errors", "gather", "row_means"]
+__all__ = [
+    "Centre",
+    "ColumnMoments",
+    "ColumnMomentsAccumulator",
+    "Moments",
+    "MomentsAccumulator",
+    "center_block",
+    "center_rows",
+    "estimated_weight_errors",
+    "row_means",
+]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # overflow is visible in the result
@@ -88,7 +97,7 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 class Centre(NamedTuple):
-    """Count, weight and mean of some rows, about an origin; part of every accumulator.
+    """Count, weight and mean of some rows, about an origin; held by every part of sums over rows.
 
     Only centres with the same origin can be merged.
     """
@@ -253,7 +262,7 @@ def _sum_errors(w: Array, weight: float, pairs: float) -> tuple[float, float]:
 
 
 class Moments(NamedTuple):
-    """The accumulator of PCA: the centre and the scatter of some rows, a sufficient statistic."""
+    """The centre and the scatter of some rows, a sufficient statistic for PCA."""
 
     centre: Centre
     scatter: Array  # (d, d) sum of w (x - mu)(x - mu)^T
@@ -324,6 +333,63 @@ class Moments(NamedTuple):
         return self.scatter + np.outer(mu, mu * self.centre.weight)
 
 
-def gather(parts: Iterable[Moments]) -> Moments:
-    """Return the moments of all blocks, merged in their order."""
-    return reduce(Moments.merge, parts)
+class MomentsAccumulator(Accumulator[Block, Moments]):
+    """Adds up the moments of rows, about an origin (d,)."""
+
+    def __init__(self, origin: Array) -> None:
+        self.origin = origin
+
+    @property
+    def part_bytes(self) -> int:
+        """Bytes of one scatter."""
+        return 8 * len(self.origin) ** 2
+
+    def of_block(self, block: Block) -> Moments:
+        """Return the moments of one block."""
+        X, w = block
+        return Moments.of_block(X, self.origin, w)
+
+    def merge(self, one: Moments, other: Moments) -> Moments:
+        """Return the moments of both; overwrites the scatter of `one`."""
+        return one.merge(other)
+
+
+class ColumnMoments(NamedTuple):
+    """The centre and the sums of squares of the columns of some rows, without the d x d scatter."""
+
+    centre: Centre
+    squares: Array  # (d,) sum of w (x - mu)^2
+
+    @classmethod
+    def of_block(cls, X: Array, origin: Array, w: Array | None = None) -> ColumnMoments:
+        """Return the column moments of the rows X (n, d) with weights w (n,)."""
+        centre, Y, rest = center_block(X, origin, w)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return cls(centre, np.einsum("ij,ij->j", Y, Y) - rest * rest / centre.weight)
+
+    def merge(self, other: ColumnMoments) -> ColumnMoments:
+        """Return the column moments of these rows followed by the rows of `other`."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre, delta, weight = self.centre.merge(other.centre)
+            return ColumnMoments(centre, self.squares + other.squares + delta * delta * weight)
+
+
+class ColumnMomentsAccumulator(Accumulator[Block, ColumnMoments]):
+    """Adds up the column moments of rows, about an origin (d,)."""
+
+    def __init__(self, origin: Array) -> None:
+        self.origin = origin
+
+    @property
+    def part_bytes(self) -> int:
+        """Bytes of one row of sums."""
+        return 8 * len(self.origin)
+
+    def of_block(self, block: Block) -> ColumnMoments:
+        """Return the column moments of one block."""
+        X, w = block
+        return ColumnMoments.of_block(X, self.origin, w)
+
+    def merge(self, one: ColumnMoments, other: ColumnMoments) -> ColumnMoments:
+        """Return the column moments of both."""
+        return one.merge(other)

@@ -1,4 +1,4 @@
-"""The accumulator of the solver `tsqr`: centre and triangular factor of the rows, one block at a time."""
+"""The sums of the solver `tsqr`: centre and triangular factor of the rows, one block at a time."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
+from pcatool.linalg.accumulator import Accumulator, Block
 from pcatool.linalg.eigen import triangle
 from pcatool.linalg.moments import Centre, Moments, center_block
 
-__all__ = ["Triangle"]
+__all__ = ["Triangle", "TriangleAccumulator"]
 
 
 class Triangle(NamedTuple):
@@ -29,7 +30,7 @@ class Triangle(NamedTuple):
         return cls(centre, triangle(Y))
 
     def merge(self, other: Triangle) -> Triangle:
-        """Return the accumulator of these rows followed by the rows of `other`."""
+        """Return the centre and R factor of these rows followed by the rows of `other`."""
         centre, delta, weight = self.centre.merge(other.centre)
         return Triangle(centre, triangle(np.vstack([self.R, other.R, np.sqrt(weight) * delta])))
 
@@ -42,7 +43,7 @@ class Triangle(NamedTuple):
         return Triangle(self.centre, triangle(R))
 
     def take(self, columns: NDArray[np.intp]) -> Triangle:
-        """Return the accumulator of the given columns only."""
+        """Return the centre and R factor of the given columns only."""
         return Triangle(self.centre.take(columns), triangle(self.R[:, columns]))
 
     @property
@@ -65,3 +66,29 @@ class Triangle(NamedTuple):
         """Sum of w (x - mu)^2 of each column, (d,)."""
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             return np.asarray(np.einsum("ij,ij->j", self.R, self.R))
+
+
+class TriangleAccumulator(Accumulator[Block, Triangle]):
+    """Adds up the triangles of rows, about an origin (d,)."""
+
+    def __init__(self, origin: Array) -> None:
+        self.origin = origin
+
+    @property
+    def part_bytes(self) -> int:
+        """Bytes of the triangle of one block, with room to compute it."""
+        return 24 * len(self.origin) ** 2
+
+    @property
+    def height(self) -> int:
+        """Rows of a block whose reduction to a triangle outweighs the merge of two triangles."""
+        return 2 * len(self.origin)
+
+    def of_block(self, block: Block) -> Triangle:
+        """Return the triangle of one block."""
+        X, w = block
+        return Triangle.of_block(X, self.origin, w)
+
+    def merge(self, one: Triangle, other: Triangle) -> Triangle:
+        """Return the triangle of both."""
+        return one.merge(other)

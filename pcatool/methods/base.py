@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pcatool.arrays import Array, Runner, run_serially
+from pcatool.arrays import Array
 from pcatool.errors import UsageError, listed, show
+from pcatool.linalg.accumulator import SERIAL, LocalEngine
 from pcatool.linalg.spectrum import Wish
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
@@ -50,7 +51,7 @@ class Supply(NamedTuple):
     limit: int | None = None  # memory limit in bytes
     reread: Callable[[], Iterable[Array]] | None = None  # returns all blocks again
     expected: Callable[[], int | None] = lambda: None  # returns the approximate number of rows
-    run: Runner = run_serially  # applies a function to the blocks
+    engine: LocalEngine = SERIAL  # works on the blocks
     threads: int = 1  # blocks worked on at a time
     labels: Labels | None = None
     reading: Callable[[], int] = lambda: 0  # returns the bytes for reading the input, besides blocks

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from pcatool.arrays import Array, block_rows
 from pcatool.errors import DataError, RefusedError, listed
+from pcatool.linalg.accumulator import Accumulator, Block, nothing_to_fit
 from pcatool.linalg.cross_moments import CrossMoments, ProductMatrix, class_sums, of_cross, of_quadratic
 from pcatool.linalg.moments import Centre, center_block, center_rows
 from pcatool.linalg.row_sums import Statistic
@@ -37,13 +38,14 @@ from pcatool.solvers.base import (
     too_few_rows,
 )
 from pcatool.solvers.plan import total_bytes
-from pcatool.solvers.rows import Rows, nothing_to_fit
+from pcatool.solvers.rows import Rows
 
 __all__ = [
     "COPIES",
     "FACTOR_COPIES",
     "HELD_COPIES",
     "HOLDS_NO_ROWS",
+    "CrossMomentsAccumulator",
     "Dependence",
     "SupervisedTask",
     "by_cross_moments",
@@ -51,7 +53,6 @@ __all__ = [
     "centred",
     "check_targets",
     "check_total",
-    "cross_moments_of",
     "held",
     "independent",
     "noise_of",
@@ -198,22 +199,43 @@ def found(
 
 def by_cross_moments(task: SupervisedTask) -> Dependence:
     """Solve for a label kernel Ky = Y Y^T: M = X^T H Y, in one pass."""
-    return of_cross_moments(cross_moments_of(task), task.problem, task.labels)
+    return of_cross_moments(task.rows.reduce(CrossMomentsAccumulator(task)), task.problem, task.labels)
 
 
-def cross_moments_of(task: SupervisedTask) -> CrossMoments:
-    """Return the cross-moments of all rows, in one pass."""
-    labels, d = task.labels, task.problem.d
-    x_origin, y_origin = task.origin
+class CrossMomentsAccumulator(Accumulator[Block, CrossMoments]):
+    """Adds up the cross-moments of rows and labels, and checks the memory limit as the number of classes grows."""
 
-    def of_block(block: Array, w: Array | None) -> CrossMoments:
-        X, Y = task.split(block)
-        if labels.classes:
-            return CrossMoments.of_classes(X, Y[:, 0].astype(np.intp), x_origin)
-        return CrossMoments.of_numbers(X, Y, x_origin, y_origin)
+    def __init__(self, task: SupervisedTask) -> None:
+        self.task = task
+        self.origin = task.origin
 
-    size = 8 * d * (block_rows(d) if labels.classes else labels.width)
-    return _merged(task, task.rows.map(of_block, size=size))
+    @property
+    def part_bytes(self) -> int:
+        """Bytes of the products of one block; a block may hold as many classes as rows."""
+        labels, d = self.task.labels, self.task.problem.d
+        return 8 * d * (block_rows(d) if labels.classes else labels.width)
+
+    def of_block(self, block: Block) -> CrossMoments:
+        """Return the cross-moments of one block."""
+        X, Y = self.task.split(block[0])
+        if self.task.labels.classes:
+            return CrossMoments.of_classes(X, Y[:, 0].astype(np.intp), self.origin[0])
+        return CrossMoments.of_numbers(X, Y, *self.origin)
+
+    def merge(self, one: CrossMoments, other: CrossMoments) -> CrossMoments:
+        """Return the cross-moments of both; overwrites `one`."""
+        return self.finish(one).merge(other)
+
+    def finish(self, part: CrossMoments) -> CrossMoments:
+        """Return the cross-moments; raise `RefusedError` for more classes than the memory limit allows."""
+        d, t = self.task.problem.d, part.t
+        refuse_above(
+            self.task.supply.limit,
+            total_bytes(d, 8 * COPIES * d * t),
+            f"{t} classes of {listed(self.task.labels.names)} by {d} columns",
+            "a label with so many values may be a number: --label-kernel linear",
+        )
+        return part
 
 
 def noise_of(moments: CrossMoments, problem: Problem, classes: bool) -> Array:
@@ -259,22 +281,6 @@ def of_cross_moments(moments: CrossMoments, problem: Problem, labels: Labels, no
     return made._replace(solution=made.solution._replace(statistic=Statistic.summed(moments, noise, names)))
 
 
-def _merged(task: SupervisedTask, parts: Iterator[CrossMoments]) -> CrossMoments:
-    """Merge cross-moments in order; check the memory limit as the number of classes grows."""
-    merged: CrossMoments | None = None
-    for part in parts:
-        merged = part if merged is None else merged.merge(part)
-        refuse_above(
-            task.supply.limit,
-            total_bytes(task.problem.d, 8 * COPIES * task.problem.d * merged.t),
-            f"{merged.t} classes of {listed(task.labels.names)} by {task.problem.d} columns",
-            "a label with so many values may be a number: --label-kernel linear",
-        )
-    if merged is None:
-        raise nothing_to_fit()
-    return merged
-
-
 # Copies of the rows that are held: as read, in one table, centred, and summed by label.
 HELD_COPIES = 4
 
@@ -290,7 +296,7 @@ def by_label_kernel(task: SupervisedTask) -> Dependence:
 
     Ky is factored where it has low rank or d > n, else multiplied a few rows at a time.
     """
-    problem, run = task.problem, task.supply.run
+    problem, run = task.problem, task.supply.engine.map
     X, Y = held(task)
     columns, Xc = centred(task, X)
     check_targets(task, Y)
@@ -335,7 +341,7 @@ def held(task: SupervisedTask) -> tuple[Array, Array]:
     blocks: list[Array] = []
     count = 0
     width, reading = task.problem.d + task.labels.width, task.supply.reading()
-    for block in task.rows.map(lambda block, w: block, size=8 * block_rows(width) * width):
+    for block in task.rows.map(lambda block: block[0], size=8 * block_rows(width) * width):
         blocks.append(block)
         count += len(block)
         need = total_bytes(width, reading + 8 * count * HELD_COPIES * width)

@@ -26,13 +26,14 @@ import numpy as np
 
 from pcatool.arrays import Array, block_rows
 from pcatool.errors import DataError, RefusedError, UsageError, show
-from pcatool.kernels.base import CELLS, ColumnMoments, Kernel, Preparation, Prepared, cut, load, resolve
+from pcatool.kernels.base import CELLS, Kernel, Preparation, Prepared, cut, load, resolve
 from pcatool.kernels.eigen import LANCZOS, center, check_finite, choose, expected_space, product, solve
 from pcatool.kernels.model import KernelModel
-from pcatool.kernels.nystroem import LandmarkPart, Landmarks, RowSample, gathered, result_bytes
+from pcatool.kernels.nystroem import LandmarkAccumulator, LandmarkPart, Landmarks, RowSample
+from pcatool.linalg.accumulator import Block, fold, nothing_to_fit
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, fix_signs
-from pcatool.linalg.moments import center_rows
+from pcatool.linalg.moments import ColumnMoments, ColumnMomentsAccumulator, center_rows
 from pcatool.linalg.spectrum import Wish
 from pcatool.methods.base import DEFAULT_SUPPLY, Fit, Supply, check_rule, note_constant, warn_past_rank, warn_unsure
 from pcatool.model.model import FORMAT_VERSION
@@ -42,7 +43,7 @@ from pcatool.resources import size_text
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import SMALLEST, squares_overflow, too_few_rows
 from pcatool.solvers.plan import Plan, blocks_bytes, in_flight, most_kept, total_bytes
-from pcatool.solvers.rows import Rows, nothing_to_fit
+from pcatool.solvers.rows import Rows
 
 __all__ = ["KernelPCA"]
 
@@ -171,7 +172,8 @@ class KernelTask:
     def moments(self, blocks: Iterable[Array], origin: Array) -> ColumnMoments:
         """Return the moments of all columns, about the row `origin` (d,)."""
         first = self.rows_centred(origin[None])[0]
-        return ColumnMoments.gather(ColumnMoments.of_block(self.rows_centred(X), first) for X in blocks)
+        accumulator = ColumnMomentsAccumulator(first)
+        return fold(accumulator, (accumulator.of_block((self.rows_centred(X), None)) for X in blocks))
 
     def mean_matters(self, kernel: Kernel) -> bool:
         """Whether the eigenvalues change when all rows are shifted."""
@@ -323,7 +325,7 @@ class KernelTask:
 
 def exact(task: KernelTask, data: Data, X: Array) -> Fit:
     """Fit from the kernel of all rows X (n, d)."""
-    o, kernel, run = task.options, data.kernel, data.supply.run
+    o, kernel, run = task.options, data.kernel, data.supply.engine.map
     n = len(X)
     task.check_rows(n, n)
     prepared = task.preparation(data, task.moments(cut(X), X[0]))
@@ -376,11 +378,11 @@ def by_landmarks(task: KernelTask, data: Data, rows: Rows, m: int) -> Fit:
         Y = prepared.apply(X)
         return Prepared(Y, prepared.rounding(X, Y, draw.seen, mean_matters=task.mean_matters(data.kernel)))
 
-    landmarks = Landmarks(data.kernel, known(draw.rows), data.supply.run, centred=task.options.center)
+    landmarks = Landmarks(data.kernel, known(draw.rows), data.supply.engine.map, centred=task.options.center)
     if landmarks.negative:
         task.warn_negative(data.kernel, landmarks.negative, m, landmarks.lowest)
     doing("pass 2 of 2")
-    part = gathered(rows.map(lambda X, _: landmarks.part(known(X)), size=result_bytes(m)))
+    part = rows.reduce(LandmarkAccumulator(landmarks, known))
     over = draw.seen - task.options.ddof
     S = (part.moments.scatter if task.options.center else part.moments.scatter_about_zero()) / over
     return _fit_features(task, data, prepared, landmarks, draw, S, part)
@@ -388,17 +390,19 @@ def by_landmarks(task: KernelTask, data: Data, rows: Rows, m: int) -> Fit:
 
 def _first_pass(task: KernelTask, rows: Rows, d: int, m: int) -> tuple[RowSample, ColumnMoments]:
     """Draw the landmarks, and take the moments of all columns."""
-    origin = task.rows_centred(rows.origin[None])[0]
+    accumulator = ColumnMomentsAccumulator(task.rows_centred(rows.origin[None])[0])
     draw = RowSample(m, d, task.options.seed)
-    parts: list[ColumnMoments] = []
 
-    def look(X: Array, _: Array | None) -> tuple[Array, ColumnMoments]:
-        return X, ColumnMoments.of_block(task.rows_centred(X), origin)
+    def look(block: Block) -> tuple[Array, ColumnMoments]:
+        X, _ = block
+        return X, accumulator.of_block((task.rows_centred(X), None))
 
-    for X, part in rows.map(look, size=8 * block_rows(d) * d):
-        draw.add(X)
-        parts = [ColumnMoments.gather([*parts, part])]
-    return draw, parts[0]
+    def parts() -> Iterator[ColumnMoments]:
+        for X, part in rows.map(look, size=8 * block_rows(d) * d):
+            draw.add(X)
+            yield part
+
+    return draw, fold(accumulator, parts())
 
 
 def _fit_features(
@@ -470,7 +474,9 @@ class KernelPCA:
         if self.options.landmarks is not None and (kernel.graph or not kernel.of_rows):
             raise UsageError(f"--landmarks does not go with --kernel {kernel.settings.name}", "it needs every row")
         needs = Needs(self.options, self.task.wish, kernel, len(columns), supply)
-        return Data(columns, kernel, supply, needs), Rows(needs.weighed(blocks), reread=supply.reread, run=supply.run)
+        return Data(columns, kernel, supply, needs), Rows(
+            needs.weighed(blocks), reread=supply.reread, engine=supply.engine
+        )
 
 
 def _expected(rows: Rows, supply: Supply) -> int | None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pcatool.arrays import Array, Runner, block_rows, run_serially
+from pcatool.arrays import Array, block_rows
 from pcatool.errors import UsageError, listed
+from pcatool.linalg.accumulator import SERIAL, Engine
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.sparse import SparseRows
@@ -18,7 +19,7 @@ from pcatool.methods.base import DEFAULT_SUPPLY, Fit, Supply, check_rule, listed
 from pcatool.methods.pca import EM, PCA, Solved, evidence, scored_bytes
 from pcatool.missing.census import Census, Groups, groups_of, linked_columns_of_cells, links, take_census
 from pcatool.missing.em import check_census, estimate, fit_em, most_components
-from pcatool.missing.mean_imputation import MissingSums, PairSums, gather_pairs, of_block, pair_bytes
+from pcatool.missing.mean_imputation import MissingSums, PairsAccumulator, PairSums, pair_bytes
 from pcatool.missing.solution import EMFit, as_solution
 from pcatool.progress import Reporter
 from pcatool.rules.base import Choice, Evidence, decide
@@ -191,8 +192,7 @@ class IncompletePCA(PCA):
 
     def _by_pairs(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
         """Fit with column means in the missing cells, in one pass."""
-        origin = rows.origin
-        moments = gather_pairs(rows.map(lambda X, w: of_block(X, origin, w), size=pair_bytes(problem.d)))
+        moments = rows.reduce(PairsAccumulator(rows.origin))
         return self._of_pairs(moments, problem, plan.solver, plan.reason, rows)
 
     def of_sums(self, sums: MissingSums, columns: tuple[str, ...], reason: str) -> Fit:
@@ -260,9 +260,9 @@ class IncompletePCA(PCA):
         solved = self._solve(rows, problem, plan)
         return self.finished(problem, solved, evidence(solved.solution, problem, rows))
 
-    def _of_cells(self, rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner = run_serially) -> Fit:
+    def _of_cells(self, rows: Rows | SparseRows, problem: Problem, census: Census, engine: Engine = SERIAL) -> Fit:
         """Fit by EM, with bounds on the errors where affordable, and warn."""
-        fitted, choice = _grown(rows, problem, census, run)
+        fitted, choice = _grown(rows, problem, census, engine)
         fitted = fitted.bounded()
         solution = as_solution(fitted, problem)
         solved = Solved(EM, _how(fitted), solution, choice, fitted.proved, {"em": _record(fitted)})
@@ -279,7 +279,7 @@ def _one_pass(rows: Rows, plan: Plan) -> bool:
     return plan.solver == "covariance" and not rows.complete
 
 
-def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, run: Runner) -> tuple[EMFit, Choice]:
+def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, engine: Engine) -> tuple[EMFit, Choice]:
     """Fit as many components as asked for.
 
     For a share or a rule, fit as many as stand out from the noise, if that is fewer.
@@ -288,7 +288,7 @@ def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, run: Runne
     most = max(most_components(census, problem), 1)
 
     def fit(k: int) -> tuple[EMFit, Solution]:
-        fitted = fit_em(rows, problem, k, census=census, run=run)
+        fitted = fit_em(rows, problem, k, census=census, engine=engine)
         return fitted, as_solution(fitted, problem)
 
     k = wish if isinstance(wish, int) else most if wish == "all" else min(FEW, most)
@@ -336,22 +336,32 @@ class TriplesPCA(IncompletePCA):
 
     remedy = "give fewer with -k, or leave out the lines of items with few"
 
-    def fit_cells(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Fit:
-        """Fit a model to a table in compressed form."""
+    def fit(
+        self, blocks: Iterable[Array] | SparseRows, columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY
+    ) -> Fit:
+        """Fit a model to rows in compressed form, or to blocks of rows."""
+        if not isinstance(blocks, SparseRows):
+            return super().fit(blocks, columns, supply=supply)
+        table = blocks
         if _whole(table):
-            return self.fit(_blocks(table), columns, supply=_of_blocks(table, supply))
+            return super().fit(_blocks(table), columns, supply=_of_blocks(table, supply))
         problem, plan = self.problem(columns, table.n), self._plan_holed(table, columns, supply)
         if supply.limit is not None:
             plan.check(supply.limit, problem)
         with threads(1):
             if plan.solver == EM:
-                return self._of_cells(table, problem, take_census(table, problem), supply.run)
+                return self._of_cells(table, problem, take_census(table, problem), supply.engine)
             return self._of_whole(table, problem, plan)
 
-    def plan_cells(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Plan:
+    def plan(
+        self, blocks: Iterable[Array] | SparseRows, columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY
+    ) -> Plan:
         """Return the plan of the fit, without fitting; raise the errors that the fit would raise."""
+        if not isinstance(blocks, SparseRows):
+            return super().plan(blocks, columns, supply=supply)
+        table = blocks
         if _whole(table):
-            return self.plan(_blocks(table), columns, supply=_of_blocks(table, supply))
+            return super().plan(_blocks(table), columns, supply=_of_blocks(table, supply))
         plan = self._plan_holed(table, columns, supply)
         if plan.solver == EM:
             problem = self.problem(columns, table.n)

@@ -182,7 +182,7 @@ class PCA:
             hold_rows=hold,
             limit=supply.limit,
             reread=supply.reread,
-            run=supply.run,
+            engine=supply.engine,
             prepare=center_rows if self.options.center_rows else None,
             small=supply.small,
             weigh=lambda n: self._peak_of(n, columns, supply),

@@ -11,10 +11,10 @@ from pcatool.arrays import Array
 from pcatool.errors import ModelError, RefusedError, UsageError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.eigen import of_factor
-from pcatool.linalg.moments import Moments
+from pcatool.linalg.moments import Moments, MomentsAccumulator
 from pcatool.linalg.row_sums import TOTAL_TOLERANCE, Statistic
 from pcatool.linalg.spectrum import EPS
-from pcatool.linalg.triangle import Triangle
+from pcatool.linalg.triangle import Triangle, TriangleAccumulator
 from pcatool.methods.base import Fit, Labels, Supply, rule_with_rows
 from pcatool.methods.pca import PCA, SMOOTHING, Solved, evidence
 from pcatool.model.model import Model
@@ -22,10 +22,8 @@ from pcatool.options import FitOptions, parse_components
 from pcatool.progress import Reporter
 from pcatool.rules.base import decide
 from pcatool.solvers.base import Problem, Solution, finish
-from pcatool.solvers.covariance import Covariance, moments_of
+from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.plan import Plan, make_plan
-from pcatool.solvers.rows import Rows
-from pcatool.solvers.tsqr import triangle_of
 
 __all__ = [
     "Sums",
@@ -194,8 +192,11 @@ def sums_of(
         if rows.n == 0:
             return None
         if options.missing == "mean":
-            return _with_holes(rows, len(columns))
-        sums = (triangle_of if triangular else moments_of)(rows, len(columns))
+            from pcatool.missing.mean_imputation import MissingSums, PairsAccumulator
+
+            return MissingSums.summed(rows.reduce(PairsAccumulator(rows.origin)))
+        origin = rows.origin
+        sums = rows.reduce(TriangleAccumulator(origin)) if triangular else rows.reduce(MomentsAccumulator(origin))
         noise = method.problem(columns, rows.n).noise(sums.centre, sums.squares)
         return Statistic.summed(sums, noise)
 
@@ -204,24 +205,16 @@ def _sums_with_labels(
     blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, supply: Supply, labels: Labels
 ) -> Statistic | None:
     """Return the sums over some rows and their labels, or None without rows."""
-    from pcatool.methods.dependence import cross_moments_of, noise_of
+    from pcatool.methods.dependence import CrossMomentsAccumulator, noise_of
     from pcatool.methods.supervised import SupervisedPCA
 
     task, _ = SupervisedPCA(options, Reporter()).task(blocks, columns, supply)
     if task.rows.n == 0:
         return None
-    sums = cross_moments_of(task)
+    sums = task.rows.reduce(CrossMomentsAccumulator(task))
     return Statistic.summed(
         sums, noise_of(sums, task.problem, labels.classes), tuple(labels.levels()) if labels.classes else ()
     )
-
-
-def _with_holes(rows: Rows, d: int) -> MissingSums:
-    """Return the sums over rows with missing cells, in one pass."""
-    from pcatool.missing.mean_imputation import MissingSums, gather_pairs, of_block, pair_bytes
-
-    origin = rows.origin
-    return MissingSums.summed(gather_pairs(rows.map(lambda X, w: of_block(X, origin, w), size=pair_bytes(d))))
 
 
 def plan_sums(options: FitOptions, columns: tuple[str, ...], labels: Labels | None, rows: int | None) -> Plan:

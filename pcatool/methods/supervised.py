@@ -114,7 +114,7 @@ class SupervisedPCA(PCA):
         labels = supply.labels
         if labels is None:
             raise UsageError("--method supervised needs a label", "name its column with --label")
-        rows = Rows(blocks, reread=supply.reread, run=supply.run, small=supply.small)
+        rows = Rows(blocks, reread=supply.reread, engine=supply.engine, small=supply.small)
         problem = self.problem(columns, rows.n)
         kernel = LabelKernel.of(self.options, labels)
         task = SupervisedTask(rows, problem, labels, kernel, supply, self.options.center_rows, self.notices)

@@ -85,7 +85,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
     L, lacks = centred_factor(
         task.kernel,
         Y,
-        task.supply.run,
+        task.supply.engine.map,
         lambda m: refuse_above(
             limit,
             total_bytes(width, 8 * n * (width + FACTOR_COPIES * m)),
@@ -97,7 +97,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
     shifted = prepared._replace(mean=shift)
     T = shifted.apply(X)
     rows = Prepared(T, shifted.rounding(X, T, n, mean_matters=not (kernel.invariant or kernel.cancels)))
-    product, largest, norm, wrong = _product(kernel, rows, L, task.supply.run)
+    product, largest, norm, wrong = _product(kernel, rows, L, task.supply.engine.map)
     check_total(float(np.abs(np.diagonal(product)).sum()), product)
     doing("solving")
     with threads(thread_count(len(product))):

@@ -5,16 +5,17 @@ Also: group rows by their pattern of missing cells, and group columns that are l
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
+from pcatool.linalg.accumulator import Accumulator, Block
 from pcatool.linalg.sparse import SparseRows
 from pcatool.solvers.base import Problem, check_columns
-from pcatool.solvers.rows import Rows, nothing_to_fit
+from pcatool.solvers.rows import Rows
 
 __all__ = [
     "Census",
@@ -28,6 +29,7 @@ __all__ = [
     "joined",
     "linked_columns_of_cells",
     "links",
+    "order_by_group",
     "pattern_keys",
     "take_census",
 ]
@@ -61,6 +63,12 @@ def _told_apart(keys: Keys, rows: NDArray[Any]) -> tuple[Index, Index]:
     if not np.array_equal(rows[first[group]], rows):  # two patterns share a key: give each row a group of its own
         first = group = np.arange(len(rows))
     return first, group
+
+
+def order_by_group(group: Index) -> tuple[Index, Index]:
+    """Return the rows in the order of their groups, (n,), and where each group begins in that order, (u,)."""
+    together = np.argsort(group, kind="stable")
+    return together, np.flatnonzero(np.diff(group[together], prepend=-1))
 
 
 def column_keys(d: int) -> Keys:
@@ -205,17 +213,37 @@ def take_census(rows: Rows | SparseRows, problem: Problem) -> Census:
     Raise `NoRows` if there are no rows, and `DataError` if a column has no observed cell.
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # `units_of` refuses overflow with a message
-        parts = rows.map(_of_block, size=64 * problem.d) if isinstance(rows, Rows) else iter([_of_cells(rows)])
-        first = next(parts, None)
-        if first is None:
-            raise nothing_to_fit()
-        census = reduce(Census.merge, parts, first)
-    check_columns(census.weights, problem.columns)
-    return census
+        accumulator = CensusAccumulator(problem.columns)
+        return rows.reduce(accumulator) if isinstance(rows, Rows) else accumulator.finish(_of_cells(rows))
 
 
-def _of_block(X: Array, w: Array | None) -> Census:
-    """Census of one block X (n, d) with NaN in the missing cells, and weights (n,) or None."""
+class CensusAccumulator(Accumulator[Block, Census]):
+    """Adds up the census of rows with NaN in the missing cells, for columns of these names."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.columns = columns
+
+    @property
+    def part_bytes(self) -> int:
+        """Bytes of the counts and sums of all columns."""
+        return 64 * len(self.columns)
+
+    def of_block(self, block: Block) -> Census:
+        """Return the census of one block."""
+        return _of_rows(*block)
+
+    def merge(self, one: Census, other: Census) -> Census:
+        """Return the census of both."""
+        return one.merge(other)
+
+    def finish(self, part: Census) -> Census:
+        """Return the census of all rows; raise `DataError` if a column has no observed cell."""
+        check_columns(part.weights, self.columns)
+        return part
+
+
+def _of_rows(X: Array, w: Array | None) -> Census:
+    """Census of rows X (n, d) with NaN in the missing cells, and weights (n,) or None."""
     observed = ~np.isnan(X)
     w = np.ones(len(X)) if w is None else w
     used = observed.any(axis=1)

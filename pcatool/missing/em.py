@@ -28,10 +28,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pcatool.arrays import Array, Runner, block_rows, run_serially
+from pcatool.arrays import Array, block_rows
 from pcatool.errors import DataError, RefusedError
+from pcatool.linalg.accumulator import SERIAL, Accumulator, Block, Engine
 from pcatool.linalg.blas import thread_count, threads
-from pcatool.linalg.moments import Moments, gather
+from pcatool.linalg.moments import Moments, MomentsAccumulator
 from pcatool.linalg.sparse import SparseRows
 from pcatool.missing.census import Census, take_census
 from pcatool.missing.em_step import Parameters, Slope, square, units_of
@@ -40,7 +41,7 @@ from pcatool.missing.likelihood import MEMORY, Likelihood, Point, affordable, by
 from pcatool.missing.solution import EMFit, closed_form, in_units_of_fit
 from pcatool.progress import doing
 from pcatool.solvers.base import Estimate, Problem, Solution
-from pcatool.solvers.covariance import Covariance, scatter_bytes
+from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.rows import Rows
 
 __all__ = ["check_census", "estimate", "fit_em", "most_components"]
@@ -139,12 +140,13 @@ def fit_em(
     most_steps: int = MOST_STEPS,
     gain: float = GAIN,
     iterate: bool = False,
-    run: Runner = run_serially,
+    engine: Engine = SERIAL,
 ) -> EMFit:
     """Fit k components; complete rows by the closed form, unless `iterate`.
 
-    `census` saves a pass; `run` works on rows in compressed form (blocks have a runner of their own). Raise `DataError`
-    if there are too few rows or cells for k components, and `RefusedError` if the observed cells do not determine them.
+    `census` saves a pass; `engine` works on rows in compressed form, since `Rows` have an engine of their own. Raise
+    `DataError` if there are too few rows or cells for k components, and `RefusedError` if the observed cells do not
+    determine them.
     """
     _several_passes(rows)
     with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
@@ -154,7 +156,7 @@ def fit_em(
         if census.complete and not iterate:
             return closed_form(_solved(rows, census, problem), census, k, problem)
         try:
-            return _iterated(rows, problem, census, k, most_steps, gain, run)
+            return _iterated(rows, problem, census, k, most_steps, gain, engine)
         except np.linalg.LinAlgError:
             raise RefusedError(
                 f"the cells that are there do not determine {k} components", "use a smaller -k"
@@ -216,24 +218,42 @@ def _too_many(k: int, census: Census, problem: Problem) -> DataError:
 
 def _solved(rows: Rows | SparseRows, census: Census, problem: Problem) -> Solution:
     """PCA of the rows that are not empty, all of them complete, by their covariance."""
+    if isinstance(rows, SparseRows):
+        height = block_rows(rows.d)
+        rows = Rows(rows.dense(at, min(at + height, rows.n), np.nan) for at in range(0, rows.n, height))
+    moments = rows.reduce(CompleteRowsAccumulator(census.origin))
+    assert moments is not None, "some row has cells: `check_number` has counted them"
+    return Covariance().finish(moments, problem)
 
-    def of_block(X: Array, w: Array | None) -> Moments | None:
+
+class CompleteRowsAccumulator(Accumulator[Block, Moments | None]):
+    """Adds up the moments of complete rows about an origin (d,), without the empty rows; None if all rows are empty."""
+
+    def __init__(self, origin: Array) -> None:
+        self.of_complete = MomentsAccumulator(origin)
+
+    @property
+    def part_bytes(self) -> int:
+        """Bytes of one scatter."""
+        return self.of_complete.part_bytes
+
+    def of_block(self, block: Block) -> Moments | None:
+        """Return the moments of the rows of one block that are not empty."""
+        X, w = block
         used = ~np.isnan(X[:, 0])
         if not used.any():
             return None
         if not used.all():
             X, w = X[used], None if w is None else w[used]
-        return Moments.of_block(X, census.origin, w)
+        return self.of_complete.of_block((X, w))
 
-    if isinstance(rows, SparseRows):
-        height = block_rows(rows.d)
-        rows = Rows(rows.dense(at, min(at + height, rows.n), np.nan) for at in range(0, rows.n, height))
-    parts = rows.map(of_block, size=scatter_bytes(problem.d))
-    return Covariance().finish(gather(part for part in parts if part is not None), problem)
+    def merge(self, one: Moments | None, other: Moments | None) -> Moments | None:
+        """Return the moments of both; overwrites the scatter of `one`."""
+        return other if one is None else one if other is None else one.merge(other)
 
 
 def _iterated(
-    rows: Rows | SparseRows, problem: Problem, census: Census, k: int, most_steps: int, gain: float, run: Runner
+    rows: Rows | SparseRows, problem: Problem, census: Census, k: int, most_steps: int, gain: float, engine: Engine
 ) -> EMFit:
     """Fit by EM: units, start, climb, and the result in the units of the fit."""
     units = units_of(census, problem)
@@ -242,7 +262,7 @@ def _iterated(
     if isinstance(rows, Rows):
         table: Blocks | Cells = Blocks(rows, units, estimate(problem.d, k).result)
     else:
-        table = Cells.of(rows, units, k, run)
+        table = Cells.of(rows, units, k, engine)
 
     count = itertools.count(1)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from pcatool.arrays import Array, Runner
+from pcatool.arrays import Array
+from pcatool.linalg.accumulator import Accumulator, ArraySum, Block, Engine
 from pcatool.linalg.sparse import SparseRows
-from pcatool.missing.census import Index, group_by_pattern
+from pcatool.missing.census import Index, group_by_pattern, order_by_group
 from pcatool.missing.em_step import LOG_2_PI, Parameters, Posterior, Sums, Units, pairs
 from pcatool.missing.likelihood import curvature, parameters
 from pcatool.solvers.rows import Rows
@@ -31,6 +33,30 @@ def working_bytes(d: int, k: int) -> int:
     return 8 * 16 * max(BLOCK_SLAB, FEWEST_ROWS * max(d, k * k))
 
 
+Item = TypeVar("Item")
+
+
+class StepAccumulator(Accumulator[Item, Sums]):
+    """Adds up the sums of an EM step that a function makes of the items."""
+
+    def __init__(self, function: Callable[[Item], Sums], nbytes: int = 1) -> None:
+        self.function = function
+        self.nbytes = nbytes
+
+    @property
+    def part_bytes(self) -> int:
+        """Bytes of one `Sums`."""
+        return self.nbytes
+
+    def of_block(self, block: Item) -> Sums:
+        """Return the sums of one item."""
+        return self.function(block)
+
+    def merge(self, one: Sums, other: Sums) -> Sums:
+        """Return the sums of both."""
+        return one.merge(other)
+
+
 class Blocks(NamedTuple):
     """Rows in blocks, with the three passes over them that `em` needs."""
 
@@ -40,34 +66,44 @@ class Blocks(NamedTuple):
 
     def sums(self, at: Parameters, center: bool) -> Sums:
         """Return the sums of an EM step at these parameters, in one pass."""
-        parts = self.rows.map(lambda X, w: _of_block(self.units.rows(X), w, at, center), size=self.result)
-        return reduce(Sums.merge, parts)
+
+        def of_block(block: Block) -> Sums:
+            X, w = block
+            return _of_rows(self.units.rows(X), w, at, center)
+
+        return self.rows.reduce(StepAccumulator(of_block, self.result))
 
     def curvature(self, at: Parameters, center: bool) -> Array:
         """Return the second derivatives of the log-likelihood (p, p), in one pass."""
-        size = 8 * parameters(len(at.W), at.W.shape[1], center) ** 2
-        return reduce(np.add, self.rows.map(lambda X, w: curvature(self.units.rows(X), w, at, center), size=size))
+
+        def of_block(block: Block) -> Array:
+            X, w = block
+            return curvature(self.units.rows(X), w, at, center)
+
+        return self.rows.reduce(ArraySum(of_block, 8 * parameters(len(at.W), at.W.shape[1], center) ** 2))
 
     def product(self, V: Array) -> Array:
         """Return Y^T Y V for the rows Y with 0 in the missing cells, in one pass."""
 
-        def of_block(X: Array, w: Array | None) -> Array:
+        def of_block(block: Block) -> Array:
+            X, w = block
             Y = self.units.rows(X)
             Y = np.where(np.isnan(Y), 0.0, Y)
             YV = Y @ V
             return np.asarray(Y.T @ (YV if w is None else w[:, None] * YV))
 
-        return sum(self.rows.map(of_block, size=V.nbytes), np.zeros_like(V))
+        return self.rows.reduce(ArraySum(of_block, V.nbytes))
 
 
-def _of_block(Y: Array, w: Array | None, at: Parameters, center: bool) -> Sums:
+def _of_rows(Y: Array, w: Array | None, at: Parameters, center: bool) -> Sums:
+    """Sums of a block Y (h, d) in the units of EM, a slab at a time."""
     w = np.ones(len(Y)) if w is None else w
     height = max(BLOCK_SLAB // max(at.W.shape[1] ** 2, Y.shape[1]), FEWEST_ROWS)
     slabs = range(0, len(Y), height)
-    return reduce(Sums.merge, (_of_block_slab(Y[i : i + height], w[i : i + height], at, center) for i in slabs))
+    return reduce(Sums.merge, (_of_rows_slab(Y[i : i + height], w[i : i + height], at, center) for i in slabs))
 
 
-def _of_block_slab(Y: Array, w: Array, at: Parameters, center: bool) -> Sums:
+def _of_rows_slab(Y: Array, w: Array, at: Parameters, center: bool) -> Sums:
     """Sums of a few rows Y (h, d) in the units of EM; the posterior is computed once per pattern of missing cells."""
     W, mu, noise = at
     observed = ~np.isnan(Y)
@@ -99,8 +135,7 @@ def _of_block_slab(Y: Array, w: Array, at: Parameters, center: bool) -> Sums:
 
 def _by_pattern(moments: Array, group: Index) -> Array:
     """Sum the columns of `moments` over the rows of each pattern, (m (m + 1) / 2, u)."""
-    together = np.argsort(group, kind="stable")
-    begins = np.flatnonzero(np.diff(group[together], prepend=-1))
+    together, begins = order_by_group(group)
     return np.asarray(np.add.reduceat(moments[:, together], begins, axis=1))
 
 
@@ -124,25 +159,25 @@ class Cells(NamedTuple):
     """Rows in compressed form, cut into slabs; has the methods of `Blocks`."""
 
     slabs: list[Slab]
-    run: Runner
+    engine: Engine
 
     @classmethod
-    def of(cls, table: SparseRows, units: Units, k: int, run: Runner) -> Cells:
+    def of(cls, table: SparseRows, units: Units, k: int, engine: Engine) -> Cells:
         """Convert the cells to the units of EM, drop empty rows, and cut the rows into slabs."""
         used = table._replace(starts=table.starts[np.append(True, table.counts > 0)])  # without empty rows
         used = units.cells(used)
         parts = [used.part(*ends) for ends in used.cut(cells_at_a_time(table.d, k))]
         ones = np.ones(max(len(part.values) for part in parts))
-        return cls([Slab(part, part.matrix(ones[: len(part.values)])) for part in parts], run)
+        return cls([Slab(part, part.matrix(ones[: len(part.values)])) for part in parts], engine)
 
     def sums(self, at: Parameters, center: bool) -> Sums:
         """Return the sums of an EM step at these parameters."""
         WW = np.ascontiguousarray(pairs(at.W.T).T)
-        return reduce(Sums.merge, self.run(lambda slab: _of_slab(*slab, at, WW, center), self.slabs))
+        return self.engine.reduce(self.slabs, StepAccumulator(lambda slab: _of_slab(*slab, at, WW, center)))
 
     def curvature(self, at: Parameters, center: bool) -> Array:
         """Return the second derivatives of the log-likelihood (p, p)."""
-        return reduce(np.add, self.run(lambda slab: _curvature_of_slab(slab.cells, at, center), self.slabs))
+        return self.engine.reduce(self.slabs, ArraySum(lambda slab: _curvature_of_slab(slab.cells, at, center)))
 
     def product(self, V: Array) -> Array:
         """Return Y^T Y V for the rows Y with 0 in the missing cells."""

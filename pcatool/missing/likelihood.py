@@ -28,7 +28,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.linalg.spectrum import EPS, backward
-from pcatool.missing.census import group_by_pattern
+from pcatool.missing.census import group_by_pattern, order_by_group
 from pcatool.missing.em_step import Parameters, Slope
 
 __all__ = [
@@ -251,8 +251,7 @@ def _of_slab(Y: Array, w: Array, at: Parameters, center: bool) -> tuple[Array, .
     Z[:, :k] = np.einsum("hij,hj->hi", inverse[group], X @ W)
     U = np.where(observed, X - Z[:, :k] @ W.T, 0.0) / noise
 
-    together = np.argsort(group, kind="stable")
-    begins = np.flatnonzero(np.diff(group[together], prepend=-1))
+    together, begins = order_by_group(group)
     U, Z, wU, wZ = U[together], Z[together], (w[:, None] * U)[together], (w[:, None] * Z)[together]
 
     def summed(A: Array, B: Array) -> Array:

@@ -10,20 +10,20 @@ Cost: n d^2, and twice that for the columns with missing cells. Memory: 3 d^2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import reduce
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
+from pcatool.linalg.accumulator import Accumulator, Block
 from pcatool.linalg.moments import Centre, Moments, estimated_weight_errors, two_sum
 from pcatool.linalg.row_sums import STEP, relative
 from pcatool.linalg.spectrum import EPS
 from pcatool.solvers.base import check_columns, rounding
 
-__all__ = ["MissingSums", "PairSums", "gather_pairs", "of_block", "pair_bytes"]
+__all__ = ["MissingSums", "PairSums", "PairsAccumulator", "pair_bytes"]
 
 
 def pair_bytes(d: int) -> int:
@@ -34,7 +34,7 @@ def pair_bytes(d: int) -> int:
 class PairSums(NamedTuple):
     """Sums over rows with missing cells, about the means of the observed cells.
 
-    Made by `of_block`, then merged in order of the rows.
+    Made of blocks by `PairsAccumulator`, then merged in order of the rows.
     """
 
     rows: int
@@ -138,7 +138,36 @@ class MissingSums(NamedTuple):
         return MissingSums(pairs, relative(STEP * EPS * all_ + self.noise * mine + other.noise * theirs, all_))
 
 
-def of_block(X: Array, origin: Array, w: Array | None) -> Moments | PairSums:
+class PairsAccumulator(Accumulator[Block, Moments | PairSums]):
+    """Adds up rows with missing cells about an origin; plain moments if all blocks are complete.
+
+    `origin` (d,) is a cell of each column, NaN for a column without an observed cell.
+    """
+
+    def __init__(self, origin: Array) -> None:
+        self.origin = origin
+
+    @property
+    def part_bytes(self) -> int:
+        """Bytes of one `PairSums`."""
+        return pair_bytes(len(self.origin))
+
+    @np.errstate(over="ignore", invalid="ignore")  # overflow is visible in the result
+    def of_block(self, block: Block) -> Moments | PairSums:
+        """Return the sums of one block."""
+        X, w = block
+        return _of_rows(X, self.origin, w)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def merge(self, one: Moments | PairSums, other: Moments | PairSums) -> Moments | PairSums:
+        """Return the sums of both; plain moments if both are."""
+        if isinstance(one, Moments) and isinstance(other, Moments):
+            return one.merge(other)
+        mine, theirs = (PairSums.of_plain(part) if isinstance(part, Moments) else part for part in (one, other))
+        return mine.merge(theirs)
+
+
+def _of_rows(X: Array, origin: Array, w: Array | None) -> Moments | PairSums:
     """Return the sums of rows X (h, d) with NaN in the missing cells; plain moments if no cell is missing.
 
     `origin` (d,) is a cell of each column, NaN for a column without an observed cell.
@@ -179,16 +208,3 @@ def _settled(part: PairSums, rest: Array) -> PairSums:
     cross, scatter = part.about(high, low)
     cross[part.seen == part.weight] = 0.0
     return part._replace(high=high, low=low, cross=cross, scatter=scatter)
-
-
-def gather_pairs(parts: Iterable[Moments | PairSums]) -> PairSums | Moments:
-    """Merge the sums of all blocks in order. The result is plain moments if all parts are."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return reduce(_merged, parts)
-
-
-def _merged(one: Moments | PairSums, other: Moments | PairSums) -> Moments | PairSums:
-    if isinstance(one, Moments) and isinstance(other, Moments):
-        return one.merge(other)
-    mine, theirs = (PairSums.of_plain(part) if isinstance(part, Moments) else part for part in (one, other))
-    return mine.merge(theirs)

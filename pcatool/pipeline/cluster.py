@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from pcatool.arrays import run_serially
 from pcatool.engines.base import Cluster, Done
 from pcatool.errors import DataError, FileError, PcatoolError, UsageError, show
+from pcatool.linalg.accumulator import nothing_to_fit
 from pcatool.methods.base import Fit, Supply
 from pcatool.methods.pca import PCA
 from pcatool.methods.sums import Sums, check_adds_up, fit_sums, plan_sums, sums_of
@@ -33,7 +34,6 @@ from pcatool.readers.skip_bad import Skip, is_bad_file
 from pcatool.readers.splits import Split, splits_of, together
 from pcatool.registry import ENGINES
 from pcatool.solvers.plan import Plan
-from pcatool.solvers.rows import nothing_to_fit
 from pcatool.stores.uri import shown
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink

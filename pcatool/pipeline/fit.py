@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, FileError, UsageError, show
+from pcatool.linalg.accumulator import NoRows
 from pcatool.methods.align import aligned_to, check_older
 from pcatool.methods.base import Fit
 from pcatool.model import npz
@@ -25,7 +26,6 @@ from pcatool.readers.streams import read_whole
 from pcatool.registry import METHODS
 from pcatool.rules.base import Evidence
 from pcatool.solvers.plan import Plan
-from pcatool.solvers.rows import NoRows
 from pcatool.stores.uri import is_remote, plain_name
 from pcatool.writers.sink import check_target
 
@@ -143,7 +143,7 @@ def _fit_triples(job: Job, inputs: Inputs, tally: RowCounts) -> Fitted:
 
     with Threads(job.engine.threads) as pool:
         method, table, items = table_to_fit(job, inputs, tally, pool.map)
-        fitted = method.fit_cells(table, items, supply_of(job, inputs, pool, table.d))
+        fitted = method.fit(table, items, supply=supply_of(job, inputs, pool, table.d))
     return Fitted(fitted.model.with_meta(absent=job.options.absent or "missing"), tally, fitted.evidence)
 
 
@@ -195,7 +195,7 @@ def plan_fit(job: Job) -> Plan:
             from pcatool.pipeline.triples import table_to_fit
 
             by_cells, table, items = table_to_fit(job, inputs, RowCounts(), pool.map)
-            return by_cells.plan_cells(table, items, supply_of(job, inputs, pool, table.d))
+            return by_cells.plan(table, items, supply=supply_of(job, inputs, pool, table.d))
         wanted, features, labels, blocks = read_blocks(job, inputs, RowCounts(), pool.map)
         method = method_of(wanted.named(job.options), job.notices)
         plan: Plan = method.plan(blocks, features, supply=supply_of(job, inputs, pool, len(features), labels))

@@ -129,7 +129,7 @@ def supply_of(job: Job, inputs: Inputs, pool: Threads, d: int, labels: Labels | 
         limit_of(job.options),
         again,
         inputs.expected_rows,
-        pool.map,
+        pool,
         pool.count,
         labels,
         reading=reading,

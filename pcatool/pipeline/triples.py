@@ -9,6 +9,7 @@ import numpy as np
 
 from pcatool.arrays import Runner, block_rows
 from pcatool.errors import DataError, UsageError, listed, show
+from pcatool.linalg.accumulator import nothing_to_fit
 from pcatool.linalg.sparse import SparseRows
 from pcatool.methods.missing_data import TriplesPCA
 from pcatool.model.model import Model
@@ -21,7 +22,6 @@ from pcatool.readers.row_counts import IncompleteCells, RowCounts, TripleCounts
 from pcatool.readers.rows import CheckedBatch
 from pcatool.readers.triples import Triples, read_triples
 from pcatool.resources import release_free_memory
-from pcatool.solvers.rows import nothing_to_fit
 
 __all__ = ["rows_of_triples", "table_to_fit"]
 

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, listed, show
+from pcatool.linalg.accumulator import nothing_to_fit
 from pcatool.linalg.eigen import triangle
 from pcatool.linalg.moments import LEAST, Centre, center_block
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.spectrum import EPS, Spectrum, Wish
 from pcatool.linalg.triangle import Triangle
-from pcatool.solvers.rows import AT_ONCE, Rows, first_heavy, nothing_to_fit
+from pcatool.solvers.rows import AT_ONCE, Rows, first_heavy
 
 __all__ = [
     "KNOWN",

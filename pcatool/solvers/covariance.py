@@ -13,7 +13,7 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.linalg.blas import thread_count
 from pcatool.linalg.eigen import of_scatter
-from pcatool.linalg.moments import Moments, gather
+from pcatool.linalg.moments import Moments, MomentsAccumulator
 from pcatool.linalg.row_sums import Statistic
 from pcatool.resources import release_free_memory
 from pcatool.solvers.base import (
@@ -27,7 +27,7 @@ from pcatool.solvers.base import (
 )
 from pcatool.solvers.rows import Rows
 
-__all__ = ["Covariance", "moments_of", "scatter_bytes"]
+__all__ = ["Covariance", "scatter_bytes"]
 
 
 def scatter_bytes(d: int) -> int:
@@ -48,7 +48,7 @@ class Covariance:
         return Estimate("1", 2 * one, one, solving=max(decomposing, 6 * one + directions_bytes(d, k)), work=one)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
-        moments = moments_of(rows, problem.d)
+        moments = rows.reduce(MomentsAccumulator(rows.origin))
         release_free_memory()
         return self.finish(moments, problem)
 
@@ -78,9 +78,3 @@ class Covariance:
         spectrum = of_scatter(S, entries, problem.wish, problem.scales(noise))
         solution = make_solution(problem, centre, variances, sigma, total, spectrum, lambda V: S @ V)
         return solution._replace(statistic=Statistic.summed(moments, noise)) if problem.keeps else solution
-
-
-def moments_of(rows: Rows, d: int) -> Moments:
-    """Return the moments of all rows, in one pass."""
-    origin = rows.origin
-    return gather(rows.map(lambda X, w: Moments.of_block(X, origin, w), size=scatter_bytes(d)))

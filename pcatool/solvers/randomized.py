@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.linalg.moments import Centre, center_block
+from pcatool.linalg.accumulator import ArraySum, Block
+from pcatool.linalg.moments import Centre, ColumnMomentsAccumulator
 from pcatool.linalg.spectrum import EPS
 from pcatool.progress import doing
 from pcatool.solvers.base import (
@@ -77,18 +77,20 @@ class Randomized:
     def _solve(self, rows: Rows, problem: Problem) -> Solution:
         """Solve with one pass for the column moments and one pass per product with S."""
         doing("pass 1")
-        centre, squares = _column_moments(rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre, squares = rows.reduce(ColumnMomentsAccumulator(rows.origin))
         count = itertools.count(2)
 
         def product(V: Array, sigma: Array) -> Array:
             doing(f"pass {next(count)}")
 
-            def of_block(X: Array, w: Array | None) -> Array:
+            def of_block(block: Block) -> Array:
+                X, w = block
                 # Subtract the origin first: the mean in one double lacks digits if columns lie far from 0.
                 Y = ((X - centre.origin) - (centre.high + centre.low) if problem.center else X) / sigma
                 return np.asarray(Y.T @ (Y @ V if w is None else w[:, None] * (Y @ V)))
 
-            return sum(rows.map(of_block, size=V.nbytes), np.zeros_like(V))
+            return rows.reduce(ArraySum(of_block, V.nbytes))
 
         return by_products(centre, squares, product, problem)
 
@@ -130,22 +132,6 @@ class Ritz(NamedTuple):
     def times(self, factor: float) -> Ritz:
         """Return the eigenpairs of S times a factor."""
         return Ritz(self.values * factor, self.vectors, self.images * factor, self.error * factor)
-
-
-def _column_moments(rows: Rows) -> tuple[Centre, Array]:
-    """Return the centre and the sums of squares (d,) of the columns, without their products."""
-    origin = rows.origin
-
-    def of_block(X: Array, w: Array | None) -> tuple[Centre, Array]:
-        centre, Y, rest = center_block(X, origin, w)
-        return centre, np.einsum("ij,ij->j", Y, Y) - rest * rest / centre.weight
-
-    def merged(one: tuple[Centre, Array], other: tuple[Centre, Array]) -> tuple[Centre, Array]:
-        centre, delta, weight = one[0].merge(other[0])
-        return centre, one[1] + other[1] + delta * delta * weight
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        return reduce(merged, rows.map(of_block, size=8 * len(origin)))
 
 
 def _leading(apply: Callable[[Array], Array], problem: Problem, most: int) -> Ritz:

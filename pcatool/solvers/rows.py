@@ -8,11 +8,21 @@ from typing import TypeVar
 
 import numpy as np
 
-from pcatool.arrays import Array, Runner, empty_block, run_serially
-from pcatool.errors import DataError, FileError, RefusedError
+from pcatool.arrays import Array, empty_block
+from pcatool.errors import FileError, RefusedError
+from pcatool.linalg.accumulator import (
+    SERIAL,
+    WAITING_BYTES,
+    Accumulator,
+    Block,
+    LocalEngine,
+    fold,
+    most_waiting,
+    nothing_to_fit,
+)
 from pcatool.resources import Spool, release_free_memory, size_text
 
-__all__ = ["AT_ONCE", "SMALL_BYTES", "WAITING_BYTES", "NoRows", "Rows", "Store", "first_heavy", "nothing_to_fit"]
+__all__ = ["AT_ONCE", "SMALL_BYTES", "WAITING_BYTES", "Rows", "Store", "first_heavy"]
 
 Place = tuple[int, int, int]  # of a block in the file: offset in bytes, rows, columns
 
@@ -70,6 +80,7 @@ class Store:
         return block
 
 
+Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 # Blocks up to this size in total are held, in memory or in a file, so that their number is known.
@@ -91,11 +102,7 @@ COPIES = 2
 # the square root of its share; more than three are too many.
 LIGHT = 1e-6
 
-# Most bytes of results that wait to be merged, if there is more than one.
-WAITING_BYTES = 128 << 20
-
 Blocks = Iterable[Array]
-Block = tuple[Array, Array | None]
 
 
 class Rows:
@@ -115,7 +122,7 @@ class Rows:
         hold_rows: int = 0,
         limit: int | None = None,
         reread: Callable[[], Blocks] | None = None,
-        run: Runner = run_serially,
+        engine: LocalEngine = SERIAL,
         prepare: Callable[[Array], Array] | None = None,
         small: int | None = None,
         weigh: Callable[[int], int] | None = None,
@@ -126,7 +133,7 @@ class Rows:
         self._filled: Callable[[Array], Array] | None = None
         self._rest = iter(blocks)
         self._reread = reread
-        self._run = run
+        self._engine = engine
         self._limit, self._weigh = limit, weigh
         self._keep = self._started = False
         # Rows that are held for a solver that needs all rows stay in memory.
@@ -196,18 +203,23 @@ class Rows:
         """Allow several passes; call before the first pass."""
         self._keep = not self.complete and self._reread is None
 
-    def map(self, function: Callable[[Array, Array | None], Result], *, size: int, height: int = 0) -> Iterator[Result]:
-        """Apply `function` to every block and its weights, and yield the results in order.
+    def reduce(self, accumulator: Accumulator[Block, Part]) -> Part:
+        """Return the sums over all rows, in one pass; raise `NoRows` without rows."""
+        parts = self.map(accumulator.of_block, size=accumulator.part_bytes, height=accumulator.height)
+        return fold(accumulator, parts)
+
+    def map(self, function: Callable[[Block], Result], *, size: int, height: int = 0) -> Iterator[Result]:
+        """Apply `function` to every block, and yield the results in order; `reduce` is for what can be added up.
 
         Smaller blocks are joined until they have `height` rows. A result takes `size` bytes while it is computed and
         after. Several blocks are worked on at once, each by one thread.
         """
 
         def work(blocks: list[Array]) -> Result:
-            return function(*self._split(blocks[0] if len(blocks) == 1 else np.concatenate(blocks)))
+            return function(self._split(blocks[0] if len(blocks) == 1 else np.concatenate(blocks)))
 
         first = not self._started
-        yield from self._run(work, self._joined(height), most=max(WAITING_BYTES // size, 1))
+        yield from self._engine.map(work, self._joined(height), most=most_waiting(size))
         if first:  # other sizes follow; a later pass reuses the memory of the first
             release_free_memory()
 
@@ -315,12 +327,3 @@ def _first_cells(X: Array, w: Array | None) -> Array:
     if not holes.any():
         return np.array(first)
     return np.asarray(np.where(holes, X[(~np.isnan(X)).argmax(axis=0), np.arange(X.shape[1])], first))
-
-
-class NoRows(DataError):
-    """Error: the fit got no rows."""
-
-
-def nothing_to_fit() -> NoRows:
-    """Return the error for an input without rows."""
-    return NoRows("no rows to fit", "the input has names but no data")

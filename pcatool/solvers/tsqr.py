@@ -11,15 +11,13 @@ Demmel, Grigori, Hoemmen, Langou 2012, SIAM J. Sci. Comput. 34(1).
 
 from __future__ import annotations
 
-from functools import reduce
-
 from pcatool.linalg.eigen import of_factor
-from pcatool.linalg.triangle import Triangle
+from pcatool.linalg.triangle import TriangleAccumulator
 from pcatool.resources import release_free_memory
 from pcatool.solvers.base import Estimate, Problem, Solution, decomposing_bytes, directions_bytes, finish
 from pcatool.solvers.rows import Rows
 
-__all__ = ["TSQR", "triangle_of"]
+__all__ = ["TSQR"]
 
 
 class TSQR:
@@ -37,19 +35,6 @@ class TSQR:
         return Estimate("1", merging, factor, solving=solving, work=factor, copies=copies, height=height)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
-        running = triangle_of(rows, problem.d)
+        running = rows.reduce(TriangleAccumulator(rows.origin))
         release_free_memory()
         return finish(running.centre, running.R, problem, of_factor)
-
-
-def result_bytes(d: int) -> int:
-    """Bytes of the triangle of one block, with room to compute it."""
-    return 24 * d * d
-
-
-def triangle_of(rows: Rows, d: int) -> Triangle:
-    """Return the triangle of all rows, in one pass."""
-    origin = rows.origin
-    # Blocks are joined until they are so tall that reducing them outweighs merging the triangles.
-    triangles = rows.map(lambda X, w: Triangle.of_block(X, origin, w), size=result_bytes(d), height=2 * d)
-    return reduce(Triangle.merge, triangles)

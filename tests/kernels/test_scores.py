@@ -156,7 +156,7 @@ def test_threads_and_cuts_change_no_bit(n: int) -> None:
 
     def made(count: int, cuts: list[int], **asked: Any) -> bytes:
         with Threads(count) as pool:
-            supply = Supply(run=pool.map, threads=count)
+            supply = Supply(engine=pool, threads=count)
             return dumps(whole_fit(X, supply=supply, cuts=cuts, **asked).model)
 
     for asked in ({"components": 3}, {"components": 3, "landmarks": 50}, {"components": 2, "kernel": "lle"}):

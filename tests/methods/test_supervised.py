@@ -250,7 +250,7 @@ def test_threads_change_no_bit(options: dict[str, Any]) -> None:
     files = set()
     for count in (1, 2):
         with Threads(count) as pool:
-            supply = {"run": pool.map, "threads": count}
+            supply = {"engine": pool, "threads": count}
             files.add(dumps(fit(np.tile(rows.X, (7, 1)), np.tile(y, 7), supply=supply, **options).model))
     assert len(files) == 1
 

@@ -333,7 +333,7 @@ def test_same_bytes_whatever_the_threads(share: float) -> None:
     found = []
     for count in (1, 2):
         with Threads(count) as pool:
-            found.append(as_bytes(fit_em(rows_of(X, run=pool.map), problem_of(12), 2)))
+            found.append(as_bytes(fit_em(rows_of(X, engine=pool), problem_of(12), 2)))
     assert found[0] == found[1]
 
 

@@ -74,7 +74,7 @@ def test_same_bits_whatever_the_threads(ratings: tuple[SparseRows, Array, Array]
     found = set()
     for count in (1, 2):
         with Threads(count) as pool:
-            found.add(fit_em(ratings[0], problem_of(400), 20, most_steps=4, run=pool.map).basis.tobytes())
+            found.add(fit_em(ratings[0], problem_of(400), 20, most_steps=4, engine=pool).basis.tobytes())
     assert len(found) == 1
 
 

@@ -122,7 +122,7 @@ def test_cells_and_blocks_and_threads_agree() -> None:
     found = []
     for count in (1, 2):
         with Threads(count) as pool:
-            found.append(fit_em(cells_of(X, 0), problem_of(9), 2, run=pool.map).bounded())
+            found.append(fit_em(cells_of(X, 0), problem_of(9), 2, engine=pool).bounded())
     assert found[0].proved
     assert found[0].error.tobytes() == found[1].error.tobytes()
     np.testing.assert_allclose(found[0].error, by_rows.error, rtol=0.05)

@@ -9,8 +9,9 @@ import pytest
 
 from missing.made import Array, made, problem_of, punched
 from pcatool.errors import DataError
-from pcatool.linalg.moments import Moments, gather
-from pcatool.missing.mean_imputation import PairSums, gather_pairs, of_block
+from pcatool.linalg.accumulator import SERIAL
+from pcatool.linalg.moments import Moments, MomentsAccumulator
+from pcatool.missing.mean_imputation import PairsAccumulator, PairSums
 
 # Sums of a few hundred terms, about a mean that is known as a pair of doubles.
 DIGITS = 1e-13
@@ -23,7 +24,7 @@ def moments_of(X: Array, heights: list[int], weights: Array | None = None) -> Mo
     blocks = np.split(X, cuts)
     there = ~np.isnan(blocks[0])
     origin = np.where(there.any(axis=0), blocks[0][there.argmax(axis=0), np.arange(X.shape[1])], np.nan)
-    return gather_pairs(of_block(block, origin, w) for block, w in zip(blocks, ws, strict=True))
+    return SERIAL.reduce(zip(blocks, ws, strict=True), PairsAccumulator(origin))
 
 
 def filled_scatter(X: Array, weights: Array, offset: float) -> tuple[Array, Array]:
@@ -67,7 +68,7 @@ def test_columns_whole_in_some_blocks_and_empty_in_others() -> None:
 
 def test_rows_without_holes_give_the_bits_of_the_plain_moments() -> None:
     X = made(300, 5, [9.0], 0.5, 1).X
-    plain = gather(Moments.of_block(block, X[0]) for block in np.split(X, 3))
+    plain = SERIAL.reduce([(block, None) for block in np.split(X, 3)], MomentsAccumulator(X[0]))
     found = moments_of(X, [100, 100, 100])
     assert isinstance(found, Moments)
     assert np.array_equal(found.scatter, plain.scatter)

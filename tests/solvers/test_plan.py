@@ -76,4 +76,4 @@ def test_rows_are_counted_while_they_are_few(bytes_more: int) -> None:
     n = (SMALL_BYTES + bytes_more) // 8 // d + (bytes_more > 0)
     rows = Rows(recut([np.zeros((n, d))], d))
     assert rows.n == (n if n * d * 8 <= SMALL_BYTES else None)
-    assert sum(rows.map(lambda X, w: len(X), size=1)) == n
+    assert sum(rows.map(lambda block: len(block[0]), size=1)) == n

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import pcatool
-from pcatool.arrays import Runner, empty_block, recut, run_serially
+from pcatool.arrays import empty_block, recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import FileError
+from pcatool.linalg.accumulator import SERIAL, LocalEngine
 from pcatool.model.npz import dumps
 from pcatool.registry import SOLVERS
 from pcatool.solvers import rows as solver_rows
@@ -167,7 +168,7 @@ def test_rows_pass_in_order_however_many_are_held(n: int, known: int | None, kee
     if keep:
         rows.several_passes()
     for _ in range(3 if keep or known else 1):
-        assert np.array_equal(np.concatenate(list(rows.map(lambda B, w: B.copy(), size=1))), X)
+        assert np.array_equal(np.concatenate(list(rows.map(lambda block: block[0].copy(), size=1))), X)
 
 
 @pytest.mark.usefixtures("small")
@@ -176,7 +177,7 @@ def test_weights_are_told_from_rows_in_the_file_too() -> None:
     rows = Rows(recut([X], 10), weighted=True)
     rows.several_passes()
     for _ in range(2):
-        found = list(rows.map(lambda B, w: (B.copy(), w), size=1, height=100))
+        found = list(rows.map(lambda block: (block[0].copy(), block[1]), size=1, height=100))
         assert np.array_equal(np.concatenate([B for B, _ in found]), X[:, :-1])
         assert np.array_equal(np.concatenate([w for _, w in found if w is not None]), X[:, -1])
 
@@ -197,7 +198,7 @@ def bits_of(model: Any) -> tuple[bytes, ...]:
     return tuple(a.tobytes() for a in (model.mean, model.basis, model.eigenvalues))
 
 
-def solved(n: int, *, reread: bool, run: Runner = run_serially) -> tuple[Solution, list[str]]:
+def solved(n: int, *, reread: bool, engine: LocalEngine = SERIAL) -> tuple[Solution, list[str]]:
     """What the randomized solver makes of rows that can, or cannot, be read again; and which were read."""
     d, read = 30, []
 
@@ -206,7 +207,7 @@ def solved(n: int, *, reread: bool, run: Runner = run_serially) -> tuple[Solutio
             read.append(which)
             yield block
 
-    rows = Rows(blocks("first"), reread=(lambda: blocks("again")) if reread else None, run=run)
+    rows = Rows(blocks("first"), reread=(lambda: blocks("again")) if reread else None, engine=engine)
     return SOLVERS.load("randomized")().solve(rows, Problem(names_of(d), rows.n, wish=2)), read
 
 
@@ -215,7 +216,7 @@ def solved(n: int, *, reread: bool, run: Runner = run_serially) -> tuple[Solutio
 @pytest.mark.parametrize("n", [300, 2000])
 def test_several_passes_over_a_pipe_are_those_over_a_file(n: int, threads: int) -> None:
     with Threads(threads) as pool:
-        (piped, once), (filed, read) = solved(n, reread=False, run=pool.map), solved(n, reread=True, run=pool.map)
+        (piped, once), (filed, read) = solved(n, reread=False, engine=pool), solved(n, reread=True, engine=pool)
     assert set(once) == {"first"}
     assert set(read) == ({"first"} if n == 300 else {"first", "again"})  # few are held and not read again
     assert piped.eigenvalues.tobytes() == filed.eigenvalues.tobytes()
