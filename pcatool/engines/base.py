@@ -1,28 +1,36 @@
-"""Protocol of an engine that runs tasks in other processes, on this machine or on others."""
+"""Protocol of a cluster: an engine that works in other processes, on this machine or on others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Protocol, TypeVar
 
-__all__ = ["FAN", "Cluster", "Done"]
+from pcatool.linalg.accumulator import Accumulator, Engine
+
+__all__ = ["FAN", "Cluster", "Done", "Listing", "unreported"]
 
 Item = TypeVar("Item")
+Part = TypeVar("Part")
 Result = TypeVar("Result")
 
-# Neighbouring results that one task of the tree merges.
+# Neighbouring parts that one task of the tree merges.
 FAN = 8
 
 # Callback for progress: takes the number of items done since the last call.
 Done = Callable[[int], None]
 
 
-class Cluster(Protocol):
-    """Workers that have the same version of pcatool and see the same files; used in a `with` block.
+def unreported(count: int) -> None:
+    """Report no progress."""
 
-    Functions, items and results are sent pickled. A `PcatoolError` that a function raises in a worker is raised in the
-    caller; of several errors, the one of the first item. Another worker repeats the task of a lost worker.
+
+class Cluster(Engine, Protocol):
+    """Engine whose workers have the same version of pcatool and see the same files; used in a `with` block.
+
+    Functions, accumulators, items and parts are sent pickled. A `PcatoolError` that a worker raises is raised in the
+    caller; of several errors, the one of the first item. Another worker repeats the task of a lost worker, so a merge
+    must leave its parts unchanged.
     """
 
     def __enter__(self) -> Cluster:
@@ -35,20 +43,28 @@ class Cluster(Protocol):
         """Release the workers; after an error, stop their tasks."""
         ...
 
-    def map(self, work: Callable[[Item], Result], items: Sequence[Item], done: Done) -> list[Result]:
-        """Return `work(item)` for every item, in the order of the items; for small results."""
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item], done: Done = unreported) -> list[Result]:
+        """Return `function(item)` for every item, in the order of the items; for small results."""
         ...
 
-    def gather(
-        self,
-        work: Callable[[Item], Result],
-        merge: Callable[[Result, Result], Result],
-        items: Sequence[Item],
-        done: Done,
-    ) -> Result:
-        """Return the merged results of `work(item)` for all items.
+    def reduce(self, items: Iterable[Item], accumulator: Accumulator[Item, Part], done: Done = unreported) -> Part:
+        """Return the sums over all items; raise `NoRows` without items.
 
-        The workers merge neighbouring results in a tree, always in the order of the items, so only one result is sent
-        back.
+        The workers merge neighbouring parts in a tree, always in the order of the items, so only one part is sent back.
         """
         ...
+
+
+class Listing(Accumulator[Item, list[Result]]):
+    """Lists the results of a function, in the order of the items: `map` of a cluster is a sum of such lists."""
+
+    def __init__(self, function: Callable[[Item], Result]) -> None:
+        self.function = function
+
+    def of_block(self, block: Item) -> list[Result]:
+        """Return the result of one item, in a list."""
+        return [self.function(block)]
+
+    def merge(self, one: list[Result], other: list[Result]) -> list[Result]:
+        """Return the results of both, in a new list."""
+        return one + other

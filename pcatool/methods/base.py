@@ -11,7 +11,8 @@ from pcatool.linalg.accumulator import SERIAL, LocalEngine
 from pcatool.linalg.spectrum import Wish
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
-from pcatool.options import MAX_UPDATABLE_COLUMNS, why_no_sums
+from pcatool.options import MAX_UPDATABLE_COLUMNS
+from pcatool.options.sums import SumSettings, why_no_sums
 from pcatool.progress import Reporter
 from pcatool.registry import RULES
 from pcatool.rules.base import SPECTRAL_RULES, Evidence, split_rule
@@ -140,16 +141,16 @@ def why_not_updatable(model: Model) -> str | None:
     if model.statistic is not None:
         return None
     meta = model.meta
-    no_sums = why_no_sums(
-        meta.get("method"),
+    settings = SumSettings(
+        method=meta.get("method"),
         kernel="kernel" in meta,
         label_kernel=meta.get("label_kernel"),
-        cells="absent" in meta,
+        triples="absent" in meta,
         missing=meta.get("missing"),
         solver=meta.get("solver"),
     )
-    if no_sums is not None:
-        return no_sums
+    if (reason := why_no_sums(settings)) is not None:
+        return reason
     if meta.get("solver") == SCIKIT_LEARN:
         return "it was taken from scikit-learn, which has none"
     if model.d > MAX_UPDATABLE_COLUMNS:

@@ -19,6 +19,7 @@ from pcatool.methods.base import Fit, Labels, Supply, rule_with_rows
 from pcatool.methods.pca import PCA, SMOOTHING, Solved, evidence
 from pcatool.model.model import Model
 from pcatool.options import FitOptions, parse_components
+from pcatool.options.sums import ADDITIVE_SOLVERS, why_not_in_parts
 from pcatool.progress import Reporter
 from pcatool.rules.base import decide
 from pcatool.solvers.base import Problem, Solution, finish
@@ -173,9 +174,6 @@ def _fit_with_labels(
 
 Sums = Union[Statistic, "MissingSums"]
 
-# Solvers whose results for blocks add up.
-ADDITIVE_SOLVERS = ("covariance", "tsqr")
-
 
 def sums_of(
     blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, supply: Supply, *, triangular: bool
@@ -233,58 +231,17 @@ def plan_sums(options: FitOptions, columns: tuple[str, ...], labels: Labels | No
 
 
 def _plan_with_labels(options: FitOptions, columns: tuple[str, ...], labels: Labels) -> Plan:
-    """Return the plan of a supervised fit from sums. Raise `UsageError` for a label kernel that does not add up."""
-    from pcatool.methods.label_kernels import LabelKernel
+    """Return the plan of a supervised fit from sums."""
     from pcatool.methods.supervised import SupervisedPCA
 
-    kernel = LabelKernel.of(options, labels)
-    if not kernel.streams:
-        raise UsageError(
-            f"--label-kernel {kernel.name} cannot be spread over parts: every label is compared with every other",
-            "--label-kernel delta or linear adds up",
-        )
     return SupervisedPCA(options, Reporter()).plan((), columns, supply=Supply(labels=labels))
 
 
 def check_adds_up(options: FitOptions) -> None:
     """Raise `UsageError` for options that need all rows in one place, with a remedy."""
-    reason, remedy = next(((why, remedy) for given, why, remedy in _needing_rows(options) if given), ("", ""))
-    if reason:
-        raise UsageError(reason, remedy)
-
-
-def _needing_rows(options: FitOptions) -> list[tuple[bool, str, str]]:
-    """List the options that need all rows: whether given, the reason, and the remedy."""
-    rule = rule_with_rows(parse_components(options.components))
-    here = "--engine threads does it on one machine"
-    return [
-        (bool(options.triples), "--triples cannot be spread over parts: any line may add to any row", here),
-        (
-            options.method == "kernel" or options.kernel is not None,
-            f"--method {options.method} with a kernel cannot be spread over parts: it compares all rows",
-            here,
-        ),
-        (
-            options.missing == "em",
-            "--missing em cannot be spread over parts: it passes over the rows again and again",
-            f"--missing mean or drop takes one pass; {here}",
-        ),
-        (
-            options.solver not in ("auto", *ADDITIVE_SOLVERS),
-            f"--solver {options.solver} cannot be spread over parts: it needs all rows in one place",
-            "--solver covariance or tsqr adds up what parts of the rows say",
-        ),
-        (
-            options.solver == "tsqr" and options.missing == "mean",
-            "--solver tsqr with --missing mean cannot be spread over parts: it needs the means first",
-            "--solver covariance takes one pass",
-        ),
-        (
-            bool(rule),
-            f"-k {rule} cannot be spread over parts: it needs the rows themselves",
-            f"another rule goes by the eigenvalues; {here}",
-        ),
-    ]
+    reason = why_not_in_parts(options.sum_settings(rule_with_rows(parse_components(options.components))))
+    if reason is not None:
+        raise UsageError(*reason)
 
 
 def fit_sums(sums: Sums, columns: tuple[str, ...], options: FitOptions, notices: Reporter, reason: str) -> Fit:

@@ -25,7 +25,6 @@ from pcatool.options.fitting import (
     WHITENINGS,
     FitOptions,
     parse_components,
-    why_no_sums,
 )
 from pcatool.options.reading import ABSENT, BLANKS, NULLS, SelectOptions, TableOptions
 from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions, ThreadOptions
@@ -69,6 +68,5 @@ __all__ = [
     "parse_components",
     "parse_truncation",
     "some_of",
-    "why_no_sums",
     "word_of",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 from pcatool.errors import UsageError, nearest, show
 from pcatool.options.fields import MODEL, names_of, option, require, word_of
 from pcatool.options.reading import TriplesOptions
+from pcatool.options.sums import SumSettings, why_no_sums
 from pcatool.registry import KERNELS, METHODS, RULES, SOLVERS
 from pcatool.resources import parse_size
 
@@ -22,7 +23,6 @@ __all__ = [
     "FitOptions",
     "numbered",
     "parse_components",
-    "why_no_sums",
 ]
 
 # Kernels made from the graph of neighbours.
@@ -239,21 +239,6 @@ def _check_threshold(rule: str, text: str) -> None:
         raise UsageError(f"-k {show(f'{rule}:{text}')}: {show(text)} is not a threshold of {rule}", remedy)
 
 
-def why_no_sums(
-    method: str | None, *, kernel: bool, label_kernel: str | None, cells: bool, missing: str | None, solver: str | None
-) -> str | None:
-    """Return why a fit with these settings has no sums over rows that could be added up; None if it has."""
-    reasons = {
-        "kernel PCA keeps rows, not sums over them": method == "kernel",
-        "with --kernel the labels are compared with all rows at once": kernel,
-        "the label kernel rbf compares all rows with all": label_kernel == "rbf",
-        "single cells were fitted, not whole rows": cells,
-        "what stands in for missing cells depends on all rows": missing in ("mean", "em"),
-        "solver randomized forms no sums that add up": solver == "randomized",
-    }
-    return next((reason for reason, true in reasons.items() if true), None)
-
-
 @dataclass(frozen=True)
 class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
     """Options of a fit."""
@@ -410,14 +395,12 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
     @property
     def why_not_updatable(self) -> str | None:
         """Reason why rows cannot be added to this fit by its sums over rows; None if they can."""
-        return why_no_sums(
-            self.method,
-            kernel=self.kernel is not None,
-            label_kernel=self.label_kernel,
-            cells=self.triples is not None,
-            missing=self.missing,
-            solver=self.solver,
-        )
+        return why_no_sums(self.sum_settings())
+
+    def sum_settings(self, rule: str | None = None) -> SumSettings:
+        """Return the settings that decide whether rows can be added up; `rule` is a rule for k that needs the rows."""
+        kernel, triples = self.kernel is not None, self.triples is not None
+        return SumSettings(self.method, kernel, self.label_kernel, triples, self.missing, self.solver, rule)
 
     def keeps(self, numbers: int) -> bool:
         """Whether the model keeps sums over rows that consist of so many numbers."""

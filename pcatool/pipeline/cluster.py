@@ -1,9 +1,10 @@
-"""Run fits and transforms on the workers of a cluster: send splits out, get sums or written parts back."""
+"""Splits on the workers of a cluster: read a split there, record what was met, and write its results."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -14,12 +15,11 @@ from typing import Any, NamedTuple, TypeVar
 from pcatool.arrays import run_serially
 from pcatool.engines.base import Cluster, Done
 from pcatool.errors import DataError, FileError, PcatoolError, UsageError, show
-from pcatool.linalg.accumulator import nothing_to_fit
-from pcatool.methods.base import Fit, Supply
-from pcatool.methods.pca import PCA
-from pcatool.methods.sums import Sums, check_adds_up, fit_sums, plan_sums, sums_of
+from pcatool.linalg.accumulator import Accumulator
+from pcatool.methods.base import Supply
+from pcatool.methods.sums import Sums, sums_of
 from pcatool.options import EngineOptions, FitOptions, OutputOptions, TableOptions
-from pcatool.pipeline.job import Job, labels_of, limit_of, read_wanted, remedy_of, wanted_of
+from pcatool.pipeline.fit import rows_of
 from pcatool.pipeline.output_folder import Make, OutputTask, columns_of, marks_of, refuse_inputs, tell, were_found_in
 from pcatool.pipeline.output_parts import SEEN_BY_ALL, PartsFolder, is_folder, lies_in
 from pcatool.pipeline.results import ErrorSum, Results, ResultsPlan, results_of, write
@@ -33,12 +33,11 @@ from pcatool.readers.schema import ColumnChoice, NewColumns, SchemaFacts
 from pcatool.readers.skip_bad import Skip, is_bad_file
 from pcatool.readers.splits import Split, splits_of, together
 from pcatool.registry import ENGINES
-from pcatool.solvers.plan import Plan
 from pcatool.stores.uri import shown
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink
 
-__all__ = ["SplitReading", "fit_on_cluster", "plan_on_cluster", "sums_on_cluster", "write_parts"]
+__all__ = ["SplitReading", "SplitSums", "cluster_of", "counting", "entered", "tasks_of", "write_parts"]
 
 Taken = TypeVar("Taken")
 
@@ -50,7 +49,6 @@ def cluster_of(engine: EngineOptions) -> Cluster:
             f"--threads would change nothing with --engine {engine.engine}: each worker takes one core for a task",
             "leave out --threads",
         )
-    doing(f"starting {engine.engine}")
     cluster: Cluster = ENGINES.load(engine.engine)(engine.scheduler)
     return cluster
 
@@ -68,11 +66,21 @@ def counting(notices: Reporter, parts: int) -> Done:
     return more
 
 
-def with_skip_bad_hint(error: PcatoolError, files: int, skip_bad: bool) -> PcatoolError:
-    """Return the error, with a hint at --skip-bad when one of several files is bad."""
-    if error.of_input and is_bad_file(error) and files > 1 and not skip_bad:
-        error.add_remedy("--skip-bad leaves such files out")
-    return error
+@contextmanager
+def entered(engine: EngineOptions, found: ResolvedInputs, table: TableOptions) -> Iterator[Cluster]:
+    """Start the cluster that the engine options name, and release it at the end.
+
+    The error for a bad file gets a hint at --skip-bad when there are several files.
+    """
+    cluster = cluster_of(engine)
+    doing(f"starting {engine.engine}")
+    try:
+        with cluster:
+            yield cluster
+    except PcatoolError as error:
+        if error.of_input and is_bad_file(error) and len(found.inputs) > 1 and not table.skip_bad:
+            error.add_remedy("--skip-bad leaves such files out")
+        raise
 
 
 class ReadRecord(NamedTuple):
@@ -166,121 +174,53 @@ class SplitReading:
             raise
 
 
-class Summed(NamedTuple):
-    """Sums over the rows of some parts (None without rows), and the record of reading the parts."""
+class SplitSum(NamedTuple):
+    """Sums over the rows of some splits (None without rows), and the record of reading the splits."""
 
     sums: Sums | None
-    met: ReadRecord
-
-    def merged(self, other: Summed) -> Summed:
-        """Return the sums of these parts followed by the parts of `other`."""
-        return Summed(_joined(self.sums, other.sums), self.met.merged(other.met))
+    record: ReadRecord
 
 
-def _joined(one: Sums | None, other: Sums | None) -> Sums | None:
-    """Return the merged sums; None stands for no rows."""
-    if one is None or other is None:
-        return other if one is None else one
-    return one.merged(other)  # type: ignore[arg-type]  # both sums are of one kind
+class SplitSums(Accumulator[tuple[Split, ...], SplitSum]):
+    """Adds up the rows of splits, each read where its part is made."""
 
+    def __init__(self, reading: SplitReading, columns: ColumnChoice, options: FitOptions, triangular: bool) -> None:
+        self.reading = reading
+        self.columns = columns
+        self.options = options
+        self.triangular = triangular
 
-@dataclass(frozen=True)
-class SumUp:
-    """Task of a worker: read some parts of the inputs and add up their rows."""
+    def of_block(self, block: tuple[Split, ...]) -> SplitSum:
+        """Return the sums over a few splits."""
+        return reduce(self.merge, (SplitSum(*self.reading.read(split, self._sums)) for split in block))
 
-    reading: SplitReading
-    wanted: ColumnChoice
-    options: FitOptions
-    triangular: bool
+    def merge(self, one: SplitSum, other: SplitSum) -> SplitSum:
+        """Return the sums of both; neither is changed."""
+        record = one.record.merged(other.record)
+        if one.sums is None or other.sums is None:
+            return SplitSum(other.sums if one.sums is None else one.sums, record)
+        return SplitSum(one.sums.merged(other.sums), record)  # type: ignore[arg-type]  # both are of one kind
 
-    def __call__(self, portions: tuple[Split, ...]) -> Summed:
-        return reduce(Summed.merged, (Summed(*self.reading.read(portion, self._sums)) for portion in portions))
-
-    def _sums(self, inputs: Inputs, notices: Reporter, tally: RowCounts) -> Sums | None:
-        """Return the sums over one part; None when the part has no rows, or missing cells that are to be refused."""
-        classes = self.wanted.classes
-        wanted = self.wanted if classes is None else self.wanted._replace(classes=classes.fresh())
-        read = read_wanted(self.options, inputs, wanted, tally, run_serially, "")  # `_gathered` refuses missing cells
+    def _sums(self, inputs: Inputs, notices: Reporter, counts: RowCounts) -> Sums | None:
+        """Return the sums over one split; None without rows, or for missing cells that are to be refused."""
+        classes = self.columns.classes
+        columns = self.columns if classes is None else self.columns._replace(classes=classes.fresh())
+        read = rows_of(self.options, inputs, columns, counts, run_serially, "")
         try:
             supply = Supply(labels=read.labels, small=0)
-            return sums_of(read.blocks, read.features, self.options, supply, triangular=self.triangular)
+            return sums_of(read.rows, read.features, self.options, supply, triangular=self.triangular)
         except DataError as error:
-            if self.options.missing == "error" and tally.incomplete and not error.of_input:
-                return None  # `_gathered` refuses them, once all rows are counted
+            if self.options.missing == "error" and counts.incomplete and not error.of_input:
+                return None  # the caller refuses them, once all rows are counted
             raise
 
 
-def fit_on_cluster(job: Job, inputs: Inputs, tally: RowCounts) -> tuple[ColumnChoice, Fit]:
-    """Fit a model to the sums of rows that workers read; return the columns and the fit."""
-    check_adds_up(job.options)
-    portions = splits_of(inputs.found, job.table)
-    wanted, plan = _planned(job, inputs)
-    options = wanted.named(job.options)
-    plan.check(limit_of(options), PCA(options, job.notices).problem(wanted.features, None))
-    sums = _gathered(job, inputs, portions, wanted, tally, triangular=plan.solver == "tsqr")
-    if sums is None:
-        raise nothing_to_fit()
-    reason = "" if labels_of(wanted) else plan.reason  # labels have a reason that names their number
-    return wanted, fit_sums(sums, wanted.features, options, job.notices, reason)
-
-
-def plan_on_cluster(job: Job, inputs: Inputs) -> Plan:
-    """Return the plan of a fit on a cluster, with the number of parts."""
-    check_adds_up(job.options)
-    cluster_of(job.engine)  # refuses a wrong address
-    portions = splits_of(inputs.found, job.table)
-    plan = _planned(job, inputs)[1]
-    return plan._replace(parts=len(_parts(portions, inputs)))
-
-
-def _planned(job: Job, inputs: Inputs) -> tuple[ColumnChoice, Plan]:
-    """Return the columns of the fit, and the plan of a fit from sums."""
-    wanted = wanted_of(job, inputs, run_serially)
-    return wanted, plan_sums(wanted.named(job.options), wanted.features, labels_of(wanted), inputs.expected_rows())
-
-
-def sums_on_cluster(job: Job, inputs: Inputs, tally: RowCounts, *, triangular: bool) -> Sums | None:
-    """Return the sums over all rows, added up by workers; None without rows.
-
-    The caller has checked that the options allow a fit from sums.
-    """
-    portions = splits_of(inputs.found, job.table)
-    return _gathered(job, inputs, portions, wanted_of(job, inputs, run_serially), tally, triangular=triangular)
-
-
-def _parts(portions: Sequence[Split], inputs: Inputs) -> list[tuple[Split, ...]]:
-    """Group the portions into tasks, without the inputs that were found bad while the columns were chosen.
+def tasks_of(splits: Sequence[Split], inputs: Inputs) -> list[tuple[Split, ...]]:
+    """Group the splits into tasks, without the inputs that were found bad while the columns were chosen.
 
     A worker that reads other columns of such an input might not notice that the input is bad.
     """
-    return together([portion for portion in portions if portion.at not in inputs.skipping.bad])
-
-
-def _gathered(
-    job: Job, inputs: Inputs, portions: Sequence[Split], wanted: ColumnChoice, tally: RowCounts, *, triangular: bool
-) -> Sums | None:
-    """Return the sums over all parts, None without rows, and report what the workers recorded.
-
-    Raises `DataError` for missing cells that are refused, once the rows of all parts are counted.
-    """
-    parts = _parts(portions, inputs)
-    found, options = inputs.found, wanted.named(job.options)
-    told = inputs.columns.tell(wanted.kept)
-    inputs.close()
-    solver = job.options.solver if wanted.labels or wanted.classes else "tsqr" if triangular else "covariance"
-    options = replace(options, solver=solver, align_to=None)
-    work = SumUp(SplitReading(found.partitions, job.table, told), wanted, options, triangular)
-    try:
-        with cluster_of(job.engine) as cluster:
-            summed = cluster.gather(work, Summed.merged, parts, counting(job.notices, len(parts)))
-    except PcatoolError as error:
-        raise with_skip_bad_hint(error, len(found.inputs), job.table.skip_bad) from None
-    job.notices.all_parts(job.engine.engine, len(parts))
-    tally.join(summed.met.tally)
-    summed.met.tell(inputs, job.notices)
-    if options.missing == "error" and tally.incomplete:
-        raise tally.error(remedy_of(job))
-    return summed.sums
+    return together([split for split in splits if split.at not in inputs.skipping.bad])
 
 
 class PartsOutcome(NamedTuple):
@@ -430,15 +370,12 @@ def _run(
     inputs.close()
     tasks = _tasks(items)
     output = replace(output, no_clobber=False)  # a task that is run again finds the file it wrote
-    try:
-        with cluster_of(engine) as cluster, folder.writing(notices) as sign:
-            work = WriteParts(reading, results.plan, output, folder, sign)
-            written = [part for parts in cluster.map(work, tasks, counting(notices, len(tasks))) for part in parts]
-            notices.all_parts(engine.engine, len(items))
-            _add_up(results, written, notices)
-            folder.finish([item.name for item, part in zip(items, written, strict=True) if part.errors is not None])
-    except PcatoolError as error:
-        raise with_skip_bad_hint(error, len(inputs.found.inputs), table.skip_bad) from None
+    with entered(engine, inputs.found, table) as cluster, folder.writing(notices) as sign:
+        work = WriteParts(reading, results.plan, output, folder, sign)
+        written = [part for parts in cluster.map(work, tasks, counting(notices, len(tasks))) for part in parts]
+        notices.all_parts(engine.engine, len(items))
+        _add_up(results, written, notices)
+        folder.finish([item.name for item, part in zip(items, written, strict=True) if part.errors is not None])
     return written
 
 

@@ -9,23 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, MissingColumns, ModelError, UsageError, listed, show
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.align import aligned_to
 from pcatool.methods.base import why_not_updatable
 from pcatool.methods.subtract import check_digits, check_scales, less
-from pcatool.methods.sums import fit_from_statistic, options_of, sums_of
+from pcatool.methods.sums import fit_from_statistic, options_of
 from pcatool.model.model import Model
 from pcatool.model.npz import load_model
 from pcatool.options import EngineOptions, FitOptions, RefitOptions, SelectOptions, TableOptions, UpdateOptions
 from pcatool.options.fields import given_flags
-from pcatool.pipeline.fit import older_model
-from pcatool.pipeline.job import Job, read_blocks, supply_of
-from pcatool.progress import Reporter, Taken, doing
+from pcatool.pipeline.fit import Job, older_model, sums_of_job
+from pcatool.progress import Reporter, doing
 from pcatool.readers.base import Column
-from pcatool.readers.inputs import Inputs
 from pcatool.readers.opener import MODEL, OpenedInput
 from pcatool.readers.paths import STDIN, Input, resolve, resolve_models
 from pcatool.readers.row_counts import RowCounts
@@ -240,40 +237,15 @@ def _with_rows(
     fit_options = options_of(model, missing=options.missing or model.meta.get("missing", "error"))
     job = Job(data, table, SelectOptions(), fit_options, engine, notices, model)
     old = model_to_align_to(model, options.align_to, data)
-    rows, tally = _rows_of(job, statistic)
+    tally, inputs = RowCounts(), job.open()
+    if inputs.model is not None:
+        raise UsageError(f"{inputs.model.name} is a model, not a table", "pcatool merge adds models up")
+    rows: Any = sums_of_job(job, inputs, tally, triangular=isinstance(statistic.sums, Triangle))
     if rows is None:
         what = f"none of the {tally.rows} rows of the input is left" if tally.rows else "the input has no rows"
         notices.warn(f"{what}: the model stays as it is")
         return Combined(model, model.n_samples, tally)
     return Combined(refitted(model, join(statistic, rows), fit_options, old, notices), model.n_samples, tally)
-
-
-def _rows_of(job: Job, like: Statistic) -> tuple[Statistic | None, RowCounts]:
-    """Return the sums over the rows of the data (None without rows) and the row counts."""
-    tally, inputs = RowCounts(), job.open()
-    if inputs.model is not None:
-        raise UsageError(f"{inputs.model.name} is a model, not a table", "pcatool merge adds models up")
-    sums = (_sums_far if job.engine.far else _sums_here)(job, inputs, tally, isinstance(like.sums, Triangle))
-    dropped = tally.incomplete if job.options.missing == "drop" else 0
-    if dropped:
-        job.notices.warn(f"dropped {dropped} of {tally.rows} rows for missing cells")
-    job.notices.taken = Taken(tally.rows, dropped, inputs.columns.left_out)
-    return sums, tally
-
-
-def _sums_here(job: Job, inputs: Inputs, tally: RowCounts, triangular: bool) -> Any:
-    """Add up the rows on the threads of this process."""
-    with Threads(job.engine.threads) as pool:
-        _, columns, labels, blocks = read_blocks(job, inputs, tally, pool.map)
-        supply = supply_of(job, inputs, pool, len(columns), labels)
-        return sums_of(blocks, columns, job.options, supply, triangular=triangular)
-
-
-def _sums_far(job: Job, inputs: Inputs, tally: RowCounts, triangular: bool) -> Any:
-    """Add up the rows on the workers of a cluster."""
-    from pcatool.pipeline.cluster import sums_on_cluster
-
-    return sums_on_cluster(job, inputs, tally, triangular=triangular)
 
 
 def merge(models: Iterable[Named], align_to: Any, notices: Reporter) -> Combined:

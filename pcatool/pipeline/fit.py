@@ -1,33 +1,46 @@
-"""Fit a model: read, cut into blocks, solve, build the model."""
+"""The driver of all fits: open the rows of a job, fit a model to them or add them up, load or save models.
+
+`fit`, `plan_fit`, `sums_of_job` and what calls them read and sum here, on threads or on a cluster; nobody else does.
+"""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pcatool.arrays import Array, Runner, recut, run_serially
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, FileError, UsageError, show
-from pcatool.linalg.accumulator import NoRows
+from pcatool.linalg.accumulator import NoRows, nothing_to_fit
 from pcatool.methods.align import aligned_to, check_older
-from pcatool.methods.base import Fit
+from pcatool.methods.base import Fit, Labels, Supply
 from pcatool.model import npz
 from pcatool.model.model import Model, VarianceTable
-from pcatool.options import FitOptions, parse_truncation
+from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, parse_truncation
 from pcatool.options.fields import given_flags
-from pcatool.pipeline.job import Job, read_blocks, supply_of
 from pcatool.progress import Reporter, Taken
+from pcatool.readers.base import rows_at_once
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
 from pcatool.readers.row_counts import RowCounts
-from pcatool.readers.rows import USES_INCOMPLETE
+from pcatool.readers.rows import USES_INCOMPLETE, rows_to_fit
 from pcatool.readers.schema import ColumnChoice
 from pcatool.readers.streams import read_whole
 from pcatool.registry import METHODS
+from pcatool.resources import free_bytes, parse_size
 from pcatool.rules.base import Evidence
-from pcatool.solvers.plan import Plan
+from pcatool.solvers.plan import Plan, in_flight, scoring_bytes
 from pcatool.stores.uri import is_remote, plain_name
 from pcatool.writers.sink import check_target
+
+if TYPE_CHECKING:
+    from pcatool.methods.sums import Sums
+    from pcatool.readers.splits import Split
 
 __all__ = [
     "Fitted",
@@ -43,7 +56,138 @@ __all__ = [
     "plan_fit",
     "refuse_settings",
     "refuse_updatable",
+    "rows_of",
+    "sums_of_job",
 ]
+
+# Bytes that a fit may always take without --memory: on a small machine, trying is better than refusing.
+SMALL_JOB = 256 << 20
+
+
+class Job(NamedTuple):
+    """Data of a fit and all its options. Commands and the Python API make one."""
+
+    data: Any  # paths, or a table in memory
+    table: TableOptions
+    select: SelectOptions
+    options: FitOptions
+    engine: EngineOptions
+    notices: Reporter
+    like: Model | None = None  # model whose columns are taken instead of the selected ones
+    scored: bool = False  # the rows are read again and scored after the fit
+
+    def open(self) -> Inputs:
+        """Open the inputs."""
+        return Inputs(self.data, self.table, self.notices)
+
+    @property
+    def limit(self) -> int:
+        """Bytes that the fit may take: --memory, or half of the free memory, at least SMALL_JOB."""
+        memory = self.options.memory
+        return parse_size(memory) if memory is not None else max(free_bytes() // 2, SMALL_JOB)
+
+    @property
+    def remedy(self) -> str:
+        """The hint of the error for missing cells."""
+        drop = "--missing drop leaves such rows out"
+        if self.like is not None:
+            return drop
+        complete = self.options.method == "pca" and self.options.weights is None
+        others = ", mean and em fit with them" if complete else ""
+        return f"{drop}{others}, -x leaves a column out"
+
+
+# --- rows ---
+
+
+class FitRows(NamedTuple):
+    """Columns and rows of a fit. In a block the labels follow the features, and the weights come last."""
+
+    columns: ColumnChoice | None  # None for triples
+    features: tuple[str, ...]
+    labels: Labels | None
+    rows: Any  # iterator of blocks, or `SparseRows` of triples
+
+
+def open_rows(job: Job, inputs: Inputs, counts: RowCounts, run: Runner) -> FitRows:
+    """Choose the columns of a job, and return them with the rows, which are counted as they are read."""
+    if job.options.triples:
+        from pcatool.pipeline.triples import table_to_fit
+
+        table, items = table_to_fit(job, inputs, counts, run)
+        return FitRows(None, items, None, table)
+    return rows_of(job.options, inputs, columns_of(job, inputs, run), counts, run, job.remedy)
+
+
+def columns_of(job: Job, inputs: Inputs, run: Runner) -> ColumnChoice:
+    """Return the columns of a job, settled by the first good input.
+
+    They are the columns of the model `job.like` if there is one, else the selected ones.
+    """
+    o = job.options
+    inputs.settle(lambda one: deque(read_blocks(job, one, run), maxlen=0).clear())
+    if job.like is None:
+        return inputs.columns.choose(job.select, o.weights, o.label, o.label_kernel)
+    meta = job.like.meta
+    same = ColumnChoice(job.like.columns, frozenset(meta.get("booleans", ())), widths=meta.get("vectors"))
+    return inputs.columns.choose_same(same, o.weights, o.label, o.label_kernel, meta.get("label_numbers"))
+
+
+def rows_of(
+    o: FitOptions, inputs: Inputs, columns: ColumnChoice, counts: RowCounts, run: Runner, remedy: str
+) -> FitRows:
+    """Return the rows of a fit in blocks, for columns that are already chosen.
+
+    `remedy` is the hint of the error for missing cells; `run` maps a function over batches.
+    """
+    rows = rows_to_fit(inputs, columns, o.missing, counts, weighted=o.weights is not None, remedy=remedy, run=run)
+    return FitRows(columns, columns.features, labels_of(columns), recut(rows, columns.width))
+
+
+def read_blocks(job: Job, inputs: Inputs, run: Runner) -> Iterator[Array]:
+    """Return the rows of a job in blocks, without counting them."""
+    blocks: Iterator[Array] = rows_of(
+        job.options, inputs, columns_of(job, inputs, run), RowCounts(), run, job.remedy
+    ).rows
+    return blocks
+
+
+def labels_of(columns: ColumnChoice) -> Labels | None:
+    """Return the labels of a supervised fit, None without labels."""
+    if columns.classes is not None:
+        return Labels(columns.classes.names, True, 1, columns.classes.levels)
+    return Labels(columns.labels, False, len(columns.labels), list) if columns.labels else None
+
+
+def supply_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> Supply:
+    """Return what a method may use for these rows.
+
+    That is memory, a second reading of the rows, threads, and estimates of rows and of the memory of reading and
+    scoring.
+    """
+    d = len(read.features)
+
+    def reading() -> int:
+        return inputs.reading_bytes(in_flight(pool.count))
+
+    def scoring(k: int, model: int) -> int:
+        return scoring_bytes(d, k, rows_at_once(d), pool.count, reading() + model) if job.scored else 0
+
+    again = (lambda: read_blocks(job, inputs.again(), pool.map)) if inputs.can_reread() else None
+    return Supply(
+        job.limit, again, inputs.expected_rows, pool, pool.count, read.labels, reading=reading, scoring=scoring
+    )
+
+
+def report_rows(job: Job, inputs: Inputs, counts: RowCounts) -> None:
+    """Warn about dropped rows, and report the counts of the rows that were read."""
+    dropped = counts.incomplete if job.options.missing == "drop" else 0
+    if dropped:
+        job.notices.warn(f"dropped {dropped} of {counts.rows} rows for missing cells")
+    job.notices.taken = Taken(counts.rows, dropped, inputs.columns.left_out)
+
+
+# --- fits ---
 
 
 class Fitted(NamedTuple):
@@ -89,62 +233,144 @@ def fit_opened(job: Job, inputs: Inputs, old: Model | None) -> Fitted:
     return fitted if old is None else fitted._replace(model=aligned_to(fitted.model, old, job.notices))
 
 
+def plan_fit(job: Job) -> Plan:
+    """Return the plan of a fit, without fitting: solver, reason, passes over the rows, memory."""
+    older_model(job)  # refuses an unsuitable older model
+    with prepared(job, job.open(), RowCounts()) as ready:
+        return ready.plan()
+
+
 def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
-    """Fit a model to rows, here or on a cluster, and report the counts of the rows.
+    """Fit a model to the rows of a job, and report their counts.
 
     Raises `DataError` with the cause when no complete row is left, or when all weights are 0.
     """
-    options, tally = job.options, RowCounts()
-    if options.triples and not job.engine.far:
-        return _fit_triples(job, inputs, tally)
+    options, counts = job.options, RowCounts()
     try:
-        wanted, fitted = (_fit_far if job.engine.far else _fit_here)(job, inputs, tally)
+        with prepared(job, inputs, counts) as ready:
+            columns, fitted = ready.columns, ready.fit()
     except DataError as error:
-        if options.missing == "drop" and tally.rows and tally.incomplete == tally.rows:
-            raise tally.error("no complete row is left") from None
-        if isinstance(error, NoRows) and tally.rows and options.weights:
-            left = "" if options.missing != "drop" or not tally.incomplete else " of the complete rows"
+        if options.missing == "drop" and counts.rows and counts.incomplete == counts.rows:
+            raise counts.error("no complete row is left") from None
+        if isinstance(error, NoRows) and counts.rows and options.weights:
+            left = "" if options.missing != "drop" or not counts.incomplete else " of the complete rows"
             raise DataError(
                 f"every weight in column {show(options.weights)}{left} is 0", "give weights above 0; 0 leaves a row out"
             ) from None
         raise
     model = fitted.model
-    dropped = tally.incomplete if options.missing == "drop" else 0
-    if dropped:
-        job.notices.warn(f"dropped {dropped} of {tally.rows} rows for missing cells")
-    job.notices.taken = Taken(tally.rows, dropped, inputs.columns.left_out)
-    if booleans := wanted.booleans.intersection(wanted.features):
+    if columns is None:
+        return Fitted(model.with_meta(absent=options.absent or "missing"), counts, fitted.evidence)
+    report_rows(job, inputs, counts)
+    if booleans := columns.booleans.intersection(columns.features):
         model = model.with_meta(booleans=sorted(booleans))
     if widths := inputs.columns.vector_widths:
         model = model.with_meta(vectors=widths)
-    if wanted.classes is not None:
-        model = model.with_meta(label_numbers=list(wanted.classes.numbers))
-    return Fitted(model, tally, fitted.evidence)
+    if columns.classes is not None:
+        model = model.with_meta(label_numbers=list(columns.classes.numbers))
+    return Fitted(model, counts, fitted.evidence)
 
 
-def _fit_here(job: Job, inputs: Inputs, tally: RowCounts) -> tuple[ColumnChoice, Fit]:
-    """Fit on the threads of this process; return the columns and the fit."""
+class PreparedFit(NamedTuple):
+    """A fit whose columns are chosen: it can be planned, or run once."""
+
+    columns: ColumnChoice | None  # None for triples
+    plan: Callable[[], Plan]
+    fit: Callable[[], Fit]
+
+
+@contextmanager
+def prepared(job: Job, inputs: Inputs, counts: RowCounts) -> Iterator[PreparedFit]:
+    """Open the rows of a job, and prepare a fit to them: on threads, or to sums from the workers of a cluster."""
+    if job.engine.far:
+        yield _from_sums(job, inputs, counts)
+        return
     with Threads(job.engine.threads) as pool:
-        wanted, features, labels, blocks = read_blocks(job, inputs, tally, pool.map)
-        method = method_of(wanted.named(job.options), job.notices)
-        return wanted, method.fit(blocks, features, supply=supply_of(job, inputs, pool, len(features), labels))
+        read = open_rows(job, inputs, counts, pool.map)
+        method = method_of(job.options if read.columns is None else read.columns.named(job.options), job.notices)
+        work = (read.rows, read.features)
+        supply = supply_of(job, inputs, pool, read)
+        yield PreparedFit(
+            read.columns, partial(method.plan, *work, supply=supply), partial(method.fit, *work, supply=supply)
+        )
 
 
-def _fit_far(job: Job, inputs: Inputs, tally: RowCounts) -> tuple[ColumnChoice, Fit]:
-    """Fit on the workers of a cluster; return the columns and the fit."""
-    from pcatool.pipeline.cluster import fit_on_cluster
+def _from_sums(job: Job, inputs: Inputs, counts: RowCounts) -> PreparedFit:
+    """Prepare a fit to sums over the rows, which the workers of a cluster add up."""
+    from pcatool.methods.pca import PCA
+    from pcatool.methods.sums import check_adds_up, fit_sums, plan_sums
+    from pcatool.pipeline.cluster import cluster_of, tasks_of
+    from pcatool.readers.splits import splits_of
 
-    return fit_on_cluster(job, inputs, tally)
+    check_adds_up(job.options)
+    cluster_of(job.engine)  # refuses a wrong address
+    splits = splits_of(inputs.found, job.table)
+    columns = columns_of(job, inputs, run_serially)
+    labels, options = labels_of(columns), columns.named(job.options)
+    planned = plan_sums(options, columns.features, labels, inputs.expected_rows())
+
+    def run() -> Fit:
+        planned.check(job.limit, PCA(options, job.notices).problem(columns.features, None))
+        sums = _sums_of_splits(job, inputs, splits, columns, counts, triangular=planned.solver == "tsqr")
+        if sums is None:
+            raise nothing_to_fit()
+        reason = "" if labels else planned.reason  # labels have a reason that names their number
+        return fit_sums(sums, columns.features, options, job.notices, reason)
+
+    return PreparedFit(columns, lambda: planned._replace(parts=len(tasks_of(splits, inputs))), run)
 
 
-def _fit_triples(job: Job, inputs: Inputs, tally: RowCounts) -> Fitted:
-    """Fit a model to a table with one line for each cell (user, item, value)."""
-    from pcatool.pipeline.triples import table_to_fit
+# --- sums ---
 
-    with Threads(job.engine.threads) as pool:
-        method, table, items = table_to_fit(job, inputs, tally, pool.map)
-        fitted = method.fit(table, items, supply=supply_of(job, inputs, pool, table.d))
-    return Fitted(fitted.model.with_meta(absent=job.options.absent or "missing"), tally, fitted.evidence)
+
+def sums_of_job(job: Job, inputs: Inputs, counts: RowCounts, *, triangular: bool) -> Sums | None:
+    """Return the sums over the rows of a job, None without rows, and report the counts of the rows.
+
+    `triangular` sums have twice as many digits. The caller has checked that the options allow sums.
+    """
+    from pcatool.methods.sums import sums_of
+
+    if job.engine.far:
+        from pcatool.readers.splits import splits_of
+
+        splits = splits_of(inputs.found, job.table)
+        columns = columns_of(job, inputs, run_serially)
+        sums = _sums_of_splits(job, inputs, splits, columns, counts, triangular=triangular)
+    else:
+        with Threads(job.engine.threads) as pool:
+            read = open_rows(job, inputs, counts, pool.map)
+            supply = supply_of(job, inputs, pool, read)
+            sums = sums_of(read.rows, read.features, job.options, supply, triangular=triangular)
+    report_rows(job, inputs, counts)
+    return sums
+
+
+def _sums_of_splits(
+    job: Job, inputs: Inputs, splits: Sequence[Split], columns: ColumnChoice, counts: RowCounts, *, triangular: bool
+) -> Sums | None:
+    """Return the sums over all splits, added up by the workers of a cluster, and report what they recorded.
+
+    None without rows. Raises `DataError` for missing cells that are refused, once the rows of all splits are counted.
+    """
+    from pcatool.pipeline.cluster import SplitReading, SplitSums, counting, entered, tasks_of
+
+    tasks, found, options = tasks_of(splits, inputs), inputs.found, columns.named(job.options)
+    facts = inputs.columns.tell(columns.kept)
+    inputs.close()
+    solver = job.options.solver if columns.labels or columns.classes else "tsqr" if triangular else "covariance"
+    options = replace(options, solver=solver, align_to=None)
+    accumulator = SplitSums(SplitReading(found.partitions, job.table, facts), columns, options, triangular)
+    with entered(job.engine, found, job.table) as cluster:
+        summed = cluster.reduce(tasks, accumulator, counting(job.notices, len(tasks)))
+    job.notices.all_parts(job.engine.engine, len(tasks))
+    counts.join(summed.record.tally)
+    summed.record.tell(inputs, job.notices)
+    if options.missing == "error" and counts.incomplete:
+        raise counts.error(job.remedy)
+    return summed.sums
+
+
+# --- models, from files or fitted ---
 
 
 def older_model(job: Job) -> Model | None:
@@ -174,32 +400,16 @@ def _read_older(path: str, data: Any) -> Model:
 
 
 def method_of(options: FitOptions, notices: Reporter) -> Any:
-    """Return the method that fits, such as `PCA`; `IncompletePCA` where rows with missing cells are kept."""
+    """Return the method that fits, such as `PCA`; others where cells are missing."""
+    if options.triples:
+        from pcatool.methods.missing_data import TriplesPCA
+
+        return TriplesPCA(options, notices)
     if options.missing in USES_INCOMPLETE:
         from pcatool.methods.missing_data import IncompletePCA
 
         return IncompletePCA(options, notices)
     return METHODS.load(options.method)(options, notices)
-
-
-def plan_fit(job: Job) -> Plan:
-    """Return the plan of a fit, without fitting: solver, reason, passes over the rows, memory."""
-    older_model(job)  # refuses an unsuitable older model
-    inputs = job.open()
-    if job.engine.far:
-        from pcatool.pipeline.cluster import plan_on_cluster
-
-        return plan_on_cluster(job, inputs)
-    with Threads(job.engine.threads) as pool:
-        if job.options.triples:
-            from pcatool.pipeline.triples import table_to_fit
-
-            by_cells, table, items = table_to_fit(job, inputs, RowCounts(), pool.map)
-            return by_cells.plan(table, items, supply=supply_of(job, inputs, pool, table.d))
-        wanted, features, labels, blocks = read_blocks(job, inputs, RowCounts(), pool.map)
-        method = method_of(wanted.named(job.options), job.notices)
-        plan: Plan = method.plan(blocks, features, supply=supply_of(job, inputs, pool, len(features), labels))
-    return plan
 
 
 def fit_and_save(job: Job, output: str, *, no_clobber: bool) -> Fitted:

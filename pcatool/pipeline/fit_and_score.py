@@ -12,8 +12,7 @@ from pcatool.model import npz
 from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, OutputOptions, ScoreOptions, TableOptions
 from pcatool.pipeline.apply import transform
-from pcatool.pipeline.fit import Fitted, fit_opened, older_model
-from pcatool.pipeline.job import Job
+from pcatool.pipeline.fit import Fitted, Job, fit_opened, older_model
 from pcatool.pipeline.output_parts import remove
 from pcatool.pipeline.results import Results, write
 from pcatool.progress import doing

@@ -14,8 +14,7 @@ from pcatool.model.description import how_fitted
 from pcatool.model.model import Model
 from pcatool.options import FitOptions, PictureOptions
 from pcatool.options.showing import VALUES
-from pcatool.pipeline.fit import model_or_fit_of, open_model_or_data
-from pcatool.pipeline.job import Job
+from pcatool.pipeline.fit import Job, model_or_fit_of, open_model_or_data
 from pcatool.progress import doing
 from pcatool.render.component_images import component_picture
 from pcatool.writers.sink import check_target, open_sink

@@ -17,7 +17,7 @@ from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, OutputOptions
 from pcatool.pipeline.abilities import policy_for_rows
 from pcatool.pipeline.apply import transform_opened
-from pcatool.pipeline.job import Job
+from pcatool.pipeline.fit import Job
 from pcatool.pipeline.loadings import whose_share
 from pcatool.pipeline.plot_request import PlotRequest, Subject, subject_of
 from pcatool.pipeline.results import BatchTable, PlacedBatch, Results, Scorer, results_of, write

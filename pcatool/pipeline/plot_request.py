@@ -11,6 +11,7 @@ from pcatool.model.model import Model
 from pcatool.options import FitOptions, PictureOptions, PlotOptions
 from pcatool.pipeline.combine import are_models
 from pcatool.pipeline.fit import (
+    Job,
     fit_opened,
     model_or_fit_of,
     narrowing,
@@ -20,7 +21,6 @@ from pcatool.pipeline.fit import (
     refuse_updatable,
 )
 from pcatool.pipeline.fit_and_score import with_copies
-from pcatool.pipeline.job import Job
 from pcatool.pipeline.loadings import check_columns, check_method, refuse_past
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN

@@ -11,8 +11,7 @@ from pcatool.errors import RefusedError, counted
 from pcatool.model.description import how_fitted, whole
 from pcatool.model.model import Model
 from pcatool.options import PictureOptions
-from pcatool.pipeline.fit import Fitted, model_or_fit_of, open_model_or_data
-from pcatool.pipeline.job import Job
+from pcatool.pipeline.fit import Fitted, Job, model_or_fit_of, open_model_or_data
 from pcatool.progress import doing
 from pcatool.render.figures import check_room, picture_form
 from pcatool.render.scree import ScreeLook, scree_picture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +12,8 @@ from pcatool.arrays import Runner, block_rows
 from pcatool.errors import DataError, UsageError, listed, show
 from pcatool.linalg.accumulator import nothing_to_fit
 from pcatool.linalg.sparse import SparseRows
-from pcatool.methods.missing_data import TriplesPCA
 from pcatool.model.model import Model
 from pcatool.options import NULLS, ApplyOptions
-from pcatool.pipeline.job import Job
 from pcatool.progress import Reporter
 from pcatool.readers.base import Batch
 from pcatool.readers.inputs import Inputs
@@ -23,13 +22,14 @@ from pcatool.readers.rows import CheckedBatch
 from pcatool.readers.triples import Triples, read_triples
 from pcatool.resources import release_free_memory
 
+if TYPE_CHECKING:
+    from pcatool.pipeline.fit import Job
+
 __all__ = ["rows_of_triples", "table_to_fit"]
 
 
-def table_to_fit(
-    job: Job, inputs: Inputs, tally: RowCounts, run: Runner
-) -> tuple[TriplesPCA, SparseRows, tuple[str, ...]]:
-    """Read the triples of a job; return the method that fits them, the sparse rows, and the column names."""
+def table_to_fit(job: Job, inputs: Inputs, tally: RowCounts, run: Runner) -> tuple[SparseRows, tuple[str, ...]]:
+    """Read the triples of a job; return the sparse rows and the column names."""
     o = job.options
     for flag, given in (("-c", job.select.columns), ("-x", job.select.exclude)):
         if given:
@@ -42,7 +42,7 @@ def table_to_fit(
     del triples
     release_free_memory()
     tally.table = TripleCounts.of(table)
-    return TriplesPCA(o, job.notices), table, items
+    return table, items
 
 
 def _tell_odd_names(triples: Triples, notices: Reporter) -> None:

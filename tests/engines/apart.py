@@ -20,21 +20,21 @@ class Apart:
     def __exit__(self, *of_error: object) -> None:
         return None
 
-    def map(self, work: Any, items: Sequence[Any], done: Callable[[int], None]) -> list[Any]:
-        sent, results = pickle.dumps(work), []
+    def map(self, function: Any, items: Sequence[Any], done: Callable[[int], None]) -> list[Any]:
+        sent, results = pickle.dumps(function), []
         for item in copied(list(items)):
             results.append(copied(pickle.loads(sent)(item)))
             done(1)
         return results
 
-    def gather(self, work: Any, merge: Any, items: Sequence[Any], done: Callable[[int], None]) -> Any:
-        results = self.map(work, items, done)
+    def reduce(self, items: Sequence[Any], accumulator: Any, done: Callable[[int], None]) -> Any:
+        results, merge = self.map(accumulator.of_block, items, done), copied(accumulator).merge
         while len(results) > 1:
             groups = [results[i : i + self.fan] for i in range(0, len(results), self.fan)]
             again = [copied(reduce(merge, group)) for group in groups]  # as when a worker is lost
             results = [copied(reduce(merge, group)) for group in groups]
             assert pickle.dumps(again) == pickle.dumps(results)
-        return results[0]
+        return accumulator.finish(results[0])
 
 
 def copied(thing: Any) -> Any:

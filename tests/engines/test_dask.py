@@ -29,10 +29,6 @@ from programs import computed_for, need_avx2
 pytestmark = pytest.mark.long(first=True)
 
 
-def untold(count: int) -> None:
-    """Progress that nobody watches."""
-
-
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
     """A scheduler and two workers."""
@@ -71,7 +67,9 @@ def merged(count: int) -> str:
 @pytest.mark.parametrize("count", [1, 2, FAN, FAN + 1, FAN * FAN + 1, 300])
 def test_neighbours_are_merged_in_their_order(engine: Dask, count: int) -> None:
     told: list[tuple[int, threading.Thread]] = []
-    result = engine.gather(jobs.word, jobs.pair, range(count), lambda n: told.append((n, threading.current_thread())))
+    result = engine.reduce(
+        range(count), jobs.Sums(jobs.word, jobs.pair), lambda n: told.append((n, threading.current_thread()))
+    )
     assert result == merged(count)
     assert sum(n for n, _ in told) == count
     assert {thread for _, thread in told} == {threading.main_thread()}
@@ -79,8 +77,8 @@ def test_neighbours_are_merged_in_their_order(engine: Dask, count: int) -> None:
 
 def test_a_list_comes_in_the_order_of_the_items(engine: Dask) -> None:
     factor = 3
-    assert engine.map(lambda item: item * factor, range(100), untold) == list(range(0, 300, 3))
-    assert engine.map(jobs.word, [], untold) == []
+    assert engine.map(lambda item: item * factor, range(100)) == list(range(0, 300, 3))
+    assert engine.map(jobs.word, []) == []
 
 
 def test_a_worker_that_is_killed_costs_a_retry(pair: Processes, engine: Dask) -> None:
@@ -91,10 +89,10 @@ def test_a_worker_that_is_killed_costs_a_retry(pair: Processes, engine: Dask) ->
         if len(told) == 15:
             pair.workers[0].kill()
 
-    assert engine.gather(jobs.slow_word, jobs.pair, range(50), done) == merged(50)
+    assert engine.reduce(range(50), jobs.Sums(jobs.slow_word, jobs.pair), done) == merged(50)
     assert sum(told) == 50
     assert len(workers_of(engine)) == 1
-    assert engine.gather(jobs.word, jobs.pair, range(50), untold) == merged(50)  # as of two workers
+    assert engine.reduce(range(50), jobs.Sums(jobs.word, jobs.pair)) == merged(50)  # as of two workers
     pair.add_worker()
 
 
@@ -104,16 +102,16 @@ def test_a_worker_that_is_killed_costs_a_retry(pair: Processes, engine: Dask) ->
 def test_of_several_errors_that_of_the_first_item_is_raised(engine: Dask) -> None:
     told: list[int] = []
     with pytest.raises(DataError, match="part 3 is bad; leave it out"):
-        engine.gather(jobs.refuse, jobs.pair, range(200), told.append)
+        engine.reduce(range(200), jobs.Sums(jobs.refuse, jobs.pair), told.append)
     assert sum(told) == 3
     until(lambda: tasks_left(engine) == 0)
 
 
 def test_other_errors_come_as_what_they_are(engine: Dask) -> None:
     with pytest.raises(MemoryError):
-        engine.map(jobs.exhaust, range(3), untold)
+        engine.map(jobs.exhaust, range(3))
     with pytest.raises(ValueError, match=r"^0 1$"):
-        engine.gather(jobs.word, jobs.no_pair, range(2), untold)
+        engine.reduce(range(2), jobs.Sums(jobs.word, jobs.no_pair))
     until(lambda: tasks_left(engine) == 0)
 
 
@@ -194,7 +192,7 @@ def test_workers_that_are_others_and_a_scheduler_that_dies(tmp_path: Path, monke
         processes.add_worker()
         lost = r"the Dask scheduler at 'tcp://.*' was lost; look whether"
         with Dask(processes.address) as engine, pytest.raises(LostError, match=lost):
-            engine.gather(jobs.slow_word, jobs.pair, range(100), lambda _: processes.scheduler.kill())
+            engine.reduce(range(100), jobs.Sums(jobs.slow_word, jobs.pair), lambda _: processes.scheduler.kill())
 
 
 def test_a_scheduler_that_hangs_and_workers_that_do_not_come_back(
@@ -205,18 +203,18 @@ def test_a_scheduler_that_hangs_and_workers_that_do_not_come_back(
     with Processes(tmp_path, 1) as processes, Dask(processes.address) as engine:
         time.sleep(1.5)  # nobody looks meanwhile, which is nothing that is held against the scheduler
         with pytest.raises(LostError, match=r"the Dask scheduler at 'tcp://.*' has no workers left; look why"):
-            engine.gather(jobs.slow_word, jobs.pair, range(100), lambda _: processes.workers[0].kill())
+            engine.reduce(range(100), jobs.Sums(jobs.slow_word, jobs.pair), lambda _: processes.workers[0].kill())
         processes.add_worker()
         with Dask(processes.address) as another:
-            assert another.map(jobs.word, range(3), untold) == ["0", "1", "2"]
+            assert another.map(jobs.word, range(3)) == ["0", "1", "2"]
             processes.scheduler.send_signal(signal.SIGSTOP)
             with pytest.raises(LostError, match=r"the Dask scheduler at 'tcp://.*' does not answer any more; look wh"):
-                another.map(jobs.word, range(3), untold)
+                another.map(jobs.word, range(3))
 
 
 def test_a_package_that_a_worker_has_not(engine: Dask) -> None:
     with pytest.raises(FileError, match="a worker has no no_such_package; install the same packages where"):
-        engine.map(jobs.import_nothing, range(2), untold)
+        engine.map(jobs.import_nothing, range(2))
 
 
 # --- workers of our own ---
@@ -235,8 +233,8 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_workers_of_our_own(own: Path) -> None:
     with Dask(None) as engine:
-        assert engine.gather(jobs.word, jobs.pair, range(70), untold) == merged(70)
-        assert engine.map(jobs.threads_of_blas, range(4), untold) == [1] * 4
+        assert engine.reduce(range(70), jobs.Sums(jobs.word, jobs.pair)) == merged(70)
+        assert engine.map(jobs.threads_of_blas, range(4)) == [1] * 4
         assert list(own.iterdir()) != []
 
 
@@ -246,7 +244,7 @@ def test_workers_of_our_own_compute_for_the_processor_that_is_named(own: Path, m
     for processor in ("Haswell", "Sandybridge"):
         monkeypatch.setenv("OPENBLAS_CORETYPE", processor)
         with Dask(None) as engine:
-            assert engine.map(jobs.computed_for, range(2), untold) == [[processor] * libraries] * 2
+            assert engine.map(jobs.computed_for, range(2)) == [[processor] * libraries] * 2
 
 
 STARTS = {
@@ -268,7 +266,7 @@ def test_what_cannot_be_started(what: str, folder: Path, plain_environment: Mapp
 
 def test_a_part_that_costs_every_worker_its_life(own: Path) -> None:
     with Dask(None) as engine, pytest.raises(LostError, match="a part of the input was begun by several workers, and"):
-        engine.gather(jobs.die, jobs.pair, range(4), untold)
+        engine.reduce(range(4), jobs.Sums(jobs.die, jobs.pair))
 
 
 PROGRAM = """
@@ -276,11 +274,11 @@ import sys
 from pathlib import Path
 from pcatool.cli.signals import leave, stoppable
 from pcatool.engines.dask import Dask
-from engines.dask_work import Noted, pair
+from engines.dask_work import Noted, Sums, pair
 try:
     with stoppable(), Dask(sys.argv[2] or None) as engine:
         print("begun", flush=True)
-        engine.gather(Noted(Path(sys.argv[1])), pair, range(1000), lambda count: None)
+        engine.reduce(range(1000), Sums(Noted(Path(sys.argv[1])), pair))
 except SystemExit as stopped:
     leave(stopped.code)
 """

@@ -46,10 +46,6 @@ needs_java = pytest.mark.skipif(
 )
 
 
-def ignore(count: int) -> None:
-    pass
-
-
 # --- what shares one JVM, as it takes seconds to start: one test, for one process of a run in several ---
 
 
@@ -83,7 +79,7 @@ def test_the_work_in_one_session(
 def workers_compute_for_the_processor_that_is_named(spark: Spark) -> None:
     if (named := os.environ.get("OPENBLAS_CORETYPE")) is None:
         return
-    assert {*spark.map(spark_work.computed_for, [1], ignore)[0]} == {named}
+    assert {*spark.map(spark_work.computed_for, [1])[0]} == {named}
     assert spark._session is not None
     assert spark._session.context.getConf().get("spark.executorEnv.OPENBLAS_CORETYPE") == named
 
@@ -91,7 +87,7 @@ def workers_compute_for_the_processor_that_is_named(spark: Spark) -> None:
 def neighbours_are_merged_in_their_order(spark: Spark) -> None:
     for count in (1, 8, 70):
         counts: list[int] = []
-        merged = spark.gather(spark_work.letters, spark_work.joined, range(count), counts.append)
+        merged = spark.reduce(range(count), spark_work.Sums(spark_work.letters, spark_work.joined), counts.append)
         assert merged == "".join(map(spark_work.letters, range(count)))
         assert sum(counts) == count
 
@@ -106,28 +102,28 @@ def more_items_than_tasks_share_them(spark: Spark) -> None:
 
 def the_first_item_that_fails_is_told_of(spark: Spark) -> None:
     with pytest.raises(FileError) as caught:
-        spark.map(spark_work.failing, range(12), ignore)
+        spark.map(spark_work.failing, range(12))
     assert (caught.value.message, caught.value.remedy) == ("item 5", "look at it")
 
 
 def a_bug_comes_back_as_it_is(spark: Spark) -> None:
     with pytest.raises(ZeroDivisionError):
-        spark.map(spark_work.dividing, range(5), ignore)
+        spark.map(spark_work.dividing, range(5))
 
 
 def a_worker_that_is_killed_costs_a_retry(spark: Spark, folder: Path) -> None:
     places = [str(folder / f"{i}{'.kill' if i == 3 else '.calm'}") for i in range(6)]
-    assert spark.map(spark_work.killed_once, places, ignore) == [str(i) for i in range(6)]
+    assert spark.map(spark_work.killed_once, places) == [str(i) for i in range(6)]
     assert (folder / "3.kill").exists()
 
 
 def workers_that_are_killed_again_and_again_are_an_error(spark: Spark) -> None:
     with pytest.raises(LostError, match="a worker was lost again and again"):
-        spark.map(spark_work.killed, [1], ignore)
+        spark.map(spark_work.killed, [1])
 
 
 def results_come_in_many_pieces(spark: Spark) -> None:
-    merged = spark.gather(spark_work.large, spark_work.joined, range(3), ignore)
+    merged = spark.reduce(range(3), spark_work.Sums(spark_work.large, spark_work.joined))
     assert merged == b"".join(map(spark_work.large, range(3)))
 
 
@@ -139,11 +135,11 @@ def work_that_nobody_does_is_given_up(spark: Spark) -> None:
         patch.setattr(here, "patience", 0.5)
         patch.setattr(watch, "BEAT", 0.1)
         with pytest.raises(LostError, match=r"the Spark master 'local\[2,4\]' has started no executor in 0 s; look"):
-            spark.map(spark_work.sleeping, [60.0], ignore)
+            spark.map(spark_work.sleeping, [60.0])
         patch.setattr(here, "executors", iter([1, 1, *[0] * 600]).__next__)
         with pytest.raises(LostError, match="has no executors left; look whether it still runs"):
-            spark.map(spark_work.sleeping, [60.0], ignore)
-    assert spark.map(spark_work.double, [2], ignore) == [4]
+            spark.map(spark_work.sleeping, [60.0])
+    assert spark.map(spark_work.double, [2]) == [4]
 
 
 def parts_of_a_table() -> None:
@@ -165,15 +161,15 @@ def parts_of_a_table() -> None:
 
 def a_session_that_is_there_is_used_and_stays(spark: Spark) -> None:
     with Spark(None) as another:
-        assert another.map(spark_work.double, [1], ignore) == [2]
-    assert spark.map(spark_work.double, [2], ignore) == [4]
+        assert another.map(spark_work.double, [1]) == [2]
+    assert spark.map(spark_work.double, [2]) == [4]
     with pytest.raises(UsageError, match=r"Spark runs here already, with the master 'local\[2,4\]' and not 'yarn'"):
         Spark("yarn").__enter__()
 
 
 def as_many_threads_as_there_are_give_the_same_bits(spark: Spark) -> None:
     def total(cluster: Spark) -> float:
-        return cluster.gather(spark_work.inexact, spark_work.plus, range(20), ignore)
+        return cluster.reduce(range(20), spark_work.Sums(spark_work.inexact, spark_work.plus))
 
     there = total(spark)
     assert spark._session is not None
@@ -233,7 +229,7 @@ def test_what_spark_says_in_words(text: str, kind: type[Exception], sentence: st
 
 
 def test_nothing_is_nothing() -> None:
-    assert Spark("local").map(spark_work.double, [], ignore) == []
+    assert Spark("local").map(spark_work.double, []) == []
 
 
 @pytest.mark.parametrize("address", ["", "local[x]", "spark://host", "tcp://127.0.0.1:8786", "somewhere"])

@@ -18,7 +18,7 @@ from pcatool.model.description import how_fitted_short
 from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PictureOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.pipeline import plot as rows
-from pcatool.pipeline.job import Job
+from pcatool.pipeline.fit import Job
 from pcatool.pipeline.plot import cloud_of, draw, tell
 from pcatool.pipeline.plot_request import PlotRequest
 from pcatool.readers.inputs import Inputs

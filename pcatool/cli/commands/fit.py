@@ -19,7 +19,7 @@ from pcatool.options import (
 )
 
 if TYPE_CHECKING:
-    from pcatool.pipeline.job import Job
+    from pcatool.pipeline.fit import Job
 
 NAME = "fit"
 USAGE = "[INPUT...] -o MODEL [OPTIONS]"

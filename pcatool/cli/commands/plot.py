@@ -94,7 +94,7 @@ def run(
           --missing drop -o biplot.pdf --size 7x6
     """
     require(form, lambda: FORMS, "--format")
-    from pcatool.pipeline.job import Job
+    from pcatool.pipeline.fit import Job
     from pcatool.pipeline.plot import draw
     from pcatool.pipeline.plot_request import PlotRequest
 

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import operator
 import platform
 import re
 import socket
 import time
 import warnings
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from threading import Thread
 from types import TracebackType
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 from warnings import catch_warnings, simplefilter
 
-from pcatool.engines.base import Done
+from pcatool.engines.base import Done, Listing, unreported
 from pcatool.engines.dask.local import Local
 from pcatool.engines.dask.tasks import Tree, build_tree, version
 from pcatool.errors import FileError, LostError, UsageError, check_memory, show
+from pcatool.linalg.accumulator import Accumulator, nothing_to_fit
 from pcatool.stores.calls import interruptible, uninterrupted
 
 __all__ = ["Dask", "DaskRun"]
@@ -325,6 +324,7 @@ class DaskRun:
 
 
 Item = TypeVar("Item")
+Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 CONNECT = 8  # seconds to wait for a connection of the client
@@ -374,21 +374,19 @@ class Dask:
         self._link = None
         uninterrupted(self._open.close)
 
-    def map(self, work: Callable[[Item], Result], items: Sequence[Item], done: Done) -> list[Result]:
-        return self.gather(ListResults(work), operator.add, items, done) if items else []
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item], done: Done = unreported) -> list[Result]:
+        items = list(items)
+        return self.reduce(items, Listing(function), done) if items else []
 
-    def gather(
-        self,
-        work: Callable[[Item], Result],
-        merge: Callable[[Result, Result], Result],
-        items: Sequence[Item],
-        done: Done,
-    ) -> Result:
+    def reduce(self, items: Iterable[Item], accumulator: Accumulator[Item, Part], done: Done = unreported) -> Part:
         import cloudpickle
 
         assert self._link is not None, "entered first"
-        result: Result = DaskRun(self._link, build_tree(work, merge, items, cloudpickle.dumps), done).result()
-        return result
+        items = list(items)
+        if not items:
+            raise nothing_to_fit()
+        part: Part = DaskRun(self._link, build_tree(accumulator, items, cloudpickle.dumps), done).result()
+        return accumulator.finish(part)
 
     def _started(self) -> Link:
         """Start scheduler and workers on this machine, and wait for the first worker."""
@@ -417,16 +415,6 @@ class Dask:
         while not link.wait_for_workers(WORKERS, f"start some: dask worker {address}") or not checked(link):
             time.sleep(MOMENT)  # all workers were lost during the check
         return link
-
-
-@dataclass(frozen=True)
-class ListResults(Generic[Item, Result]):
-    """Work that returns its result in a list, so that adding lists collects the results in order."""
-
-    work: Callable[[Item], Result]
-
-    def __call__(self, item: Item) -> list[Result]:
-        return [self.work(item)]
 
 
 def _client(where: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Tasks for Dask workers: one for each item, and a tree of tasks that merges neighbouring results.
+"""Tasks for Dask workers: one for the part of each item, and a tree of tasks that merges neighbouring parts.
 
 The scheduler needs no pcatool: a task calls only functions of Python, and carries everything else as pickled bytes.
 """
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from pcatool.engines.base import FAN
 from pcatool.errors import FileError
+from pcatool.linalg.accumulator import Accumulator
 from pcatool.linalg.blas import threads
 from pcatool.resources import tune_allocator
 
@@ -29,13 +30,13 @@ class Tree(NamedTuple):
 
     tasks: dict[Key, tuple[Any, ...]]
     leaves: list[Key]  # keys of the items, in their order
-    root: Key  # key of the merged result
+    root: Key  # key of the merged part
 
 
 class WorkTask(NamedTuple):
-    """The work on one item, sent once to each worker; raises `FileError` in a worker with another pcatool version."""
+    """Makes the part of one item; sent once to each worker. `FileError` in a worker with another pcatool version."""
 
-    work: Callable[[Any], Any]
+    accumulator: Accumulator[Any, Any]
     version: str
 
     def __call__(self, item: bytes) -> Any:
@@ -44,17 +45,17 @@ class WorkTask(NamedTuple):
                 f"a worker has pcatool {version()}, this is {self.version}", "install the same version on all of them"
             )
         with _one_core():
-            return self.work(loads(item))
+            return self.accumulator.of_block(loads(item))
 
 
 class MergeTask(NamedTuple):
-    """The merge of neighbouring results, as workers hold it."""
+    """Merges neighbouring parts; sent once to each worker."""
 
-    merge: Callable[[Any, Any], Any]
+    accumulator: Accumulator[Any, Any]
 
-    def __call__(self, *results: Any) -> Any:
+    def __call__(self, *parts: Any) -> Any:
         with _one_core():
-            return reduce(self.merge, results)
+            return reduce(self.accumulator.merge, parts)
 
 
 def _one_core() -> AbstractContextManager[None]:
@@ -75,10 +76,8 @@ def version() -> str:
     return str(sys.modules["pcatool"].__version__)
 
 
-def build_tree(
-    work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], items: Sequence[Any], dumps: Callable[[Any], bytes]
-) -> Tree:
-    """Return the tasks for `work` on each item and for the tree that merges their results.
+def build_tree(accumulator: Accumulator[Any, Any], items: Sequence[Any], dumps: Callable[[Any], bytes]) -> Tree:
+    """Return the tasks for the part of each item and for the tree that merges the parts.
 
     The shape of the tree depends only on the number of items, so sums are added in the same order on any cluster.
     """
@@ -87,12 +86,12 @@ def build_tree(
     token = uuid4().hex
     doing, merging, part, merged = (f"pcatool-{what}-{token}" for what in ("doing", "merging", "part", "merged"))
     # The two callables are tasks too, so Dask makes them again if the worker that holds them is lost.
-    tasks: dict[Key, tuple[Any, ...]] = {doing: (loads, dumps(WorkTask(work, version())))}
+    tasks: dict[Key, tuple[Any, ...]] = {doing: (loads, dumps(WorkTask(accumulator, version())))}
     leaves: list[Key] = [(part, i) for i in range(len(items))]
     tasks |= {leaf: (call, doing, dumps(item)) for leaf, item in zip(leaves, items, strict=True)}
     row, height = leaves, 0
     if len(row) > 1:
-        tasks[merging] = (loads, dumps(MergeTask(merge)))
+        tasks[merging] = (loads, dumps(MergeTask(accumulator)))
     while len(row) > 1:
         height += 1
         above: list[Key] = []

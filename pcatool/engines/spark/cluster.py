@@ -1,24 +1,23 @@
-"""Spark engine: pickle work and items, run them in stages that merge neighbouring results, watch the executors."""
+"""Spark engine: pickle accumulator and items, run them in stages that merge neighbouring parts, watch the executors."""
 
 from __future__ import annotations
 
 import pickle
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
-from operator import add
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from types import TracebackType
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from pcatool.engines.base import FAN, Done
+from pcatool.engines.base import FAN, Done, Listing, unreported
 from pcatool.engines.spark import tasks
 from pcatool.engines.spark.calls import Call, ask, in_words
 from pcatool.engines.spark.session import Session, check_address, found, made
-from pcatool.engines.spark.tasks import SCHEMA, Leaf, MergeRows, TaskResults, listed, together
+from pcatool.engines.spark.tasks import SCHEMA, Leaf, MergeRows, TaskResults, together
 from pcatool.errors import FileError, LostError, PcatoolError, show
+from pcatool.linalg.accumulator import Accumulator, nothing_to_fit
 
 __all__ = ["Spark"]
 
@@ -82,18 +81,16 @@ SETTINGS = {
 
 
 class TaskBatch:
-    """Pickled work and items, cut into at most `most` tasks of neighbouring items; sent by `SparkRun`.
+    """Pickled accumulator and items, cut into at most `most` tasks of neighbouring items; sent by `SparkRun`.
 
     The number of tasks depends only on the number of items.
     """
 
-    def __init__(
-        self, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], items: Sequence[Any], most: int
-    ) -> None:
+    def __init__(self, accumulator: Accumulator[Any, Any], items: Sequence[Any], most: int) -> None:
         from pyspark import cloudpickle
 
         cloudpickle.register_pickle_by_value(tasks)
-        self._callables = cloudpickle.dumps((work, merge))
+        self._accumulator = cloudpickle.dumps(accumulator)
         self.items = [cloudpickle.dumps(item) for item in items]
         self.per = -(-len(items) // most)
         self.count = -(-len(items) // self.per)
@@ -106,8 +103,8 @@ class TaskBatch:
         """Return the number of items of task `number`."""
         return min(self.per, len(self.items) - number * self.per)
 
-    def accumulator(self, context: Any) -> Any:
-        """Return an accumulator in which tasks report their outcome: empty bytes, or a pickled error."""
+    def outcomes(self, context: Any) -> Any:
+        """Return an accumulator of Spark in which tasks report their outcome: empty bytes, or a pickled error."""
         return context.accumulator({}, TaskResults())
 
     def send(self, spark: Any, told: Any, fan: int) -> tuple[bool, Any]:
@@ -120,13 +117,13 @@ class TaskBatch:
 
         for name, value in SETTINGS.items():
             spark.conf.set(name, value)
-        leaf = Leaf((self.package, self.version), self._callables, self.items, self.per, told)
+        leaf = Leaf((self.package, self.version), self._accumulator, self.items, self.per, told)
         frame = _mapped(spark.range(0, self.count, 1, self.count), leaf)
         count = self.count
         while count > 1:
             count = -(-count // fan)
             near = frame.repartition(count, f.expr(f"number div {fan}")).sortWithinPartitions("number", "piece")
-            frame = _mapped(near, MergeRows(self._callables, fan))
+            frame = _mapped(near, MergeRows(self._accumulator, fan))
         return together(sorted(frame.repartition("piece").toLocalIterator()))
 
 
@@ -138,6 +135,7 @@ def _mapped(frame: Any, task: Any) -> Any:
 
 
 Item = TypeVar("Item")
+Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 # Most tasks of the first stage; with more items, neighbours share a task. A task costs about ten milliseconds, and its
@@ -170,24 +168,21 @@ class Spark:
             self._session.close()
             self._session = None
 
-    def map(self, work: Callable[[Item], Result], items: Sequence[Item], done: Done) -> list[Result]:
-        """Return `work(item)` for every item, in the order of the items; for small results."""
-        return self.gather(partial(listed, work), add, items, done) if items else []
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item], done: Done = unreported) -> list[Result]:
+        """Return `function(item)` for every item, in the order of the items; for small results."""
+        items = list(items)
+        return self.reduce(items, Listing(function), done) if items else []
 
-    def gather(
-        self,
-        work: Callable[[Item], Result],
-        merge: Callable[[Result, Result], Result],
-        items: Sequence[Item],
-        done: Done,
-    ) -> Result:
-        """Return the merged results of `work(item)` for all items; executors merge neighbours in a tree."""
+    def reduce(self, items: Iterable[Item], accumulator: Accumulator[Item, Part], done: Done = unreported) -> Part:
+        """Return the sums over all items; executors merge neighbouring parts in a tree."""
         assert self._session is not None
-        parcel = TaskBatch(work, merge, items, TASKS)
-        run = SparkRun(self._session, parcel)
+        items = list(items)
+        if not items:
+            raise nothing_to_fit()
+        run = SparkRun(self._session, TaskBatch(accumulator, items, TASKS))
         try:
-            merged: Result = run.result(done)
-            return merged
+            part: Part = run.result(done)
+            return accumulator.finish(part)
         finally:
             run.cancel()
 
@@ -199,7 +194,7 @@ class SparkRun:
         self._session = session
         self._parcel = parcel
         self._group = f"pcatool-{uuid4().hex}"
-        self._told = ask(lambda: parcel.accumulator(session.context))
+        self._told = ask(lambda: parcel.outcomes(session.context))
         self._call = Call(self._run)
         self._seen = 0
         self._watch = ExecutorWatch(session)

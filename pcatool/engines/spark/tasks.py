@@ -14,7 +14,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-__all__ = ["SCHEMA", "Leaf", "MergeRows", "Row", "TaskResults", "listed", "together"]
+__all__ = ["SCHEMA", "Leaf", "MergeRows", "Row", "TaskResults", "together"]
 
 SCHEMA = "number long, piece long, failed long, data binary"
 
@@ -45,10 +45,10 @@ class TaskResults:
 
 
 class Leaf(NamedTuple):
-    """Task of the first stage: do the work on `per` neighbouring items, and merge their results."""
+    """Task of the first stage: make the parts of `per` neighbouring items, and merge them."""
 
     package: tuple[str, str]  # name and version of pcatool, which the executor must have, too
-    callables: bytes  # work and merge, pickled
+    accumulator: bytes  # pickled
     items: list[bytes]  # all items, pickled
     per: int  # items of one task
     told: Any  # accumulator of `TaskResults`, for the outcome of each task
@@ -68,25 +68,20 @@ class Leaf(NamedTuple):
         return _attempt(lambda: self._work(self.items[number * self.per : (number + 1) * self.per]))
 
     def _work(self, items: list[bytes]) -> Any:
-        work, merge = pickle.loads(self.callables)
-        return reduce(merge, (work(pickle.loads(item)) for item in items))
+        accumulator = pickle.loads(self.accumulator)
+        return reduce(accumulator.merge, (accumulator.of_block(pickle.loads(item)) for item in items))
 
 
 class MergeRows(NamedTuple):
     """Task of a later stage: merge `fan` neighbouring results into one; of several errors the first is the outcome."""
 
-    callables: bytes  # work and merge, pickled
+    accumulator: bytes  # pickled
     fan: int  # results merged into one
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        _, merge = pickle.loads(self.callables)
+        merge = pickle.loads(self.accumulator).merge
         for number, results in groupby(_results(_unpacked(batches)), lambda result: result[0] // self.fan):
             yield from _rows(number, *_merged(merge, results))
-
-
-def listed(work: Callable[[Any], Any], item: Any) -> list[Any]:
-    """Return the result of `work` in a list, so that adding lists collects the results in order."""
-    return [work(item)]
 
 
 def together(rows: Iterable[Row]) -> tuple[bool, Any]:

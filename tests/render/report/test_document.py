@@ -23,7 +23,7 @@ from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.options.showing import PageOptions
-from pcatool.pipeline.job import Job
+from pcatool.pipeline.fit import Job
 from pcatool.pipeline.plot import cloud_of
 from pcatool.pipeline.plot_request import PlotRequest
 from pcatool.pipeline.report_page import POINTS
