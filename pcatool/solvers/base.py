@@ -21,6 +21,7 @@ from pcatool.solvers.rows import AT_ONCE, Rows, first_heavy
 
 __all__ = [
     "KNOWN",
+    "ColumnScales",
     "Estimate",
     "Problem",
     "Solution",
@@ -165,6 +166,29 @@ def scale_of(variances: Array, constant: NDArray[np.bool_], problem: Problem) ->
     if not problem.standardize:
         return np.ones(problem.d)
     return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variances)))
+
+
+class ColumnScales(NamedTuple):
+    """Divisor, variances and scales of the columns, from which a solver forms the matrix that it decomposes."""
+
+    divisor: float  # of sums of squares
+    safe: float  # the divisor, or 1 where it is not above 0, which `check` refuses
+    constant: NDArray[np.bool_]  # (d,)
+    variances: Array  # (d,)
+    sigma: Array  # (d,) as from `scale_of`
+
+    @classmethod
+    def of(cls, problem: Problem, centre: Centre, squares: Array) -> ColumnScales:
+        """Compute from the centre of all rows and the sums of squares (d,) about their mean."""
+        divisor, constant = problem.divisor(centre), ~centre.varies
+        safe = divisor if divisor > 0 else 1.0
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            variances = squares / safe
+            return cls(divisor, safe, constant, variances, scale_of(variances, constant, problem))
+
+    def check(self, problem: Problem, centre: Centre, total: float) -> None:
+        """Raise an error if no component can be computed; `total` is the trace of the matrix to decompose."""
+        check_solvable(problem, centre.rows, self.divisor, self.constant, self.variances, total, centre)
 
 
 def rounding(shift: Array, variances: Array, cells: float = 0.0) -> Array:
@@ -411,22 +435,18 @@ def finish(
     0, which an uncentred fit decomposes.
     """
     kept = Triangle(centre, triangle(Y)) if problem.keeps else None
-    constant = ~centre.varies
-    divisor = problem.divisor(centre)
-    safe = divisor if divisor > 0 else 1.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         squares = np.einsum("ij,ij->j", Y, Y)
-        variances = squares / safe
-        sigma = scale_of(variances, constant, problem)
+        scales = ColumnScales.of(problem, centre, squares)
         if not problem.center:
             # One more row adds the square of the mean: the difference between the scatter about zero and Y^T Y.
             Y = np.vstack([Y, np.sqrt(centre.weight) * centre.mean])
-        Y /= sigma * np.sqrt(safe)
+        Y /= scales.sigma * np.sqrt(scales.safe)
         total = float(np.einsum("ij,ij->", Y, Y))
-    check_solvable(problem, centre.rows, divisor, constant, variances, total, centre)
+    scales.check(problem, centre, total)
     counted = problem.counted(centre.rows, centre.weight)
     noise = problem.noise(centre, squares) if noise is None else noise
     entries = noise if problem.center or about_zero is None else about_zero
     spectrum = decompose(Y, entries, centre.rows, problem.wish, problem.scales(noise)).sized(min(counted, problem.d))
-    solution = make_solution(problem, centre, variances, sigma, total, spectrum, lambda V: Y.T @ (Y @ V))
+    solution = make_solution(problem, centre, scales.variances, scales.sigma, total, spectrum, lambda V: Y.T @ (Y @ V))
     return solution._replace(statistic=Statistic.summed(kept, noise)) if kept else solution

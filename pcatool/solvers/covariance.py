@@ -17,13 +17,12 @@ from pcatool.linalg.moments import Moments, MomentsAccumulator
 from pcatool.linalg.row_sums import Statistic
 from pcatool.resources import release_free_memory
 from pcatool.solvers.base import (
+    ColumnScales,
     Estimate,
     Problem,
     Solution,
-    check_solvable,
     directions_bytes,
     make_solution,
-    scale_of,
 )
 from pcatool.solvers.rows import Rows
 
@@ -61,20 +60,16 @@ class Covariance:
         (d,) is that of squares about 0, which an uncentred fit decomposes; by default equal to `noise`.
         """
         centre = moments.centre
-        n, constant = centre.rows, ~centre.varies
-        divisor = problem.divisor(centre)
-        safe = divisor if divisor > 0 else 1.0
-        variances = np.diagonal(moments.scatter) / safe
-        sigma = scale_of(variances, constant, problem)
+        scales = ColumnScales.of(problem, centre, np.diagonal(moments.scatter))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            S = (moments.scatter if problem.center else moments.scatter_about_zero()) / safe
+            S = (moments.scatter if problem.center else moments.scatter_about_zero()) / scales.safe
             if problem.standardize:
-                S /= sigma[:, None]
-                S /= sigma
+                S /= scales.sigma[:, None]
+                S /= scales.sigma
         total = float(np.trace(S))
-        check_solvable(problem, n, divisor, constant, variances, total, centre)
+        scales.check(problem, centre, total)
         noise = problem.noise(centre, np.diagonal(moments.scatter)) if noise is None else noise
         entries = noise if problem.center or about_zero is None else about_zero
         spectrum = of_scatter(S, entries, problem.wish, problem.scales(noise))
-        solution = make_solution(problem, centre, variances, sigma, total, spectrum, lambda V: S @ V)
+        solution = make_solution(problem, centre, scales.variances, scales.sigma, total, spectrum, lambda V: S @ V)
         return solution._replace(statistic=Statistic.summed(moments, noise)) if problem.keeps else solution

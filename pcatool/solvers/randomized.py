@@ -22,11 +22,10 @@ from pcatool.linalg.moments import Centre, ColumnMomentsAccumulator
 from pcatool.linalg.spectrum import EPS
 from pcatool.progress import doing
 from pcatool.solvers.base import (
+    ColumnScales,
     Estimate,
     Problem,
     Solution,
-    check_solvable,
-    scale_of,
 )
 from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.rows import Rows
@@ -101,24 +100,21 @@ def by_products(centre: Centre, squares: Array, product: Callable[[Array, Array]
     `squares` (d,) are those of the columns about their mean; `product` maps (V, sigma) to Y^T Y V for the rows Y,
     centred if the problem asks for it, divided by sigma.
     """
-    divisor = problem.divisor(centre)
-    safe = divisor if divisor > 0 else 1.0
-    constant = ~centre.varies
+    scales = ColumnScales.of(problem, centre, squares)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        variances = squares / safe
-        sigma = scale_of(variances, constant, problem)
-        mean = centre.mean if problem.center else np.zeros(problem.d)
-        about = variances if problem.center else variances + centre.mean**2 * (centre.weight / safe)
-        total = float(np.sum(about / sigma**2))
-    check_solvable(problem, centre.rows, divisor, constant, variances, total, centre)
+        about = scales.variances
+        if not problem.center:
+            about = about + centre.mean**2 * (centre.weight / scales.safe)
+        total = float(np.sum(about / scales.sigma**2))
+    scales.check(problem, centre, total)
 
     def apply(V: Array) -> Array:
-        return product(V, sigma) / safe
+        return product(V, scales.sigma) / scales.safe
 
     most = min(centre.rows - problem.center, problem.d)
     # Scaled to unit trace: squares of residuals must neither overflow nor underflow.
     space = _leading(lambda V: apply(V) / total, problem, most).times(total)
-    return _solution(centre, mean, sigma, squares, total, space, problem, apply)
+    return _solution(centre, scales, squares, total, space, problem, apply)
 
 
 class Ritz(NamedTuple):
@@ -215,8 +211,7 @@ def _error(values: Array, residual: Array, k: int) -> Array:
 
 def _solution(
     centre: Centre,
-    mean: Array,
-    sigma: Array,
+    scales: ColumnScales,
     squares: Array,
     total: float,
     found: Ritz,
@@ -233,8 +228,8 @@ def _solution(
     error = found.error[:k] + 2 * float(noise.max()) * total + problem.divided(centre) * values[:k]
     return Solution(
         n=centre.rows,
-        mean=mean,
-        std=sigma,
+        mean=centre.mean if problem.center else np.zeros(problem.d),
+        std=scales.sigma,
         eigenvalues=values[:k],
         error=error,
         leading=lambda count: found.vectors[:, :count],
@@ -242,7 +237,7 @@ def _solution(
         rank=rank,
         route="krylov",
         constant=tuple(np.flatnonzero(~centre.varies).tolist()),
-        variances=squares / problem.divisor(centre),
+        variances=scales.variances,
         apply=apply,
         counted=problem.counted(centre.rows, centre.weight),
     )
