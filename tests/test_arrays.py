@@ -1,7 +1,8 @@
-"""The same rows give the same bits, however they were cut on the way."""
+"""The same rows give the same bits, however they were cut on the way; parts are merged in the order of the items."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -9,7 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcatool.arrays import FEWEST_ROWS, MOST_ROWS, apply_in_blocks, block_rows, recut
+from pcatool.arrays import (
+    FEWEST_ROWS,
+    MOST_ROWS,
+    SERIAL,
+    Accumulator,
+    ArraySum,
+    Engine,
+    NoRows,
+    apply_in_blocks,
+    block_rows,
+    fold,
+    most_waiting,
+    recut,
+)
+from pcatool.engines.base import Listing
+from pcatool.engines.threads import Threads
+from pcatool.errors import DataError
 from pcatool.methods.pca import PCA
 from pcatool.model.npz import dumps
 from pcatool.options import FitOptions
@@ -200,3 +217,49 @@ def test_rows_are_left_alone() -> None:
     before = X.tobytes()
     apply_in_blocks(fit(X, components=2).project, X, 0)
     assert X.tobytes() == before
+
+
+class Words(Accumulator[int, str]):
+    """Tells in which order, and what with what."""
+
+    def of_block(self, block: int) -> str:
+        time.sleep(0.01 if block % 3 == 0 else 0)
+        return str(block)
+
+    def merge(self, one: str, other: str) -> str:
+        return f"({one} {other})"
+
+    def finish(self, part: str) -> str:
+        return f"{part}."
+
+
+def check(engine: Engine) -> None:
+    assert engine.reduce(range(4), Words()) == "(((0 1) 2) 3)."
+    assert engine.reduce([7], Words()) == "7."
+    assert engine.reduce(range(40), Listing(str)) == [str(i) for i in range(40)]
+    with pytest.raises(NoRows, match="no rows to fit"):
+        engine.reduce([], Words())
+
+
+def test_one_thread_and_several_merge_in_the_order_of_the_items() -> None:
+    check(SERIAL)
+    for count in (1, 2, 4):
+        with Threads(count) as pool:
+            check(pool)
+
+
+def test_a_fold_takes_parts_that_are_there_already() -> None:
+    assert fold(Words(), iter("abc")) == "((a b) c)."
+
+
+def test_an_error_of_an_item_is_that_of_the_sum() -> None:
+    def refuse(item: int) -> list[int]:
+        raise DataError(f"item {item}")
+
+    with Threads(2) as pool, pytest.raises(DataError, match="item 0"):
+        pool.reduce(range(3), Listing(refuse))
+
+
+def test_parts_that_fill_the_memory_wait_one_at_a_time() -> None:
+    assert [most_waiting(size) for size in (1 << 40, 128 << 20, 64 << 20)] == [1, 1, 2]
+    assert ArraySum(len, 1 << 20).part_bytes == 1 << 20  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Protocol, TypeVar
 
-from pcatool.linalg.accumulator import Accumulator, Engine
+from pcatool.arrays import Accumulator, Engine
 
 __all__ = ["FAN", "Cluster", "Done", "Listing", "unreported"]
 

@@ -13,8 +13,7 @@ from contextvars import copy_context
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from pcatool.arrays import QUEUED_TASKS
-from pcatool.linalg.accumulator import Accumulator, fold, most_waiting
+from pcatool.arrays import QUEUED_TASKS, Accumulator, fold, most_waiting
 from pcatool.linalg.blas import threads
 
 if TYPE_CHECKING:

@@ -17,12 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Array, Runner
+from pcatool.arrays import Accumulator, Array, Block, Runner
 from pcatool.errors import DataError
 from pcatool.kernels.base import CELLS, FEWEST_ROWS, Kernel, Prepared, slabs
 from pcatool.kernels.eigen import ROUNDINGS, center, centring, check_finite
 from pcatool.kernels.functions import EPS
-from pcatool.linalg.accumulator import Accumulator, Block
 from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectrum import Spectrum, backward

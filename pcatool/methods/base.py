@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pcatool.arrays import Array
+from pcatool.arrays import SERIAL, Array, LocalEngine
 from pcatool.errors import UsageError, listed, show
-from pcatool.linalg.accumulator import SERIAL, LocalEngine
 from pcatool.linalg.spectrum import Wish
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.arrays import Array, block_rows
+from pcatool.arrays import Accumulator, Array, Block, block_rows, nothing_to_fit
 from pcatool.errors import DataError, RefusedError, listed
-from pcatool.linalg.accumulator import Accumulator, Block, nothing_to_fit
 from pcatool.linalg.cross_moments import CrossMoments, ProductMatrix, class_sums, of_cross, of_quadratic
 from pcatool.linalg.moments import Centre, center_block, center_rows
 from pcatool.linalg.row_sums import Statistic

@@ -24,13 +24,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.arrays import Array, block_rows
+from pcatool.arrays import Array, Block, block_rows, fold, nothing_to_fit
 from pcatool.errors import DataError, RefusedError, UsageError, show
 from pcatool.kernels.base import CELLS, Kernel, Preparation, Prepared, cut, load, resolve
 from pcatool.kernels.eigen import LANCZOS, center, check_finite, choose, expected_space, product, solve
 from pcatool.kernels.model import KernelModel
 from pcatool.kernels.nystroem import LandmarkAccumulator, LandmarkPart, Landmarks, RowSample
-from pcatool.linalg.accumulator import Block, fold, nothing_to_fit
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, fix_signs
 from pcatool.linalg.moments import ColumnMoments, ColumnMomentsAccumulator, center_rows

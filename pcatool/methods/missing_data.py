@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pcatool.arrays import Array, block_rows
+from pcatool.arrays import SERIAL, Array, Engine, block_rows
 from pcatool.errors import UsageError, listed
-from pcatool.linalg.accumulator import SERIAL, Engine
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.sparse import SparseRows

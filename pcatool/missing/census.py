@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Array
-from pcatool.linalg.accumulator import Accumulator, Block
+from pcatool.arrays import Accumulator, Array, Block
 from pcatool.linalg.sparse import SparseRows
 from pcatool.solvers.base import Problem, check_columns
 from pcatool.solvers.rows import Rows

@@ -28,9 +28,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pcatool.arrays import Array, block_rows
+from pcatool.arrays import SERIAL, Accumulator, Array, Block, Engine, block_rows
 from pcatool.errors import DataError, RefusedError
-from pcatool.linalg.accumulator import SERIAL, Accumulator, Block, Engine
 from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.moments import Moments, MomentsAccumulator
 from pcatool.linalg.sparse import SparseRows

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from pcatool.arrays import Array
-from pcatool.linalg.accumulator import Accumulator, ArraySum, Block, Engine
+from pcatool.arrays import Accumulator, Array, ArraySum, Block, Engine
 from pcatool.linalg.sparse import SparseRows
 from pcatool.missing.census import Index, group_by_pattern, order_by_group
 from pcatool.missing.em_step import LOG_2_PI, Parameters, Posterior, Sums, Units, pairs

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Array
-from pcatool.linalg.accumulator import Accumulator, Block
+from pcatool.arrays import Accumulator, Array, Block
 from pcatool.linalg.moments import Centre, Moments, estimated_weight_errors, two_sum
 from pcatool.linalg.row_sums import STEP, relative
 from pcatool.linalg.spectrum import EPS

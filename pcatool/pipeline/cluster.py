@@ -12,10 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pcatool.arrays import run_serially
+from pcatool.arrays import Accumulator, run_serially
 from pcatool.engines.base import Cluster, Done
 from pcatool.errors import DataError, FileError, PcatoolError, UsageError, show
-from pcatool.linalg.accumulator import Accumulator
 from pcatool.methods.base import Supply
 from pcatool.methods.sums import Sums, sums_of
 from pcatool.options import EngineOptions, FitOptions, OutputOptions, TableOptions

@@ -13,10 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pcatool.arrays import Array, Runner, recut, run_serially
+from pcatool.arrays import Array, NoRows, Runner, nothing_to_fit, recut, run_serially
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, FileError, UsageError, show
-from pcatool.linalg.accumulator import NoRows, nothing_to_fit
 from pcatool.methods.align import aligned_to, check_older
 from pcatool.methods.base import Fit, Labels, Supply
 from pcatool.model import npz

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pcatool.arrays import Runner, block_rows
+from pcatool.arrays import Runner, block_rows, nothing_to_fit
 from pcatool.errors import DataError, UsageError, listed, show
-from pcatool.linalg.accumulator import nothing_to_fit
 from pcatool.linalg.sparse import SparseRows
 from pcatool.model.model import Model
 from pcatool.options import NULLS, ApplyOptions

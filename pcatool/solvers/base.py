@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Array
+from pcatool.arrays import Array, nothing_to_fit
 from pcatool.errors import DataError, RefusedError, listed, show
-from pcatool.linalg.accumulator import nothing_to_fit
 from pcatool.linalg.eigen import triangle
 from pcatool.linalg.moments import LEAST, Centre, center_block
 from pcatool.linalg.row_sums import Statistic

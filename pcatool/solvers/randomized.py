@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.arrays import Array
-from pcatool.linalg.accumulator import ArraySum, Block
+from pcatool.arrays import Array, ArraySum, Block
 from pcatool.linalg.moments import Centre, ColumnMomentsAccumulator
 from pcatool.linalg.spectrum import EPS
 from pcatool.progress import doing

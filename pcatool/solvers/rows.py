@@ -8,18 +8,19 @@ from typing import TypeVar
 
 import numpy as np
 
-from pcatool.arrays import Array, empty_block
-from pcatool.errors import FileError, RefusedError
-from pcatool.linalg.accumulator import (
+from pcatool.arrays import (
     SERIAL,
     WAITING_BYTES,
     Accumulator,
+    Array,
     Block,
     LocalEngine,
+    empty_block,
     fold,
     most_waiting,
     nothing_to_fit,
 )
+from pcatool.errors import FileError, RefusedError
 from pcatool.resources import Spool, release_free_memory, size_text
 
 __all__ = ["AT_ONCE", "SMALL_BYTES", "WAITING_BYTES", "Rows", "Store", "first_heavy"]

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pcatool.arrays import Accumulator
 from pcatool.errors import DataError
 from pcatool.linalg import blas
-from pcatool.linalg.accumulator import Accumulator
 
 
 class Sums(Accumulator[Any, Any]):

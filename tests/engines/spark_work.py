@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pcatool.arrays import Accumulator
 from pcatool.errors import DataError, FileError
-from pcatool.linalg.accumulator import Accumulator
 
 
 class Sums(Accumulator[Any, Any]):

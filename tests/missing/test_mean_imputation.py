@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from missing.made import Array, made, problem_of, punched
+from pcatool.arrays import SERIAL
 from pcatool.errors import DataError
-from pcatool.linalg.accumulator import SERIAL
 from pcatool.linalg.moments import Moments, MomentsAccumulator
 from pcatool.missing.mean_imputation import PairsAccumulator, PairSums
 

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 import pcatool
-from pcatool.arrays import empty_block, recut
+from pcatool.arrays import SERIAL, LocalEngine, empty_block, recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import FileError
-from pcatool.linalg.accumulator import SERIAL, LocalEngine
 from pcatool.model.npz import dumps
 from pcatool.registry import SOLVERS
 from pcatool.solvers import rows as solver_rows

@@ -19,11 +19,11 @@ from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 from warnings import catch_warnings, simplefilter
 
+from pcatool.arrays import Accumulator, nothing_to_fit
 from pcatool.engines.base import Done, Listing, unreported
 from pcatool.engines.dask.local import Local
 from pcatool.engines.dask.tasks import Tree, build_tree, version
 from pcatool.errors import FileError, LostError, UsageError, check_memory, show
-from pcatool.linalg.accumulator import Accumulator, nothing_to_fit
 from pcatool.stores.calls import interruptible, uninterrupted
 
 __all__ = ["Dask", "DaskRun"]

@@ -14,9 +14,9 @@ from operator import call
 from pickle import loads
 from typing import Any, NamedTuple
 
+from pcatool.arrays import Accumulator
 from pcatool.engines.base import FAN
 from pcatool.errors import FileError
-from pcatool.linalg.accumulator import Accumulator
 from pcatool.linalg.blas import threads
 from pcatool.resources import tune_allocator
 

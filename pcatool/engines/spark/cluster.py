@@ -11,13 +11,13 @@ from types import TracebackType
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from pcatool.arrays import Accumulator, nothing_to_fit
 from pcatool.engines.base import FAN, Done, Listing, unreported
 from pcatool.engines.spark import tasks
 from pcatool.engines.spark.calls import Call, ask, in_words
 from pcatool.engines.spark.session import Session, check_address, found, made
 from pcatool.engines.spark.tasks import SCHEMA, Leaf, MergeRows, TaskResults, together
 from pcatool.errors import FileError, LostError, PcatoolError, show
-from pcatool.linalg.accumulator import Accumulator, nothing_to_fit
 
 __all__ = ["Spark"]
 
