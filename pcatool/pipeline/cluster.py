@@ -136,10 +136,10 @@ class SplitReading:
 
     partitions: Partitions | None
     table: TableOptions
-    told: SchemaFacts
+    facts: SchemaFacts
 
     def read(
-        self, portion: Split, take: Callable[[Inputs, Reporter, RowCounts], Taken]
+        self, split: Split, take: Callable[[Inputs, Reporter, RowCounts], Taken]
     ) -> tuple[Taken | None, ReadRecord]:
         """Open a part, call `take` on it, and return its result with the record of the reading.
 
@@ -147,27 +147,27 @@ class SplitReading:
         """
         notices, tally = Reporter(), RowCounts()
         try:
-            inputs = self._open(portion, notices)
+            inputs = self._open(split, notices)
             taken = take(inputs, notices, tally)
         except PcatoolError as error:
             if not (self.table.skip_bad and error.of_input and is_bad_file(error)):
                 raise
-            return None, ReadRecord(RowCounts(), skipped=((portion.at, Skip(portion.input.name, error.message)),))
+            return None, ReadRecord(RowCounts(), skipped=((split.at, Skip(split.input.name, error.message)),))
         rounded, further = inputs.told_rounding, inputs.columns.more
         return taken, ReadRecord(
             tally,
             rounded,
             tuple(note for note in notices.notes if note != rounded),
             tuple(notices.warnings),
-            ((portion.at, further),) if further else (),
+            ((split.at, further),) if further else (),
         )
 
-    def _open(self, portion: Split, notices: Reporter) -> Inputs:
+    def _open(self, split: Split, notices: Reporter) -> Inputs:
         """Open a part; an error is marked as an error of the input."""
-        found = ResolvedInputs((portion.input,), self.partitions)
+        found = ResolvedInputs((split.input,), self.partitions)
         table = replace(self.table, skip_bad=False)
         try:
-            return Inputs(found, table, notices, by_file=self.table.skip_bad, told=self.told.of(portion.at))
+            return Inputs(found, table, notices, by_file=self.table.skip_bad, told=self.facts.of(split.at))
         except PcatoolError as error:
             error.of_input = True
             raise
@@ -232,7 +232,7 @@ class PartsOutcome(NamedTuple):
 class Item(NamedTuple):
     """A part of the inputs, and the name of its output file."""
 
-    portion: Split
+    split: Split
     name: str
 
 
@@ -240,7 +240,7 @@ class Written(NamedTuple):
     """Outcome of one part: its squared errors, None when it was left out, and the record of reading it."""
 
     errors: ErrorSum | None
-    met: ReadRecord
+    record: ReadRecord
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ class WriteParts:
     def __call__(self, items: Sequence[Item]) -> list[Written]:
         if self.sign and not Path(self.sign).exists():
             raise FileError(f"a worker does not see the folder {show(self.folder.name)} that is here", SEEN_BY_ALL)
-        return [Written(*self.reading.read(item.portion, partial(self._write, item.name))) for item in items]
+        return [Written(*self.reading.read(item.split, partial(self._write, item.name))) for item in items]
 
     def _write(self, name: str, inputs: Inputs, notices: Reporter, tally: RowCounts) -> ErrorSum:
         """Write the results of one part, count its rows, and return its squared errors."""
@@ -285,9 +285,9 @@ def write_parts(
     """
     folder, output = _folder_of(output, engine)
     found = _inputs_of(make, data, table, output, notices)
-    portions = splits_of(found, table)
-    items = [Item(*pair) for pair in zip(portions, folder.parts(len(portions)), strict=True)]
-    refuse_inputs([OutputTask(item.portion.input, folder.called(item.name)) for item in items], model)
+    splits = splits_of(found, table)
+    items = [Item(*pair) for pair in zip(splits, folder.parts(len(splits)), strict=True)]
+    refuse_inputs([OutputTask(item.split.input, folder.called(item.name)) for item in items], model)
     folder.look_at(no_clobber=output.no_clobber)
     results = make(found, table, notices)
     if results.by_users:
@@ -296,10 +296,10 @@ def write_parts(
             "--engine threads does it on one machine",
         )
     _try_writer(results, output)
-    items = [item for item in items if item.portion.at not in results.inputs.skipping.bad]
+    items = [item for item in items if item.split.at not in results.inputs.skipping.bad]
     written = _run(results, items, folder, table, output, engine, notices)
     done = [(item, part) for item, part in zip(items, written, strict=True) if part.errors is not None]
-    named = [(item.portion.input.path, shown(folder.called(item.name)), part.met.tally.rows) for item, part in done]
+    named = [(item.split.input.path, shown(folder.called(item.name)), part.record.tally.rows) for item, part in done]
     return PartsOutcome(results, named)
 
 
@@ -381,13 +381,13 @@ def _run(
 def _tasks(items: Sequence[Item]) -> list[list[Item]]:
     """Group small parts into one task; every part still has its own file."""
     rest = iter(items)
-    return [list(islice(rest, len(portions))) for portions in together([item.portion for item in items])]
+    return [list(islice(rest, len(splits))) for splits in together([item.split for item in items])]
 
 
 def _add_up(results: Results, written: Sequence[Written], notices: Reporter) -> None:
     """Add the counts, errors and notices of all parts to the results, in the order of the parts."""
-    met = reduce(ReadRecord.merged, (part.met for part in written), ReadRecord(RowCounts()))
-    results.tally.join(met.tally)
+    record = reduce(ReadRecord.merged, (part.record for part in written), ReadRecord(RowCounts()))
+    results.tally.join(record.tally)
     for part in written:
         results.errors.join(part.errors or ErrorSum())
-    met.tell(results.inputs, notices)
+    record.tell(results.inputs, notices)
