@@ -23,7 +23,7 @@ class Taken(NamedTuple):
 
 
 class Gauge(Protocol):
-    """Tells how far reading has come, at any moment and to any thread; `readers.inputs.Inputs` is one."""
+    """Tells how far reading has come, at any moment and to any thread; `readers.row_stream.RowStream` is one."""
 
     @property
     def several(self) -> bool:

@@ -63,7 +63,7 @@ class OpenedAhead(NamedTuple):
 
 
 class InputFiles:
-    """The files of a run, of which the one at position `at` is open; used by `Inputs`."""
+    """The files of a run in their order, of which the one at position `at` is open."""
 
     def __init__(self, found: ResolvedInputs, options: TableOptions, notices: Reporter) -> None:
         self.found = found
@@ -83,6 +83,10 @@ class InputFiles:
     @property
     def current(self) -> Input:
         return self.found.inputs[self.at]
+
+    def flows(self, at: int) -> bool:
+        """Whether the input at this position is a pipe or a device, which cannot be read again."""
+        return self.found.inputs[at].flows
 
     def open(self) -> OpenedInput:
         """Open the current file."""
@@ -155,7 +159,7 @@ class InputFiles:
         Files that cannot be opened are passed over here; their errors are raised in their turn.
         """
         for at in range(self.at + 1, min(self.at + 1 + LOOK_AHEAD, len(self))):
-            if self.found.inputs[at].flows:
+            if self.flows(at):
                 return
             with suppress(PcatoolError), closing(InputFiles(self.alone(at), self._options, Reporter())) as other:
                 yield other.table(other.open())

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, run_serially
 from pcatool.errors import BadCell, DataError, PcatoolError, show
-from pcatool.readers.base import BAD_CELL_REMEDY, Batch, Part, Table, all_finite, has_large
-from pcatool.readers.inputs import Inputs, Piece, PieceRead, whole_files
+from pcatool.readers.base import BAD_CELL_REMEDY, Batch, Part, Rounded, Table, all_finite, has_large
+from pcatool.readers.inputs import Inputs
 from pcatool.readers.labels import Classes
 from pcatool.readers.passthrough import cast_to_first
 from pcatool.readers.row_counts import IncompleteCells, RowCounts
+from pcatool.readers.row_stream import Piece
 from pcatool.readers.schema import ColumnChoice
 
 __all__ = ["USES_INCOMPLETE", "CheckedBatch", "checked_batches", "refuse_incomplete", "rows_to_fit"]
@@ -55,6 +56,21 @@ class CheckedBatch(NamedTuple):
     incomplete: NDArray[np.bool_] | None  # (n,) mask of rows with a missing cell; None if there are none
 
 
+class PieceRead(NamedTuple):
+    """A piece after parsing; `batch` is None at the end of an input and for a bad input."""
+
+    at: int  # position of the input
+    batch: Batch | None = None
+    holes: IncompleteCells | None = None  # missing cells of the batch; None if there are none
+    rounded: Rounded | None = None  # first whole number without an exact double
+    error: PcatoolError | None = None  # why the input is bad
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory that the batch takes."""
+        return 0 if self.batch is None else self.batch.X.nbytes + sum(column.nbytes for column in self.batch.kept)
+
+
 class CheckedReading(NamedTuple):
     """The settings with which threads read pieces; its method `read` is what they run."""
 
@@ -78,14 +94,13 @@ class CheckedReading(NamedTuple):
         try:
             return self._read(piece.at, piece.table, piece.part)
         except PcatoolError as error:
-            if self.inputs.skipping.may_skip(piece.at, error):
-                return PieceRead(piece.at, error=error)
-            raise self.inputs.skipping.named(piece.at, self.inputs.cause_of(piece.at, error)) from None
+            return PieceRead(piece.at, error=self.inputs.skipping.excuse(piece.at, error))
 
     def _read(self, at: int, table: Table, part: Part) -> PieceRead:
         """Parse a part, cast its passthrough columns, and check its cells."""
         batch = part.batch()
-        batch = batch._replace(kept=cast_to_first(batch.kept, self.types, table.name, batch.place))
+        if self.types:
+            batch = batch._replace(kept=cast_to_first(batch.kept, self.types, table.name, batch.place))
         if self.numbers and not table.text:
             batch = with_missing(batch, self.numbers)
         classes = self.wanted.classes
@@ -131,9 +146,8 @@ def checked_batches(
     reading = CheckedReading(inputs, wanted, types, missing_values(inputs.nulls), report, check)
 
     def read(of: Inputs) -> Iterator[PieceRead]:
-        return run(
-            reading._replace(inputs=of).read, of.pieces(wanted, eager=eager, run=run), ready=of.ready if eager else None
-        )
+        pieces = of.stream.pieces(wanted, eager=eager, run=run)
+        return run(reading._replace(inputs=of).read, pieces, ready=of.ready if eager else None)
 
     for found in whole_files(read, inputs) if inputs.skipping.allowed else read(inputs):
         batch, holes = found.batch, found.holes
@@ -151,6 +165,38 @@ def checked_batches(
             tally.count(batch, holes, reading.names)
         yield checked(batch, holes)
     inputs.finish()
+
+
+# Most bytes of one file that are held until its end is read; a larger file is read twice.
+MOST_HELD = 64 << 20
+
+
+def whole_files(read: Callable[[Inputs], Iterator[PieceRead]], inputs: Inputs) -> Iterator[PieceRead]:
+    """Yield the rows of each file only after all of it was read without error; leave out the files that are bad.
+
+    `read` reads inputs piece by piece. A file of more than MOST_HELD bytes is not held but read a second time. The rows
+    of a pipe, which cannot be read again, are yielded at once.
+    """
+    held: list[PieceRead] = []
+    size = 0
+    for found in read(inputs):
+        if found.at in inputs.skipping.bad:
+            continue
+        if found.error is not None:
+            inputs.skipping.leave_out(found.at, found.error)
+            held.clear()
+            size = 0
+        elif found.batch is None:
+            yield from read(inputs.alone(found.at)) if size > MOST_HELD else held
+            held.clear()
+            size = 0
+        elif inputs.found.inputs[found.at].flows:
+            yield found
+        else:
+            size += found.size
+            held.append(found)
+            if size > MOST_HELD:
+                held.clear()
 
 
 def _holes(batch: Batch, names: Sequence[str], report: bool) -> IncompleteCells | None:

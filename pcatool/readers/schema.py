@@ -13,7 +13,6 @@ from pcatool.options import FitOptions, SelectOptions
 from pcatool.progress import Reporter
 from pcatool.readers.base import Column, Feature, Table
 from pcatool.readers.labels import Classes
-from pcatool.readers.paths import Input
 from pcatool.readers.select_columns import (
     LabelColumns,
     choose_features,
@@ -160,8 +159,8 @@ class NewColumns:
         for found in other._found.values():
             self._found[at] = found
 
-    def look(self, at: int, table: Table, item: Input) -> None:
-        """Look for new columns in the input at position `at`."""
+    def look(self, at: int, table: Table, flows: Callable[[int], bool]) -> None:
+        """Look for new columns in the input at position `at`; `flows` tells whether that is a pipe."""
         if table.columns is self._all_known:
             return
         if self._kept:
@@ -177,7 +176,7 @@ class NewColumns:
         if not names:
             self._all_known = table.columns
         # The kinds of a pipe's columns need its first rows, which may take long to arrive.
-        if names and not item.flows and (numbers := _numbers(table, names)):
+        if names and not flows(at) and (numbers := _numbers(table, names)):
             self._found[at] = (table.name, numbers)
 
     def _look_at_names(self, at: int, table: Table) -> None:
@@ -389,10 +388,13 @@ class Schema:
         self._last = (table.columns, features)
         return features
 
-    def look_for_more(self, at: int, table: Table, item: Input) -> None:
-        """Look for columns of a later input that the first does not have, if that matters for the run."""
-        if self._further is not None:
-            self._further.look(at, table, item)
+    def look_for_more(self, at: int, table: Table, flows: Callable[[int], bool]) -> None:
+        """Look for columns of a later input that the first does not have, if that matters for the run.
+
+        `flows` tells whether the input at a position is a pipe.
+        """
+        if self._further is not None and (table is not self._first.table or self._told is not None):
+            self._further.look(at, table, flows)
 
     @property
     def more(self) -> NewColumns | None:

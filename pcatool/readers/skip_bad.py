@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError, is_out_of_memory
 from pcatool.progress import Reporter
-from pcatool.readers.paths import Input
+from pcatool.readers.input_files import InputFiles
 
-__all__ = ["Skip", "Skipping", "is_bad_file", "none_left", "reasons"]
+__all__ = ["SKIP_BAD_REMEDY", "BadFiles", "Skip", "is_bad_file", "none_left", "reasons"]
 
 # Left-out files named in the warning; further ones are only counted.
 FIRST_FILES = 10
+
+# Remedy of the error about one of several files.
+SKIP_BAD_REMEDY = "--skip-bad leaves such files out"
 
 # Errors of this machine, not of the file: full disk or quota, too many open files. `is_out_of_memory` covers memory.
 MACHINE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE}
@@ -26,53 +30,58 @@ class Skip(NamedTuple):
     reason: str
 
 
-class Skipping:
-    """The inputs left out of a run; unless `allowed` (--skip-bad), each bad input is an error instead."""
+@dataclass
+class BadFiles:
+    """Decide about files that cannot be read: leave them out with --skip-bad (`allowed`), else raise their error."""
 
-    def __init__(self, inputs: Sequence[Input], *, allowed: bool) -> None:
-        self._inputs = inputs
-        self.allowed = allowed
-        self.bad: dict[int, Skip] = {}  # by position of the input
+    files: InputFiles
+    allowed: bool
+    bad: dict[int, Skip] = field(default_factory=dict)  # files left out, by position of the input
+    _causes: dict[int, PcatoolError] = field(default_factory=dict)  # by position: errors that are no fault of the file
 
-    @property
-    def _skipped(self) -> list[Skip]:
-        return list(self.bad.values())
+    def excuse(self, at: int, error: PcatoolError) -> PcatoolError:
+        """Return the cause of an error of an input that may be left out for it; raise the cause in all other cases.
 
-    def may_skip(self, at: int, error: PcatoolError) -> bool:
-        """Whether the input may be left out for this error; a pipe may not."""
-        return self.allowed and is_bad_file(error) and not self._inputs[at].flows
+        The error that is raised is marked as one of the input. With several files it names --skip-bad as a remedy. A
+        pipe is never left out.
+        """
+        cause = self._cause(at, error)
+        if not is_bad_file(cause):
+            raise cause from None
+        if self.allowed and not self.files.flows(at):
+            return cause
+        if not cause.of_input:
+            cause.of_input = True
+            if len(self.files) > 1 and not self.allowed and not self.files.flows(at):
+                cause.add_remedy(SKIP_BAD_REMEDY)
+        raise cause from None
+
+    def _cause(self, at: int, error: PcatoolError) -> PcatoolError:
+        """Return the cause of an error: if the file changed while it was read, the error that says so."""
+        try:
+            if is_bad_file(error) and at == self.files.at:
+                self.files.check_unchanged()
+        except FileError as another:
+            error = another
+        if not is_bad_file(error):
+            self._causes[at] = error  # a thread may report an earlier row later, when the file is closed
+        return self._causes.get(at, error)
+
+    def leave_out(self, at: int, error: PcatoolError) -> None:
+        """Record an input as left out because of this error."""
+        self.bad[at] = Skip(self.files.found.inputs[at].name, error.message)
 
     def left_out(self, at: int, skip: Skip) -> None:
         """Record an input that a worker left out."""
         self.bad[at] = skip
 
-    def leave_out(self, at: int, error: PcatoolError) -> None:
-        """Record an input as left out because of this error."""
-        self.bad[at] = Skip(self._inputs[at].name, error.message)
-
-    def named(self, at: int, error: PcatoolError) -> PcatoolError:
-        """Return the error, marked as one of the input; with several inputs, --skip-bad is added as a remedy."""
-        if is_bad_file(error) and not error.of_input:
-            error.of_input = True
-            if len(self._inputs) > 1 and not self.allowed and not self._inputs[at].flows:
-                error.add_remedy("--skip-bad leaves such files out")
-        return error
-
     def none_left(self) -> DataError:
         """Return the error for a run without any good input."""
-        return none_left(self._skipped)
-
-    def all_read(self, notices: Reporter) -> None:
-        """Report how many inputs were read; raises DataError if all were left out."""
-        count = len(self._inputs)
-        notices.all_read(count - len(self.bad), self._skipped)
-        if count and len(self.bad) == count:
-            raise self.none_left()
+        return none_left(list(self.bad.values()))
 
     def warn(self, notices: Reporter) -> None:
-        """Warn of the inputs left out, if any."""
-        if self.bad:
-            notices.warn(f"left out {len(self.bad)} of {len(self._inputs)} files:", reasons(self._skipped))
+        """Warn of the inputs left out."""
+        notices.warn(f"left out {len(self.bad)} of {len(self.files)} files:", reasons(list(self.bad.values())))
 
 
 def is_bad_file(error: PcatoolError) -> bool:

@@ -208,7 +208,7 @@ def shares(paths: list[str], notices: Reporter) -> list[float | None]:
     """What was known after each piece."""
     inputs = Inputs(paths, TableOptions(), notices)
     wanted = inputs.columns.choose(SelectOptions(), None, (), None)
-    return [inputs.share() for _ in inputs.pieces(wanted, eager=False, run=run_serially)]
+    return [inputs.stream.share() for _ in inputs.stream.pieces(wanted, eager=False, run=run_serially)]
 
 
 def test_shares_of_files_go_by_their_sizes(tmp_path: Path) -> None:

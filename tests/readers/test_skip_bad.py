@@ -19,7 +19,7 @@ from pcatool.options import ApplyOptions, EngineOptions, FitOptions, SelectOptio
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import fit as fitting
 from pcatool.progress import Reporter
-from pcatool.readers import inputs as whole
+from pcatool.readers import rows as reading_rows
 from readers.reading import read, write
 
 HEADER = "a,b,c\n"
@@ -82,7 +82,7 @@ def test_the_model_is_that_of_the_good_files(kind: str, at: int, good: list[Path
 def test_a_file_too_large_to_hold_is_read_twice(
     held: int, good: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(whole, "MOST_HELD", held)
+    monkeypatch.setattr(reading_rows, "MOST_HELD", held)
     long = write(tmp_path, HEADER + rows(7, 30_000), "long.csv")
     bad = write(tmp_path, HEADER + rows(8, 30_000) + "1,2,x\n", "bad.csv")
     assert Made([good[0], bad, long, good[1]]).bytes == Made([good[0], long, good[1]], skip_bad=False).bytes

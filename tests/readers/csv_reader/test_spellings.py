@@ -33,7 +33,7 @@ def counted(data: Any, columns: Sequence[str] = (), labels: Sequence[str] = (), 
     inputs = Inputs([str(data)] if isinstance(data, Path) else data, TableOptions(**options), Reporter())
     wanted = inputs.columns.choose(SelectOptions(tuple(columns)), labels=labels)
     total: Counter[str] = Counter()
-    for piece in inputs.pieces(wanted, eager=False, run=run_serially):
+    for piece in inputs.stream.pieces(wanted, eager=False, run=run_serially):
         assert piece.part is not None
         batch = piece.part.batch()
         added = batch if wanted.classes is None else wanted.classes.added(batch)
@@ -240,7 +240,7 @@ def test_counting_does_not_bring_in_pandas(tmp_path: Path) -> None:
         "for path in sys.argv[1:]:\n"
         "    inputs = Inputs([path], TableOptions(), Reporter())\n"
         "    wanted = inputs.columns.choose(SelectOptions())\n"
-        "    for piece in inputs.pieces(wanted, eager=False, run=run_serially):\n"
+        "    for piece in inputs.stream.pieces(wanted, eager=False, run=run_serially):\n"
         "        assert piece.part.batch().spellings()\n"
         "sys.exit('pandas' in sys.modules)"
     )
