@@ -13,7 +13,7 @@ import pyarrow as pa
 from pcatool.arrays import Runner, empty_block, run_serially
 from pcatool.readers.arrow_columns import NULL, text_array
 from pcatool.readers.base import Batch, Column, Feature, Part, Rounded, Table
-from pcatool.readers.csv_reader.arrow_parser import TEXT
+from pcatool.readers.csv_reader.chunk_parser import TEXT
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.stores.uri import plain_name
 

@@ -17,7 +17,6 @@ from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.opener import MODEL, OpenedInput
 from pcatool.readers.paths import MODEL_SUFFIX, Input, resolve
 from pcatool.registry import READERS
-from pcatool.stores.uri import is_remote
 
 __all__ = ["InputFiles", "OpenedAhead", "ResolvedInputs", "not_a_table"]
 
@@ -125,7 +124,7 @@ class InputFiles:
     def _before_its_turn(self, at: int) -> OpenedAhead:
         """Open the file at position `at` if it is local with a Parquet suffix; other files wait for their turn."""
         item, notices = self.found.inputs[at], Reporter()
-        if item.format != "parquet" or is_remote(item.path) or item.flows:
+        if item.format != "parquet" or item.remote or item.flows:
             return OpenedAhead()
         opened: OpenedInput | None = None
         try:
@@ -202,7 +201,7 @@ class InputFiles:
 
         A store is not asked for sizes only to show progress.
         """
-        if any(is_remote(item.path) for item in self.found.inputs):
+        if any(item.remote for item in self.found.inputs):
             return None
         sizes = [item.size for item in self.found.inputs]
         return None if None in sizes else [0, *accumulate(size or 0 for size in sizes)]

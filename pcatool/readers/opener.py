@@ -26,7 +26,6 @@ from pcatool.readers.streams import (
     read_whole,
 )
 from pcatool.registry import READERS
-from pcatool.stores.uri import is_remote
 
 __all__ = ["MODEL", "ZIP", "OpenedInput", "read_beginning", "read_file"]
 
@@ -278,7 +277,7 @@ class OpenedInput:
     @property
     def remote(self) -> bool:
         """Whether each read of a part is a request to a store, as slow as reading much at once."""
-        return self._copy is None and is_remote(self.input.path)
+        return self._copy is None and self.input.remote
 
     @property
     def failure(self) -> FileError | None:
@@ -333,7 +332,7 @@ def _file(source: Input) -> File:
     """Open the bytes of an input: a file, a pipe, a kept copy of a pipe, or an object in a store."""
     if source.copy is not None:
         return source.copy.open(partial(_descriptor, source), source.name)
-    if not is_remote(source.path):
+    if not source.remote:
         return FileBytes(_descriptor(source), source.name)
     from pcatool.stores.objects import RemoteBytes, open_object
 

@@ -37,9 +37,16 @@ class Input(NamedTuple):
     groups: tuple[int, int] | None = None  # row groups of a Parquet file to read, as [first, end); None for all
 
     @property
+    def remote(self) -> bool:
+        """Whether the path names an object in a store."""
+        return "://" in self.path and is_remote(self.path)
+
+    @property
     def name(self) -> str:
         """Name for messages."""
-        return "standard input" if self.path == STDIN else shown(self.path)
+        if self.path == STDIN:
+            return "standard input"
+        return shown(self.path) if self.remote else self.path
 
     @property
     def place(self) -> str:
@@ -49,7 +56,7 @@ class Input(NamedTuple):
     @property
     def size(self) -> int | None:
         """Size of the file in bytes; None for a pipe or a device, or if unknown."""
-        if is_remote(self.path):
+        if self.remote:
             from pcatool.stores.listing import size_of
 
             return size_of(self.path)
@@ -64,7 +71,7 @@ class Input(NamedTuple):
         """Whether the input can be read only once, as a pipe or a device."""
         if self.path == STDIN:
             return True
-        if is_remote(self.path):
+        if self.remote:
             return False
         try:
             return not stat.S_ISREG(Path(self.place).stat().st_mode)
@@ -74,7 +81,7 @@ class Input(NamedTuple):
     @property
     def format(self) -> str | None:
         """Name of the reader for the suffix of the path, without a compression suffix; None if unknown."""
-        return READERS.by_suffix(bare_name(plain_name(self.path)))
+        return READERS.by_suffix(bare_name(plain_name(self.path) if self.remote else self.path))
 
 
 def bare_name(name: str) -> str:
@@ -127,7 +134,7 @@ def _expand(path: str, wanted: Callable[[str], bool]) -> list[Input]:
         return [Input(path)]
     if path == "":
         raise UsageError("an input has an empty name", "give a path, or - for standard input")
-    if is_remote(path):
+    if Input(path).remote:
         from pcatool.stores.listing import expand
 
         found = expand(path, wanted)

@@ -125,7 +125,8 @@ def format_name(options: OutputOptions) -> str:
 
     Raise `UsageError` for the ending of a format that has no writer.
     """
-    name = uncompressed_name(plain_name(options.output or ""))
+    output = options.output or ""
+    name = uncompressed_name(plain_name(output) if "://" in output else output)
     by_name = WRITERS.by_suffix(name)
     if options.output_format is None and by_name is None and name.lower().endswith(OTHERS):
         raise UsageError(

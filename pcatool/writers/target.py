@@ -45,7 +45,7 @@ def look_at(output: str | None, no_clobber: bool, inputs: Sequence[str]) -> Targ
     """
     if output == "":
         raise UsageError("the name of the output is empty", "give a file name, or - for standard output")
-    if output is not None and is_remote(output):
+    if output is not None and "://" in output and is_remote(output):
         from pcatool.writers.sink import look_at_object
 
         look_at_object(output, no_clobber, inputs)

@@ -60,6 +60,16 @@ class Dialect:
         return b" \t" if self.blanks else self.delimiter.encode()
 
     @property
+    def needs_normalizing(self) -> bool:
+        """Whether text may hold comments, runs of blanks as separators, or blank lines that are rows."""
+        return self.lone or self.comment is not None or self.blanks
+
+    @property
+    def note_padding(self) -> bytes:
+        """The blank bytes to remove before a comment: space and tab, without the delimiter."""
+        return b" \t" if self.blanks else b" \t".replace(self.delimiter.encode(), b"")
+
+    @property
     def dressed(self) -> bool:
         """Whether numbers may have thousands marks or characters to strip (--thousands, --strip)."""
         return bool(self.thousands or self.strip)

@@ -17,7 +17,7 @@ import numpy as np
 
 from pcatool.readers.csv_reader.dialect import Dialect
 
-__all__ = ["has_text_after_quote", "note_padding", "plain", "requoted"]
+__all__ = ["has_text_after_quote", "plain", "requoted"]
 
 # The empty place before the line end of a blank line. A line end is CR, LF or both.
 BLANK_LINE = rb"(?:\A|(?<=\n)|(?<=\r)(?!\n))(?=[\r\n])"
@@ -33,11 +33,6 @@ def plain(data: bytes, dialect: Dialect) -> bytes:
     return _one_blank(data, dialect) if dialect.blanks else data
 
 
-def note_padding(dialect: Dialect) -> bytes:
-    """Return the blank bytes to remove before a comment: space and tab, without the delimiter."""
-    return b" \t" if dialect.blanks else b" \t".replace(dialect.delimiter.encode(), b"")
-
-
 def _blank_lines_filled(data: bytes, dialect: Dialect) -> bytes:
     """Write a quoted empty cell on every blank line."""
     if b'"' in data:
@@ -50,7 +45,7 @@ def _blank_lines_filled(data: bytes, dialect: Dialect) -> bytes:
 
 def _without_notes(data: bytes, mark: bytes, dialect: Dialect) -> bytes:
     """Remove comments, from the mark to the end of the line, and the blanks before them."""
-    pieces, at, padding = [], 0, note_padding(dialect)
+    pieces, at, padding = [], 0, dialect.note_padding
     for found in _quoted_or(dialect, re.escape(mark) + rb"[^\r\n]*").finditer(data):
         if found[0].startswith(mark):
             before = data[at : found.start()].rstrip(padding)

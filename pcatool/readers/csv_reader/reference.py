@@ -6,66 +6,27 @@ parsed here, or refused with the line, the column and the value of the bad cell.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
 
 import numpy as np
 
 from pcatool.arrays import Array, empty_block
-from pcatool.errors import BadCell, DataError
+from pcatool.errors import BadCell
 from pcatool.readers.base import BAD_CELL_REMEDY, Feature
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.hints import Rereads, ragged, remedy_for
-from pcatool.readers.csv_reader.normalize import has_text_after_quote, plain, requoted
-from pcatool.readers.csv_reader.split import Chunk, count_lines
+from pcatool.readers.csv_reader.normalize import has_text_after_quote, requoted
+from pcatool.readers.csv_reader.split import Chunk, Row, rows_of
 
-__all__ = ["BOOLEANS", "check_nul", "check_utf8", "parse", "rows_of"]
-
-# Characters of a field: more than any row may have. The cutter bounds rows, and Python's default of 131,072 is lower.
-csv.field_size_limit(1 << 30)
-
-Row: TypeAlias = tuple[int, list[str]]  # line number, cells
+__all__ = ["BOOLEANS", "parse"]
 
 BOOLEANS = {"true": 1.0, "false": 0.0}
 
 
-def check_utf8(chunk: Chunk, name: str) -> None:
-    """Refuse bytes that are not UTF-8, also in columns that are left out, so that all columns are treated alike."""
-    if chunk.data.isascii():
-        return
-    try:
-        chunk.data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        place = f"{name}, line {chunk.first_line + count_lines(chunk.data[: error.start])}"
-        raise DataError(f"{place}: not valid UTF-8", "name the encoding, such as --encoding latin-1") from None
-
-
-def check_nul(chunk: Chunk, name: str) -> None:
-    """Refuse NUL bytes, also in columns that are left out."""
-    at = chunk.data.find(b"\0")
-    if at >= 0:
-        place = f"{name}, line {chunk.first_line + count_lines(chunk.data[:at])}"
-        raise DataError(f"{place}: a NUL byte", "is the file damaged, or not written to its end?")
-
-
-def rows_of(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[Row]:
-    """Yield line number and cells of every row; refuse text that is not UTF-8."""
-    check_utf8(chunk, name)
-    text = io.StringIO(plain(chunk.data, dialect).decode("utf-8"), newline="")
-    reader = csv.reader(text, delimiter=dialect.separator)
-    before = 0
-    for cells in reader:
-        if cells:
-            yield chunk.first_line + before, cells
-        before = reader.line_num
-
-
 def _read_and_written(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[tuple[Row, Row]]:
     """Yield every row twice: as CSV defines the cells, and with the quotes kept in fields like "a"b."""
-    data = plain(chunk.data, dialect)
+    data = chunk.normalized(dialect)
     if not has_text_after_quote(data, dialect):
         return ((row, row) for row in rows_of(chunk, dialect, name))
     written = Chunk(requoted(data, dialect), chunk.rows, chunk.first_line)

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.readers.arrow_columns import is_null, text_array
-from pcatool.readers.csv_reader.arrow_parser import TEXT, ArrowCsv
+from pcatool.readers.csv_reader.chunk_parser import TEXT, ArrowCsv
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.normalize import plain
-from pcatool.readers.csv_reader.reference import rows_of
-from pcatool.readers.csv_reader.split import Chunk
+from pcatool.readers.csv_reader.split import Chunk, rows_of
 
 __all__ = ["cells_at", "count_in_numbers", "count_in_text"]
 
@@ -84,7 +82,7 @@ def _between_marks(chunk: Chunk, dialect: Dialect, width: int, rows: Index, colu
     Return None where some separator or line end may not end a cell: text with quotes, lone carriage returns, blank
     lines or rows of another width.
     """
-    data = chunk.data if chunk.plain else plain(chunk.data, dialect)
+    data = chunk.data if chunk.plain else chunk.normalized(dialect)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
     if b'"' in data or b"\r" in data:

@@ -1,22 +1,25 @@
-"""Split a stream of bytes at row ends, without parsing the rows.
+"""Split a stream of bytes at row ends, without parsing the rows; split rows into cells where few are needed.
 
 A line end inside quotes does not end a row. A blank line is not a row, except in a table of one column.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import DataError
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.normalize import note_padding
+from pcatool.readers.csv_reader.normalize import plain
 from pcatool.readers.streams import ByteStream
 
-__all__ = ["MOST_BYTES", "Chunk", "RowCutter", "count_lines"]
+__all__ = ["MOST_BYTES", "Chunk", "Row", "RowCutter", "check_nul", "check_utf8", "count_lines", "rows_of"]
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 
@@ -47,7 +50,7 @@ class RowEnds:
         self._dialect = dialect
         self._mark = dialect.comment.encode() if dialect.comment else None
         self._row = _row_pattern(dialect)
-        self._padding = note_padding(dialect)
+        self._padding = dialect.note_padding
         self.start = start  # of the first line whose end was not found yet
         self._seen = start  # bytes searched so far
         self._inside = False  # whether those bytes end inside quotes
@@ -217,6 +220,47 @@ class Chunk(NamedTuple):
     def view(self) -> memoryview:
         """The bytes of the rows, without a copy."""
         return memoryview(self.within)[self.start : self.stop]
+
+    def normalized(self, dialect: Dialect) -> bytes:
+        """Return the rows as ordinary CSV, every row on its own line as before, separated by `dialect.separator`."""
+        return plain(self.data, dialect) if dialect.needs_normalizing else self.data
+
+
+# Characters of a field: more than any row may have. The cutter bounds rows, and Python's default of 131,072 is lower.
+csv.field_size_limit(1 << 30)
+
+Row: TypeAlias = tuple[int, list[str]]  # line number, cells
+
+
+def check_utf8(chunk: Chunk, name: str) -> None:
+    """Refuse bytes that are not UTF-8, also in columns that are left out, so that all columns are treated alike."""
+    if chunk.data.isascii():
+        return
+    try:
+        chunk.data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = f"{name}, line {chunk.first_line + count_lines(chunk.data[: error.start])}"
+        raise DataError(f"{place}: not valid UTF-8", "name the encoding, such as --encoding latin-1") from None
+
+
+def check_nul(chunk: Chunk, name: str) -> None:
+    """Refuse NUL bytes, also in columns that are left out."""
+    at = chunk.data.find(b"\0")
+    if at >= 0:
+        place = f"{name}, line {chunk.first_line + count_lines(chunk.data[:at])}"
+        raise DataError(f"{place}: a NUL byte", "is the file damaged, or not written to its end?")
+
+
+def rows_of(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[Row]:
+    """Yield line number and cells of every row; refuse text that is not UTF-8."""
+    check_utf8(chunk, name)
+    text = io.StringIO(chunk.normalized(dialect).decode("utf-8"), newline="")
+    reader = csv.reader(text, delimiter=dialect.separator)
+    before = 0
+    for cells in reader:
+        if cells:
+            yield chunk.first_line + before, cells
+        before = reader.line_num
 
 
 class RowCutter:

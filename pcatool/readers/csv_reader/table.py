@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
 
-from pcatool.arrays import Runner, block_rows, run_serially
+from pcatool.arrays import Array, Runner, block_rows, run_serially
 from pcatool.errors import DataError, show
 from pcatool.options import BLANKS, TableOptions
 from pcatool.progress import Reporter
-from pcatool.readers.base import Column, Feature, Part
-from pcatool.readers.csv_reader.arrow_parser import TEXT, ArrowCsv
-from pcatool.readers.csv_reader.chunk_parser import WIDE, ChunkParser, CsvPart, empty_columns, read_wide
+from pcatool.readers.base import Batch, Column, Feature, Part, Rounded, first_rounded, large
+from pcatool.readers.csv_reader.chunk_parser import TEXT, WIDE, ArrowCsv, ChunkParser, empty_columns, read_wide
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.hints import LOOKED_AT, PLAINLY, Others, dressing, is_foreign
-from pcatool.readers.csv_reader.reference import BOOLEANS, check_utf8, parse, rows_of
-from pcatool.readers.csv_reader.split import Chunk, RowCutter
+from pcatool.readers.csv_reader.reference import BOOLEANS, parse
+from pcatool.readers.csv_reader.spellings import cells_at, count_in_text
+from pcatool.readers.csv_reader.split import Chunk, RowCutter, check_utf8, rows_of
 from pcatool.readers.opener import OpenedInput
 
 __all__ = ["CsvTable", "all_numbers", "profile"]
@@ -357,3 +358,40 @@ class CsvTable:
         while (chunk := self._cutter.rows(height, eager=eager)) is not None:
             self._bytes_a_row = self._bytes_a_row or self._cutter.bytes_a_row
             yield CsvPart(chunk, parser)
+
+
+@dataclass(frozen=True)
+class CsvPart:
+    """Rows as bytes together with their parser, so that any thread or process can parse them."""
+
+    chunk: Chunk
+    parser: ChunkParser
+
+    def batch(self) -> Batch:
+        """Parse the rows; raise as `ChunkParser` does."""
+        parsed = self.parser(self.chunk)
+        X = parsed.X
+        found = partial(self._spellings, X), partial(self._rounded, X)
+        return Batch(X, parsed.kept, self._place, parsed.finite, *found)
+
+    def _spellings(self, X: Array) -> Mapping[str, int]:
+        parser = self.parser
+        columns = [f.column for f in parser.features]
+        return count_in_text(X, columns, self.chunk, parser.dialect, parser.width, parser.name)
+
+    def _rounded(self, X: Array) -> Rounded | None:
+        """Return the first whole number that float64 cannot hold exactly; None where there is none."""
+        parser = self.parser
+        features, rows = large(X)
+        if not len(rows):
+            return None
+        columns = np.array([f.column for f in parser.features], dtype=np.intp)[features]
+        cells = cells_at(rows, columns, self.chunk, parser.dialect, parser.width, parser.name)
+        return first_rounded(X, features, rows, cells.to_pylist(), parser.dialect.whole)
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [line for line, _ in rows_of(self.chunk, self.parser.dialect, self.parser.name)]
+
+    def _place(self, row: int) -> str:
+        return f"{self.parser.name}, line {self._lines[row]}"

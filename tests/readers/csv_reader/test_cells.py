@@ -21,8 +21,7 @@ from pcatool.arrays import Array
 from pcatool.errors import BadCell, DataError
 from pcatool.readers.base import Feature
 from pcatool.readers.csv_reader import split as cutter
-from pcatool.readers.csv_reader.arrow_parser import ArrowCsv
-from pcatool.readers.csv_reader.chunk_parser import ChunkParser, Parsed
+from pcatool.readers.csv_reader.chunk_parser import ArrowCsv, ChunkParser, Parsed
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.split import Chunk
 from programs import kernels

@@ -16,8 +16,7 @@ from often import often
 from pcatool.errors import DataError
 from pcatool.readers.csv_reader import split as cutter
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.reference import rows_of
-from pcatool.readers.csv_reader.split import Chunk, RowCutter, count_lines
+from pcatool.readers.csv_reader.split import Chunk, RowCutter, count_lines, rows_of
 from readers.by_letter import Rows, states
 from readers.reading import Pieces, records
 
