@@ -47,6 +47,15 @@ class ColumnChoice(NamedTuple):
         """Return the options with the weight column given by name, so that other tables find it too."""
         return replace(options, weights=self.names[-1]) if self.weighted else options
 
+    def takes_as(self, other: ColumnChoice) -> bool:
+        """Whether both give the same features of every table."""
+        return (
+            self.names == other.names
+            and self.booleans == other.booleans
+            and self.by_position == other.by_position
+            and self.widths == other.widths
+        )
+
     @property
     def width(self) -> int:
         """Number of columns of X, after labels were replaced by a class."""
@@ -246,10 +255,11 @@ class Schema:
         self._nulls = nulls
         self._notices = notices
         self._several = several
-        self._features: tuple[Feature, ...] | None = None
+        self._chosen: tuple[ColumnChoice, tuple[Feature, ...]] | None = None  # last choice, in the first table
         self.left_out: tuple[str, ...] = ()  # columns of the first input that a fit does not use
         self._further = None if told is None else told.further
-        self._last: tuple[tuple[Column, ...], tuple[Feature, ...]] | None = None
+        # Columns of the last table that was matched, the choice, and the features: most tables have the same columns.
+        self._matched: tuple[tuple[Column, ...], ColumnChoice, tuple[Feature, ...]] | None = None
 
     @property
     def own(self) -> tuple[Column, ...]:
@@ -299,29 +309,37 @@ class Schema:
         features = match_features(same.names, same.booleans, columns, where)
         _check_widths(where, columns, features, same.widths or {}, "the model")
         at = [] if weights is None else [find_weights(weights, columns, where)]
-        taken = self._taken(features, at, find_labels(labels, label_kernel, columns, where, label_numbers))
-        return taken._replace(widths=same.widths)
+        labelled = find_labels(labels, label_kernel, columns, where, label_numbers)
+        return self._taken(features, at, labelled, same.widths)
 
     def choose_triples(self, terms: str) -> ColumnChoice:
         """Choose the columns of triples: users and items as passthrough columns, values as the only feature."""
         columns = self._first.profile()
         user, item, value = find_triples(terms, columns, self._first.table.name)
         feature = Feature(columns[value].name, value, boolean=columns[value].kind == "boolean")
-        self._features = (feature,)
         booleans = frozenset({feature.name} if feature.boolean else ())
-        return ColumnChoice((feature.name,), booleans, kept=(columns[user].name, columns[item].name))
+        taken = ColumnChoice((feature.name,), booleans, kept=(columns[user].name, columns[item].name))
+        self._chosen = taken, (feature,)
+        return taken
 
-    def _taken(self, features: tuple[Feature, ...], at: Sequence[int], found: LabelColumns) -> ColumnChoice:
+    def _taken(
+        self,
+        features: tuple[Feature, ...],
+        at: Sequence[int],
+        found: LabelColumns,
+        widths: Mapping[str, int] | None = None,
+    ) -> ColumnChoice:
         """Return the columns of a fit, and keep their place in the first input; `at` holds the weight column."""
         columns = self._first.profile()
         booleans = frozenset(f.name for f in features if f.boolean)
         labelled = tuple(Feature(columns[i].name, i, boolean=columns[i].kind == "boolean") for i in found.numbers)
         booleans |= {f.name for f in labelled if f.boolean}
-        self._features = (*features, *labelled, *(Feature(columns[i].name, i) for i in at))
-        used = {*found.texts, *(f.column for f in self._features)}
+        features = (*features, *labelled, *(Feature(columns[i].name, i) for i in at))
+        used = {*found.texts, *(f.column for f in features)}
         self.left_out = tuple(column.name for i, column in enumerate(columns) if i not in used)
-        names = tuple(f.name for f in self._features)
-        taken = ColumnChoice(names, booleans, labels=tuple(f.name for f in labelled), weighted=bool(at))
+        names, labels = tuple(f.name for f in features), tuple(f.name for f in labelled)
+        taken = ColumnChoice(names, booleans, labels=labels, weighted=bool(at), widths=widths)
+        self._chosen = taken, features
         if not found.classes:
             return taken
         texts = tuple(columns[i].name for i in found.texts)
@@ -353,7 +371,8 @@ class Schema:
     def vector_widths(self) -> dict[str, int]:
         """Lengths of the vector columns that features come from, by name."""
         columns = self._first.columns
-        used = dict.fromkeys(f.column for f in self._features or () if f.element is not None)
+        features = () if self._chosen is None else self._chosen[1]
+        used = dict.fromkeys(f.column for f in features if f.element is not None)
         return {columns[i].name: columns[i].width for i in used}
 
     @property
@@ -371,21 +390,23 @@ class Schema:
 
     def match(self, table: Table, wanted: ColumnChoice) -> tuple[Feature, ...]:
         """Return the columns of X as features of one input; raises DataError for missing or unsuitable columns."""
-        if table is self._first.table and self._features is not None:
-            return self._features
+        if table is self._first.table and self._chosen is not None and self._chosen[0].takes_as(wanted):
+            return self._chosen[1]
         if wanted.by_position:
             return _by_position(table, wanted)
+        if self._matched is not None:
+            columns, choice, features = self._matched
+            if columns is table.columns and choice.takes_as(wanted):
+                return features
         remedy = ""
         if not self.nameless and all(name[:1] == "c" and name[1:].isdigit() for name in wanted.names):
             remedy = "were the names made by --no-header? then give it here too"
-        if self._last is not None and self._last[0] is table.columns:  # inputs with the same columns
-            return self._last[1]
         features = match_features(wanted.names, wanted.booleans, table.columns, table.name, remedy)
         _check_widths(table.name, table.columns, features, wanted.widths or {}, "the model")
         if table is not self._first.table or self._told is not None:
             first = self._first.table.name if self._told is None else self._told.name
             _check_widths(table.name, table.columns, features, self._widths, first)
-        self._last = (table.columns, features)
+        self._matched = table.columns, wanted, features
         return features
 
     def look_for_more(self, at: int, table: Table, flows: Callable[[int], bool]) -> None:
