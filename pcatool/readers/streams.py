@@ -124,15 +124,15 @@ class Peekable:
         self._pushed = b""
 
     def peek(self, size: int, undecided: Callable[[bytes], bool]) -> bytes:
-        """Return the first bytes: up to `size`, and no more than `undecided(bytes so far)` asks for."""
-        head = b""
+        """Return the next bytes: up to `size`, and no more than `undecided(bytes so far)` asks for."""
+        head = self._pushed
         while len(head) < size and undecided(head):
             more = self._stream.read(size - len(head))
             if not more:
                 break
             head += more
         self._pushed = head
-        return head
+        return head[:size]
 
     def read(self, size: int, /) -> bytes:
         if self._pushed:

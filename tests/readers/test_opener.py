@@ -246,6 +246,14 @@ def test_a_look_ahead_takes_nothing_away() -> None:
         assert read_whole(stream) == b"PAR1,x\n"
 
 
+def test_a_second_look_ahead_takes_nothing_away() -> None:
+    stream = Peekable(Pieces(b"PAR1,x\n", iter([3] * 20)))
+    assert stream.peek(2, lambda head: len(head) < 2) == b"PA"
+    assert stream.peek(5, lambda head: len(head) < 5) == b"PAR1,"
+    assert stream.peek(1, lambda head: True) == b"P"
+    assert read_whole(stream) == b"PAR1,x\n"
+
+
 def test_descriptors_are_closed(tmp_path: Path) -> None:
     def opened() -> int:
         return len(os.listdir("/proc/self/fd"))  # noqa: PTH208
