@@ -207,7 +207,7 @@ def _from_array(data: Any, dialect: Dialect) -> ArrayTable | ArrowTable:
         return ArrayTable(array)
     columns = [of_objects(array[:, j], dialect, texts_count=True) for j in range(array.shape[1])]
     table = pa.table({f"c{j}": column.array for j, column in enumerate(columns, 1)})
-    return ArrowTable(table, ["NaN"] * len(columns), _of_objects(columns), name="the array")
+    return ArrowTable(table, ["NaN"] * len(columns), _of_objects(columns), name="the array", nameless=True)
 
 
 def _array(data: Any) -> NDArray[Any]:
@@ -301,7 +301,7 @@ class ArrowTable(MemoryTable):
     """A table over an Arrow table.
 
     `nulls`: the word for a missing cell in each column. `objects`: columns of Python objects, by column number, whose
-    numbers replace the Arrow column where the column is a feature.
+    numbers replace the Arrow column where the column is a feature. `nameless`: the columns have no names of their own.
     """
 
     def __init__(
@@ -311,9 +311,10 @@ class ArrowTable(MemoryTable):
         objects: Mapping[int, ObjectColumn] = MappingProxyType({}),
         *,
         name: str = "the table",
+        nameless: bool = False,
     ) -> None:
         self.name = name
-        self.nameless = name != "the table"
+        self.nameless = nameless
         for i, column in enumerate(table.columns):
             if (plain := plain_column(column)) is not column:
                 table = table.set_column(i, table.schema.names[i], plain)

@@ -17,6 +17,7 @@ from pcatool.errors import DataError, UsageError
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.progress import Reporter
 from pcatool.readers.inputs import Inputs
+from pcatool.readers.memory_tables import ArrowTable, in_memory
 from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import checked_batches
 from readers.reading import same_bits
@@ -185,3 +186,8 @@ def test_columns_of_pandas_that_arrow_has_no_type_for() -> None:
     )
     names, X = read(frame)
     assert (names, X.tolist()) == (("long", "truth"), [[1.5, 1], [2.5, 0], [4, 1]])
+
+
+def test_columns_have_names_whatever_the_table_is_called() -> None:
+    assert not ArrowTable(pa.table({"a": [1.0]}), name="sales").nameless
+    assert in_memory(np.array([[1.0, "2"]], dtype=object)).nameless
