@@ -112,7 +112,11 @@ class ParquetData:
     def __init__(self, opened: OpenedInput) -> None:
         self._opened = opened
         try:
-            self.file = self.another()
+            far = opened.remote
+            metadata = FileWithoutNames(opened.seekable(), buffer_size=BUFFER).metadata if far else None
+            self._at_once = far and most_bytes(metadata) <= MOST_FETCHED
+            self._buffer = _far_buffer(metadata) if far else BUFFER
+            self.file = self.another(metadata)
             self.schema: pa.Schema = self.file.schema_arrow
             self._layout = layout_of(self.schema)
             self.columns: tuple[Column, ...] = self._layout.columns or tuple(
@@ -127,16 +131,15 @@ class ParquetData:
         return self.file.metadata
 
     def another(self, metadata: parquet.FileMetaData | None = None) -> parquet.ParquetFile:
-        """Open the file once more, with its own read position; `metadata` saves reading the footer again."""
-        far = self._opened.remote
-        if far and metadata is None:
-            metadata = FileWithoutNames(self._opened.seekable(), buffer_size=BUFFER).metadata
-        self._at_once = far and most_bytes(metadata) <= MOST_FETCHED
+        """Open the file once more, with its own read position; `metadata` saves reading the footer again.
+
+        Safe to call from any thread.
+        """
         return FileWithoutNames(
             self._opened.seekable(),
             metadata=metadata,
             pre_buffer=self._at_once,
-            buffer_size=_far_buffer(metadata) if far else BUFFER,
+            buffer_size=self._buffer,
             page_checksum_verification=True,
         )
 

@@ -22,7 +22,10 @@ from pcatool.errors import DataError
 from pcatool.readers.arrow_columns import numbers_of
 from pcatool.readers.arrow_parts import VectorLength, features_to_block
 from pcatool.readers.base import Column, Feature
+from pcatool.readers.opener import OpenedInput
 from pcatool.readers.parquet import file as parquet_file
+from pcatool.readers.parquet.file import ParquetData
+from pcatool.readers.paths import Input
 from programs import kernels
 from readers.reading import read, same_bits
 
@@ -434,3 +437,14 @@ def test_reading_does_not_bring_in_pandas(tmp_path: Path) -> None:
         [sys.executable, "-c", program], env={**kernels(), "PYTHONPATH": ":".join(p for p in sys.path if p)}
     )
     assert done.returncode == 0
+
+
+def test_a_further_reader_changes_nothing_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"a": [1.0, 2.0]}), path)
+    monkeypatch.setattr(OpenedInput, "remote", True)
+    data = ParquetData(OpenedInput(Input(str(path)), None, "utf-8"))
+    before = dict(vars(data))
+    monkeypatch.setattr(OpenedInput, "remote", False)  # as after a compressed object was copied
+    assert data.another(data.metadata).read().equals(pa.table({"a": [1.0, 2.0]}))
+    assert vars(data) == before
