@@ -151,7 +151,7 @@ class Inputs:
 
     def can_reread(self) -> bool:
         """Whether all inputs can be read again: true for regular files and tables in memory."""
-        return all(item.size is not None for item in self._left.inputs)
+        return not any(item.flows for item in self._left.inputs)
 
     def expected_rows(self) -> int | None:
         """Estimate the number of rows of all inputs; None if no estimate is possible."""

@@ -90,12 +90,12 @@ def open_page(path: str) -> WebPage | int:
     return _asked(path, ask)
 
 
-def size_of_page(path: str) -> int:
-    """Return the size of a page in bytes; 1 where the server does not tell, since an unknown size means a pipe."""
+def size_of_page(path: str) -> int | None:
+    """Return the size of a page in bytes; None where the server does not tell."""
 
-    async def ask(session: Any) -> int:
+    async def ask(session: Any) -> int | None:
         async with _get(session, path, "bytes=0-0") as answer:
-            return _about(answer).size or 1
+            return _about(answer).size
 
     return _asked(path, ask)
 

@@ -17,7 +17,7 @@ __all__ = ["FoundObjects", "expand", "names_in", "size_of", "written"]
 # One element of a pattern: a class in brackets, whose first character may be ], or a single character.
 SIGN = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)
 # Sizes in bytes of objects already listed, by name, so that they are not requested again.
-SIZES: dict[str, int] = {}
+SIZES: dict[str, int | None] = {}
 
 
 class FoundObjects(NamedTuple):
@@ -176,7 +176,7 @@ def written(path: str) -> int | None:
 
 
 def size_of(path: str) -> int | None:
-    """Return the size of an object in bytes; None where the object cannot be read."""
+    """Return the size of an object in bytes; None where the object cannot be read, or a server does not tell."""
     if path not in SIZES:
         try:
             SIZES[path] = _asked(path)
@@ -185,7 +185,7 @@ def size_of(path: str) -> int | None:
     return SIZES[path]
 
 
-def _asked(path: str) -> int:
+def _asked(path: str) -> int | None:
     if parse(path).kind == HTTP:
         from pcatool.stores.http_client import size_of_page
 

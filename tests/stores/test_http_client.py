@@ -17,6 +17,9 @@ from pyarrow import parquet
 
 from pcatool.cli import app
 from pcatool.cli.reporter import run_and_report
+from pcatool.options import TableOptions
+from pcatool.progress import Reporter
+from pcatool.readers.inputs import Inputs
 from pcatool.stores import http_client as web
 
 TEXT = b"a,b,c\n" + b"".join(b"%d,%d,%d\n" % (i % 17, i % 5, i * i % 11) for i in range(30_000))
@@ -59,7 +62,7 @@ class Site(BaseHTTPRequestHandler):
         data = self.pages[name]
         span = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         changed = how == "changes" and len(self.asked) > 2
-        if span and how not in ("whole", "cut", "packed") and data:
+        if span and how not in ("whole", "cut", "packed", "unsized") and data:
             part = data[int(span[1]) : int(span[2]) + 1]
             self.send_response(206)
             self.send_header("Content-Range", f"bytes {span[1]}-{span[2]}/{len(data)}")
@@ -69,10 +72,13 @@ class Site(BaseHTTPRequestHandler):
         self.send_header("ETag", "other" if changed else "one")
         if how == "packed":
             self.send_header("Content-Encoding", "gzip")
-        self.send_header("Content-Length", str(len(part)))
+        if how == "unsized":
+            self.send_header("Connection", "close")
+        else:
+            self.send_header("Content-Length", str(len(part)))
         self.end_headers()
         self.wfile.write(part[: len(part) // 2] if how == "cut" else part)
-        self.close_connection = how == "cut"
+        self.close_connection = how in ("cut", "unsized")
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -110,6 +116,16 @@ def test_a_fit_gives_the_bytes_of_a_local_one(
 ) -> None:
     assert app.run(["fit", f"http://{site[0]}/{how}/{name}?sig=a%2Fb", "-o", str(tmp_path / "m.npz")]) == 0
     assert (tmp_path / "m.npz").read_bytes() == (tmp_path / "local.npz").read_bytes()
+
+
+def test_a_page_of_unknown_size_is_no_pipe_and_gives_no_estimate(site: tuple[str, type[Site]]) -> None:
+    unsized, sized = f"http://{site[0]}/unsized/t.csv", f"http://{site[0]}/parts/t.csv"
+    assert web.size_of_page(unsized) is None
+    assert web.size_of_page(sized) == len(TEXT)
+    inputs = Inputs([sized, unsized], TableOptions(), Reporter())
+    assert inputs.can_reread()
+    assert inputs.expected_rows() is None
+    inputs.close()
 
 
 def test_models_and_credentials(site: tuple[str, type[Site]], capsys: pytest.CaptureFixture[str]) -> None:
