@@ -300,18 +300,18 @@ def fill_from_text(out: Array, cells: pa.Array, dialect: Dialect, *, boolean: bo
             return 0
     cells = pc.utf8_trim_whitespace(cells)
     missing = _among(pc.ascii_lower(cells), dialect.nulls)
-    holes = int(missing.sum())
-    if holes:
+    count = int(missing.sum())
+    if count:
         cells = cells.filter(boolean_array(~missing))
     values = _booleans(pc.ascii_lower(cells)) if boolean else _numbers(cells, dialect)
     if values is None or not np.isfinite(values).all():
         return None
-    if holes:
+    if count:
         out[:] = np.nan
         out[~missing] = values
     else:
         out[:] = values
-    return holes
+    return count
 
 
 def _among(cells: pa.Array, words: frozenset[str]) -> NDArray[np.bool_]:

@@ -30,7 +30,7 @@ __all__ = [
 EXACT = 2.0**53
 # Large cells per column and batch that are checked for rounding: where this many large whole numbers are exact doubles,
 # the rest are likely to be exact too.
-LOOKED_AT = 100
+MOST_LARGE_CHECKED = 100
 
 
 class Rounded(NamedTuple):
@@ -61,10 +61,10 @@ def has_large(X: Array) -> bool:
 def large(X: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the features and the rows of numbers of at least 2^53 in X (n, d), column by column.
 
-    Infinite values do not count, and each column gives its first LOOKED_AT numbers at most.
+    Infinite values do not count, and each column gives its first MOST_LARGE_CHECKED numbers at most.
     """
     beyond = (np.abs(X) >= EXACT) & np.isfinite(X)
-    features, rows = np.nonzero((beyond & (beyond.cumsum(axis=0) <= LOOKED_AT)).T)
+    features, rows = np.nonzero((beyond & (beyond.cumsum(axis=0) <= MOST_LARGE_CHECKED)).T)
     return features, rows
 
 

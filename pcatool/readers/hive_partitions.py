@@ -80,10 +80,10 @@ class Partitions:
     def of(self, table: Table, path: str) -> Table:
         """Return the table with the partition columns of its path; columns of the file take precedence over these."""
         own = {column.name for column in table.columns}
-        told = {name: value for name, value in partitions_of(path).items() if name not in own}
-        if not told:
+        values = {name: value for name, value in partitions_of(path).items() if name not in own}
+        if not values:
             return table
-        constants = [Constant(self._kinds[name], value, self._number(value)) for name, value in told.items()]
+        constants = [Constant(self._kinds[name], value, self._number(value)) for name, value in values.items()]
         return PartitionedTable(table, constants)
 
     def _number(self, value: str | None) -> float:

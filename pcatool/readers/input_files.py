@@ -62,11 +62,11 @@ class OpenedAhead(NamedTuple):
 
 
 class InputFiles:
-    """The files of a run in their order, of which the one at position `at` is open."""
+    """The files of a run in their order, of which the one at `position` is open."""
 
     def __init__(self, found: ResolvedInputs, options: TableOptions, notices: Reporter) -> None:
         self.found = found
-        self.at = 0
+        self.position = 0
         self._options = options
         self._notices = notices
         self._opened: OpenedInput | None = None
@@ -77,19 +77,19 @@ class InputFiles:
     @property
     def waiting(self) -> bool:
         """Whether more files follow the current one."""
-        return self.at + 1 < len(self)
+        return self.position + 1 < len(self)
 
     @property
     def current(self) -> Input:
-        return self.found.inputs[self.at]
+        return self.found.inputs[self.position]
 
-    def flows(self, at: int) -> bool:
+    def flows(self, position: int) -> bool:
         """Whether the input at this position is a pipe or a device, which cannot be read again."""
-        return self.found.inputs[at].flows
+        return self.found.inputs[position].flows
 
     def open(self) -> OpenedInput:
         """Open the current file."""
-        self._notices.at_file(self.at + 1, len(self))
+        self._notices.at_file(self.position + 1, len(self))
         self._opened = self._open(self.current, self._notices)
         return self._opened
 
@@ -114,16 +114,16 @@ class InputFiles:
 
         Opening small wide files takes as long as reading them.
         """
-        following, most = range(self.at + 1, len(self)), _opened_ahead(table)
+        following, most = range(self.position + 1, len(self)), _opened_ahead(table)
         return run(self._before_its_turn, following, most=most) if most else (OpenedAhead() for _ in following)
 
     def ahead_bytes(self, count: int, table: Table) -> int:
         """Return the bytes of memory of files opened ahead by `count` threads, if all files are like `table`."""
         return min(count, _opened_ahead(table), len(self) - 1) * table.contents_bytes
 
-    def _before_its_turn(self, at: int) -> OpenedAhead:
-        """Open the file at position `at` if it is local with a Parquet suffix; other files wait for their turn."""
-        item, notices = self.found.inputs[at], Reporter()
+    def _before_its_turn(self, position: int) -> OpenedAhead:
+        """Open the file at this position if it is local with a Parquet suffix; other files wait for their turn."""
+        item, notices = self.found.inputs[position], Reporter()
         if item.format != "parquet" or item.remote or item.flows:
             return OpenedAhead()
         opened: OpenedInput | None = None
@@ -139,7 +139,7 @@ class InputFiles:
         """Return the table of the current file, given what was done ahead; raises the error met then."""
         if later.table is None and later.error is None:
             return self.table(self.open())
-        self._notices.at_file(self.at + 1, len(self))
+        self._notices.at_file(self.position + 1, len(self))
         for text in later.notes:
             self._notices.note(text)
         if later.table is None:
@@ -148,30 +148,30 @@ class InputFiles:
         self._opened = later.opened
         return later.table
 
-    def alone(self, at: int) -> ResolvedInputs:
-        """Return only the input at position `at`."""
-        return self.found.some([self.found.inputs[at]])
+    def alone(self, position: int) -> ResolvedInputs:
+        """Return only the input at this position."""
+        return self.found.some([self.found.inputs[position]])
 
     def others(self) -> Iterator[Table]:
         """Yield the tables of the next LOOK_AHEAD files at most, up to the first pipe, to look at their columns.
 
         Files that cannot be opened are passed over here; their errors are raised in their turn.
         """
-        for at in range(self.at + 1, min(self.at + 1 + LOOK_AHEAD, len(self))):
-            if self.flows(at):
+        for position in range(self.position + 1, min(self.position + 1 + LOOK_AHEAD, len(self))):
+            if self.flows(position):
                 return
-            with suppress(PcatoolError), closing(InputFiles(self.alone(at), self._options, Reporter())) as other:
+            with suppress(PcatoolError), closing(InputFiles(self.alone(position), self._options, Reporter())) as other:
                 yield other.table(other.open())
 
-    def expected_rows(self, at: int, rows: int | None) -> int | None:
-        """Estimate the rows of all files from the `rows` of the file at position `at`, by their sizes in bytes.
+    def expected_rows(self, position: int, rows: int | None) -> int | None:
+        """Estimate the rows of all files from the `rows` of the file at this position, by their sizes in bytes.
 
         Returns None if a size is unknown or the files have different formats.
         """
         if len(self) < 2 or rows is None:
             return rows
         inputs = self.found.inputs
-        own, known = inputs[at].size, [item.size for item in inputs if item.size is not None]
+        own, known = inputs[position].size, [item.size for item in inputs if item.size is not None]
         if not own or len(known) < len(inputs) or len({item.format for item in inputs}) > 1:
             return None
         return int(rows * (sum(known) / own))
@@ -187,13 +187,13 @@ class InputFiles:
 
         `table` is the table of the current file.
         """
-        at, own = self.at, table.share()
+        position, own = self.position, table.share()
         if own is None or len(self) == 1:
             return own
         before = self._before
         if before is None:
-            return (at + own) / len(self)
-        return (before[at] + own * (before[at + 1] - before[at])) / max(before[-1], 1)
+            return (position + own) / len(self)
+        return (before[position] + own * (before[position + 1] - before[position])) / max(before[-1], 1)
 
     @cached_property
     def _before(self) -> list[int] | None:

@@ -36,13 +36,13 @@ class Inputs:
         told: SchemaFacts | None = None,
     ) -> None:
         self._data = data
-        self._told = told
+        self._facts = told
         self._options = options
         self._notices = notices
         self._columns: Schema | None = None
         self._stream: RowStream | None = None
         self._settled = False
-        self._first_at = 0
+        self._first_position = 0
         self.told_rounding = ""
         self.by_file = by_file or options.skip_bad
         self.model: OpenedInput | None = None
@@ -67,7 +67,7 @@ class Inputs:
         """The schema of all inputs, settled by the first."""
         if self._columns is None:
             first = First(self.first, self._files.others)
-            self._columns = Schema(first, self.nulls, self._notices, several=self._files.waiting, told=self._told)
+            self._columns = Schema(first, self.nulls, self._notices, several=self._files.waiting, facts=self._facts)
         return self._columns
 
     @property
@@ -101,18 +101,18 @@ class Inputs:
                     self.model = opened
                 else:
                     self._table = self._files.table(opened)
-                    self._first_at = self._files.at
+                    self._first_position = self._files.position
             except PcatoolError as error:
                 self._go_on_without(error)
 
     def _go_on_without(self, error: PcatoolError) -> None:
         """Leave out the current input and move to the next; raises if it may not be skipped or none is left."""
-        at = self._files.at
-        self.skipping.leave_out(at, self.skipping.excuse(at, error))
+        position = self._files.position
+        self.skipping.leave_out(position, self.skipping.excuse(position, error))
         self.close()
         if not self._files.waiting:
             raise self.skipping.none_left()
-        self._files.at += 1
+        self._files.position += 1
 
     def settle(self, trial: Callable[[Inputs], None]) -> None:
         """With --skip-bad, let the first file whose rows read without an error settle the schema; leave out the others.
@@ -123,17 +123,17 @@ class Inputs:
         if not self.skipping.allowed or self._settled:
             return
         doing("looking at the first file")
-        while not self._settled and not self._files.flows(self._first_at):
+        while not self._settled and not self._files.flows(self._first_position):
             try:
-                trial(self.alone(self._first_at))
+                trial(self.alone(self._first_position))
                 self._settled = True
             except PcatoolError as error:
                 self._go_on_without(error)
                 self._open_first()
 
-    def alone(self, at: int) -> Inputs:
+    def alone(self, position: int) -> Inputs:
         """Return the input at this position by itself, to be read from its beginning, with no file skipped."""
-        return Inputs(self._files.alone(at), replace(self._options, skip_bad=False), Reporter(), by_file=True)
+        return Inputs(self._files.alone(position), replace(self._options, skip_bad=False), Reporter(), by_file=True)
 
     def again(self) -> Inputs:
         """Return the good inputs, to be read again from their beginning, without repeating notes and warnings."""
@@ -147,7 +147,7 @@ class Inputs:
     @property
     def _left(self) -> ResolvedInputs:
         found = self._files.found
-        return found.some(item for at, item in enumerate(found.inputs) if at not in self.skipping.bad)
+        return found.some(item for position, item in enumerate(found.inputs) if position not in self.skipping.bad)
 
     def can_reread(self) -> bool:
         """Whether all inputs can be read again: true for regular files and tables in memory."""
@@ -155,7 +155,7 @@ class Inputs:
 
     def expected_rows(self) -> int | None:
         """Estimate the number of rows of all inputs; None if no estimate is possible."""
-        return self._files.expected_rows(self._first_at, self.first.expected_rows())
+        return self._files.expected_rows(self._first_position, self.first.expected_rows())
 
     def reading_bytes(self, parts: int) -> int:
         """Return the most memory, in bytes, that reading takes with this many parts at once; see `RowStream`."""

@@ -125,9 +125,9 @@ def _quoted(text: str) -> str:
 
 def _values(column: Array) -> tuple[NDArray[np.int64], list[str]]:
     """Return numbers coded by their distinct values, and these as texts; spelling and the sign of 0 do not count."""
-    holes = np.isnan(column)
-    distinct, inverse = np.unique(np.where(holes, 0.0, column) + 0.0, return_inverse=True)
-    return np.where(holes, -1, inverse), [repr(value).removesuffix(".0") for value in distinct.tolist()]
+    missing = np.isnan(column)
+    distinct, inverse = np.unique(np.where(missing, 0.0, column) + 0.0, return_inverse=True)
+    return np.where(missing, -1, inverse), [repr(value).removesuffix(".0") for value in distinct.tolist()]
 
 
 def _combined(

@@ -128,8 +128,8 @@ def _is_model(name: str) -> bool:
     return name.endswith(MODEL_SUFFIX)
 
 
-def _expand(path: str, wanted: Callable[[str], bool]) -> list[Input]:
-    """Return the inputs of one path; `wanted` chooses the files of a folder by name."""
+def _expand(path: str, is_chosen: Callable[[str], bool]) -> list[Input]:
+    """Return the inputs of one path; `is_chosen` chooses the files of a folder by name."""
     if path == STDIN:
         return [Input(path)]
     if path == "":
@@ -137,27 +137,27 @@ def _expand(path: str, wanted: Callable[[str], bool]) -> list[Input]:
     if Input(path).remote:
         from pcatool.stores.listing import expand
 
-        found = expand(path, wanted)
+        found = expand(path, is_chosen)
         return [Input(object_, found.root) for object_ in found.paths]
     if Path(path).is_dir():
-        files = _files_in(path, wanted)
+        files = _files_in(path, is_chosen)
         if not files:
-            what, endings = ("data files", ENDINGS) if wanted is _is_table else ("models", MODEL_SUFFIX)
+            what, endings = ("data files", ENDINGS) if is_chosen is _is_table else ("models", MODEL_SUFFIX)
             raise FileError(f"no {what} in folder {show(path)}", f"they are recognised by their ending: {endings}")
         return [Input(file, path) for file in sorted(files)]
     if not os.path.lexists(path) and has_magic(path):
-        files = _matching(path, wanted)
+        files = _matching(path, is_chosen)
         if not files:
             raise FileError(f"no file matches {show(path)}", "check the pattern")
         return [Input(file, _plain_part(path)) for file in sorted(files)]
     return [Input(path)]
 
 
-def _matching(pattern: str, wanted: Callable[[str], bool]) -> list[str]:
+def _matching(pattern: str, is_chosen: Callable[[str], bool]) -> list[str]:
     """Return the files that match a glob; if only folders match, such as partitions, the files in these."""
     found = glob(pattern, recursive=True)
-    files = [p for p in found if Path(p).is_file() or _is_lost(p, wanted)]
-    files = files or [file for p in found if Path(p).is_dir() for file in _files_in(p, wanted)]
+    files = [p for p in found if Path(p).is_file() or _is_lost(p, is_chosen)]
+    files = files or [file for p in found if Path(p).is_dir() for file in _files_in(p, is_chosen)]
     return _each_once(files) if "**" in pattern else files
 
 
@@ -193,8 +193,8 @@ def _plain_part(pattern: str) -> str:
     return str(Path(*takewhile(lambda part: not has_magic(part), parts)))
 
 
-def _files_in(folder: str, wanted: Callable[[str], bool]) -> list[str]:
-    """Return the `wanted` files below a folder, without hidden files and those marked as not data (`_SUCCESS`).
+def _files_in(folder: str, is_chosen: Callable[[str], bool]) -> list[str]:
+    """Return the chosen files below a folder, without hidden files and those marked as not data (`_SUCCESS`).
 
     Links are followed, but no folder is read twice: neither where links form a cycle, nor where a link such as `latest`
     leads to a folder beside it. Raises FileError for a folder that cannot be read.
@@ -210,7 +210,7 @@ def _files_in(folder: str, wanted: Callable[[str], bool]) -> list[str]:
             folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
             links += [path for path in _within(inner, folders) if Path(path).is_symlink()]
             public = _within(inner, (name for name in names if not name.startswith((".", "_"))))
-            files += [path for path in public if _is_data(path, wanted) or _is_lost(path, wanted)]
+            files += [path for path in public if _is_data(path, is_chosen) or _is_lost(path, is_chosen)]
         waiting += links
     return [path.removeprefix("./") for path in files]
 
@@ -228,13 +228,13 @@ def _seen_before(folder: str, seen: set[tuple[int, int]]) -> bool:
     return before
 
 
-def _is_data(path: str, wanted: Callable[[str], bool]) -> bool:
-    return wanted(path) and os.path.isfile(path)  # noqa: PTH113
+def _is_data(path: str, is_chosen: Callable[[str], bool]) -> bool:
+    return is_chosen(path) and os.path.isfile(path)  # noqa: PTH113
 
 
-def _is_lost(path: str, wanted: Callable[[str], bool]) -> bool:
+def _is_lost(path: str, is_chosen: Callable[[str], bool]) -> bool:
     """Whether the path is a broken link with the name of a data file or a partition, so that opening it must fail."""
-    named = wanted(path) or "=" in os.path.basename(path)  # noqa: PTH119
+    named = is_chosen(path) or "=" in os.path.basename(path)  # noqa: PTH119
     return named and os.path.islink(path) and not os.path.exists(path)  # noqa: PTH110, PTH114
 
 

@@ -81,16 +81,16 @@ class RowCounts:
     features: int = 0  # number of features
     table: TripleCounts | None = None  # for triples only
 
-    def count(self, batch: Batch, holes: IncompleteCells, names: Sequence[str]) -> None:
+    def count(self, batch: Batch, missing: IncompleteCells, names: Sequence[str]) -> None:
         """Add the missing cells of a batch; `names` are those of the columns of its X. Rows are not counted here."""
         self.names = names
-        self.incomplete += int(holes.rows.sum())
-        for j in np.flatnonzero(holes.cells).tolist():
-            self.cells[names[j]] += int(holes.cells[j])
-        self.spellings.update(holes.spellings)
-        self.patterns.update(holes.patterns)
+        self.incomplete += int(missing.rows.sum())
+        for j in np.flatnonzero(missing.cells).tolist():
+            self.cells[names[j]] += int(missing.cells[j])
+        self.spellings.update(missing.spellings)
+        self.patterns.update(missing.patterns)
         self._make_room()
-        for i in np.flatnonzero(holes.rows)[: max(FIRST_PLACES - len(self.places), 0)]:
+        for i in np.flatnonzero(missing.rows)[: max(FIRST_PLACES - len(self.places), 0)]:
             self.places.append(batch.place(int(i)))
 
     def join(self, other: RowCounts) -> None:

@@ -23,7 +23,7 @@ class Piece(NamedTuple):
     Without a part and without an error, the piece marks the end of the input; such pieces occur only with --skip-bad.
     """
 
-    at: int  # position of the input
+    position: int  # of the input
     table: Table | None = None
     part: Part | None = None
     error: PcatoolError | None = None  # why the input is bad
@@ -54,41 +54,41 @@ class RowStream:
         self._notices.at_reading(self)
         try:
             while True:
-                at = files.at
+                position = files.position
                 try:
-                    yield from self._pieces_of(at, later, choice, eager, run)
+                    yield from self._pieces_of(position, later, choice, eager, run)
                 except PcatoolError as error:
-                    yield Piece(at, error=self._bad_files.excuse(at, error))
+                    yield Piece(position, error=self._bad_files.excuse(position, error))
                 files.close()
                 if not files.waiting:
                     return
-                files.at += 1
+                files.position += 1
         finally:
             files.close()
 
     def _pieces_of(
-        self, at: int, later: Iterator[OpenedAhead], choice: ColumnChoice, eager: bool, run: Runner
+        self, position: int, later: Iterator[OpenedAhead], choice: ColumnChoice, eager: bool, run: Runner
     ) -> Iterator[Piece]:
         """Yield the pieces of the current input; `later` gives the inputs after the first."""
         files = self._files
         table = self._first if self._current is None else files.turn_of(next(later))
         self._current = table
         features, kept = self._schema.match(table, choice), match_columns(choice.kept, table.columns, table.name)
-        self._schema.look_for_more(at, table, files.flows)
+        self._schema.look_for_more(position, table, files.flows)
         for part in table.parts(features, kept, eager=eager, run=run):
-            yield Piece(at, table, part)
-            if at in self._bad_files.bad:
+            yield Piece(position, table, part)
+            if position in self._bad_files.bad:
                 break
         files.check_unchanged()
         if self._bad_files.allowed:
-            yield Piece(at)
+            yield Piece(position)
 
     def ready(self) -> bool:
         """Whether more rows are available without waiting; opening a pipe may wait."""
         if self._current is None:
             return True
         if self._current.ended() and self._files.waiting:
-            return not self._files.flows(self._files.at + 1)
+            return not self._files.flows(self._files.position + 1)
         return self._current.ready()
 
     def reading_bytes(self, parts: int) -> int:

@@ -59,9 +59,9 @@ class CheckedBatch(NamedTuple):
 class PieceRead(NamedTuple):
     """A piece after parsing; `batch` is None at the end of an input and for a bad input."""
 
-    at: int  # position of the input
+    position: int  # of the input
     batch: Batch | None = None
-    holes: IncompleteCells | None = None  # missing cells of the batch; None if there are none
+    missing: IncompleteCells | None = None  # missing cells of the batch; None if there are none
     rounded: Rounded | None = None  # first whole number without an exact double
     error: PcatoolError | None = None  # why the input is bad
 
@@ -75,7 +75,7 @@ class CheckedReading(NamedTuple):
     """The settings with which threads read pieces; its method `read` is what they run."""
 
     inputs: Inputs
-    wanted: ColumnChoice
+    chosen: ColumnChoice
     types: Sequence[tuple[str, Any]]  # name and Arrow type of each passthrough column
     numbers: Mapping[float, str]  # values that count as missing, with their spelling
     report: bool  # count spellings and patterns of missing cells
@@ -84,31 +84,31 @@ class CheckedReading(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns of X, after labels were replaced by a class."""
-        wanted = self.wanted
-        return wanted.names if wanted.classes is None else (*wanted.features, wanted.classes.name)
+        chosen = self.chosen
+        return chosen.names if chosen.classes is None else (*chosen.features, chosen.classes.name)
 
     def read(self, piece: Piece) -> PieceRead:
         """Parse and check a piece; with --skip-bad, an error that makes the input bad is returned, not raised."""
         if piece.part is None or piece.table is None:
-            return PieceRead(piece.at, error=piece.error)
+            return PieceRead(piece.position, error=piece.error)
         try:
-            return self._read(piece.at, piece.table, piece.part)
+            return self._read(piece.position, piece.table, piece.part)
         except PcatoolError as error:
-            return PieceRead(piece.at, error=self.inputs.skipping.excuse(piece.at, error))
+            return PieceRead(piece.position, error=self.inputs.skipping.excuse(piece.position, error))
 
-    def _read(self, at: int, table: Table, part: Part) -> PieceRead:
+    def _read(self, position: int, table: Table, part: Part) -> PieceRead:
         """Parse a part, cast its passthrough columns, and check its cells."""
         batch = part.batch()
         if self.types:
             batch = batch._replace(kept=cast_to_first(batch.kept, self.types, table.name, batch.place))
         if self.numbers and not table.text:
             batch = with_missing(batch, self.numbers)
-        classes = self.wanted.classes
-        holes = _holes(batch, self.names, self.report) if classes is None else None
+        classes = self.chosen.classes
+        missing = _missing_cells(batch, self.names, self.report) if classes is None else None
         rounded = batch.rounded() if not self.inputs.told_rounding and has_large(batch.X) else None
         if self.check is not None:
-            self.check(checked(batch, holes) if classes is None else self._labelled(batch, classes))
-        return PieceRead(at, batch, holes, rounded)
+            self.check(checked(batch, missing) if classes is None else self._labelled(batch, classes))
+        return PieceRead(position, batch, missing, rounded)
 
     def _labelled(self, batch: Batch, classes: Classes) -> CheckedBatch:
         """Return the batch as `check` must see it, with 0 for each class number.
@@ -116,19 +116,19 @@ class CheckedReading(NamedTuple):
         Classes are numbered in row order, which threads do not keep, so that the numbers are not known yet.
         """
         label = np.where(classes.missing(batch), np.nan, 0.0)
-        X = np.column_stack([batch.X[:, : len(self.wanted.features)], label])
+        X = np.column_stack([batch.X[:, : len(self.chosen.features)], label])
         return CheckedBatch(X, (), batch.place, np.isnan(X).any(axis=1))
 
 
-def checked(batch: Batch, holes: IncompleteCells | None) -> CheckedBatch:
+def checked(batch: Batch, missing: IncompleteCells | None) -> CheckedBatch:
     """Return the batch with its incomplete rows marked."""
-    return CheckedBatch(batch.X, batch.kept, batch.place, None if holes is None else holes.rows)
+    return CheckedBatch(batch.X, batch.kept, batch.place, None if missing is None else missing.rows)
 
 
 def checked_batches(
     inputs: Inputs,
-    wanted: ColumnChoice,
-    tally: RowCounts,
+    chosen: ColumnChoice,
+    counts: RowCounts,
     *,
     eager: bool,
     report: bool = False,
@@ -138,32 +138,32 @@ def checked_batches(
     """Yield all rows of all inputs, in order; missing cells are counted and marked.
 
     The inputs are cut into parts in the calling thread; `run` parses the parts, in threads or in turn. With `report`,
-    `tally` also counts spellings and patterns of missing cells. `check` is used only where an input counts as a whole
+    `counts` also counts spellings and patterns of missing cells. `check` is used only where an input counts as a whole
     (`Inputs.by_file`): an error it raises makes the input bad. Elsewhere the caller checks. Raises DataError for a cell
     that cannot be read or is infinite.
     """
-    types, check = inputs.columns.kept_types(wanted.kept), check if inputs.by_file else None
-    reading = CheckedReading(inputs, wanted, types, missing_values(inputs.nulls), report, check)
+    types, check = inputs.columns.kept_types(chosen.kept), check if inputs.by_file else None
+    reading = CheckedReading(inputs, chosen, types, missing_values(inputs.nulls), report, check)
 
     def read(of: Inputs) -> Iterator[PieceRead]:
-        pieces = of.stream.pieces(wanted, eager=eager, run=run)
+        pieces = of.stream.pieces(chosen, eager=eager, run=run)
         return run(reading._replace(inputs=of).read, pieces, ready=of.ready if eager else None)
 
     for found in whole_files(read, inputs) if inputs.skipping.allowed else read(inputs):
-        batch, holes = found.batch, found.holes
+        batch, missing = found.batch, found.missing
         assert batch is not None
-        tally.rows += len(batch.X)
+        counts.rows += len(batch.X)
         inputs.at_rows(len(batch.X))
         if found.rounded is not None:
             place = batch.place(found.rounded.row)
-            inputs.tell_rounding(found.rounded.note(place, wanted.names[found.rounded.feature]))
-        if wanted.classes is not None:
-            batch = wanted.classes.added(batch)
-            holes = _holes(batch, reading.names, report)
-        if holes is not None:
-            tally.features = len(wanted.features)
-            tally.count(batch, holes, reading.names)
-        yield checked(batch, holes)
+            inputs.tell_rounding(found.rounded.note(place, chosen.names[found.rounded.feature]))
+        if chosen.classes is not None:
+            batch = chosen.classes.added(batch)
+            missing = _missing_cells(batch, reading.names, report)
+        if missing is not None:
+            counts.features = len(chosen.features)
+            counts.count(batch, missing, reading.names)
+        yield checked(batch, missing)
     inputs.finish()
 
 
@@ -180,17 +180,17 @@ def whole_files(read: Callable[[Inputs], Iterator[PieceRead]], inputs: Inputs) -
     held: list[PieceRead] = []
     size = 0
     for found in read(inputs):
-        if found.at in inputs.skipping.bad:
+        if found.position in inputs.skipping.bad:
             continue
         if found.error is not None:
-            inputs.skipping.leave_out(found.at, found.error)
+            inputs.skipping.leave_out(found.position, found.error)
             held.clear()
             size = 0
         elif found.batch is None:
-            yield from read(inputs.alone(found.at)) if size > MOST_HELD else held
+            yield from read(inputs.alone(found.position)) if size > MOST_HELD else held
             held.clear()
             size = 0
-        elif inputs.found.inputs[found.at].flows:
+        elif inputs.found.inputs[found.position].flows:
             yield found
         else:
             size += found.size
@@ -199,7 +199,7 @@ def whole_files(read: Callable[[Inputs], Iterator[PieceRead]], inputs: Inputs) -
                 held.clear()
 
 
-def _holes(batch: Batch, names: Sequence[str], report: bool) -> IncompleteCells | None:
+def _missing_cells(batch: Batch, names: Sequence[str], report: bool) -> IncompleteCells | None:
     """Return the missing cells of a batch, or None if there are none; raises BadCell for an infinite cell."""
     if batch.finite:
         return None
@@ -212,9 +212,9 @@ def _holes(batch: Batch, names: Sequence[str], report: bool) -> IncompleteCells 
 
 def rows_to_fit(
     inputs: Inputs,
-    wanted: ColumnChoice,
+    chosen: ColumnChoice,
     policy: str,
-    tally: RowCounts,
+    counts: RowCounts,
     *,
     weighted: bool,
     remedy: str,
@@ -228,29 +228,29 @@ def rows_to_fit(
 
     def check(batch: CheckedBatch) -> None:
         if policy == "error":
-            refuse_incomplete(batch, wanted, remedy)
+            refuse_incomplete(batch, chosen, remedy)
         if weighted:
-            _check_weights(batch, wanted.names[-1], missing=policy in USES_INCOMPLETE or batch.incomplete is None)
+            _check_weights(batch, chosen.names[-1], missing=policy in USES_INCOMPLETE or batch.incomplete is None)
 
     report = policy != "error"
-    for batch in checked_batches(inputs, wanted, tally, eager=False, report=report, check=check, run=run):
-        if policy == "error" and tally.incomplete:
+    for batch in checked_batches(inputs, chosen, counts, eager=False, report=report, check=check, run=run):
+        if policy == "error" and counts.incomplete:
             continue
         dropped = None if policy in USES_INCOMPLETE else batch.incomplete
         if weighted:
-            _check_weights(batch, wanted.names[-1], missing=dropped is None)
+            _check_weights(batch, chosen.names[-1], missing=dropped is None)
         X = batch.X if dropped is None else batch.X[~dropped]
         yield X[X[:, -1] > 0] if weighted and not np.all(X[:, -1] > 0) else X
-    if policy == "error" and tally.incomplete:
-        raise tally.error(remedy)
+    if policy == "error" and counts.incomplete:
+        raise counts.error(remedy)
 
 
-def refuse_incomplete(batch: CheckedBatch, wanted: ColumnChoice, remedy: str) -> None:
+def refuse_incomplete(batch: CheckedBatch, chosen: ColumnChoice, remedy: str) -> None:
     """Raise DataError for the first missing cell of the batch, if any."""
     if batch.incomplete is not None and batch.incomplete.any():
         row = int(batch.incomplete.argmax())
         column = int(np.isnan(batch.X[row]).argmax())
-        name = wanted.classes.name if wanted.classes and column >= len(wanted.features) else wanted.names[column]
+        name = chosen.classes.name if chosen.classes and column >= len(chosen.features) else chosen.names[column]
         error = DataError(f"{batch.place(row)}: missing cell in column {show(name)}", remedy)
         error.of_input = True
         raise error

@@ -63,7 +63,7 @@ class ColumnChoice(NamedTuple):
 
 
 # Name of the Arrow type of a column without any value.
-NOTHING = "null"
+NULL_TYPE = "null"
 
 
 class First:
@@ -109,10 +109,10 @@ class First:
     def kept_type(self, name: str) -> Any:
         """Return the Arrow type of a passthrough column; if it has no values, the type in the next input with some."""
         kind = _kept_type(self.table, name)
-        if str(kind) != NOTHING:
+        if str(kind) != NULL_TYPE:
             return kind
         others = (_kept_type(other, name) for other in self._others())
-        return next((other for other in others if other is not None and str(other) != NOTHING), kind)
+        return next((other for other in others if other is not None and str(other) != NULL_TYPE), kind)
 
 
 def own(table: Table) -> tuple[Column, ...]:
@@ -138,16 +138,16 @@ def _is_empty_vector(column: Column) -> bool:
 class NewColumns:
     """Columns that only inputs after the first have, for a warning.
 
-    Without `kept`, these are columns of numbers that the fit leaves out; `excluded` are the terms of -x. With `kept`
-    (--keep-all), these are all columns that are not passed through.
+    Without `keep_all`, these are columns of numbers that the fit leaves out; `excluded` are the terms of -x. With
+    `keep_all` (--keep-all), these are all columns that are not passed through.
     """
 
-    def __init__(self, first: Table, excluded: Sequence[str] = (), *, kept: bool = False) -> None:
-        self._kept = kept
+    def __init__(self, first: Table, excluded: Sequence[str] = (), *, keep_all: bool = False) -> None:
+        self._keep_all = keep_all
         self._first = first.name
         self._known = {column.name for column in first.columns}
         self._excluded = {term.strip() for text in excluded for term in (text, *text.split(","))}
-        kinds = () if kept else first.profile()
+        kinds = () if keep_all else first.profile()
         self._no_numbers = {c.name for c in kinds if c.kind == "text" or (c.kind == "boolean" and not c.typed)}
         self._looked = False
         self._all_known: tuple[Column, ...] | None = None  # columns of an input with nothing new
@@ -157,23 +157,23 @@ class NewColumns:
         """Whether any such column was found."""
         return bool(self._found)
 
-    def of(self, at: int) -> NewColumns:
+    def of(self, position: int) -> NewColumns:
         """Return a copy with nothing found yet, for a worker that reads the input at this position."""
         other = copy(self)
-        other._found, other._looked = {}, at > 1
+        other._found, other._looked = {}, position > 1
         return other
 
-    def add(self, at: int, other: NewColumns) -> None:
-        """Add what a worker found that read only the input at position `at`."""
+    def add(self, position: int, other: NewColumns) -> None:
+        """Add what a worker found that read only the input at this position."""
         for found in other._found.values():
-            self._found[at] = found
+            self._found[position] = found
 
-    def look(self, at: int, table: Table, flows: Callable[[int], bool]) -> None:
-        """Look for new columns in the input at position `at`; `flows` tells whether that is a pipe."""
+    def look(self, position: int, table: Table, flows: Callable[[int], bool]) -> None:
+        """Look for new columns in the input at this position; `flows` tells whether that is a pipe."""
         if table.columns is self._all_known:
             return
-        if self._kept:
-            self._look_at_names(at, table)
+        if self._keep_all:
+            self._look_at_names(position, table)
             return
         names = [
             c.name for c in table.columns if not (c.partition or c.row_name) and c.name.strip() and self._is_new(c.name)
@@ -185,14 +185,14 @@ class NewColumns:
         if not names:
             self._all_known = table.columns
         # The kinds of a pipe's columns need its first rows, which may take long to arrive.
-        if names and not flows(at) and (numbers := _numbers(table, names)):
-            self._found[at] = (table.name, numbers)
+        if names and not flows(position) and (numbers := _numbers(table, names)):
+            self._found[position] = (table.name, numbers)
 
-    def _look_at_names(self, at: int, table: Table) -> None:
+    def _look_at_names(self, position: int, table: Table) -> None:
         """Look for new columns by name only."""
         names = [column.name for column in table.columns if self._is_new(column.name)]
         if names:
-            self._found[at] = (table.name, names)
+            self._found[position] = (table.name, names)
         else:
             self._all_known = table.columns
 
@@ -202,14 +202,14 @@ class NewColumns:
 
     def warning(self, without: Collection[int]) -> str | None:
         """Return the text of the warning, or None; `without` are the positions of inputs that were left out."""
-        found = [more for at, more in sorted(self._found.items()) if at not in without]
+        found = [more for position, more in sorted(self._found.items()) if position not in without]
         if not found:
             return None
         name, columns = found[0]
         noun = "a column" if len(columns) == 1 else "columns"
         others = f", and so have {len(found) - 1} more files" if len(found) > 2 else ""
         others = ", and so has one more file" if len(found) == 2 else others
-        if self._kept:
+        if self._keep_all:
             return (
                 f"{name} has {noun} that {self._first} does not have, which --keep-all passes over: "
                 f"{listed(columns)}{others}; give all files the same columns, or name those to keep with --keep"
@@ -235,29 +235,35 @@ class SchemaFacts(NamedTuple):
     types: tuple[tuple[str, Any], ...]  # name and Arrow type of each passthrough column
     further: NewColumns | None  # looks for columns that only later inputs have
 
-    def of(self, at: int) -> SchemaFacts:
+    def of(self, position: int) -> SchemaFacts:
         """Return the facts for a worker that reads the input at this position."""
-        return self._replace(further=None if self.further is None else self.further.of(at))
+        return self._replace(further=None if self.further is None else self.further.of(position))
 
 
 class Schema:
     """The schema of a run: which columns are features, labels, weights or passthrough, in every input.
 
-    `several`: more inputs follow the first. `nulls`: further spellings of a missing cell. `told`: the facts from the
+    `several`: more inputs follow the first. `nulls`: further spellings of a missing cell. `facts`: the facts from the
     real first input, where a worker reads only some of the inputs.
     """
 
     def __init__(
-        self, first: First, nulls: tuple[str, ...], notices: Reporter, *, several: bool, told: SchemaFacts | None = None
+        self,
+        first: First,
+        nulls: tuple[str, ...],
+        notices: Reporter,
+        *,
+        several: bool,
+        facts: SchemaFacts | None = None,
     ) -> None:
         self._first = first
-        self._told = told
+        self._facts = facts
         self._nulls = nulls
         self._notices = notices
         self._several = several
         self._chosen: tuple[ColumnChoice, tuple[Feature, ...]] | None = None  # last choice, in the first table
         self.left_out: tuple[str, ...] = ()  # columns of the first input that a fit does not use
-        self._further = None if told is None else told.further
+        self._further = None if facts is None else facts.further
         # Columns of the last table that was matched, the choice, and the features: most tables have the same columns.
         self._matched: tuple[tuple[Column, ...], ColumnChoice, tuple[Feature, ...]] | None = None
 
@@ -283,12 +289,14 @@ class Schema:
         Raises DataError or UsageError for columns that do not exist or hold no numbers.
         """
         columns, where = self._first.profile(), self._first.table.name
-        if self._several and not options.columns and self._further is None:  # --keep-all or `told` set it
+        if self._several and not options.columns and self._further is None:  # --keep-all or `facts` set it
             self._further = NewColumns(self._first.table, options.exclude)
-        at = [] if weights is None else [find_weights(weights, columns, where)]
+        weight = [] if weights is None else [find_weights(weights, columns, where)]
         found = find_labels(labels, label_kernel, columns, where)
-        features = choose_features(columns, options, where, self._notices, without={*at, *found.numbers, *found.texts})
-        return self._taken(features, at, found)
+        features = choose_features(
+            columns, options, where, self._notices, without={*weight, *found.numbers, *found.texts}
+        )
+        return self._taken(features, weight, found)
 
     def choose_same(
         self,
@@ -308,9 +316,9 @@ class Schema:
             return same._replace(by_position=True)
         features = match_features(same.names, same.booleans, columns, where)
         _check_widths(where, columns, features, same.widths or {}, "the model")
-        at = [] if weights is None else [find_weights(weights, columns, where)]
+        weight = [] if weights is None else [find_weights(weights, columns, where)]
         labelled = find_labels(labels, label_kernel, columns, where, label_numbers)
-        return self._taken(features, at, labelled, same.widths)
+        return self._taken(features, weight, labelled, same.widths)
 
     def choose_triples(self, terms: str) -> ColumnChoice:
         """Choose the columns of triples: users and items as passthrough columns, values as the only feature."""
@@ -325,20 +333,20 @@ class Schema:
     def _taken(
         self,
         features: tuple[Feature, ...],
-        at: Sequence[int],
+        weight: Sequence[int],
         found: LabelColumns,
         widths: Mapping[str, int] | None = None,
     ) -> ColumnChoice:
-        """Return the columns of a fit, and keep their place in the first input; `at` holds the weight column."""
+        """Return the columns of a fit, and keep their place in the first input."""
         columns = self._first.profile()
         booleans = frozenset(f.name for f in features if f.boolean)
         labelled = tuple(Feature(columns[i].name, i, boolean=columns[i].kind == "boolean") for i in found.numbers)
         booleans |= {f.name for f in labelled if f.boolean}
-        features = (*features, *labelled, *(Feature(columns[i].name, i) for i in at))
+        features = (*features, *labelled, *(Feature(columns[i].name, i) for i in weight))
         used = {*found.texts, *(f.column for f in features)}
         self.left_out = tuple(column.name for i, column in enumerate(columns) if i not in used)
         names, labels = tuple(f.name for f in features), tuple(f.name for f in labelled)
-        taken = ColumnChoice(names, booleans, labels=labels, weighted=bool(at), widths=widths)
+        taken = ColumnChoice(names, booleans, labels=labels, weighted=bool(weight), widths=widths)
         self._chosen = taken, features
         if not found.classes:
             return taken
@@ -351,7 +359,7 @@ class Schema:
         columns = self._first.table.columns
         if everything:
             if self._several:
-                self._further = NewColumns(self._first.table, kept=True)
+                self._further = NewColumns(self._first.table, keep_all=True)
             return tuple(c.name for c in columns)
         return tuple(columns[i].name for i in find_columns(terms, columns, self._first.table.name))
 
@@ -378,58 +386,58 @@ class Schema:
     @property
     def _widths(self) -> Mapping[str, int]:
         """Lengths of all vector columns of the first input, by name."""
-        if self._told is not None:
-            return self._told.widths
+        if self._facts is not None:
+            return self._facts.widths
         return {c.name: c.width for c in self._first.columns if c.kind == "vector"}
 
     def kept_types(self, kept: Sequence[str]) -> list[tuple[str, Any]]:
         """Return the name and Arrow type of each passthrough column."""
-        if self._told is not None:
-            return list(self._told.types)
+        if self._facts is not None:
+            return list(self._facts.types)
         return [(name, self._first.kept_type(name)) for name in kept]
 
-    def match(self, table: Table, wanted: ColumnChoice) -> tuple[Feature, ...]:
+    def match(self, table: Table, chosen: ColumnChoice) -> tuple[Feature, ...]:
         """Return the columns of X as features of one input; raises DataError for missing or unsuitable columns."""
-        if table is self._first.table and self._chosen is not None and self._chosen[0].takes_as(wanted):
+        if table is self._first.table and self._chosen is not None and self._chosen[0].takes_as(chosen):
             return self._chosen[1]
-        if wanted.by_position:
-            return _by_position(table, wanted)
+        if chosen.by_position:
+            return _by_position(table, chosen)
         if self._matched is not None:
             columns, choice, features = self._matched
-            if columns is table.columns and choice.takes_as(wanted):
+            if columns is table.columns and choice.takes_as(chosen):
                 return features
         remedy = ""
-        if not self.nameless and all(name[:1] == "c" and name[1:].isdigit() for name in wanted.names):
+        if not self.nameless and all(name[:1] == "c" and name[1:].isdigit() for name in chosen.names):
             remedy = "were the names made by --no-header? then give it here too"
-        features = match_features(wanted.names, wanted.booleans, table.columns, table.name, remedy)
-        _check_widths(table.name, table.columns, features, wanted.widths or {}, "the model")
-        if table is not self._first.table or self._told is not None:
-            first = self._first.table.name if self._told is None else self._told.name
+        features = match_features(chosen.names, chosen.booleans, table.columns, table.name, remedy)
+        _check_widths(table.name, table.columns, features, chosen.widths or {}, "the model")
+        if table is not self._first.table or self._facts is not None:
+            first = self._first.table.name if self._facts is None else self._facts.name
             _check_widths(table.name, table.columns, features, self._widths, first)
-        self._matched = table.columns, wanted, features
+        self._matched = table.columns, chosen, features
         return features
 
-    def look_for_more(self, at: int, table: Table, flows: Callable[[int], bool]) -> None:
+    def look_for_more(self, position: int, table: Table, flows: Callable[[int], bool]) -> None:
         """Look for columns of a later input that the first does not have, if that matters for the run.
 
         `flows` tells whether the input at a position is a pipe.
         """
-        if self._further is not None and (table is not self._first.table or self._told is not None):
-            self._further.look(at, table, flows)
+        if self._further is not None and (table is not self._first.table or self._facts is not None):
+            self._further.look(position, table, flows)
 
     @property
     def more(self) -> NewColumns | None:
         """The columns found by `look_for_more`, or None if none were."""
         return self._further if self._further else None
 
-    def found_more(self, at: int, more: NewColumns | None) -> None:
-        """Add what a worker found by `look_for_more` in the input at position `at`."""
+    def found_more(self, position: int, more: NewColumns | None) -> None:
+        """Add what a worker found by `look_for_more` in the input at this position."""
         if self._further is not None and more is not None:
-            self._further.add(at, more)
+            self._further.add(position, more)
 
     def warn_of_more(self, without: Collection[int]) -> None:
         """Warn of columns found by `look_for_more`; `without` are the positions of inputs that were left out."""
-        if self._told is None and self._further is not None and (text := self._further.warning(without)):
+        if self._facts is None and self._further is not None and (text := self._further.warning(without)):
             self._notices.warn(text)
 
 
@@ -450,15 +458,15 @@ def _check_widths(
             )
 
 
-def _by_position(table: Table, wanted: ColumnChoice) -> tuple[Feature, ...]:
+def _by_position(table: Table, chosen: ColumnChoice) -> tuple[Feature, ...]:
     """Return the columns of X matched by position; raises DataError if the number of columns differs."""
     there = own(table)
-    if len(there) != len(wanted.names):
+    if len(there) != len(chosen.names):
         raise DataError(
-            f"{table.name}: {len(there)} columns without names, the model has {len(wanted.names)}",
+            f"{table.name}: {len(there)} columns without names, the model has {len(chosen.names)}",
             "give exactly its columns in its order, or a header",
         )
     places = (i for i, column in enumerate(table.columns) if column in there)
     return tuple(
-        Feature(name, i, boolean=name in wanted.booleans) for name, i in zip(wanted.names, places, strict=True)
+        Feature(name, i, boolean=name in chosen.booleans) for name, i in zip(chosen.names, places, strict=True)
     )

@@ -39,41 +39,41 @@ class BadFiles:
     bad: dict[int, Skip] = field(default_factory=dict)  # files left out, by position of the input
     _causes: dict[int, PcatoolError] = field(default_factory=dict)  # by position: errors that are no fault of the file
 
-    def excuse(self, at: int, error: PcatoolError) -> PcatoolError:
+    def excuse(self, position: int, error: PcatoolError) -> PcatoolError:
         """Return the cause of an error of an input that may be left out for it; raise the cause in all other cases.
 
         The error that is raised is marked as one of the input. With several files it names --skip-bad as a remedy. A
         pipe is never left out.
         """
-        cause = self._cause(at, error)
+        cause = self._cause(position, error)
         if not is_bad_file(cause):
             raise cause from None
-        if self.allowed and not self.files.flows(at):
+        if self.allowed and not self.files.flows(position):
             return cause
         if not cause.of_input:
             cause.of_input = True
-            if len(self.files) > 1 and not self.allowed and not self.files.flows(at):
+            if len(self.files) > 1 and not self.allowed and not self.files.flows(position):
                 cause.add_remedy(SKIP_BAD_REMEDY)
         raise cause from None
 
-    def _cause(self, at: int, error: PcatoolError) -> PcatoolError:
+    def _cause(self, position: int, error: PcatoolError) -> PcatoolError:
         """Return the cause of an error: if the file changed while it was read, the error that says so."""
         try:
-            if is_bad_file(error) and at == self.files.at:
+            if is_bad_file(error) and position == self.files.position:
                 self.files.check_unchanged()
         except FileError as another:
             error = another
         if not is_bad_file(error):
-            self._causes[at] = error  # a thread may report an earlier row later, when the file is closed
-        return self._causes.get(at, error)
+            self._causes[position] = error  # a thread may report an earlier row later, when the file is closed
+        return self._causes.get(position, error)
 
-    def leave_out(self, at: int, error: PcatoolError) -> None:
+    def leave_out(self, position: int, error: PcatoolError) -> None:
         """Record an input as left out because of this error."""
-        self.bad[at] = Skip(self.files.found.inputs[at].name, error.message)
+        self.bad[position] = Skip(self.files.found.inputs[position].name, error.message)
 
-    def left_out(self, at: int, skip: Skip) -> None:
+    def left_out(self, position: int, skip: Skip) -> None:
         """Record an input that a worker left out."""
-        self.bad[at] = skip
+        self.bad[position] = skip
 
     def none_left(self) -> DataError:
         """Return the error for a run without any good input."""

@@ -18,14 +18,15 @@ from pcatool.registry import READERS
 __all__ = ["Split", "splits_of", "together"]
 
 # A Parquet file of more bytes than this is cut, so that a task takes seconds and little is lost when it is run again.
-LARGE = 64 << 20
+LARGE_FILE = 64 << 20
 # About the most portions: with more data, portions grow instead, since each costs the scheduler a millisecond or two
 # and some KB.
-MANY = 1 << 14
+MOST_SPLITS = 1 << 14
 
-# Files are grouped into tasks of up to SMALL bytes, as long as about ENOUGH tasks remain to occupy all workers.
-SMALL = 8 << 20
-ENOUGH = 64
+# Files are grouped into tasks of up to SMALL_TASK bytes, as long as about ENOUGH_TASKS tasks remain, so that all
+# workers have one.
+SMALL_TASK = 8 << 20
+ENOUGH_TASKS = 64
 
 
 class Split(NamedTuple):
@@ -47,7 +48,7 @@ def splits_of(found: ResolvedInputs, options: TableOptions) -> list[Split]:
     folder = os.getcwd()  # noqa: PTH109
     portions: list[Split] = []
     sizes = [item.size or 0 for item in found.inputs]
-    large = max(LARGE, sum(sizes) // MANY)
+    large = max(LARGE_FILE, sum(sizes) // MOST_SPLITS)
     for at, (item, size) in enumerate(zip(found.inputs, sizes, strict=True)):
         if item.flows:
             raise UsageError(f"{item.name} cannot be read elsewhere", "give files that all workers see")
@@ -60,7 +61,7 @@ def splits_of(found: ResolvedInputs, options: TableOptions) -> list[Split]:
 def together(portions: Sequence[Split]) -> list[tuple[Split, ...]]:
     """Group small neighbouring portions into tasks, so that a task takes longer than its scheduling."""
     total = sum(portion.size for portion in portions)
-    most = max(min(SMALL, total // ENOUGH), total // MANY)
+    most = max(min(SMALL_TASK, total // ENOUGH_TASKS), total // MOST_SPLITS)
     groups: list[tuple[Split, ...]] = []
     waiting: list[Split] = []
     for portion in portions:

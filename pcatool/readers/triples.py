@@ -53,18 +53,18 @@ class Triples(NamedTuple):
         return table, [name for name in self.items if name not in at]
 
 
-def read_triples(inputs: Inputs, terms: str, tally: RowCounts, *, holes: bool, run: Runner = run_serially) -> Triples:
+def read_triples(inputs: Inputs, terms: str, counts: RowCounts, *, holes: bool, run: Runner = run_serially) -> Triples:
     """Read all lines of the inputs.
 
     `terms` names the columns of user, item and value. A line without a value is a missing cell and is dropped if
     `holes` is set; otherwise it raises DataError. A missing user or item, or a cell given twice, raises DataError too.
     """
     inputs.settle(lambda one: _drop(read_triples(one, terms, RowCounts(), holes=holes, run=run)))
-    wanted = inputs.columns.choose_triples(terms)
-    (_, user_type), (_, item_type) = inputs.columns.kept_types(wanted.kept)
+    chosen = inputs.columns.choose_triples(terms)
+    (_, user_type), (_, item_type) = inputs.columns.kept_types(chosen.kept)
     users, items = NameCodes("user", inputs.nulls, user_type), NameCodes("item", inputs.nulls, item_type)
     parts: list[tuple[Codes, Codes, Array]] = [(NO_CODES, NO_CODES, np.zeros(0))]
-    for batch in checked_batches(inputs, wanted, tally, eager=False, report=True, run=run):
+    for batch in checked_batches(inputs, chosen, counts, eager=False, report=True, run=run):
         if batch.incomplete is not None and not holes:
             place = batch.place(int(batch.incomplete.argmax()))
             raise DataError(f"{place}: no value, which is not 0", "mend the line, or leave out --absent zero")

@@ -22,7 +22,7 @@ OPTIONS = {
     "gs": ("anonymous", "endpoint_override", "scheme"),
     "abfs": ("account_name", "blob_storage_authority", "dfs_storage_authority", "scheme"),
 }
-NOTHING = "?scheme="  # an option without effect, valid in every store
+NO_OPTION = "?scheme="  # an option without effect, valid in every store
 WORD = re.compile(r"\w+", re.ASCII)
 ALIKE = 0.75  # similarity (difflib, 0 to 1) from which an unknown option is a misspelled one
 
@@ -117,7 +117,7 @@ def with_options(name: str, query: str) -> str:
 
     Without options, an option without effect is appended where the end of the name itself would be read as options.
     """
-    return name + (query or (NOTHING if plain_name(name) != name else ""))
+    return name + (query or (NO_OPTION if plain_name(name) != name else ""))
 
 
 def plain_name(path: str) -> str:

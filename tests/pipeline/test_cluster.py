@@ -116,7 +116,7 @@ def test_what_comes_back(here: Path, elsewhere: dict[str, str]) -> None:
 
 
 def test_large_files_are_several_parts(here: Path, elsewhere: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portions, "LARGE", 1200)
+    monkeypatch.setattr(portions, "LARGE_FILE", 1200)
     pcatool.transform("m.npz", "data", output="whole.parquet", keep="n", **PROJECT)
     pcatool.transform("m.npz", "data", output="out/", keep="n", **PROJECT, **elsewhere)
     assert len(parts_of("out")) > len(ALL)

@@ -295,20 +295,20 @@ class ChunkParser:
         if arrays is None:
             return None
         X = empty_block(chunk.rows, len(self.features))
-        holes = 0
+        missing_cells = 0
         for j, feature in enumerate(self.features):
             array = arrays[feature.column]
             if array.type == TEXT:
                 missing = fill_from_text(X[:, j], array, self.dialect, boolean=feature.boolean)
                 if missing is None:
                     return None
-                holes += missing
+                missing_cells += missing
             else:
                 X[:, j] = numbers_of(array)
-                holes += array.null_count
+                missing_cells += array.null_count
         # Arrow reads 1e400 as infinity, and more spellings as NaN than the dialect allows.
         finite = all_finite(X)
-        if not finite and (np.isinf(X).any() or np.isnan(X).sum() != holes):
+        if not finite and (np.isinf(X).any() or np.isnan(X).sum() != missing_cells):
             return None
         return Parsed(X, [arrays[column] for column in self.kept], finite)
 

@@ -19,7 +19,7 @@ from pcatool.errors import DataError, show
 from pcatool.readers.base import BAD_CELL_REMEDY, Feature
 from pcatool.readers.csv_reader.dialect import PADDING, Dialect
 
-__all__ = ["LOOKED_AT", "PLAINLY", "Others", "Rereads", "dressing", "is_foreign", "ragged", "remedy_for"]
+__all__ = ["MOST_CELLS_EXAMINED", "PLAINLY", "Others", "Rereads", "dressing", "is_foreign", "ragged", "remedy_for"]
 
 PLAINLY = "write numbers plainly, as in -1.5e3"
 
@@ -28,8 +28,8 @@ MINUS = "\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"
 # The Arabic decimal separator.
 POINT = "\u066b"
 # Quotation marks around a number, zero-width blanks and joiners, and the byte-order mark.
-NOTHING = "'\"`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb\u200b\u200c\u200d\u2060\ufeff"
-PLAIN = str.maketrans({**dict.fromkeys(MINUS, "-"), **dict.fromkeys(NOTHING, ""), POINT: "."})
+IGNORED_MARKS = "'\"`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb\u200b\u200c\u200d\u2060\ufeff"
+PLAIN = str.maketrans({**dict.fromkeys(MINUS, "-"), **dict.fromkeys(IGNORED_MARKS, ""), POINT: "."})
 
 
 def is_foreign(cell: str, dialect: Dialect) -> bool:
@@ -49,7 +49,7 @@ DRESSED = re.compile(rf"[-+0-9.,'_eE{SYMBOLS}{PADDING}\u2019]*[0-9][-+0-9.,'_eE{
 # Four groups of digits are more likely an IP address than a number.
 ADDRESS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
 # Most cells of all other columns together that are examined: an error message must not take seconds.
-LOOKED_AT = 20_000
+MOST_CELLS_EXAMINED = 20_000
 # Most columns that a remedy names to be left out; with more of them the remedy is likely wrong for the table.
 NAMED = 10
 
@@ -112,7 +112,7 @@ def _best(cells: Sequence[str], dialect: Dialect, others: Others, needed: int = 
     """Return the best trials, one for each distinct reading of the cells; the first `needed` must be numbers."""
     signs = {c for cell in cells for c in cell if c in SYMBOLS}
     every = others()
-    room = LOOKED_AT // max(len(every), 1) + 1
+    room = MOST_CELLS_EXAMINED // max(len(every), 1) + 1
     beside = {place: list(dict.fromkeys(column[:room])) for place, column in every.items()}
     # `_trials` begins with the smallest change; `min` below takes the first of equals.
     trials = [

@@ -25,9 +25,9 @@ __all__ = ["cells_at", "count_in_numbers", "count_in_text"]
 Index = NDArray[np.intp]
 
 NEWLINE = 10
-# Share of the rows of a chunk below which only the rows with wanted cells are searched for separators: to copy a byte
+# Share of the rows of a chunk below which only the rows with chosen cells are searched for separators: to copy a byte
 # out costs about ten times as much as to compare it.
-FEW = 1 / 8
+SHARE_TO_SEARCH = 1 / 8
 
 
 def count_in_numbers(X: Array, nulls: Iterable[str] = repeat("null")) -> dict[str, int]:
@@ -92,7 +92,7 @@ def _between_marks(chunk: Chunk, dialect: Dialect, width: int, rows: Index, colu
     if len(row_ends) != chunk.rows:
         return None
     used, within = np.unique(rows, return_inverse=True)
-    if len(used) < FEW * chunk.rows:
+    if len(used) < SHARE_TO_SEARCH * chunk.rows:
         text = _joined(text, np.where(used > 0, row_ends[used - 1] + 1, 0), row_ends[used] + 1)
         row_ends, rows = np.flatnonzero(text == NEWLINE), within
     marks = np.flatnonzero((text == NEWLINE) | (text == ord(dialect.separator)))
@@ -117,13 +117,13 @@ def _joined(text: NDArray[np.uint8], starts: Index, stops: Index) -> NDArray[np.
 
 
 def _by_arrow(chunk: Chunk, dialect: Dialect, width: int, rows: Index, columns: Index) -> pa.Array | None:
-    """Parse only the wanted columns; None where Arrow cannot read the chunk. `columns` has one run per column."""
+    """Parse only the chosen columns; None where Arrow cannot read the chunk. `columns` has one run per column."""
     starts = np.flatnonzero(np.diff(columns, prepend=-1))
     arrays = ArrowCsv(dialect, width, dict.fromkeys(columns[starts].tolist(), TEXT)).read(chunk)
     if arrays is None:
         return None
     runs = zip(columns[starts].tolist(), np.split(rows, starts[1:]), strict=True)
-    return pa.concat_arrays([arrays[column].take(_indices(holes)) for column, holes in runs])
+    return pa.concat_arrays([arrays[column].take(_indices(within_column)) for column, within_column in runs])
 
 
 def _indices(rows: Index) -> pa.Array:
@@ -131,6 +131,6 @@ def _indices(rows: Index) -> pa.Array:
 
 
 def _exactly(chunk: Chunk, dialect: Dialect, name: str, rows: Index, columns: Index) -> pa.Array:
-    """Parse the chunk cell by cell, and return the wanted cells."""
+    """Parse the chunk cell by cell, and return the chosen cells."""
     cells = [cells for _, cells in rows_of(chunk, dialect, name)]
     return text_array([cells[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True)])

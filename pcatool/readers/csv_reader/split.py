@@ -350,12 +350,12 @@ class RowCutter:
         there = len(self._buffer) - self._at
         missing = int((most - len(self._ends)) * self.bytes_a_row * 1.02)
         # At least a quarter of the buffer: a long row may be matched again from its start after each read.
-        wanted = max(READ, min(missing, MOST_BYTES), there >> 2)
+        more = max(READ, min(missing, MOST_BYTES), there >> 2)
         pieces = [self._buffer[self._at :]]
         self._row_ends.forget(self._at)
         self._ends = self._ends - self._at
         self._at = 0
-        enough = there + wanted
+        enough = there + more
         while piece := self._stream.read(enough - there):
             pieces.append(piece)
             there += len(piece)

@@ -17,7 +17,7 @@ from pcatool.progress import Reporter
 from pcatool.readers.base import Batch, Column, Feature, Part, Rounded, first_rounded, large
 from pcatool.readers.csv_reader.chunk_parser import TEXT, WIDE, ArrowCsv, ChunkParser, empty_columns, read_wide
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.hints import LOOKED_AT, PLAINLY, Others, dressing, is_foreign
+from pcatool.readers.csv_reader.hints import MOST_CELLS_EXAMINED, PLAINLY, Others, dressing, is_foreign
 from pcatool.readers.csv_reader.reference import BOOLEANS, parse
 from pcatool.readers.csv_reader.spellings import cells_at, count_in_text
 from pcatool.readers.csv_reader.split import Chunk, RowCutter, check_utf8, rows_of
@@ -66,7 +66,7 @@ class _Texts(Mapping[int, Sequence[str]]):
 
     def __getitem__(self, column: int) -> Sequence[str]:
         if column not in self._texts:
-            most = LOOKED_AT // len(self._arrays) + 1
+            most = MOST_CELLS_EXAMINED // len(self._arrays) + 1
             self._texts[column] = self._arrays[column].slice(0, most).to_pylist()
         return self._texts[column]
 

@@ -49,8 +49,8 @@ def layout_of(schema: pa.Schema) -> ParquetLayout:
 @lru_cache(maxsize=4)
 def _layout_of(alike: SchemaKey) -> ParquetLayout:
     schema = alike.schema
-    told = not any(needs_sample(field.type) for field in schema)
-    columns = tuple(column_of(field.name, field.type, None) for field in schema) if told else None
+    by_type = not any(needs_sample(field.type) for field in schema)
+    columns = tuple(column_of(field.name, field.type, None) for field in schema) if by_type else None
     coded = frozenset(i for i, field in enumerate(schema) if _is_coded(field.type))
     return ParquetLayout(list(_leaves(schema)), coded, columns)
 

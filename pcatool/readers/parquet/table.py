@@ -101,7 +101,7 @@ class SmallFilePart(NamedTuple):
 
     def batch(self) -> Batch:
         rows, kept = self.rows, self.kept
-        features, told, places = rows.features, rows.columns, by_column(rows.features)
+        features, declared, places = rows.features, rows.columns, by_column(rows.features)
         X = empty_block(self.height, len(features))
         held: dict[int, pa.Array] = {}
         try:
@@ -109,7 +109,7 @@ class SmallFilePart(NamedTuple):
                 for column, chunks in columns:
                     array = _joined(chunks)
                     if column in places:
-                        fill(X, places[column], features, array, told[column])
+                        fill(X, places[column], features, array, declared[column])
                     if column in kept or may_exceed_double(array.type):
                         held[column] = array
         except BadValue as error:
@@ -127,11 +127,12 @@ def _joined(column: pa.ChunkedArray) -> pa.Array:
 # uncompressed size of the columns in the file counts instead of OPEN_COLUMN.
 READER, OPEN_COLUMN, OPEN_COPIES = 10 << 10, 3 << 20, 4
 # If the open columns together would take more bytes than MOST_OPEN, row groups are transposed through a temporary file.
-# A row group of at most FEW_NUMBERS bytes of numbers is transposed in memory, and already above OPEN_OF_FEW bytes.
+# A row group of at most IN_MEMORY_BYTES of numbers is transposed in memory, already where its open columns would take
+# more than MOST_OPEN_IN_MEMORY bytes.
 MOST_OPEN = 160 << 20
-FEW_NUMBERS, OPEN_OF_FEW = 32 << 20, 32 << 20
+IN_MEMORY_BYTES, MOST_OPEN_IN_MEMORY = 32 << 20, 32 << 20
 # When transposing: bytes of the columns that are read together, and of all columns that threads hold at once.
-AT_ONCE = 8 << 20
+PORTION_BYTES = 8 << 20
 MOST_HELD_COLUMNS = 128 << 20
 # Copies of the columns that a thread holds: Arrow's chunks, these joined to one array, and the numbers.
 PORTION_COPIES = 3
@@ -263,9 +264,9 @@ class ParquetTable:
     def _of_turned(self, d: int) -> Reading:
         """Return the memory of transposing: all numbers if they are few, and for each part some columns and a block."""
         rows, numbers = max(self.group_rows, default=0), self._numbers_of_group(d)
-        portion = PORTION_COPIES * 8 * rows * columns_at_once(rows, AT_ONCE)
+        portion = PORTION_COPIES * 8 * rows * columns_at_once(rows, PORTION_BYTES)
         at_once = 2 if self._opened.one_of_many else min(len(self.group_rows), 2)  # one is filled, one still in use
-        held = at_once * numbers if numbers <= FEW_NUMBERS else 0
+        held = at_once * numbers if numbers <= IN_MEMORY_BYTES else 0
         reader = CONTENTS_READER * int(self._data.metadata.num_columns)
         return Reading(once=held, each=portion + reader + 8 * d * min(block_rows(d), rows))
 
@@ -281,8 +282,8 @@ class ParquetTable:
         return Reading(once=-self.contents_bytes, worked_on=file, each=self.contents_bytes + numbers)
 
     def _is_turned(self, columns: Sequence[int], d: int) -> bool:
-        """Whether row groups are transposed: read by rows, open columns would exceed MOST_OPEN, or OPEN_OF_FEW."""
-        most = min(OPEN_OF_FEW, MOST_OPEN) if self._numbers_of_group(d) <= FEW_NUMBERS else MOST_OPEN
+        """Whether row groups are transposed, since open columns would exceed MOST_OPEN or MOST_OPEN_IN_MEMORY."""
+        most = min(MOST_OPEN_IN_MEMORY, MOST_OPEN) if self._numbers_of_group(d) <= IN_MEMORY_BYTES else MOST_OPEN
         return self._open_bytes(columns) > most
 
     def _numbers_of_group(self, d: int) -> int:
@@ -311,10 +312,10 @@ class ParquetTable:
         """Transpose a row group, a few columns at a time; each thread at work has its own reader of the file."""
         metadata = self._data.metadata
         rows = metadata.row_group(group).num_rows
-        turned = (TransposedInMemory if 8 * rows * len(features) <= FEW_NUMBERS else TransposedGroup)(
+        turned = (TransposedInMemory if 8 * rows * len(features) <= IN_MEMORY_BYTES else TransposedGroup)(
             rows, len(features)
         )
-        step = columns_at_once(turned.rows, AT_ONCE)
+        step = columns_at_once(turned.rows, PORTION_BYTES)
         readers = [self._data.file]
 
         def fill(first: int) -> None:

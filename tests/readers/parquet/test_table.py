@@ -45,7 +45,7 @@ Both = Callable[[Callable[[], Any]], Any]
 def both(monkeypatch: pytest.MonkeyPatch) -> Both:
     """What a function gives or raises by rows, which is the same when all is turned, by few columns at a time."""
     monkeypatch.setattr("pcatool.arrays.MOST_ROWS", HEIGHT)
-    monkeypatch.setattr(reader, "AT_ONCE", 4000)
+    monkeypatch.setattr(reader, "PORTION_BYTES", 4000)
     turned: list[str] = []
     by_columns = reader.ParquetTable._turned
 
@@ -62,7 +62,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Both:
         assert not turned
         monkeypatch.setattr(reader, "MOST_OPEN", -1)
         for most_held in (1 << 60, -1):  # in memory, and through a file
-            monkeypatch.setattr(reader, "FEW_NUMBERS", most_held)
+            monkeypatch.setattr(reader, "IN_MEMORY_BYTES", most_held)
             turned.clear()
             assert _outcome(work) == expected
             assert turned
@@ -158,13 +158,13 @@ def test_every_size_of_row_groups(groups: tuple[int, ...], d: int, both: Both, t
 def test_any_number_of_columns_at_a_time(
     at_once: int, both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "AT_ONCE", at_once)
+    monkeypatch.setattr(reader, "PORTION_BYTES", at_once)
     file = save(tmp_path / "t.parquet", mixed())
     both(lambda: x_of(file))
 
 
 def test_more_columns_than_a_spool_takes_at_once(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "AT_ONCE", 1 << 30)
+    monkeypatch.setattr(reader, "PORTION_BYTES", 1 << 30)
     d = 2 * MOST_COLUMNS + 5
     file = save(tmp_path / "t.parquet", plain(d, 20), (13, 7))
     assert both(lambda: x_of(file))[1] == (20, d)
@@ -432,7 +432,7 @@ def test_the_end_is_known_with_the_last_rows(most: int, tmp_path: Path, monkeypa
 
 def test_one_reader_for_each_thread_at_work(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not one for each portion of columns: to open a file of many columns takes long."""
-    monkeypatch.setattr(reader, "AT_ONCE", 1)
+    monkeypatch.setattr(reader, "PORTION_BYTES", 1)
     file = save(tmp_path / "t.parquet", plain(60))
     opens: list[object] = []
     another = ParquetData.another
