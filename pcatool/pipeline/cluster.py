@@ -29,7 +29,7 @@ from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import Input
 from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.schema import ColumnChoice, NewColumns, SchemaFacts
-from pcatool.readers.skip_bad import Skip, is_bad_file
+from pcatool.readers.skip_bad import SKIP_BAD_REMEDY, Skip, is_bad_file
 from pcatool.readers.splits import Split, splits_of, together
 from pcatool.registry import ENGINES
 from pcatool.stores.uri import shown
@@ -78,7 +78,7 @@ def entered(engine: EngineOptions, found: ResolvedInputs, table: TableOptions) -
             yield cluster
     except PcatoolError as error:
         if error.of_input and is_bad_file(error) and len(found.inputs) > 1 and not table.skip_bad:
-            error.add_remedy("--skip-bad leaves such files out")
+            error.add_remedy(SKIP_BAD_REMEDY)
         raise
 
 

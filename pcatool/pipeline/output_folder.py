@@ -30,7 +30,7 @@ from pcatool.readers.input_files import ResolvedInputs
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.row_counts import RowCounts
-from pcatool.readers.skip_bad import Skip, is_bad_file, none_left, reasons
+from pcatool.readers.skip_bad import SKIP_BAD_REMEDY, Skip, is_bad_file, none_left, reasons
 from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name
 from pcatool.writers.target import exists
@@ -215,7 +215,7 @@ def write_each(
                 raise
             if not table.skip_bad:
                 if len(tasks) > 1:
-                    error.add_remedy("--skip-bad leaves such files out")
+                    error.add_remedy(SKIP_BAD_REMEDY)
                 raise
             outputs.skipped.append(Skip(task.input.name, error.message))
     notices.all_read(len(outputs.written), outputs.skipped)
