@@ -144,7 +144,7 @@ def _option_at(words: Sequence[str], at: int, valued: Collection[str]) -> tuple[
 def _is_input(word: str) -> bool:
     """Whether a word may be the name of a file, or an option."""
     folder = os.path.dirname(word)  # noqa: PTH120
-    named = word.lower().endswith(ENDINGS) or (folder and os.path.isdir(folder)) or is_remote(word)  # noqa: PTH112
+    named = word.lower().endswith(ENDINGS) or (folder and os.path.isdir(folder)) or ("://" in word and is_remote(word))  # noqa: PTH112
     return word[:1] == "-" or bool(named) or os.path.lexists(word) or bool(glob(word)) or bool(nearest_file_hint(word))
 
 
