@@ -197,7 +197,7 @@ def _apply(
     """Return the results of `work` on the inputs, with the columns to pass through."""
     scorer = Scorer(model, work, options.with_error, options.with_coverage)
     if options.triples:
-        keep = inputs.columns.choose_triples(options.triples).kept[:1]
+        keep = inputs.columns.choose_triples(options.triples).passthrough[:1]
         if keep[0] in scorer.names:
             what = f"the column of users and a column of the output are both called {show(keep[0])}"
             raise UsageError(what, "rename the column of users")
@@ -205,5 +205,5 @@ def _apply(
         keep = inputs.columns.keep(options.keep, options.keep_all)
         if work.fill and options.keep_all:  # reconstructed columns are not passed through a second time
             keep = tuple(name for name in keep if name not in work.names)
-    wanted = wanted._replace(kept=keep)
+    wanted = wanted._replace(passthrough=keep)
     return results_of(ResultsPlan(wanted, scorer, options), inputs, engine, notices)

@@ -167,7 +167,7 @@ class SplitReading:
         found = ResolvedInputs((split.input,), self.partitions)
         table = replace(self.table, skip_bad=False)
         try:
-            return Inputs(found, table, notices, by_file=self.table.skip_bad, told=self.facts.of(split.at))
+            return Inputs(found, table, notices, by_file=self.table.skip_bad, facts=self.facts.of(split.at))
         except PcatoolError as error:
             error.of_input = True
             raise
@@ -365,7 +365,7 @@ def _run(
 ) -> list[Written]:
     """Let workers write all parts, add up what they recorded, and mark the folder as complete."""
     inputs = results.inputs
-    reading = SplitReading(inputs.found.partitions, table, inputs.columns.tell(results.plan.wanted.kept))
+    reading = SplitReading(inputs.found.partitions, table, inputs.columns.tell(results.plan.wanted.passthrough))
     inputs.close()
     tasks = _tasks(items)
     output = replace(output, no_clobber=False)  # a task that is run again finds the file it wrote

@@ -128,11 +128,13 @@ def names_of(axes: Sequence[int]) -> tuple[str, ...]:
 def _of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run: Runner) -> Iterator[ColoredRows]:
     """Yield the rows of a table of scores, with their colours."""
     more = tuple(name for name in colors.number if name not in names)
-    wanted = ColumnChoice((*names, *more), frozenset(), kept=colors.kept)
+    wanted = ColumnChoice((*names, *more), frozenset(), passthrough=colors.kept)
 
     def colored(batch: CheckedBatch) -> ColoredRows:
         at = wanted.names.index(colors.number[0]) if colors.number else None
-        return ColoredRows(batch.X[:, : len(names)], colors.of(batch.kept, None if at is None else batch.X[:, at]))
+        return ColoredRows(
+            batch.X[:, : len(names)], colors.of(batch.passthrough, None if at is None else batch.X[:, at])
+        )
 
     return map(colored, checked_batches(inputs, wanted, RowCounts(), eager=True, run=run))
 
@@ -168,7 +170,7 @@ def _scored(
         holes = None if batch.incomplete is None else np.asarray(np.isnan(X).any(axis=1))
         batch = batch._replace(X=X, incomplete=holes if holes is not None and holes.any() else None)
     scored = scorer.score(PlacedBatch(batch, placed.first_row))
-    return ColoredRows(scored.values[:, columns], colors.of(batch.kept, numbers))
+    return ColoredRows(scored.values[:, columns], colors.of(batch.passthrough, numbers))
 
 
 def projected(job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, kept: tuple[str, ...]) -> Results:
@@ -224,10 +226,10 @@ class PlotTable:
         if self.source is not None:
             yield from self.source.each(lambda kept, values: finish(kept, values[:, self.columns]))
             return
-        wanted = ColumnChoice(tuple(self.names), frozenset(), kept=tuple(name for name, _ in self.kept))
+        wanted = ColumnChoice(tuple(self.names), frozenset(), passthrough=tuple(name for name, _ in self.kept))
         with Threads(self.job.engine.threads) as pool:
             batches = checked_batches(self.inputs, wanted, RowCounts(), eager=True, run=pool.map)
-            yield from pool.map(lambda batch: finish(batch.kept, batch.X), batches, ready=self.inputs.ready)
+            yield from pool.map(lambda batch: finish(batch.passthrough, batch.X), batches, ready=self.inputs.ready)
 
 
 def flow_of(job: Job, asked: PlotRequest, axes: tuple[int, ...], model: Model | None, inputs: Inputs) -> BatchTable:
@@ -235,7 +237,7 @@ def flow_of(job: Job, asked: PlotRequest, axes: tuple[int, ...], model: Model | 
     color = color_of(asked, job, inputs)
     kept = () if color is None else (color.name,)
     if model is None:
-        return PlotTable(None, (), list(names_of(axes)), inputs.columns.kept_types(kept), inputs, job)
+        return PlotTable(None, (), list(names_of(axes)), inputs.columns.passthrough_types(kept), inputs, job)
     results = projected(job, axes, model, inputs, kept)
     columns = tuple(number - 1 for number in axes)
     return PlotTable(results, columns, list(names_of(axes)), results.kept, inputs, job, results.by_users)

@@ -219,7 +219,7 @@ class Results:
 
         def work(placed: PlacedBatch) -> tuple[Result, Scored]:
             scored = self.plan.scorer.score(placed)
-            return finish(placed.batch.kept, scored.values), scored
+            return finish(placed.batch.passthrough, scored.values), scored
 
         with Threads(self.engine.threads) as pool:
             for result, scored in pool.map(work, self.placed(pool.map), ready=self.inputs.ready):
@@ -275,7 +275,9 @@ def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, notices
             yield PlacedBatch(batch, first_row)
             first_row += len(batch.X)
 
-    return Results(plan, inputs.columns.kept_types(wanted.kept), tally, ErrorSum(), inputs, engine, batches)
+    return Results(
+        plan, inputs.columns.passthrough_types(wanted.passthrough), tally, ErrorSum(), inputs, engine, batches
+    )
 
 
 def _check(work: RowWork, wanted: ColumnChoice, model: Model, batch: CheckedBatch) -> None:

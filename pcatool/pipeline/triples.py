@@ -75,7 +75,7 @@ def rows_of_triples(
         holes = IncompleteCells.of(batch, report=False)
         tally.rows += len(X)
         tally.count(batch, holes, model.columns)
-        yield CheckedBatch(X, batch.kept, batch.place, holes.rows if holes.rows.any() else None)
+        yield CheckedBatch(X, batch.passthrough, batch.place, holes.rows if holes.rows.any() else None)
 
 
 def _place(users: Sequence[str], row: int) -> str:

@@ -151,7 +151,7 @@ class ArrowPart(NamedTuple):
     rows: int
     arrays: dict[int, pa.Array]  # by number of the column
     features: tuple[Feature, ...]
-    kept: tuple[int, ...]  # numbers of the passthrough columns
+    passthrough: tuple[int, ...]  # numbers of the passthrough columns
     columns: tuple[Column, ...]  # all columns of the table
     first_row: int  # number in the table of the first row, from 0
 
@@ -161,7 +161,7 @@ class ArrowPart(NamedTuple):
             X = features_to_block(self.arrays, self.rows, self.features, self.columns)
         except BadValue as error:
             raise error.at(rows.place(error.row)) from None
-        return rows.batch(X, self.arrays, self.kept)
+        return rows.batch(X, self.arrays, self.passthrough)
 
 
 class ArrowRows(NamedTuple):
@@ -172,14 +172,14 @@ class ArrowRows(NamedTuple):
     columns: tuple[Column, ...]  # all columns of the table
     first_row: int  # number in the table of the first row, from 0
 
-    def batch(self, X: Array, arrays: Mapping[int, pa.Array], kept: Sequence[int]) -> Batch:
+    def batch(self, X: Array, arrays: Mapping[int, pa.Array], passthrough: Sequence[int]) -> Batch:
         """Return the batch of X (n, d) and the columns it was made from.
 
         The batch keeps only the passthrough columns and those that may hold rounded numbers. The others are freed by
         the thread that allocated them, which is cheaper.
         """
         exact = {column: array for column, array in arrays.items() if may_exceed_double(array.type)}
-        passed = [arrays[column] for column in kept]
+        passed = [arrays[column] for column in passthrough]
         return Batch(
             X, passed, self.place, all_finite(X), partial(self._spellings, X), partial(self._rounded, X, exact)
         )

@@ -121,7 +121,7 @@ class Batch(NamedTuple):
     """Rows as float64 features, with their passthrough columns; made by a `Part`."""
 
     X: Array  # (n, d); NaN where a cell is missing
-    kept: Sequence[Any]  # passthrough columns, as Arrow arrays for the writers
+    passthrough: Sequence[Any]  # passthrough columns, as Arrow arrays for the writers
     place: Callable[[int], str]  # row of this batch -> "file, line 7"
     finite: bool  # no cell is missing or infinite
     # Number of missing cells per spelling, for the X that was read; {} where no cell is missing. Counted on each call,
@@ -178,7 +178,7 @@ class Table(Protocol):
         """Return the estimated number of rows; None if no estimate is possible before reading."""
         ...
 
-    def kept_type(self, column: int) -> Any:
+    def passthrough_type(self, column: int) -> Any:
         """Return the Arrow type of this column as a passthrough column."""
         ...
 
@@ -210,7 +210,12 @@ class Table(Protocol):
         ...
 
     def parts(
-        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = run_serially
+        self,
+        features: Sequence[Feature],
+        passthrough: Sequence[int],
+        *,
+        eager: bool = False,
+        run: Runner = run_serially,
     ) -> Iterator[Part]:
         """Yield all rows in order, with these features and passthrough columns (by number).
 

@@ -128,8 +128,12 @@ class PartitionedTable:
     def expected_rows(self) -> int | None:
         return self._table.expected_rows()
 
-    def kept_type(self, column: int) -> Any:
-        return self._table.kept_type(column) if column < self._own else self._constants[column - self._own].kind.type
+    def passthrough_type(self, column: int) -> Any:
+        return (
+            self._table.passthrough_type(column)
+            if column < self._own
+            else self._constants[column - self._own].kind.type
+        )
 
     def ready(self) -> bool:
         return self._table.ready()
@@ -148,16 +152,21 @@ class PartitionedTable:
         return self._table.reading_bytes(parts)
 
     def parts(
-        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = run_serially
+        self,
+        features: Sequence[Feature],
+        passthrough: Sequence[int],
+        *,
+        eager: bool = False,
+        run: Runner = run_serially,
     ) -> Iterator[Part]:
         own = [feature for feature in features if feature.column < self._own]
-        inner = [column for column in kept if column < self._own]
-        if len(own) == len(features) and len(inner) == len(kept):
-            yield from self._table.parts(features, kept, eager=eager, run=run)
+        inner = [column for column in passthrough if column < self._own]
+        if len(own) == len(features) and len(inner) == len(passthrough):
+            yield from self._table.parts(features, passthrough, eager=eager, run=run)
             return
         # If no column of the file itself is wanted, one is read all the same, to learn the number of rows.
         taken = inner if own or inner or not self._own else [0]
-        added = PartitionRequest(tuple(features), tuple(kept), self._own, self._constants)
+        added = PartitionRequest(tuple(features), tuple(passthrough), self._own, self._constants)
         for part in self._table.parts(own, taken, eager=eager, run=run):
             yield PartitionedPart(part, added)
 
@@ -166,7 +175,7 @@ class PartitionRequest(NamedTuple):
     """The features and passthrough columns asked for, and the partition columns among them."""
 
     features: tuple[Feature, ...]
-    kept: tuple[int, ...]
+    passthrough: tuple[int, ...]
     own: int  # number of columns of the file itself; higher column numbers are partition columns
     constants: Sequence[Constant]
 
@@ -199,10 +208,12 @@ class PartitionedPart(NamedTuple):
                     finite = False
                     name = MISSING if constant.value is None else constant.value
                     spelled[name] = spelled.get(name, 0) + rows
-        own = iter(inner.kept)
-        kept = [next(own) if column < added.own else added.of(column).array(rows) for column in added.kept]
+        own = iter(inner.passthrough)
+        passthrough = [
+            next(own) if column < added.own else added.of(column).array(rows) for column in added.passthrough
+        ]
         rounded = partial(_placed, inner, added.places)
-        return Batch(X, kept, inner.place, finite, partial(_with, inner, spelled), rounded)
+        return Batch(X, passthrough, inner.place, finite, partial(_with, inner, spelled), rounded)
 
 
 def _placed(inner: Batch, places: Sequence[int]) -> Rounded | None:

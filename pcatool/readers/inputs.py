@@ -22,7 +22,7 @@ __all__ = ["Inputs"]
 class Inputs:
     """All inputs of a run, read as one table: paths, files already resolved (`ResolvedInputs`), or a table in memory.
 
-    `by_file`: an input counts only if all of it can be read. `told`: the facts from the first input of the run, where
+    `by_file`: an input counts only if all of it can be read. `facts`: the facts from the first input of the run, where
     a worker reads only some of its inputs.
     """
 
@@ -33,10 +33,10 @@ class Inputs:
         notices: Reporter,
         *,
         by_file: bool = False,
-        told: SchemaFacts | None = None,
+        facts: SchemaFacts | None = None,
     ) -> None:
         self._data = data
-        self._facts = told
+        self._facts = facts
         self._options = options
         self._notices = notices
         self._columns: Schema | None = None

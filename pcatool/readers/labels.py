@@ -84,16 +84,16 @@ class Classes:
         X = empty_block(len(batch.X), d + 1)
         X[:, :-1] = batch.X[:, :d]
         labels = [_values(column) for column in batch.X[:, d:].T]
-        labels += [texts_of(column, self._nulls) for column in batch.kept]
+        labels += [texts_of(column, self._nulls) for column in batch.passthrough]
         whole = np.ones(len(X), dtype=np.bool_) if batch.finite else np.asarray(~np.isnan(X[:, :-1]).any(axis=1))
         X[:, -1] = self._classes([labels[at] for at in self._order], whole)
-        return batch._replace(X=X, kept=(), finite=all_finite(X))
+        return batch._replace(X=X, passthrough=(), finite=all_finite(X))
 
     def missing(self, batch: Batch) -> NDArray[np.bool_]:
         """Return the mask (n,) of rows without a label; numbers no class."""
         d = batch.X.shape[1] - len(self.numbers)
         lacking = np.isnan(batch.X[:, d:]).any(axis=1)
-        for column in batch.kept:
+        for column in batch.passthrough:
             lacking |= texts_of(column, self._nulls).which < 0
         return np.asarray(lacking)
 

@@ -268,11 +268,16 @@ class ArrayTable(MemoryTable):
     def expected_rows(self) -> int | None:
         return len(self._array)
 
-    def kept_type(self, column: int) -> pa.DataType:
+    def passthrough_type(self, column: int) -> pa.DataType:
         return pa.from_numpy_dtype(self._array.dtype)
 
     def parts(
-        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = run_serially
+        self,
+        features: Sequence[Feature],
+        passthrough: Sequence[int],
+        *,
+        eager: bool = False,
+        run: Runner = run_serially,
     ) -> Iterator[Part]:
         height = block_rows(len(features))
         chosen = [f.column for f in features]
@@ -280,18 +285,18 @@ class ArrayTable(MemoryTable):
         for at in range(0, len(self._array), height):
             rows = self._array[at : at + height]
             X = rows if whole else rows[:, chosen]
-            yield ArrayPart(np.asfortranarray(X, dtype=np.float64), [pa.array(rows[:, c]) for c in kept], at)
+            yield ArrayPart(np.asfortranarray(X, dtype=np.float64), [pa.array(rows[:, c]) for c in passthrough], at)
 
 
 class ArrayPart(NamedTuple):
     """A part of an array, already float64."""
 
     X: Array  # (n, d)
-    kept: list[pa.Array]
+    passthrough: list[pa.Array]
     first_row: int  # number in the array of the first row, from 0
 
     def batch(self) -> Batch:
-        return Batch(self.X, self.kept, self.place, all_finite(self.X), partial(count_in_numbers, self.X))
+        return Batch(self.X, self.passthrough, self.place, all_finite(self.X), partial(count_in_numbers, self.X))
 
     def place(self, row: int) -> str:
         return f"the array, row {self.first_row + row + 1}"
@@ -331,11 +336,16 @@ class ArrowTable(MemoryTable):
     def expected_rows(self) -> int | None:
         return int(self._table.num_rows)
 
-    def kept_type(self, column: int) -> pa.DataType:
+    def passthrough_type(self, column: int) -> pa.DataType:
         return self._table.schema.field(column).type
 
     def parts(
-        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = run_serially
+        self,
+        features: Sequence[Feature],
+        passthrough: Sequence[int],
+        *,
+        eager: bool = False,
+        run: Runner = run_serially,
     ) -> Iterator[Part]:
         used = {f.column for f in features}
         table = self._table
@@ -345,11 +355,13 @@ class ArrowTable(MemoryTable):
                 place = f"{self.name}, row {found.bad.row + 1}"
                 raise BadCell(place, self.columns[column].name, found.bad.value, found.bad.why, found.bad.remedy)
             table = table.set_column(column, self.columns[column].name, found.numbers)
-        needed = sorted(used | set(kept))
+        needed = sorted(used | set(passthrough))
         first_row = 0
         for batch in table.select(needed).to_batches(max_chunksize=block_rows(len(features))):
             arrays = {column: batch.column(i) for i, column in enumerate(needed)}
-            yield ArrowPart(self.name, batch.num_rows, arrays, tuple(features), tuple(kept), self.columns, first_row)
+            yield ArrowPart(
+                self.name, batch.num_rows, arrays, tuple(features), tuple(passthrough), self.columns, first_row
+            )
             first_row += batch.num_rows
 
 

@@ -33,14 +33,14 @@ DIGITS = {"double": 17, "float": 9, "halffloat": 5}
 
 
 def cast_to_first(
-    kept: Sequence[Any], types: Sequence[tuple[str, Any]], name: str, place: Callable[[int], str]
+    passthrough: Sequence[Any], types: Sequence[tuple[str, Any]], name: str, place: Callable[[int], str]
 ) -> list[Any]:
     """Return the passthrough columns of a batch, cast to the types of the first input.
 
     `types` are name and Arrow type of each column, `name` is the input, and `place` gives file and row of a row of the
     batch. Raises DataError if a type does not fit or a value would change.
     """
-    return [_cast(array, kind, column, name, place) for array, (column, kind) in zip(kept, types, strict=True)]
+    return [_cast(array, kind, column, name, place) for array, (column, kind) in zip(passthrough, types, strict=True)]
 
 
 def _cast(array: Any, kind: Any, column: str, name: str, place: Callable[[int], str]) -> Any:

@@ -73,9 +73,12 @@ class RowStream:
         files = self._files
         table = self._first if self._current is None else files.turn_of(next(later))
         self._current = table
-        features, kept = self._schema.match(table, choice), match_columns(choice.kept, table.columns, table.name)
+        features, passthrough = (
+            self._schema.match(table, choice),
+            match_columns(choice.passthrough, table.columns, table.name),
+        )
         self._schema.look_for_more(position, table, files.flows)
-        for part in table.parts(features, kept, eager=eager, run=run):
+        for part in table.parts(features, passthrough, eager=eager, run=run):
             yield Piece(position, table, part)
             if position in self._bad_files.bad:
                 break

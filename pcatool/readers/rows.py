@@ -51,7 +51,7 @@ class CheckedBatch(NamedTuple):
     """A batch without infinite cells, whose incomplete rows are marked; the input of fits and of scoring."""
 
     X: Array  # (n, d); NaN where a cell is missing
-    kept: Sequence[Any]  # passthrough columns
+    passthrough: Sequence[Any]  # passthrough columns
     place: Callable[[int], str]  # row of this batch -> "file, line 7"
     incomplete: NDArray[np.bool_] | None  # (n,) mask of rows with a missing cell; None if there are none
 
@@ -68,7 +68,9 @@ class PieceRead(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes of memory that the batch takes."""
-        return 0 if self.batch is None else self.batch.X.nbytes + sum(column.nbytes for column in self.batch.kept)
+        return (
+            0 if self.batch is None else self.batch.X.nbytes + sum(column.nbytes for column in self.batch.passthrough)
+        )
 
 
 class CheckedReading(NamedTuple):
@@ -100,7 +102,7 @@ class CheckedReading(NamedTuple):
         """Parse a part, cast its passthrough columns, and check its cells."""
         batch = part.batch()
         if self.types:
-            batch = batch._replace(kept=cast_to_first(batch.kept, self.types, table.name, batch.place))
+            batch = batch._replace(passthrough=cast_to_first(batch.passthrough, self.types, table.name, batch.place))
         if self.numbers and not table.text:
             batch = with_missing(batch, self.numbers)
         classes = self.chosen.classes
@@ -122,7 +124,7 @@ class CheckedReading(NamedTuple):
 
 def checked(batch: Batch, missing: IncompleteCells | None) -> CheckedBatch:
     """Return the batch with its incomplete rows marked."""
-    return CheckedBatch(batch.X, batch.kept, batch.place, None if missing is None else missing.rows)
+    return CheckedBatch(batch.X, batch.passthrough, batch.place, None if missing is None else missing.rows)
 
 
 def checked_batches(
@@ -142,7 +144,7 @@ def checked_batches(
     (`Inputs.by_file`): an error it raises makes the input bad. Elsewhere the caller checks. Raises DataError for a cell
     that cannot be read or is infinite.
     """
-    types, check = inputs.columns.kept_types(chosen.kept), check if inputs.by_file else None
+    types, check = inputs.columns.passthrough_types(chosen.passthrough), check if inputs.by_file else None
     reading = CheckedReading(inputs, chosen, types, missing_values(inputs.nulls), report, check)
 
     def read(of: Inputs) -> Iterator[PieceRead]:

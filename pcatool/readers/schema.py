@@ -32,7 +32,7 @@ class ColumnChoice(NamedTuple):
     names: tuple[str, ...]  # columns of X: features, then number labels, then the weight
     booleans: frozenset[str] = frozenset()  # names read as booleans
     by_position: bool = False  # columns are matched by position, since they have no names
-    kept: tuple[str, ...] = ()  # passthrough columns, or labels that are not numbers
+    passthrough: tuple[str, ...] = ()  # passthrough columns, or labels that are not numbers
     labels: tuple[str, ...] = ()  # number labels
     weighted: bool = False  # the last name is the weight
     classes: Classes | None = None  # numbers the classes, where labels are classes
@@ -106,12 +106,12 @@ class First:
                     break
         return columns
 
-    def kept_type(self, name: str) -> Any:
+    def passthrough_type(self, name: str) -> Any:
         """Return the Arrow type of a passthrough column; if it has no values, the type in the next input with some."""
-        kind = _kept_type(self.table, name)
+        kind = _passthrough_type(self.table, name)
         if str(kind) != NULL_TYPE:
             return kind
-        others = (_kept_type(other, name) for other in self._others())
+        others = (_passthrough_type(other, name) for other in self._others())
         return next((other for other in others if other is not None and str(other) != NULL_TYPE), kind)
 
 
@@ -120,9 +120,9 @@ def own(table: Table) -> tuple[Column, ...]:
     return tuple(column for column in table.columns if not (column.partition or column.row_name))
 
 
-def _kept_type(table: Table, name: str) -> Any:
+def _passthrough_type(table: Table, name: str) -> Any:
     """Return the Arrow type of a passthrough column in a table, or None if it has no such column."""
-    return next((table.kept_type(i) for i, column in enumerate(table.columns) if column.name == name), None)
+    return next((table.passthrough_type(i) for i, column in enumerate(table.columns) if column.name == name), None)
 
 
 def _is_open(column: Column) -> bool:
@@ -326,7 +326,7 @@ class Schema:
         user, item, value = find_triples(terms, columns, self._first.table.name)
         feature = Feature(columns[value].name, value, boolean=columns[value].kind == "boolean")
         booleans = frozenset({feature.name} if feature.boolean else ())
-        taken = ColumnChoice((feature.name,), booleans, kept=(columns[user].name, columns[item].name))
+        taken = ColumnChoice((feature.name,), booleans, passthrough=(columns[user].name, columns[item].name))
         self._chosen = taken, (feature,)
         return taken
 
@@ -352,7 +352,7 @@ class Schema:
             return taken
         texts = tuple(columns[i].name for i in found.texts)
         classes = Classes([columns[i].name for i in found.order], taken.labels, self._nulls)
-        return taken._replace(kept=texts, classes=classes)
+        return taken._replace(passthrough=texts, classes=classes)
 
     def keep(self, terms: Sequence[str], everything: bool) -> tuple[str, ...]:
         """Return the names of the passthrough columns that the terms name, or of all columns."""
@@ -371,9 +371,11 @@ class Schema:
             raise UsageError(f"{where}: {flag} {show(term)} names {len(found)} columns", "name one")
         return columns[found[0]]
 
-    def tell(self, kept: Sequence[str]) -> SchemaFacts:
-        """Return the facts that workers need to read other inputs; `kept` are the passthrough columns."""
-        return SchemaFacts(self._first.table.name, self._widths, tuple(self.kept_types(kept)), self._further)
+    def tell(self, passthrough: Sequence[str]) -> SchemaFacts:
+        """Return the facts that workers need to read other inputs; `passthrough` are the passthrough columns."""
+        return SchemaFacts(
+            self._first.table.name, self._widths, tuple(self.passthrough_types(passthrough)), self._further
+        )
 
     @property
     def vector_widths(self) -> dict[str, int]:
@@ -390,11 +392,11 @@ class Schema:
             return self._facts.widths
         return {c.name: c.width for c in self._first.columns if c.kind == "vector"}
 
-    def kept_types(self, kept: Sequence[str]) -> list[tuple[str, Any]]:
+    def passthrough_types(self, passthrough: Sequence[str]) -> list[tuple[str, Any]]:
         """Return the name and Arrow type of each passthrough column."""
         if self._facts is not None:
             return list(self._facts.types)
-        return [(name, self._first.kept_type(name)) for name in kept]
+        return [(name, self._first.passthrough_type(name)) for name in passthrough]
 
     def match(self, table: Table, chosen: ColumnChoice) -> tuple[Feature, ...]:
         """Return the columns of X as features of one input; raises DataError for missing or unsuitable columns."""

@@ -61,7 +61,7 @@ def read_triples(inputs: Inputs, terms: str, counts: RowCounts, *, holes: bool, 
     """
     inputs.settle(lambda one: _drop(read_triples(one, terms, RowCounts(), holes=holes, run=run)))
     chosen = inputs.columns.choose_triples(terms)
-    (_, user_type), (_, item_type) = inputs.columns.kept_types(chosen.kept)
+    (_, user_type), (_, item_type) = inputs.columns.passthrough_types(chosen.passthrough)
     users, items = NameCodes("user", inputs.nulls, user_type), NameCodes("item", inputs.nulls, item_type)
     parts: list[tuple[Codes, Codes, Array]] = [(NO_CODES, NO_CODES, np.zeros(0))]
     for batch in checked_batches(inputs, chosen, counts, eager=False, report=True, run=run):
@@ -118,7 +118,7 @@ class NameCodes:
 
     def codes(self, batch: CheckedBatch, column: int) -> Codes:
         """Return the numbers of the names in a passthrough column (n,); raises DataError if a name is missing."""
-        found, words = codes_and_texts(batch.kept[column])
+        found, words = codes_and_texts(batch.passthrough[column])
         missing = np.array([word.strip().lower() in self._missing for word in words] + [True])  # last: null, -1
         if missing[found].any():
             place = batch.place(int(missing[found].argmax()))
@@ -129,7 +129,7 @@ class NameCodes:
         for i, number in enumerate(numbers):
             if number == known + len(new):  # of several spellings of a new name the first
                 new.append(i)
-        self._keep(new, found, batch.kept[column])
+        self._keep(new, found, batch.passthrough[column])
         return np.array(numbers, dtype=np.int32)[found]
 
     def _keep(self, words: list[int], found: NDArray[np.int64], column: pa.Array) -> None:

@@ -58,7 +58,7 @@ def read(
     wanted = ColumnChoice(wanted.names, wanted.booleans, wanted.by_position, inputs.columns.keep(keep, False))
     batches = list(checked_batches(inputs, wanted, RowCounts(), eager=eager))
     X = np.concatenate([np.empty((0, len(wanted.names))), *(b.X for b in batches)])
-    kept = [[cell for b in batches for cell in b.kept[i].to_pylist()] for i in range(len(wanted.kept))]
+    kept = [[cell for b in batches for cell in b.passthrough[i].to_pylist()] for i in range(len(wanted.passthrough))]
     return Read(wanted.names, X, kept, notices.notes)
 
 

@@ -162,19 +162,19 @@ class Parsed(NamedTuple):
     """A parsed chunk."""
 
     X: Array  # (n, d), NaN where a cell is missing
-    kept: Sequence[pa.Array]  # columns passed through, as text
+    passthrough: Sequence[pa.Array]  # columns passed through, as text
     finite: bool  # whether no cell is missing
 
 
 @dataclass(frozen=True)
 class ChunkParser:
-    """Parser of the chunks of one table into X and kept columns; made by `CsvTable.parts`, called in any worker."""
+    """Parse the chunks of one table into X and passthrough columns; made by `CsvTable.parts`, called in any worker."""
 
     name: str  # of the table, for error messages
     dialect: Dialect
     width: int  # number of columns of the table
     features: tuple[Feature, ...]  # columns of X
-    kept: tuple[int, ...]  # columns passed through, by their place in the table
+    passthrough: tuple[int, ...]  # columns passed through, by their place in the table
     begins: int | None  # the line below the header; None where there is no header
     # First lines of chunks with missing cells or quotes. Once there is one, the parser for clean chunks is not tried.
     unclean: list[int] = field(default_factory=list)
@@ -212,10 +212,10 @@ class ChunkParser:
     def _with_quotes(self, chunk: Chunk) -> Parsed | None:
         """Parse a chunk with fields like "1"2 by Arrow, after `requoted`; None where Arrow cannot read the chunk.
 
-        The quotes stay in such a cell, so Arrow cannot read it as the number 12. Kept columns must lose the quotes, so
-        with kept columns the result is None.
+        The quotes stay in such a cell, so Arrow cannot read it as the number 12. Passthrough columns must lose the
+        quotes, so with such columns the result is None.
         """
-        if self.kept:
+        if self.passthrough:
             return None
         data = requoted(chunk.normalized(self.dialect), self.dialect)
         parser = self._settled
@@ -257,7 +257,7 @@ class ChunkParser:
     @property
     def _is_wide(self) -> bool:
         plain = self._as_numbers is not None and not any(f.boolean for f in self.features)
-        return len(self.features) >= WIDE and not self.kept and plain
+        return len(self.features) >= WIDE and not self.passthrough and plain
 
     def _folded(self, chunk: Chunk) -> Parsed | None:
         """Parse a wide chunk as one column; None where `read_wide` cannot, or a number is infinite."""
@@ -271,8 +271,8 @@ class ChunkParser:
 
     @cached_property
     def _as_clean(self) -> ArrowCsv | None:
-        """Parser for chunks without quotes and missing cells; None where features or kept columns rule that out."""
-        if self._as_numbers is None or self.kept or any(f.boolean for f in self.features):
+        """Parser for chunks without quotes and missing cells; None where features or passthrough columns forbid it."""
+        if self._as_numbers is None or self.passthrough or any(f.boolean for f in self.features):
             return None
         return ArrowCsv(self.dialect, self.width, {f.column: pa.float64() for f in self.features}, clean=True)
 
@@ -282,12 +282,14 @@ class ChunkParser:
         if self.dialect.dressed or self.dialect.numeric_null:
             return None
         types = {f.column: pa.bool_() if f.boolean else pa.float64() for f in self.features}
-        return ArrowCsv(self.dialect, self.width, types | dict.fromkeys(self.kept, TEXT))
+        return ArrowCsv(self.dialect, self.width, types | dict.fromkeys(self.passthrough, TEXT))
 
     @cached_property
     def _as_text(self) -> ArrowCsv:
         """Parser in which Arrow only finds the cells, as text; the dialect converts them."""
-        return ArrowCsv(self.dialect, self.width, dict.fromkeys([*(f.column for f in self.features), *self.kept], TEXT))
+        return ArrowCsv(
+            self.dialect, self.width, dict.fromkeys([*(f.column for f in self.features), *self.passthrough], TEXT)
+        )
 
     def _by_arrow(self, chunk: Chunk, reader: ArrowCsv) -> Parsed | None:
         """Parse a chunk by Arrow; None where another parser must read the chunk or report its error."""
@@ -310,8 +312,8 @@ class ChunkParser:
         finite = all_finite(X)
         if not finite and (np.isinf(X).any() or np.isnan(X).sum() != missing_cells):
             return None
-        return Parsed(X, [arrays[column] for column in self.kept], finite)
+        return Parsed(X, [arrays[column] for column in self.passthrough], finite)
 
     def _exactly(self, chunk: Chunk) -> Parsed:
-        X, texts = parse(chunk, self.dialect, self.width, self.features, self.kept, self.name, self.begins)
+        X, texts = parse(chunk, self.dialect, self.width, self.features, self.passthrough, self.name, self.begins)
         return Parsed(X, [text_array(text) for text in texts], all_finite(X))

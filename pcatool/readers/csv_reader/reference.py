@@ -38,17 +38,17 @@ def parse(
     dialect: Dialect,
     width: int,
     features: Sequence[Feature],
-    kept: Sequence[int],
+    passthrough: Sequence[int],
     name: str,
     begins: int | None,
 ) -> tuple[Array, list[list[str]]]:
-    """Parse a chunk; return X (n, d), NaN where a cell is missing, and the cells of the kept columns as text.
+    """Parse a chunk; return X (n, d), NaN where a cell is missing, and the cells of the passthrough columns as text.
 
     `begins` is the line below the header, None where there is no header. Raise `BadCell` for a cell that is not a
     finite number, and `DataError` for a row with another number of fields than `width`.
     """
     values: list[list[float | None]] = []
-    texts: list[list[str]] = [[] for _ in kept]
+    texts: list[list[str]] = [[] for _ in passthrough]
 
     def rows() -> list[list[str]]:
         return [cells for _, cells in rows_of(chunk, dialect, name)]
@@ -63,7 +63,7 @@ def parse(
             feature = features[row.index(None)]
             raise _bad_cell(place, written[feature.column], feature, features, dialect, rows)
         values.append(row)
-        for text, column in zip(texts, kept, strict=True):
+        for text, column in zip(texts, passthrough, strict=True):
             text.append(cells[column])
     X = empty_block(len(values), len(features))
     X[:] = np.array(values, dtype=np.float64).reshape(X.shape)

@@ -329,7 +329,7 @@ class CsvTable:
         row = self._cutter.bytes_a_row if chunk is None else len(chunk.view) / chunk.rows
         return int(self._size / row) if row else None
 
-    def kept_type(self, column: int) -> pa.DataType:
+    def passthrough_type(self, column: int) -> pa.DataType:
         return TEXT
 
     def ready(self) -> bool:
@@ -349,10 +349,17 @@ class CsvTable:
         return 0 if self._parser is None else self._parser.bytes_at_once(self._bytes_a_row, self._size, parts)
 
     def parts(
-        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = run_serially
+        self,
+        features: Sequence[Feature],
+        passthrough: Sequence[int],
+        *,
+        eager: bool = False,
+        run: Runner = run_serially,
     ) -> Iterator[Part]:
         """Yield all rows in order, as chunks with their parser."""
-        parser = ChunkParser(self.name, self.dialect, len(self.columns), tuple(features), tuple(kept), self._begins)
+        parser = ChunkParser(
+            self.name, self.dialect, len(self.columns), tuple(features), tuple(passthrough), self._begins
+        )
         height = parser.rows_at_once
         self._parser = parser
         while (chunk := self._cutter.rows(height, eager=eager)) is not None:
@@ -372,7 +379,7 @@ class CsvPart:
         parsed = self.parser(self.chunk)
         X = parsed.X
         found = partial(self._spellings, X), partial(self._rounded, X)
-        return Batch(X, parsed.kept, self._place, parsed.finite, *found)
+        return Batch(X, parsed.passthrough, self._place, parsed.finite, *found)
 
     def _spellings(self, X: Array) -> Mapping[str, int]:
         parser = self.parser

@@ -96,25 +96,25 @@ class SmallFilePart(NamedTuple):
 
     height: int  # rows of the file
     rows: ArrowRows
-    kept: tuple[int, ...]  # numbers of the passthrough columns
+    passthrough: tuple[int, ...]  # numbers of the passthrough columns
     each: Each  # reads the columns, and closes the file
 
     def batch(self) -> Batch:
-        rows, kept = self.rows, self.kept
+        rows, passthrough = self.rows, self.passthrough
         features, declared, places = rows.features, rows.columns, by_column(rows.features)
         X = empty_block(self.height, len(features))
         held: dict[int, pa.Array] = {}
         try:
-            with closing(self.each(list(dict.fromkeys([*places, *kept])))) as columns:
+            with closing(self.each(list(dict.fromkeys([*places, *passthrough])))) as columns:
                 for column, chunks in columns:
                     array = _joined(chunks)
                     if column in places:
                         fill(X, places[column], features, array, declared[column])
-                    if column in kept or may_exceed_double(array.type):
+                    if column in passthrough or may_exceed_double(array.type):
                         held[column] = array
         except BadValue as error:
             raise error.at(rows.place(error.row)) from None
-        return rows.batch(X, held, kept)
+        return rows.batch(X, held, passthrough)
 
 
 def _joined(column: pa.ChunkedArray) -> pa.Array:
@@ -184,7 +184,7 @@ class ParquetTable:
     def expected_rows(self) -> int | None:
         return self._rows
 
-    def kept_type(self, column: int) -> pa.DataType:
+    def passthrough_type(self, column: int) -> pa.DataType:
         return self._data.schema.field(column).type
 
     def ready(self) -> bool:
@@ -197,35 +197,42 @@ class ParquetTable:
         return self._given == self._rows
 
     def parts(
-        self, features: Sequence[Feature], kept: Sequence[int], *, eager: bool = False, run: Runner = run_serially
+        self,
+        features: Sequence[Feature],
+        passthrough: Sequence[int],
+        *,
+        eager: bool = False,
+        run: Runner = run_serially,
     ) -> Iterator[Part]:
         features = tuple(features)
-        needed = sorted({*by_column(features), *kept})
+        needed = sorted({*by_column(features), *passthrough})
         if needed and self._opened.one_of_many and self._is_small(len(features)):
             self._opened.lend()
             self._given = self._data.metadata.num_rows
             self._memory = self._of_whole(len(features), len(self._data.leaves(needed)))
             rows = ArrowRows(self.name, features, self.columns, 0)
-            yield SmallFilePart(self._given, rows, tuple(kept), self._data.each)
+            yield SmallFilePart(self._given, rows, tuple(passthrough), self._data.each)
             return
         # Vector columns are not transposed: each would be read again for every portion of its elements, while reading
         # by rows needs only one open column for it.
-        plain = not kept and all(f.element is None for f in features)
+        plain = not passthrough and all(f.element is None for f in features)
         if plain and self._is_turned(needed, len(features)):
             self._memory = self._of_turned(len(features))
             yield from self._turned(features, run)
         else:
             self._memory = self._of_rows(features, needed)
-            yield from self._by_rows(features, needed, tuple(kept))
+            yield from self._by_rows(features, needed, tuple(passthrough))
         self._data.let_go()
 
-    def _by_rows(self, features: tuple[Feature, ...], needed: list[int], kept: tuple[int, ...]) -> Iterator[Part]:
+    def _by_rows(
+        self, features: tuple[Feature, ...], needed: list[int], passthrough: tuple[int, ...]
+    ) -> Iterator[Part]:
         """Yield the rows batch by batch, with all needed columns open at once."""
         first_row = self._first_row
         for batch in self._data.batches(rows_at_once(len(features)), needed):
             arrays = dict(zip(needed, batch.columns, strict=True))
             self._given += batch.num_rows
-            yield ArrowPart(self.name, batch.num_rows, arrays, features, kept, self.columns, first_row)
+            yield ArrowPart(self.name, batch.num_rows, arrays, features, passthrough, self.columns, first_row)
             first_row += batch.num_rows
 
     @property

@@ -71,7 +71,7 @@ def check(cells: list[str], needed: tuple[str, ...] = ("exact", "any")) -> None:
         if parsed is not None:
             assert same_bits(parsed.X[:, 0], want), way
             assert parsed.finite == (not np.isnan(want).any())
-            assert parsed.kept[0].to_pylist() == cells
+            assert parsed.passthrough[0].to_pylist() == cells
 
 
 @pytest.mark.parametrize("cell", [*READ, *HOLES])

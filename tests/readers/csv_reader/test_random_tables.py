@@ -79,6 +79,6 @@ def test_tables(table: tuple[str, int], piece: int, eager: bool, data: st.DataOb
         return
     assert not isinstance(want, str), want
     assert same_bits(np.concatenate([np.empty((0, len(features))), *(b.X for b in batches)]), want[0])
-    assert [[cell for b in batches for cell in b.kept[k].to_pylist()] for k in range(len(kept))] == want[1]
+    assert [[cell for b in batches for cell in b.passthrough[k].to_pylist()] for k in range(len(kept))] == want[1]
     assert [b.place(i) for b in batches for i in range(len(b.X))] == [f"t.csv, line {line}" for line in want[2]]
     assert all(b.finite == bool(np.isfinite(b.X).all()) for b in batches)
