@@ -354,7 +354,7 @@ def _sums_of_splits(
     from pcatool.pipeline.cluster import SplitReading, SplitSums, counting, entered, tasks_of
 
     tasks, found, options = tasks_of(splits, inputs), inputs.found, columns.named(job.options)
-    facts = inputs.columns.tell(columns.kept)
+    facts = inputs.columns.tell(columns.passthrough)
     inputs.close()
     solver = job.options.solver if columns.labels or columns.classes else "tsqr" if triangular else "covariance"
     options = replace(options, solver=solver, align_to=None)
