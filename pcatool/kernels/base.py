@@ -20,10 +20,10 @@ __all__ = [
     "KernelSettings",
     "Preparation",
     "Prepared",
-    "cut",
     "load",
     "resolve",
-    "slabs",
+    "row_blocks",
+    "row_slices",
     "symmetric",
 ]
 
@@ -69,31 +69,31 @@ class Preparation(NamedTuple):
         # One rounding for the subtraction, some for the division. The standard deviation comes from n squares, added
         # one by one, of differences from a row whose distance from the mean is at most sqrt(n) deviations.
         relative = unit * float(np.any(self.mean != 0.0)) + scaled * unit * (n / 2 + 2 * np.sqrt(n) + 6)
-        error = np.zeros(d)
+        column_error = np.zeros(d)
         if mean_matters and np.any(self.mean != 0.0):
-            error += unit * (np.abs(self.mean) / self.std + (n + 3 * np.sqrt(n) + 3) * spread)
-        rows = np.zeros(len(Y))
+            column_error += unit * (np.abs(self.mean) / self.std + (n + 3 * np.sqrt(n) + 3) * spread)
+        row_error = np.zeros(len(Y))
         if self.rows_centered:  # each row loses its first cell, then the mean of d differences
-            rows = (d + 4) * unit * np.abs(X - X[:, :1]).max(axis=1)
-            most = float(rows.max(initial=0.0))
-            relative += scaled * most / float(self.std.min())
-            error += (most / self.std) * mean_matters
-            rows = rows * float(np.sqrt(np.sum(self.std**-2.0)))
+            row_error = (d + 4) * unit * np.abs(X - X[:, :1]).max(axis=1)
+            largest = float(row_error.max(initial=0.0))
+            relative += scaled * largest / float(self.std.min())
+            column_error += (largest / self.std) * mean_matters
+            row_error = row_error * float(np.sqrt(np.sum(self.std**-2.0)))
         lengths = np.sqrt(np.einsum("ij,ij->i", Y, Y))
-        return np.asarray(relative * lengths + float(np.linalg.norm(error)) + rows)
+        return np.asarray(relative * lengths + float(np.linalg.norm(column_error)) + row_error)
 
 
-def cut(X: Array) -> Iterator[Array]:
+def row_blocks(X: Array) -> Iterator[Array]:
     """Yield the rows of X (n, d) as blocks of `block_rows(d)` rows."""
     height = block_rows(X.shape[1])
-    return (X[at : at + height] for at in range(0, len(X), height))
+    return (X[start : start + height] for start in range(0, len(X), height))
 
 
 # Default settings; the default of gamma is 1/d.
 DEGREE, COEF0, NEIGHBOURS = 3.0, 1.0, 10
 
-# Elements of a kernel matrix per step: a slab stays in the cache from the product to the exponential.
-CELLS = 1 << 19
+# Elements of a kernel matrix per step: a slice of rows stays in the cache from the product to the exponential.
+CELLS_PER_STEP = 1 << 19
 FEWEST_ROWS = 1 << 4
 
 
@@ -132,7 +132,7 @@ class DualVectors(NamedTuple):
     vectors: Array  # V (t, k)
     values: Array  # (k,) Lambda, 0 past the rank
     means: Array  # (t,) means of the rows of the kernel matrix; zeros when not centred
-    about_all: bool  # whether the fit was centred and the training rows are all of its rows
+    subtract_row_means: bool  # whether a row of kernel values is centred: the fit was, and had all rows
 
     @property
     def scores(self) -> Array:
@@ -161,10 +161,10 @@ class Kernel(ABC):
 
     uses: ClassVar[tuple[str, ...]] = ()  # names of the settings that the kernel uses
     invariant: ClassVar[bool] = False  # values do not change when all rows are shifted by one vector
-    cancels: ClassVar[bool] = False  # such a shift changes the values, but not the centred matrix
+    shift_cancels: ClassVar[bool] = False  # such a shift changes the values, but not the centred matrix
     definite: bool = True  # the centred matrix is known to be positive semidefinite
-    conditional: ClassVar[bool] = False  # the matrix is positive semidefinite only after centring
-    flat: ClassVar[bool] = False  # the leading eigenvalues are nearly equal
+    definite_if_centred: ClassVar[bool] = False  # the matrix is positive semidefinite only after centring
+    flat_spectrum: ClassVar[bool] = False  # the leading eigenvalues are nearly equal
     graph: ClassVar[bool] = False  # values depend on the neighbour graph of all rows, not on two rows alone
     of_rows: ClassVar[bool] = True  # the columns are features; False: the table is the kernel matrix
 
@@ -186,21 +186,21 @@ class Kernel(ABC):
         """Return the kernel values (h, n) between new rows X (h, d) and training rows T (n, d)."""
 
     @abstractmethod
-    def doubt(self, K: Array, X: Prepared, T: Prepared) -> Array:
+    def row_error_bounds(self, K: Array, X: Prepared, T: Prepared) -> Array:
         """Return bounds (h,) on the sum of the absolute errors in each row of K (h, n), the computed values of X and T.
 
         The largest bound also bounds the norm of the error of the whole matrix, and so that of each eigenvalue (Weyl).
         """
 
-    def noise(self, K: Array, rows: Prepared, run: Runner) -> float:
+    def rounding_norm(self, K: Array, rows: Prepared, run: Runner) -> float:
         """Return a bound on the norm of the rounding error of the kernel matrix K (n, n), before centring.
 
         The bound is infinite if none is known; then no eigenvalue is reported as accurate.
         """
         with np.errstate(all="ignore"):
-            parts = run(lambda part: self.doubt(K[part], rows.take(part), rows), slabs(len(K), len(K)))
-            most = max(float(np.max(part)) for part in parts)
-        return most if most >= 0 else np.inf  # NaN: a sum overflowed, so no bound is known
+            parts = run(lambda part: self.row_error_bounds(K[part], rows.take(part), rows), row_slices(len(K), len(K)))
+            largest = max(float(np.max(part)) for part in parts)
+        return largest if largest >= 0 else np.inf  # NaN: a sum overflowed, so no bound is known
 
     def scores(self, X: Array, T: Array, dual: DualVectors) -> Array:
         """Return the scores (h, k) of new rows X (h, d).
@@ -209,7 +209,7 @@ class Kernel(ABC):
         """
         B = self.cross(X, T)
         B -= dual.means
-        if dual.about_all:
+        if dual.subtract_row_means:
             B -= B.mean(axis=1, keepdims=True)
         return B @ dual.weights
 
@@ -223,16 +223,18 @@ class Kernel(ABC):
 
     def is_definite(self, centred: bool) -> bool:
         """Whether the kernel matrix, centred or not, is known to be positive semidefinite."""
-        return self.definite and (centred or not self.conditional)
+        return self.definite and (centred or not self.definite_if_centred)
 
 
-def resolve(wishes: KernelRequest, d: int) -> KernelSettings:
+def resolve(request: KernelRequest, d: int) -> KernelSettings:
     """Return the settings of the requested kernel, with defaults for rows of d columns; the default kernel is rbf."""
-    name = wishes.kernel or "rbf"
+    name = request.kernel or "rbf"
     defaults: dict[str, Any] = {"gamma": 1.0 / d, "degree": DEGREE, "coef0": COEF0, "neighbours": NEIGHBOURS}
     uses = KERNELS.load(name).uses
-    asked: dict[str, Any] = {what: getattr(wishes, what) for what in uses}
-    return KernelSettings(name, **{what: defaults[what] if value is None else value for what, value in asked.items()})
+    given: dict[str, Any] = {setting: getattr(request, setting) for setting in uses}
+    return KernelSettings(
+        name, **{setting: defaults[setting] if value is None else value for setting, value in given.items()}
+    )
 
 
 def load(settings: KernelSettings) -> Kernel:
@@ -241,9 +243,12 @@ def load(settings: KernelSettings) -> Kernel:
     return kernel
 
 
-def slabs(n: int, width: int) -> Iterator[slice]:
-    """Yield slices of n rows with about CELLS elements each, for rows of `width` elements; depends on sizes alone."""
-    height = max(CELLS // max(width, 1), FEWEST_ROWS)
+def row_slices(n: int, width: int) -> Iterator[slice]:
+    """Yield slices that cut n rows of `width` elements into steps of about CELLS_PER_STEP elements.
+
+    The slices depend on the sizes alone, so results do not depend on the number of threads.
+    """
+    height = max(CELLS_PER_STEP // max(width, 1), FEWEST_ROWS)
     for start in range(0, n, height):
         yield slice(start, min(start + height, n))
 
@@ -265,6 +270,6 @@ def symmetric(values: Callable[[slice, slice], Array], n: int, run: Runner) -> A
         K[stop:, start:stop] = B[:, height:].T
 
     doing("comparing rows")
-    for _ in run(fill, slabs(n, n)):
+    for _ in run(fill, row_slices(n, n)):
         pass
     return K

@@ -9,9 +9,9 @@ import numpy as np
 
 from pcatool.arrays import Array, Runner
 from pcatool.errors import RefusedError
-from pcatool.kernels.base import slabs
+from pcatool.kernels.base import row_slices
 from pcatool.kernels.functions import EPS
-from pcatool.kernels.lanczos import leading
+from pcatool.kernels.lanczos import leading_pairs
 from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.certificate import VOUCHED
 from pcatool.linalg.spectrum import Wish, backward, clipped
@@ -22,33 +22,34 @@ __all__ = [
     "LAPACK",
     "KernelSpectrum",
     "center",
-    "centring",
+    "centring_error",
     "check_finite",
-    "choose",
+    "choose_solver",
     "expected_space",
+    "positive_total",
     "product",
     "solve",
-    "total_above",
 ]
 
 LANCZOS, LAPACK = "lanczos", "lapack"
 
 # Up to this many rows LAPACK is chosen: it takes a tenth of a second.
-FEW_ROWS = 1024
+LAPACK_MAX_ROWS = 1024
 
-# Lanczos is faster up to n / PART components: for 5,000 rows Lanczos took 3 s for 250 components and 7.5 s for 400,
-# LAPACK 9 s.
-PART = 16
+# Lanczos is faster up to n / ROWS_PER_COMPONENT components: for 5,000 rows Lanczos took 3 s for 250 components and 7.5
+# s for 400, LAPACK 9 s.
+ROWS_PER_COMPONENT = 16
 
-# Largest Lanczos space, n divided by this: for a number of components, and for a share, which may need nearly all.
-SPACE, SPACE_FOR_SHARE = 2, 4
+# The largest Lanczos space has n vectors divided by this: for a number of components, and for a share of the variance,
+# which may need nearly all.
+SPACE_DIVISOR, SPACE_DIVISOR_FOR_SHARE = 2, 4
 
 # Roundings, in units of eps, of one kernel value and of its centring.
-ROUNDINGS = 4
+ROUNDINGS_PER_VALUE = 4
 
-# Smallest largest value of a kernel matrix. Below this, smaller values and products lose more by underflow than by the
-# rounding of the largest value.
-LEAST = np.finfo(np.float64).tiny / EPS
+# The largest value of a kernel matrix must be at least this. Below it, smaller values and products lose more by
+# underflow than by the rounding of the largest value.
+UNDERFLOW_LIMIT = np.finfo(np.float64).tiny / EPS
 
 
 class KernelSpectrum(NamedTuple):
@@ -65,18 +66,18 @@ class KernelSpectrum(NamedTuple):
     lowest: float  # smallest eigenvalue; 0 from Lanczos, which does not compute it
 
 
-def choose(n: int, wish: Wish, *, definite: bool, flat: bool) -> tuple[str, str]:
+def choose_solver(n: int, wish: Wish, *, definite: bool, flat_spectrum: bool) -> tuple[str, str]:
     """Return the solver and the reason for it, from the sizes, the requested components and the kernel alone."""
-    if n <= FEW_ROWS:
+    if n <= LAPACK_MAX_ROWS:
         return LAPACK, f"{n} rows: all eigenvalues at once take a moment"
     if not definite:
         return LAPACK, "eigenvalues may be negative, so all of them are looked at"
     if isinstance(wish, str):
         return LAPACK, "a rule looks at every eigenvalue"
-    if flat:
+    if flat_spectrum:
         return LAPACK, "the leading eigenvalues are nearly equal"
-    if isinstance(wish, int) and wish > n // PART:
-        return LAPACK, f"{wish} components are more than a {PART}th of {n} rows"
+    if isinstance(wish, int) and wish > n // ROWS_PER_COMPONENT:
+        return LAPACK, f"{wish} components are more than a {ROWS_PER_COMPONENT}th of {n} rows"
     return LANCZOS, f"few components of {n} rows"
 
 
@@ -85,20 +86,20 @@ def expected_space(n: int, k: int) -> int:
 
     Measured runs took from 150 up to 20 k vectors; the result is three times that, to be safe.
     """
-    return min(n // SPACE, 500 + 60 * k)
+    return min(n // SPACE_DIVISOR, 500 + 60 * k)
 
 
 def check_finite(K: Array, name: str) -> float:
     """Return the largest absolute value of a kernel matrix; raise RefusedError if values overflow or underflow."""
     with np.errstate(all="ignore"):
-        most = [np.maximum(K[rows].max(), -K[rows].min()) for rows in slabs(len(K), len(K))]
-        largest = float(np.max(most))  # np.max passes NaN on; Python's max may drop it
+        largest_by_slice = [np.maximum(K[rows].max(), -K[rows].min()) for rows in row_slices(len(K), len(K))]
+        largest = float(np.max(largest_by_slice))  # np.max passes NaN on; Python's max may drop it
     if not np.isfinite(largest):
         raise RefusedError(
             f"values of kernel {name} overflow a double",
             "rescale the columns, as --standardize does, or give a smaller --gamma or --degree",
         )
-    if 0 < largest < LEAST:
+    if 0 < largest < UNDERFLOW_LIMIT:
         raise RefusedError(f"values of kernel {name} underflow a double", "rescale the columns, as --standardize does")
     return largest
 
@@ -106,37 +107,37 @@ def check_finite(K: Array, name: str) -> float:
 def center(K: Array, run: Runner) -> Array:
     """Centre K (n, n) in place, to H K H, and return the row means (n,) from before."""
     n = len(K)
-    means = np.concatenate(list(run(lambda rows: K[rows].mean(axis=1), slabs(n, n))))
+    means = np.concatenate(list(run(lambda rows: K[rows].mean(axis=1), row_slices(n, n))))
     about = means - means.mean() / 2
 
     def subtract(rows: slice) -> None:
         K[rows] -= about
         K[rows] -= about[rows, None]
 
-    for _ in run(subtract, slabs(n, n)):
+    for _ in run(subtract, row_slices(n, n)):
         pass
     return means
 
 
-def centring(n: int, largest: float) -> tuple[float, float]:
-    """Return two error norms that `center` adds to K (n, n) with values up to `largest`: of entries, and of means.
+def centring_error(n: int, largest: float) -> tuple[float, float]:
+    """Return the norms of two errors that `center` adds to K (n, n) with values up to `largest`: of entries, of means.
 
     Each entry is rounded twice, at sizes of at most 2.5 and 4 times the largest value. The means have an error of
     20 eps. This error is constant along rows and columns, so it couples every eigenvector only to the vector of ones;
-    `leaning` bounds the effect.
+    `mean_error_effect` bounds the effect.
     """
-    each = 3.25 * EPS * n * largest
-    return each, 20 * EPS * n * largest + each
+    entries = 3.25 * EPS * n * largest
+    return entries, 20 * EPS * n * largest + entries
 
 
-def leaning(values: Array, error: Array | float, means: float) -> Array:
-    """Return bounds on the effect of the mean error e = `means` on each eigenvalue: e^2 over the gap (Li and Li 2005).
+def mean_error_effect(values: Array, error: Array | float, mean_error: float) -> Array:
+    """Return bounds on the effect of an error of the means on each eigenvalue: e^2 over the gap (Li and Li 2005).
 
-    The error couples each eigenvector to the vector of ones. The centred matrix has only errors along this vector, at
-    most 2 e, which is the bound for eigenvalues without a gap.
+    The error e = `mean_error` couples each eigenvector to the vector of ones. The centred matrix has only errors along
+    this vector, at most 2 e, which is the bound for eigenvalues without a gap.
     """
-    gap = values - error - 2 * means
-    return np.where(gap > means, means * (means / np.where(gap > 0, gap, 1.0)), 2 * means)
+    gap = values - error - 2 * mean_error
+    return np.where(gap > mean_error, mean_error * (mean_error / np.where(gap > 0, gap, 1.0)), 2 * mean_error)
 
 
 def product(K: Array, run: Runner) -> Callable[[Array], Array]:
@@ -144,7 +145,7 @@ def product(K: Array, run: Runner) -> Callable[[Array], Array]:
 
     def apply(V: Array) -> Array:
         V = np.ascontiguousarray(V)
-        return np.concatenate(list(run(lambda rows: K[rows] @ V, slabs(len(K), len(K)))))
+        return np.concatenate(list(run(lambda rows: K[rows] @ V, row_slices(len(K), len(K)))))
 
     return apply
 
@@ -153,84 +154,93 @@ def solve(
     K: Array,
     wish: Wish,
     largest: float,
-    doubt: float,
+    matrix_error: float,
     run: Runner,
     *,
     centred: bool,
     definite: bool,
-    flat: bool,
+    flat_spectrum: bool,
     before_lapack: Callable[[], None] = lambda: None,
 ) -> KernelSpectrum:
     """Return the spectrum of a symmetric K (n, n) whose entries come from kernel values up to `largest`.
 
-    `doubt` bounds the norm of the rounding error of K before centring. The rank uses typical rounding errors instead,
-    so that it does not depend on how tight the proved bound of a kernel is. `before_lapack` is called before a change
-    from Lanczos to LAPACK, and may refuse the additional memory.
+    `matrix_error` bounds the norm of the rounding error of K before centring. The rank uses typical rounding errors
+    instead, so that it does not depend on how tight the proved bound of a kernel is. `before_lapack` is called before a
+    change from Lanczos to LAPACK, and may refuse the additional memory.
     """
     doing("solving")
     n = len(K)
     trace = float(np.trace(K))
-    noise = ROUNDINGS * EPS * n * largest  # norm of an error matrix whose entries are all of this size
-    each, means = centring(n, largest) if centred else (0.0, 0.0)
-    doubt += each
-    name, reason = choose(n, wish, definite=definite, flat=flat)
-    if name == LANCZOS:
-        found = _by_lanczos(K, wish, trace, noise, (doubt, means), run, reason)
-        if found is not None:
-            return found
+    # The norm of an error matrix whose entries all have the size of a few roundings.
+    typical_error = ROUNDINGS_PER_VALUE * EPS * n * largest
+    entry_error, mean_error = centring_error(n, largest) if centred else (0.0, 0.0)
+    matrix_error += entry_error
+    solver, reason = choose_solver(n, wish, definite=definite, flat_spectrum=flat_spectrum)
+    if solver == LANCZOS:
+        spectrum = _by_lanczos(K, wish, trace, typical_error, (matrix_error, mean_error), run, reason)
+        if spectrum is not None:
+            return spectrum
         before_lapack()
         doing("solving")
-        reason = f"Lanczos found no end within {n // SPACE_FOR_SHARE} vectors"
+        reason = f"Lanczos found no end within {n // SPACE_DIVISOR_FOR_SHARE} vectors"
     with threads(thread_count(n)):
         values, vectors = np.linalg.eigh(K)
     values, vectors = values[::-1], vectors[:, ::-1]
-    bound = noise + backward(n, max(values[0], -values[-1]))
-    solved = doubt + backward(n, max(values[0], -values[-1]))
-    error = solved + leaning(values, solved, means)
-    negative = 0 if definite else int(np.count_nonzero(values < -bound))
-    rank = int(np.count_nonzero(values > bound))
-    total = total_above(values[:rank], trace, negative)
+    rank_bound = typical_error + backward(n, max(values[0], -values[-1]))
+    solution_error = matrix_error + backward(n, max(values[0], -values[-1]))
+    error = solution_error + mean_error_effect(values, solution_error, mean_error)
+    negative = 0 if definite else int(np.count_nonzero(values < -rank_bound))
+    rank = int(np.count_nonzero(values > rank_bound))
+    total = positive_total(values[:rank], trace, negative)
     return KernelSpectrum(
         clipped(values, rank), vectors, error, total, rank, LAPACK, reason, negative, float(values[-1])
     )
 
 
-def total_above(kept: Array, trace: float, negative: int) -> float:
-    """Return the sum of all positive eigenvalues: the trace, or the sum of `kept` if negative ones distort the trace.
+def positive_total(positive: Array, trace: float, negative: int) -> float:
+    """Return the sum of all positive eigenvalues: the trace, or, where negative ones distort it, the sum of `positive`.
 
     `negative` counts eigenvalues below 0 by more than rounding. If the values of the kernel hardly differ, eigenvalues
     that rounding made negative also cost the trace digits.
     """
-    total = float(kept.sum())
+    total = float(positive.sum())
     return total if negative or total > trace + VOUCHED * abs(trace) else trace
 
 
 def _by_lanczos(
-    K: Array, wish: Wish, trace: float, noise: float, doubts: tuple[float, float], run: Runner, reason: str
+    K: Array, wish: Wish, trace: float, typical_error: float, errors: tuple[float, float], run: Runner, reason: str
 ) -> KernelSpectrum | None:
     """Return the leading part of the spectrum by Lanczos; None if the allowed space is too small.
 
-    `noise` sets the rank; `doubts` are the error norms of the entries and of the means, see `centring`.
+    `typical_error` sets the rank; `errors` are the error norms of the entries and of the means, see `centring_error`.
     """
     n = len(K)
     apply = product(K, run)
     if isinstance(wish, int):
-        pairs = leading(apply, n, lambda values: min(wish, len(values)), most=n // SPACE, known=wish)
+        pairs = leading_pairs(
+            apply, n, lambda values: min(wish, len(values)), max_space=n // SPACE_DIVISOR, fixed_count=wish
+        )
     else:
-        pairs = leading(apply, n, lambda values: _reaching(values, trace, wish), most=n // SPACE_FOR_SHARE, known=None)
+        pairs = leading_pairs(
+            apply,
+            n,
+            lambda values: _count_for_share(values, trace, wish),
+            max_space=n // SPACE_DIVISOR_FOR_SHARE,
+            fixed_count=None,
+        )
     if pairs is None:
         return None
     # The residuals of Lanczos do not include the rounding of the products with K.
-    bound = noise + backward(n, pairs.values[0])
-    rank = int(np.count_nonzero(pairs.values > bound))
+    rank_bound = typical_error + backward(n, pairs.values[0])
+    rank = int(np.count_nonzero(pairs.values > rank_bound))
     values = clipped(pairs.values, rank)
-    error = pairs.residual + doubts[0] + backward(n, pairs.values[0])
-    error = error + leaning(pairs.values, error, doubts[1])
-    total = total_above(values[:rank], trace, 0)
+    error = pairs.residual + errors[0] + backward(n, pairs.values[0])
+    error = error + mean_error_effect(pairs.values, error, errors[1])
+    total = positive_total(values[:rank], trace, 0)
     return KernelSpectrum(values, pairs.vectors, error, total, rank, LANCZOS, reason, 0, 0.0)
 
 
-def _reaching(values: Array, trace: float, share: float | str) -> int | None:
+def _count_for_share(values: Array, trace: float, share: float | str) -> int | None:
     """Return the number of leading values that reach the share of the trace; None if they do not reach it."""
     captured = np.cumsum(np.maximum(values, 0.0))
     k = int(np.searchsorted(captured, float(share) * trace)) + 1

@@ -18,27 +18,27 @@ from pcatool.arrays import Array
 from pcatool.kernels.functions import EPS
 from pcatool.progress import doing
 
-__all__ = ["EigenPairs", "leading"]
+__all__ = ["EigenPairs", "leading_pairs"]
 
-# Block widths. A block as wide as the requested components plus EXTRA finds every copy of a repeated eigenvalue. Blocks
-# wider than WIDEST cost more than they gain: then the block has THIN vectors, and at the end random vectors are added
-# to look for further copies.
-WIDEST = 32
-EXTRA = 6
-THIN = 16
+# Block widths. A block as wide as the requested components plus EXTRA_VECTORS finds every copy of a repeated
+# eigenvalue. Blocks wider than WIDEST_BLOCK cost more than they gain: then the block has THIN_BLOCK vectors, and at the
+# end random vectors are added to look for further copies.
+WIDEST_BLOCK = 32
+EXTRA_VECTORS = 6
+THIN_BLOCK = 16
 
 # Products with these random vectors: a copy larger than the last requested eigenvalue shows after one or two.
-PROBES = 4
+PROBE_PRODUCTS = 4
 
 # Residual, relative to the largest eigenvalue, at which a pair has converged: products with the matrix are no more
 # accurate.
-DONE = 4 * EPS
+CONVERGED = 4 * EPS
 
 # A vector that keeps less than this fraction of its length after orthogonalisation is orthogonalised again.
-KEPT = 1e-3
+KEPT_LENGTH = 1e-3
 
 # The small eigenproblem is solved again each time the space has grown by this factor.
-GROWTH = 1.15
+SOLVE_AGAIN_GROWTH = 1.15
 
 
 class EigenPairs(NamedTuple):
@@ -83,9 +83,9 @@ class Krylov:
         """Add `count` random vectors to the next block."""
         b = self._next.shape[1]
         self._next, _ = self._orthonormal(np.hstack([self._next, self._random(count)]))
-        more = np.zeros((b + count, self._coupling.shape[1]))
-        more[:b] = self._coupling
-        self._coupling = more
+        coupling = np.zeros((b + count, self._coupling.shape[1]))
+        coupling[:b] = self._coupling
+        self._coupling = coupling
 
     def ritz(self) -> tuple[Array, Array, Array]:
         """Return the descending Ritz values (m,), their vectors (m, m) in the basis Q, and residual lengths (m,)."""
@@ -103,14 +103,14 @@ class Krylov:
         Columns of W that are only rounding error (the space is invariant) are replaced by random vectors.
         """
         size = np.sqrt(np.einsum("ij,ij->j", W, W))
-        nothing = size <= len(W) * EPS * self.scale
-        if nothing.any():
-            W = np.where(nothing, 0.0, W)
-            V = self._clean(np.where(nothing, self._random(W.shape[1]), W / np.where(nothing, 1.0, size)))
+        negligible = size <= len(W) * EPS * self.scale
+        if negligible.any():
+            W = np.where(negligible, 0.0, W)
+            V = self._clean(np.where(negligible, self._random(W.shape[1]), W / np.where(negligible, 1.0, size)))
             return V, V.T @ W
         W = W - self.Q @ (self.Q.T @ W)
         V, R = np.linalg.qr(W)
-        if np.abs(np.diagonal(R)).min() > KEPT * size.max():
+        if np.abs(np.diagonal(R)).min() > KEPT_LENGTH * size.max():
             return V, R
         V = self._clean(V)
         return V, V.T @ W
@@ -125,38 +125,47 @@ class Krylov:
         """Append the columns of V (n, b) to Q; doubles the allocated memory when full."""
         m = self.m + V.shape[1]
         if m > self._Q.shape[1]:
-            room = 2 * m
-            Q, T = np.empty((len(V), room), order="F"), np.zeros((room, room))
+            capacity = 2 * m
+            Q, T = np.empty((len(V), capacity), order="F"), np.zeros((capacity, capacity))
             Q[:, : self.m], T[: self.m, : self.m] = self.Q, self._T[: self.m, : self.m]
             self._Q, self._T = Q, T
         self._Q[:, self.m : m] = V
         self.m = m
 
 
-def leading(
-    apply: Callable[[Array], Array], n: int, wanted: Callable[[Array], int | None], *, most: int, known: int | None
+def leading_pairs(
+    apply: Callable[[Array], Array],
+    n: int,
+    count_needed: Callable[[Array], int | None],
+    *,
+    max_space: int,
+    fixed_count: int | None,
 ) -> EigenPairs | None:
-    """Return the leading eigenpairs of a symmetric matrix (n, n); None if a space of `most` vectors is too small.
+    """Return the leading eigenpairs of a symmetric matrix (n, n); None if a space of `max_space` vectors is too small.
 
-    `apply` multiplies by the matrix. `wanted` gets the values found so far and returns the number of pairs to return,
-    or None if more values are needed. `known` is that number if it does not depend on the values.
+    `apply` multiplies by the matrix. `count_needed` gets the values found so far and returns the number of pairs to
+    return, or None if more values are needed. `fixed_count` is that number if it does not depend on the values.
     """
-    block = known + EXTRA if known is not None and known + EXTRA <= WIDEST else THIN
+    block = (
+        fixed_count + EXTRA_VECTORS
+        if fixed_count is not None and fixed_count + EXTRA_VECTORS <= WIDEST_BLOCK
+        else THIN_BLOCK
+    )
     space = Krylov(apply, n, block)
-    sure = block != THIN or known == THIN - EXTRA
-    check = 0.0
-    while space.m + 2 * block <= most:
-        if space.m >= check:
+    copies_checked = block != THIN_BLOCK or fixed_count == THIN_BLOCK - EXTRA_VECTORS
+    next_check = 0.0
+    while space.m + 2 * block <= max_space:
+        if space.m >= next_check:
             values, Y, residual = space.ritz()
-            k = wanted(values)
-            if k is not None and np.all(residual[:k] <= DONE * abs(values[0])):
-                if sure:
+            k = count_needed(values)
+            if k is not None and np.all(residual[:k] <= CONVERGED * abs(values[0])):
+                if copies_checked:
                     return EigenPairs(values[:k], space.Q @ Y[:, :k], residual[:k])
-                sure = True
-                space.widen(THIN)
-                for _ in range(PROBES - 1):
+                copies_checked = True
+                space.widen(THIN_BLOCK)
+                for _ in range(PROBE_PRODUCTS - 1):
                     space.step()
-            check = space.m * GROWTH
+            next_check = space.m * SOLVE_AGAIN_GROWTH
             doing(f"solving, {space.m} vectors")
         space.step()
     return None

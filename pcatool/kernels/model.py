@@ -12,7 +12,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import ModelError, UsageError, show
-from pcatool.kernels.base import DualVectors, Kernel, KernelSettings, load, slabs
+from pcatool.kernels.base import DualVectors, Kernel, KernelSettings, load, row_slices
 from pcatool.linalg.blas import threads
 from pcatool.model.model import Model
 from pcatool.model.validate import check_orthonormal
@@ -20,9 +20,9 @@ from pcatool.registry import KERNELS
 
 __all__ = ["KernelModel"]
 
-# Bounds of the settings of a kernel in a model file: value > LOWEST and value <= HIGHEST.
-LOWEST = {"gamma": 0.0, "degree": 0.0, "coef0": -math.inf, "neighbours": 0.0}
-HIGHEST = 1e300
+# Bounds of the settings of a kernel in a model file: value > LOWER_BOUNDS and value <= UPPER_BOUND.
+LOWER_BOUNDS = {"gamma": 0.0, "degree": 0.0, "coef0": -math.inf, "neighbours": 0.0}
+UPPER_BOUND = 1e300
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,8 +132,10 @@ class KernelModel(Model):
         T, dual = self.prepared, self.dual
         Z = np.empty((len(Y), self.k))
         with threads(1), np.errstate(all="ignore"):  # more threads give other bits; the caller checks for infinities
-            for part in slabs(len(Y), len(T) or self.d):
-                Z[part] = self._of_values(Y[part], T) if self.supervised else self.kernel.scores(Y[part], T, dual)
+            for part in row_slices(len(Y), len(T) or self.d):
+                Z[part] = (
+                    self._supervised_scores(Y[part], T) if self.supervised else self.kernel.scores(Y[part], T, dual)
+                )
         return Z
 
     @property
@@ -141,7 +143,7 @@ class KernelModel(Model):
         """Whether the model is supervised kernel PCA, whose dual vectors multiply uncentred kernel values."""
         return self.meta.get("method") == "supervised"
 
-    def _of_values(self, Y: Array, T: Array) -> Array:
+    def _supervised_scores(self, Y: Array, T: Array) -> Array:
         return self.kernel.cross(Y, T) @ self.dual_vectors
 
     def reconstruct(self, Z: Array) -> Array:
@@ -187,22 +189,23 @@ class KernelModel(Model):
         with threads(1), np.errstate(all="ignore"):
             if self.centered:
                 means = [
-                    self.kernel.cross(Y[part], self.prepared).mean(axis=1) for part in slabs(len(Y), len(self.prepared))
+                    self.kernel.cross(Y[part], self.prepared).mean(axis=1)
+                    for part in row_slices(len(Y), len(self.prepared))
                 ]
                 norms = norms - 2 * np.concatenate([np.zeros(0), *means]) + self.kernel_means.mean()
         return np.asarray(np.maximum(norms - squares, 0.0))
 
 
-def _settings(kept: Any) -> KernelSettings:
+def _settings(saved: Any) -> KernelSettings:
     """Return the kernel settings of a model file; raise ModelError unless every setting is valid."""
-    if not isinstance(kept, dict) or not isinstance(kept.get("name"), str) or kept["name"] not in KERNELS:
-        raise ModelError(f"kernel is {show(kept)}, none that this pcatool knows", "update pcatool")
-    uses = KERNELS.load(kept["name"]).uses
-    if set(kept) != {"name", *uses}:
-        raise ModelError(f"kernel is {show(kept)}: {kept['name']} needs {', '.join(('name', *uses))}")
-    for what in uses:
-        value = kept[what]
-        number = isinstance(value, int if what == "neighbours" else (int, float)) and not isinstance(value, bool)
-        if not (number and LOWEST[what] < value <= HIGHEST):
-            raise ModelError(f"kernel's {what} is {show(value)}")
-    return KernelSettings(**kept)
+    if not isinstance(saved, dict) or not isinstance(saved.get("name"), str) or saved["name"] not in KERNELS:
+        raise ModelError(f"kernel is {show(saved)}, none that this pcatool knows", "update pcatool")
+    uses = KERNELS.load(saved["name"]).uses
+    if set(saved) != {"name", *uses}:
+        raise ModelError(f"kernel is {show(saved)}: {saved['name']} needs {', '.join(('name', *uses))}")
+    for setting in uses:
+        value = saved[setting]
+        number = isinstance(value, int if setting == "neighbours" else (int, float)) and not isinstance(value, bool)
+        if not (number and LOWER_BOUNDS[setting] < value <= UPPER_BOUND):
+            raise ModelError(f"kernel's {setting} is {show(value)}")
+    return KernelSettings(**saved)

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Accumulator, Array, Block, Runner
 from pcatool.errors import DataError
-from pcatool.kernels.base import CELLS, FEWEST_ROWS, Kernel, Prepared, slabs
-from pcatool.kernels.eigen import ROUNDINGS, center, centring, check_finite
+from pcatool.kernels.base import CELLS_PER_STEP, FEWEST_ROWS, Kernel, Prepared, row_slices
+from pcatool.kernels.eigen import ROUNDINGS_PER_VALUE, center, centring_error, check_finite
 from pcatool.kernels.functions import EPS
 from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.moments import Moments
@@ -47,10 +47,10 @@ class RowSample:
         """Add the rows X (h, d) to the stream."""
         keys = np.concatenate([self._keys, self._rng.random(len(X))])
         numbers = np.concatenate([self._numbers, np.arange(self.seen, self.seen + len(X))])
-        kept = np.sort(np.lexsort((numbers, keys))[: self._m])  # sorted, to keep the row order
-        old, new = kept[kept < len(self._keys)], kept[kept >= len(self._keys)] - len(self._keys)
+        chosen = np.sort(np.lexsort((numbers, keys))[: self._m])  # sorted, to keep the row order
+        old, new = chosen[chosen < len(self._keys)], chosen[chosen >= len(self._keys)] - len(self._keys)
         self._rows = np.concatenate([self._rows[old], X[new]])
-        self._keys, self._numbers = keys[kept], numbers[kept]
+        self._keys, self._numbers = keys[chosen], numbers[chosen]
         self.seen += len(X)
 
     @property
@@ -64,11 +64,13 @@ class LandmarkPart(NamedTuple):
 
     sums: Array  # (m,) sum of the kernel values with each landmark
     moments: Moments  # of phi, (r, r)
-    doubt: float  # bound on the sum of the errors of a row's kernel values, largest over the rows
+    row_error: float  # bound on the sum of the errors of a row's kernel values, largest over the rows
 
     def merge(self, other: LandmarkPart) -> LandmarkPart:
         """Return the sums of these rows followed by the rows of `other`; overwrites self's moments."""
-        return LandmarkPart(self.sums + other.sums, self.moments.merge(other.moments), max(self.doubt, other.doubt))
+        return LandmarkPart(
+            self.sums + other.sums, self.moments.merge(other.moments), max(self.row_error, other.row_error)
+        )
 
 
 class Landmarks:
@@ -82,48 +84,51 @@ class Landmarks:
         self.L = L = rows.Y
         K = kernel.matrix(L, run)
         self.largest = check_finite(K, kernel.settings.name)
-        doubt = kernel.noise(K, rows, run)
+        matrix_error = kernel.rounding_norm(K, rows, run)
         # Distances define inner products only about a centre. The centre of the landmarks suffices, because phi is
         # centred again.
-        about = kernel.conditional and centred
-        first = K[:1].copy()
-        if about:
+        center_landmarks = kernel.definite_if_centred and centred
+        first_values = K[:1].copy()
+        if center_landmarks:
             center(K, run)
         with threads(thread_count(len(L))):
             values, U = np.linalg.eigh(K)
-        self._least = len(L) * EPS * max(float(values[-1]), 0.0)
-        kept = values > self._least
-        if not kept.any():
+        self._cutoff = len(L) * EPS * max(float(values[-1]), 0.0)
+        above = values > self._cutoff
+        if not above.any():
             raise DataError(
                 f"kernel {kernel.settings.name} of the landmarks has no eigenvalue above 0", "give other numbers to it"
             )
-        F = (U[:, kept] / np.sqrt(values[kept]))[:, ::-1]
-        self._kept: Array = values[kept][::-1]
-        self._doubt = doubt + (sum(centring(len(L), self.largest)) if about else 0.0)
-        self._doubt += backward(len(L), max(float(values[-1]), -float(values[0])))
-        self.F: Array = np.ascontiguousarray(F - F.mean(axis=0) if about else F)  # U S^-1/2 (m, r)
-        self.negative = int(np.count_nonzero(values < -ROUNDINGS * len(L) * EPS * self.largest))
+        F = (U[:, above] / np.sqrt(values[above]))[:, ::-1]
+        self._values: Array = values[above][::-1]
+        self._matrix_error = matrix_error + (sum(centring_error(len(L), self.largest)) if center_landmarks else 0.0)
+        self._matrix_error += backward(len(L), max(float(values[-1]), -float(values[0])))
+        self.F: Array = np.ascontiguousarray(F - F.mean(axis=0) if center_landmarks else F)  # U S^-1/2 (m, r)
+        self.negative = int(np.count_nonzero(values < -ROUNDINGS_PER_VALUE * len(L) * EPS * self.largest))
         self.lowest = float(values[0] / values[-1])  # relative to the largest eigenvalue
-        self._origin: Array = (first @ self.F)[0]
+        self._origin: Array = (first_values @ self.F)[0]
 
     def part(self, rows: Prepared) -> LandmarkPart:
-        """Return the sums of the prepared rows (h, d), a slab at a time."""
-        parts = map(self._slab, (rows.take(some) for some in slabs(len(rows.Y), len(self.L))))
+        """Return the sums of the prepared rows (h, d), a slice at a time."""
+        slices = row_slices(len(rows.Y), len(self.L))
+        parts = map(self._slice_part, (rows.take(rows_of_slice) for rows_of_slice in slices))
         return reduce(LandmarkPart.merge, parts)
 
-    def _slab(self, rows: Prepared) -> LandmarkPart:
+    def _slice_part(self, rows: Prepared) -> LandmarkPart:
         rows = rows._replace(Y=np.ascontiguousarray(rows.Y))
         K = self.kernel.cross(rows.Y, self.L)
-        doubt = float(np.max(self.kernel.doubt(K, rows, self._rows)))
-        return LandmarkPart(K.sum(axis=0), Moments.of_block(K @ self.F, self._origin), doubt if doubt >= 0 else np.inf)
+        row_error = float(np.max(self.kernel.row_error_bounds(K, rows, self._rows)))
+        return LandmarkPart(
+            K.sum(axis=0), Moments.of_block(K @ self.F, self._origin), row_error if row_error >= 0 else np.inf
+        )
 
-    def spectrum(self, S: Array, doubt: float) -> Spectrum:
+    def spectrum(self, S: Array, row_error: float) -> Spectrum:
         """Return the spectrum of the covariance S (r, r) of phi.
 
-        `doubt` bounds the sum of the errors of one row's kernel values. Three errors move the variance along a unit
+        `row_error` bounds the sum of the errors of one row's kernel values. Three errors move the variance along a unit
         vector w:
-        - Errors of a row's kernel values move phi along w by at most |F w| doubt, and the variance by twice this times
-          the deviation. The roundings of the products with F, one for each landmark, act in the same way.
+        - Errors of a row's kernel values move phi along w by at most |F w| row_error, and the variance by twice this
+          times the deviation. The roundings of the products with F, one for each landmark, act in the same way.
         - An error E of the kernel matrix of the landmarks moves the variance by the relative amount |F w|^2 |E|, if E
           is small compared with the eigenvalues in F.
         - If E is not small compared with an eigenvalue, the true variance along its direction may be larger, but not
@@ -133,14 +138,14 @@ class Landmarks:
         with threads(thread_count(r)):
             values, W = np.linalg.eigh(S)
         values, W = np.maximum(values[::-1], 0.0), W[:, ::-1]
-        usual = 2 * np.sqrt(values) * ROUNDINGS * EPS * self.largest * math.sqrt(m)
-        rank = int(np.count_nonzero(values > usual * np.linalg.norm(self.F @ W, axis=0) + backward(r, values[0])))
-        unsure = self._kept <= 8 * self._doubt
-        reach = np.linalg.norm(self.F[:, ~unsure] @ W[~unsure], axis=0)
-        products = EPS * m**1.5 * self.largest * (self._kept[~unsure] ** -0.5 @ np.abs(W[~unsure]))
-        error = 2 * np.sqrt(values) * (doubt * reach + products) + 2 * self._doubt * reach**2 * values
-        worth = 8 * self._doubt / self._least * np.square(W[unsure]).sum(axis=0)
-        error += 4 * worth * values + backward(r, values[0]) + EPS * (CELLS // m + FEWEST_ROWS) * values.sum()
+        typical = 2 * np.sqrt(values) * ROUNDINGS_PER_VALUE * EPS * self.largest * math.sqrt(m)
+        rank = int(np.count_nonzero(values > typical * np.linalg.norm(self.F @ W, axis=0) + backward(r, values[0])))
+        uncertain = self._values <= 8 * self._matrix_error
+        reach = np.linalg.norm(self.F[:, ~uncertain] @ W[~uncertain], axis=0)
+        products = EPS * m**1.5 * self.largest * (self._values[~uncertain] ** -0.5 @ np.abs(W[~uncertain]))
+        error = 2 * np.sqrt(values) * (row_error * reach + products) + 2 * self._matrix_error * reach**2 * values
+        worth = 8 * self._matrix_error / self._cutoff * np.square(W[uncertain]).sum(axis=0)
+        error += 4 * worth * values + backward(r, values[0]) + EPS * (CELLS_PER_STEP // m + FEWEST_ROWS) * values.sum()
         error = np.where(np.isfinite(error), error, np.inf)
         values[rank:] = 0.0
         return Spectrum(values, lambda k: W[:, :k], rank, "eigh", error)

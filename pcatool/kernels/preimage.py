@@ -12,11 +12,10 @@ estimate uses rows that the map was not learned from (two folds). J is measured 
 long as the distance to its nearest neighbour.
 The variance v comes from the same rows. A map that loses no signal leaves v |I - J|^2 of a row, so the ratio
 |y - f(y)|^2 / |I - J|^2 is v for such a map, and larger for others. v is the smallest ratio over the maps that remove
-at least REMOVED of one direction, or REMOVED of what the strongest map removes if no map removes as much; weaker maps
-measure the gaps between the rows. v is at most the variance that the components leave out, so with all components
-nothing counts as noise.
-Cost: 3 t^3 for t training rows, at most MOST_ROWS of them. Deterministic.
-Bakir, Weston, Schoelkopf 2004, "Learning to find pre-images", NeurIPS 16; Stein 1981, "Estimation of the mean of a
+at least LEAST_REMOVED of one direction, or that share of what the strongest map removes if no map removes as much;
+weaker maps measure the gaps between the rows. v is at most the variance that the components leave out, so with all
+components nothing counts as noise. Cost: 3 t^3 for t training rows, at most MOST_ROWS of them. Deterministic. Bakir,
+Weston, Schoelkopf 2004, "Learning to find pre-images", NeurIPS 16; Stein 1981, "Estimation of the mean of a
 multivariate normal distribution", Annals of Statistics 9(6); Ramani, Blu, Unser 2008, "Monte-Carlo SURE", IEEE
 Transactions on Image Processing 17(9).
 """
@@ -34,7 +33,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, UsageError
-from pcatool.kernels.base import slabs
+from pcatool.kernels.base import row_slices
 from pcatool.kernels.functions import EPS, squared_distances
 from pcatool.kernels.model import KernelModel
 from pcatool.linalg.blas import threads
@@ -50,17 +49,17 @@ MOST_ROWS = 1000
 WIDTHS = (0.25, 0.5, 1.0, 2.0)
 
 # A linear map that loses less than this share of the variance is used as it is: only rounding remains to be fitted.
-EXACT = 1e-16
+EXACT_LOSS = 1e-16
 
 # Ridges that are tried, relative to the largest eigenvalue: from negligible to a twentieth. Larger ridges would shrink
 # rows towards their mean.
 RIDGES = np.concatenate([np.logspace(-14, -7, 8), np.logspace(-6, -1, 11)]) / 2
 
 # Least part of a step, in directions, that a map must remove to be used for the noise estimate.
-REMOVED = 0.75
+LEAST_REMOVED = 0.75
 
 # Rows whose distances to the nearest neighbour set the length of a step.
-SAMPLE = 100
+STEP_SAMPLE_ROWS = 100
 
 
 class ScoreMap(NamedTuple):
@@ -76,7 +75,7 @@ class ScoreMap(NamedTuple):
     def __call__(self, Z: Array) -> Array:
         """Return rows (h, d) from scores Z (h, k)."""
         Y = np.empty((len(Z), len(self.mean)))
-        for part in slabs(len(Z), len(self.Z)):
+        for part in row_slices(len(Z), len(self.Z)):
             Y[part] = _kernel((Z[part] - self.center) / self.length, self.Z, self.width) @ self.dual
         return Y + self.mean
 
@@ -135,7 +134,7 @@ class _Maps:
     def __init__(self, model: KernelModel) -> None:
         self._model = model
         self._lock = Lock()
-        self._known: dict[int, ScoreMap] = {}
+        self._by_count: dict[int, ScoreMap] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the model only: a lock cannot be pickled, and the maps are learned again when needed."""
@@ -144,9 +143,9 @@ class _Maps:
     def get(self, m: int) -> ScoreMap:
         """Return the map for the first m scores; learn it on first use."""
         with self._lock:
-            if m not in self._known:
-                self._known[m] = learn(self._model, m)
-            return self._known[m]
+            if m not in self._by_count:
+                self._by_count[m] = learn_map(self._model, m)
+            return self._by_count[m]
 
 
 def with_preimage(model: KernelModel) -> PreimageModel:
@@ -159,7 +158,7 @@ def with_preimage(model: KernelModel) -> PreimageModel:
     return PreimageModel(**{field.name: getattr(model, field.name) for field in fields(model)})
 
 
-def learn(model: KernelModel, m: int) -> ScoreMap:
+def learn_map(model: KernelModel, m: int) -> ScoreMap:
     """Learn the map from the first m scores to rows in the units of the fit.
 
     Raise RefusedError if the scores of the training rows overflow.
@@ -171,15 +170,15 @@ def learn(model: KernelModel, m: int) -> ScoreMap:
     variance = float(np.einsum("ij,ij->", spread, spread)) / len(Y)
     if not np.isfinite(np.einsum("ij,ij->", Z, Z)):
         raise RefusedError("scores of the training rows overflow a double", "fit with --standardize")
-    straight = _Ridge(Z, Y, 0.0)
-    exact = straight.map(float(RIDGES[0]))
+    linear = _Ridge(Z, Y, 0.0)
+    exact = linear.map(float(RIDGES[0]))
     R = Y - exact(Z)
-    if len(Y) < 4 or float(np.einsum("ij,ij->", R, R)) <= EXACT * variance * len(Y):
+    if len(Y) < 4 or float(np.einsum("ij,ij->", R, R)) <= EXACT_LOSS * variance * len(Y):
         return exact
     steps = _Steps.of(model, model.training_rows[chosen], Y, m)
-    left = 1.0 - float(model.eigenvalues[:m].sum()) / model.total_variance
-    best = _least(_trials(Z, Y, steps), steps, most=max(left, 0.0) * variance)
-    return (straight if best.width == 0 else _Ridge(Z, Y, best.width)).map(best.ridge)
+    omitted = 1.0 - float(model.eigenvalues[:m].sum()) / model.total_variance
+    best = _best_trial(_cross_validated_trials(Z, Y, steps), steps, max_noise=max(omitted, 0.0) * variance)
+    return (linear if best.width == 0 else _Ridge(Z, Y, best.width)).map(best.ridge)
 
 
 class _Steps(NamedTuple):
@@ -196,8 +195,8 @@ class _Steps(NamedTuple):
         X (t, d) are the rows as read, Y (t, d) the same rows in the units of the fit; m is the number of scores.
         """
         varies = np.any(Y[0] != Y, axis=0)
-        some = np.linspace(0, len(Y) - 1, min(len(Y), SAMPLE)).astype(np.intp)
-        D = squared_distances(Y[some], Y)
+        sampled = np.linspace(0, len(Y) - 1, min(len(Y), STEP_SAMPLE_ROWS)).astype(np.intp)
+        D = squared_distances(Y[sampled], Y)
         nearest = np.where(EPS * D.max() >= D, np.inf, D).min(axis=1)
         length = np.sqrt(middle(nearest) / max(int(varies.sum()), 1))
         V = np.random.default_rng(0).standard_normal(Y.shape) * (varies * length * model.std)
@@ -229,65 +228,65 @@ class _Ridge:
         self.values = np.maximum(values, 0.0)
         self.C = self.V.T @ Y
 
-    def over(self, ridge: float) -> Array:
+    def inverse_values(self, ridge: float) -> Array:
         """Return 1 / (eigenvalue + ridge), (t, 1)."""
         return np.asarray(1.0 / (self.values + ridge * (self.values[-1] or 1.0)))[:, None]
 
     def map(self, ridge: float) -> ScoreMap:
         """Return the score map with this ridge, relative to the largest eigenvalue."""
-        dual = self.V @ (self.C * self.over(ridge))
+        dual = self.V @ (self.C * self.inverse_values(ridge))
         return ScoreMap(self.Z, self.center, self.length, self.width, dual, self.mean)
 
     def trials(self, Z: Array, Y: Array, steps: _Steps) -> Iterator[RidgeTrial]:
         """Yield the measurements of every ridge on held-out rows Y (h, d) with scores Z (h, k) and their steps."""
-        here, ahead, behind = (
+        rows_product, ahead, behind = (
             _kernel((A - self.center) / self.length, self.Z, self.width) @ self.V
             for A in (Z, steps.ahead, steps.behind)
         )
-        turn = (ahead - behind) / 2
+        response = (ahead - behind) / 2
         for ridge in RIDGES.tolist():
-            B = self.C * self.over(ridge)
-            R, J = Y - self.mean - here @ B, turn @ B
-            left = steps.U - J
-            yield RidgeTrial(self.width, ridge, _square(R, R), _square(left, left), _square(steps.U, J))
+            B = self.C * self.inverse_values(ridge)
+            R, J = Y - self.mean - rows_product @ B, response @ B
+            removed = steps.U - J
+            yield RidgeTrial(self.width, ridge, _square(R, R), _square(removed, removed), _square(steps.U, J))
 
 
-def _trials(Z: Array, Y: Array, steps: _Steps) -> list[RidgeTrial]:
+def _cross_validated_trials(Z: Array, Y: Array, steps: _Steps) -> list[RidgeTrial]:
     """Return the measurements of every width and ridge, by cross-validation with two folds.
 
     The folds are random, because rows of different kinds may alternate in the input.
     """
     folds = np.random.default_rng(0).permutation(len(Y)) % 2
-    found: list[list[RidgeTrial]] = []
+    by_fold: list[list[RidgeTrial]] = []
     for fold in (0, 1):
-        known, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        part = steps.take(held)
-        found.append(
+        learned, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        held_steps = steps.take(held_out)
+        by_fold.append(
             [
                 trial
                 for width in (0.0, *WIDTHS)
-                for trial in _Ridge(Z[known], Y[known], width).trials(Z[held], Y[held], part)
+                for trial in _Ridge(Z[learned], Y[learned], width).trials(Z[held_out], Y[held_out], held_steps)
             ]
         )
-    return [one + other for one, other in zip(*found, strict=True)]
+    return [first + second for first, second in zip(*by_fold, strict=True)]
 
 
-def _least(trials: list[RidgeTrial], steps: _Steps, *, most: float) -> RidgeTrial:
+def _best_trial(trials: list[RidgeTrial], steps: _Steps, *, max_noise: float) -> RidgeTrial:
     """Return the trial with the smallest estimated distance to the clean rows.
 
-    `most` bounds the noise variance of a row, summed over its columns.
+    `max_noise` bounds the noise variance of a row, summed over its columns.
     """
     t, d = steps.U.shape
-    one = _square(steps.U, steps.U) / d  # squared length of the steps along one direction, summed over the rows
+    step_square = _square(steps.U, steps.U) / d  # squared length of the steps along one direction, summed over the rows
     residual = np.array([trial.residual for trial in trials]) / t
-    kept = np.array([trial.kept for trial in trials]) / one
+    kept = np.array([trial.kept for trial in trials]) / step_square
     # A rough map also moves sideways, so more of a step seems removed than the map removes along the step.
-    removed = np.minimum(np.array([trial.removed for trial in trials]) / one, d - kept)
+    removed = np.minimum(np.array([trial.removed for trial in trials]) / step_square, d - kept)
     strongest = float(removed.max())
     if not (np.isfinite(kept).all() and strongest > 0):  # some kernels have no finite values away from the rows
         return trials[int(residual.argmin())]
-    enough = removed >= REMOVED * min(1.0, strongest)
-    noise = min(float((residual[enough] / removed[enough]).min()), most / d)
+    strong = removed >= LEAST_REMOVED * min(1.0, strongest)
+    noise = min(float((residual[strong] / removed[strong]).min()), max_noise / d)
     return trials[int((residual + 2 * noise * kept).argmin())]
 
 
@@ -298,9 +297,9 @@ def _square(A: Array, B: Array) -> float:
 
 def _kernel(Z: Array, W: Array, width: float) -> Array:
     """Return the kernel (h, m) over scores Z (h, k) and W (m, k), both divided by s; `width` 0 omits the Gaussian."""
-    straight = Z @ W.T
+    linear = Z @ W.T
     if width == 0:
-        return straight
+        return linear
     D = squared_distances(Z, W)
     D *= -0.5 / width**2
-    return np.asarray(straight + np.exp(D, out=D))
+    return np.asarray(linear + np.exp(D, out=D))

@@ -11,7 +11,7 @@ kernel values with the training rows.
 | `nystroem` | `--landmarks m` | 2 | n m (d + m) + m^3 | m^2 |
 
 SciPy: `scipy.linalg.eigh(H @ K @ H)`. Accuracy: the error of an eigenvalue is at most that of rounding in the kernel
-values, which each kernel bounds (`Kernel.doubt`), and a few eps n max |K|.
+values, which each kernel bounds (`Kernel.row_error_bounds`), and a few eps n max |K|.
 Schoelkopf, Smola, Mueller 1998, "Nonlinear component analysis as a kernel eigenvalue problem", Neural Computation
 10(5). The special cases: Ham, Lee, Mika, Schoelkopf 2004, "A kernel view of the dimensionality reduction of manifolds".
 """
@@ -26,8 +26,8 @@ import numpy as np
 
 from pcatool.arrays import Array, Block, block_rows, fold, nothing_to_fit
 from pcatool.errors import DataError, RefusedError, UsageError, show
-from pcatool.kernels.base import CELLS, Kernel, Preparation, Prepared, cut, load, resolve
-from pcatool.kernels.eigen import LANCZOS, center, check_finite, choose, expected_space, product, solve
+from pcatool.kernels.base import CELLS_PER_STEP, Kernel, Preparation, Prepared, load, resolve, row_blocks
+from pcatool.kernels.eigen import LANCZOS, center, check_finite, choose_solver, expected_space, product, solve
 from pcatool.kernels.model import KernelModel
 from pcatool.kernels.nystroem import LandmarkAccumulator, LandmarkPart, Landmarks, RowSample
 from pcatool.linalg.blas import threads
@@ -67,7 +67,9 @@ class Needs(NamedTuple):
 
     def solver(self, n: int) -> tuple[str, str]:
         """Return the solver for n rows and the reason."""
-        return choose(n, self.wish, definite=self.kernel.is_definite(self.options.center), flat=self.kernel.flat)
+        return choose_solver(
+            n, self.wish, definite=self.kernel.is_definite(self.options.center), flat_spectrum=self.kernel.flat_spectrum
+        )
 
     def weighed(self, blocks: Iterable[Array]) -> Iterator[Array]:
         """Yield the blocks; raise `RefusedError` as soon as n x n numbers exceed the memory limit."""
@@ -105,7 +107,7 @@ class Needs(NamedTuple):
     @property
     def _slabs(self) -> int:
         copies = SLAB_COPIES if self.options.landmarks is None else LANDMARK_COPIES
-        return self.supply.threads * copies * 8 * CELLS
+        return self.supply.threads * copies * 8 * CELLS_PER_STEP
 
     def _fitting(self, n: int | None, *, dense: bool) -> int:
         """Bytes at the peak of the fit alone, without scoring."""
@@ -176,7 +178,7 @@ class KernelTask:
 
     def mean_matters(self, kernel: Kernel) -> bool:
         """Whether the eigenvalues change when all rows are shifted."""
-        return not (kernel.invariant or (kernel.cancels and self.options.center))
+        return not (kernel.invariant or (kernel.shift_cancels and self.options.center))
 
     def preparation(self, data: Data, moments: ColumnMoments) -> Preparation:
         """Return the shift and scale of rows before the kernel.
@@ -186,7 +188,7 @@ class KernelTask:
         o, kernel = self.options, data.kernel
         prepared = Preparation.of(
             moments,
-            shift=kernel.of_rows and o.center and (kernel.invariant or kernel.cancels or o.standardize),
+            shift=kernel.of_rows and o.center and (kernel.invariant or kernel.shift_cancels or o.standardize),
             standardize=o.standardize,
             rows_centered=o.center_rows,
             ddof=o.ddof,
@@ -281,7 +283,7 @@ class KernelTask:
         remark = kernel.remark(solved.eigenvalues[: min(choice.k, solved.rank)] * (solved.n - o.ddof))
         if remark:
             self.notices.warn(remark)
-        if kernel.flat and isinstance(self.wish, float):
+        if kernel.flat_spectrum and isinstance(self.wish, float):
             self.notices.note(
                 f"the eigenvalues of kernel {kernel.settings.name} are nearly equal, so that a share of the variance "
                 f"takes {choice.k} components; give a number with -k"
@@ -327,12 +329,12 @@ def exact(task: KernelTask, data: Data, X: Array) -> Fit:
     o, kernel, run = task.options, data.kernel, data.supply.engine.map
     n = len(X)
     task.check_rows(n, n)
-    prepared = task.preparation(data, task.moments(cut(X), X[0]))
+    prepared = task.preparation(data, task.moments(row_blocks(X), X[0]))
     Y = prepared.apply(X)
     K = kernel.matrix(Y, run)
     largest = check_finite(K, kernel.settings.name)
     known = Prepared(Y, prepared.rounding(X, Y, n, mean_matters=task.mean_matters(kernel)))
-    doubt = kernel.noise(K, known, run)
+    doubt = kernel.rounding_norm(K, known, run)
     means = center(K, run) if o.center else np.zeros(n)
     definite = kernel.is_definite(o.center)
     found = solve(
@@ -343,7 +345,7 @@ def exact(task: KernelTask, data: Data, X: Array) -> Fit:
         run,
         centred=o.center,
         definite=definite,
-        flat=kernel.flat,
+        flat_spectrum=kernel.flat_spectrum,
         before_lapack=lambda: data.needs.check(n, "with no end to Lanczos", dense=True),
     )
     task.check_rank(found.rank)
@@ -419,7 +421,7 @@ def _fit_features(
         check_finite(S, data.kernel.settings.name)
     task.check_rank(int(total > 0))
     doing("solving")
-    spectrum = landmarks.spectrum(S, part.doubt)
+    spectrum = landmarks.spectrum(S, part.row_error)
     task.check_rank(spectrum.rank)
     more = np.zeros(m - len(spectrum.eigenvalues))
     values = np.concatenate([spectrum.eigenvalues, more])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError, RefusedError, listed, show
-from pcatool.kernels.base import slabs, symmetric
+from pcatool.kernels.base import row_slices, symmetric
 from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.spectrum import EPS, middle
 from pcatool.methods.base import Labels
@@ -194,7 +194,7 @@ def product_with(kernel: LabelKernel, Y: Array, X: Array, counts: Array, run: Ru
         return X[rows].T @ (K @ X), float((K @ counts).max())
 
     Q, norm = np.zeros((X.shape[1], X.shape[1])), 0.0
-    for more, largest in run(part, slabs(len(Y), len(Y))):
+    for more, largest in run(part, row_slices(len(Y), len(Y))):
         Q += more
         norm = max(norm, largest)
     return (Q + Q.T) / 2, norm

@@ -19,8 +19,8 @@ import numpy as np
 
 from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError, RefusedError, UsageError
-from pcatool.kernels.base import Kernel, Preparation, Prepared, load, resolve, slabs
-from pcatool.kernels.eigen import total_above
+from pcatool.kernels.base import Kernel, Preparation, Prepared, load, resolve, row_slices
+from pcatool.kernels.eigen import positive_total
 from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.certificate import fix_signs
 from pcatool.linalg.spectrum import EPS, backward
@@ -73,7 +73,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
     be solved.
     """
     kernel = load(resolve(options, task.problem.d))
-    if kernel.graph or kernel.conditional:
+    if kernel.graph or kernel.definite_if_centred:
         raise UsageError(
             f"--kernel {kernel.settings.name} has no supervised form", "use rbf, linear or another of rows"
         )
@@ -96,7 +96,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
     doing("comparing rows")
     shifted = prepared._replace(mean=shift)
     T = shifted.apply(X)
-    rows = Prepared(T, shifted.rounding(X, T, n, mean_matters=not (kernel.invariant or kernel.cancels)))
+    rows = Prepared(T, shifted.rounding(X, T, n, mean_matters=not (kernel.invariant or kernel.shift_cancels)))
     product, largest, norm, wrong = _product(kernel, rows, L, task.supply.engine.map)
     check_total(float(np.abs(np.diagonal(product)).sum()), product)
     doing("solving")
@@ -123,7 +123,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
         error=np.concatenate([error, zeros]),
         rank=rank,
         possible=possible,
-        total=total_above(kept, trace, negative),
+        total=positive_total(kept, trace, negative),
         trace=trace,
         product=product,
         A=A[:, :rank],
@@ -172,7 +172,7 @@ def _preparation(task: SupervisedTask, kernel: Kernel, X: Array) -> tuple[Prepar
     prepared = Preparation(
         task.center_rows, mean if kernel.invariant else np.zeros(d), columns.sigma, columns.variances, constant
     )
-    return prepared, mean if kernel.invariant or kernel.cancels else prepared.mean
+    return prepared, mean if kernel.invariant or kernel.shift_cancels else prepared.mean
 
 
 def _product(kernel: Kernel, known: Prepared, L: Array, run: Runner) -> tuple[Array, float, float, float]:
@@ -183,12 +183,12 @@ def _product(kernel: Kernel, known: Prepared, L: Array, run: Runner) -> tuple[Ar
 
     def part(rows: slice) -> tuple[Array, tuple[float, float, float]]:
         B = kernel.cross(T[rows], T) if K is None else K[rows]
-        sizes, doubt = np.abs(B), float(np.max(kernel.doubt(B, known.take(rows), known)))
+        sizes, doubt = np.abs(B), float(np.max(kernel.row_error_bounds(B, known.take(rows), known)))
         found = float(sizes.max()), float(sizes.sum(axis=1).max()), doubt if doubt >= 0 else np.inf
         return L[rows].T @ (B @ L), found
 
     product, largest, norm, wrong = np.zeros((L.shape[1], L.shape[1])), 0.0, 0.0, 0.0
-    for more, found in run(part, slabs(n, n)):
+    for more, found in run(part, row_slices(n, n)):
         product += more
         largest, norm, wrong = (max(pair) for pair in zip((largest, norm, wrong), found, strict=True))
     if not (np.isfinite(largest) and np.isfinite(product).all()):

@@ -35,7 +35,7 @@ def test_values_are_those_of_scikit_learn(name: str, given: bool) -> None:
 
 @pytest.mark.parametrize("name", [*POINTWISE, "mds"])
 def test_the_matrix_is_exactly_symmetric_whoever_makes_it(name: str) -> None:
-    X = cloud(1100, 3)  # several slabs
+    X = cloud(1100, 3)  # several slices
     kernel = kernel_of(name, 3)
     with Threads(1) as one, Threads(2) as two:
         K, other = kernel.matrix(X, one.map), kernel.matrix(X, two.map)

@@ -11,29 +11,29 @@ from sklearn.manifold import Isomap, LocallyLinearEmbedding
 from kernels.helpers import GRAPHS, SAME, Array, centred, far, fit, leading, roll
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
-from pcatool.kernels.graphs import nearest
+from pcatool.kernels.graphs import neighbours_in
 
 X, NEW = roll(), roll(20, seed=4)
 
 
 def test_nearest_rows_are_those_of_all_distances() -> None:
     D = cdist(NEW, X)
-    near = nearest(NEW, X, 7)
+    near = neighbours_in(NEW, X, 7)
     assert_allclose(near.distances, np.sort(D, axis=1)[:, :7], rtol=1e-12)
-    assert np.array_equal(near.numbers, np.argsort(D, axis=1, kind="stable")[:, :7])
+    assert np.array_equal(near.indices, np.argsort(D, axis=1, kind="stable")[:, :7])
 
 
 def test_nearest_of_rows_among_themselves_leave_each_out() -> None:
-    near = nearest(X, X, 5, others=True)
-    assert not (near.numbers == np.arange(len(X))[:, None]).any()
+    near = neighbours_in(X, X, 5, exclude_self=True)
+    assert not (near.indices == np.arange(len(X))[:, None]).any()
     far_away = X + 1e8  # where the fast distances have no digits left
-    assert_allclose(nearest(far_away, far_away, 5, others=True).distances, near.distances, rtol=1e-6)
+    assert_allclose(neighbours_in(far_away, far_away, 5, exclude_self=True).distances, near.distances, rtol=1e-6)
 
 
 def test_equal_rows_are_nearest_in_order() -> None:
     Y = np.repeat(X[:10], 3, axis=0)
-    near = nearest(Y, Y, 2, others=True)
-    assert np.array_equal(near.numbers[:3], [[1, 2], [0, 2], [0, 1]])
+    near = neighbours_in(Y, Y, 2, exclude_self=True)
+    assert np.array_equal(near.indices[:3], [[1, 2], [0, 2], [0, 1]])
     assert not near.distances.any()
 
 

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kernels.helpers import Array
-from pcatool.kernels.eigen import choose
-from pcatool.kernels.lanczos import leading
+from pcatool.kernels.eigen import choose_solver
+from pcatool.kernels.lanczos import leading_pairs
 from pcatool.linalg.blas import threads
 
 N = 400
@@ -39,7 +39,7 @@ def test_finds_them_all(spectrum: str, k: int) -> None:
     A = (Q * values) @ Q.T
     A = (A + A.T) / 2
     with threads(1):  # as in a fit
-        pairs = leading(lambda V: A @ V, N, lambda found: min(k, len(found)), most=N, known=k)
+        pairs = leading_pairs(lambda V: A @ V, N, lambda found: min(k, len(found)), max_space=N, fixed_count=k)
     if pairs is None:
         assert spectrum in HARD
         return
@@ -50,7 +50,7 @@ def test_finds_them_all(spectrum: str, k: int) -> None:
 
 def test_gives_up_within_its_space() -> None:
     A = np.diag(np.linspace(1, 0.5, N))
-    assert leading(lambda V: A @ V, N, lambda found: 5, most=60, known=5) is None
+    assert leading_pairs(lambda V: A @ V, N, lambda found: 5, max_space=60, fixed_count=5) is None
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,6 @@ def test_gives_up_within_its_space() -> None:
     ],
 )
 def test_the_choice(n: int, wish: int | float | str, definite: bool, flat: bool, name: str, why: str) -> None:
-    solver, reason = choose(n, wish, definite=definite, flat=flat)
+    solver, reason = choose_solver(n, wish, definite=definite, flat_spectrum=flat)
     assert solver == name
     assert why in reason

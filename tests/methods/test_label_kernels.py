@@ -57,7 +57,7 @@ def test_centred_factor(name: str) -> None:
 def test_product_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     Y, X, counts = rng.normal(size=(90, 2)), rng.normal(size=(90, 4)), rng.integers(1, 5, 90).astype(float)
-    monkeypatch.setattr("pcatool.kernels.base.CELLS", 1000)
+    monkeypatch.setattr("pcatool.kernels.base.CELLS_PER_STEP", 1000)
     Q, norm = product_with(LabelKernel("rbf", 2.0), Y, X, counts, run_serially)
     K = np.asarray(by_hand.rbf(Y, 2.0), dtype=float)
     np.testing.assert_allclose(Q, X.T @ K @ X, atol=1e-12)
