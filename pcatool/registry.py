@@ -33,21 +33,21 @@ class Entry(NamedTuple):
     suffixes: tuple[str, ...] = ()
     magic: bytes = b""
     default: float | None = None  # of a rule: its number, unless one is given as in ratio:0.05
-    alone: bool = True  # of a rule: needs only eigenvalues, n and d; otherwise it needs the rows
+    needs_spectrum_only: bool = True  # of a rule: eigenvalues, n and d are enough; otherwise it needs the rows
     seeded: bool = False  # draws random numbers
-    needs: str = ""  # of a rule that needs the rows: "module:function", (n, d) -> bytes, the rows included
-    far: bool = False  # of an engine: works in other processes, perhaps on other machines
+    memory: str = ""  # of a rule that needs the rows: "module:function", which maps (n, d) to bytes, rows included
+    in_other_processes: bool = False  # of an engine: works in other processes, perhaps on other machines
 
     def load(self) -> Any:
         """Import and return the implementation."""
-        return _loaded(self.target)
+        return _import_target(self.target)
 
-    def needs_of(self, n: int, d: int) -> int:
+    def memory_needed(self, n: int, d: int) -> int:
         """Return the bytes that a rule needs for n rows of d columns, the rows included; 0 if it needs no rows."""
-        return int(_loaded(self.needs)(n, d)) if self.needs else 0
+        return int(_import_target(self.memory)(n, d)) if self.memory else 0
 
 
-def _loaded(target: str) -> Any:
+def _import_target(target: str) -> Any:
     """Import and return the object at "module:attribute"."""
     module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)
@@ -56,11 +56,11 @@ def _loaded(target: str) -> Any:
 class Registry:
     """Named table of entries; iterating gives the names.
 
-    `what` is the noun for an entry in error messages. An unknown name raises `UsageError` with the nearest known name.
+    `noun` names an entry in error messages. An unknown name raises `UsageError` with the nearest known name.
     """
 
-    def __init__(self, what: str, entries: Mapping[str, Entry]) -> None:
-        self.what = what
+    def __init__(self, noun: str, entries: Mapping[str, Entry]) -> None:
+        self.noun = noun
         self.entries = dict(entries)
 
     def __iter__(self) -> Iterator[str]:
@@ -73,7 +73,7 @@ class Registry:
         if name not in self.entries:
             near = nearest(name, self.entries)
             hint = f"did you mean {show(near)}?" if near else f"there are: {', '.join(self.entries)}"
-            raise UsageError(f"no {self.what} called {show(name)}", hint)
+            raise UsageError(f"no {self.noun} called {show(name)}", hint)
         return self.entries[name]
 
     def load(self, name: str) -> Any:
@@ -160,9 +160,9 @@ RULES = Registry(
         "cross-validation": Entry(
             "pcatool.rules.cross_validation:cross_validation",
             "the smallest error on cells left out",
-            alone=False,
+            needs_spectrum_only=False,
             seeded=True,
-            needs="pcatool.rules.cross_validation:bytes_of_rows",
+            memory="pcatool.rules.cross_validation:bytes_of_rows",
         ),
     },
 )
@@ -190,8 +190,8 @@ ENGINES = Registry(
     "engine",
     {
         "threads": Entry("pcatool.engines.threads:Threads", "the cores of this machine"),
-        "dask": Entry("pcatool.engines.dask:Dask", "workers of a Dask cluster", far=True),
-        "spark": Entry("pcatool.engines.spark:Spark", "executors of Spark", far=True),
+        "dask": Entry("pcatool.engines.dask:Dask", "workers of a Dask cluster", in_other_processes=True),
+        "spark": Entry("pcatool.engines.spark:Spark", "executors of Spark", in_other_processes=True),
     },
 )
 

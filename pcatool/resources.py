@@ -17,11 +17,11 @@ __all__ = ["Spool", "cannot_spool", "free_bytes", "parse_size", "release_free_me
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # parameters of mallopt in the GNU C library
 
-# Exponents of 1000 or 1024.
-UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+# Unit of a size -> exponent of 1000 or 1024.
+UNIT_EXPONENTS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 # Files with a container's memory limit and its use: control groups of version 2, then of version 1.
-CGROUPS = (
+CGROUP_MEMORY_FILES = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
@@ -32,11 +32,11 @@ def parse_size(text: str) -> int:
 
     K, M, G and T are powers of 1024, or of 1000 before a bare B. Raises `UsageError` for any other text.
     """
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)(b?)\s*", text, re.IGNORECASE | re.ASCII)
-    if found is None or float(found.group(1)) <= 0:
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)(b?)\s*", text, re.IGNORECASE | re.ASCII)
+    if match is None or float(match.group(1)) <= 0:
         raise UsageError(f"--memory {show(text)} is not an amount of memory", "write 500MB, 2GB or a number of bytes")
-    base = 1000 if found.group(4) and not found.group(3) else 1024
-    return int(float(found.group(1)) * base ** UNITS[found.group(2).lower()])
+    base = 1000 if match.group(4) and not match.group(3) else 1024
+    return int(float(match.group(1)) * base ** UNIT_EXPONENTS[match.group(2).lower()])
 
 
 def size_text(count: float) -> str:
@@ -83,33 +83,37 @@ def free_bytes() -> int:
 
     This is the least of what is free on the machine, what a container's limit leaves, and what `ulimit -v` leaves.
     """
-    limits = [_machine(), *(_container(limit, used) for limit, used in CGROUPS), _address_space()]
+    limits = [
+        _free_on_machine(),
+        *(_free_in_container(limit_file, used_file) for limit_file, used_file in CGROUP_MEMORY_FILES),
+        _free_address_space(),
+    ]
     known = [limit for limit in limits if limit is not None]
     return min(known) if known else 1 << 62
 
 
-def _machine() -> int | None:
+def _free_on_machine() -> int | None:
     """Return the bytes of memory available on the machine; None if /proc/meminfo does not say."""
-    found = re.search(r"^MemAvailable:\s+([0-9]+) kB", _text("/proc/meminfo"), re.MULTILINE)
-    return int(found.group(1)) * 1024 if found else None
+    match = re.search(r"^MemAvailable:\s+([0-9]+) kB", _read_system_file("/proc/meminfo"), re.MULTILINE)
+    return int(match.group(1)) * 1024 if match else None
 
 
-def _container(limit: str, used: str) -> int | None:
+def _free_in_container(limit_file: str, used_file: str) -> int | None:
     """Return the bytes that a container's limit leaves, from its two files; None if there is no limit."""
-    most, now = _text(limit).strip(), _text(used).strip()
-    return max(int(most) - int(now), 0) if most.isdigit() and now.isdigit() else None
+    limit, used = _read_system_file(limit_file).strip(), _read_system_file(used_file).strip()
+    return max(int(limit) - int(used), 0) if limit.isdigit() and used.isdigit() else None
 
 
-def _address_space() -> int | None:
+def _free_address_space() -> int | None:
     """Return the bytes of address space that `ulimit -v` leaves; None if there is no limit."""
-    most = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if most == resource.RLIM_INFINITY:
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
         return None
-    pages = _text("/proc/self/statm").split()
-    return max(most - (int(pages[0]) * resource.getpagesize() if pages else 0), 0)
+    pages = _read_system_file("/proc/self/statm").split()
+    return max(limit - (int(pages[0]) * resource.getpagesize() if pages else 0), 0)
 
 
-def _text(path: str) -> str:
+def _read_system_file(path: str) -> str:
     """Return the text of a system file; empty if it cannot be read."""
     try:
         return Path(path).read_text(encoding="ascii")
@@ -128,37 +132,37 @@ class Spool:
         except OSError as error:
             raise cannot_spool(error) from None
 
-    def put(self, pieces: Sequence[memoryview], place: int) -> None:
-        """Write pieces one after the other from offset `place`; at most 1024 pieces (IOV_MAX)."""
+    def put(self, pieces: Sequence[memoryview], offset: int) -> None:
+        """Write pieces one after the other from byte `offset`; at most 1024 pieces (IOV_MAX)."""
         try:
-            done = os.pwritev(self._file.fileno(), pieces, place)
+            done = os.pwritev(self._file.fileno(), pieces, offset)
             # A full disk writes a part without an error, and fails on the next write.
             rest = memoryview(b"".join(pieces))[done:] if done < sum(piece.nbytes for piece in pieces) else None
             while rest:
-                place += done
-                done = os.pwrite(self._file.fileno(), rest, place)
+                offset += done
+                done = os.pwrite(self._file.fileno(), rest, offset)
                 rest = rest[done:]
         except OSError as error:
             raise cannot_spool(error) from None
 
-    def get(self, into: memoryview, place: int) -> None:
-        """Fill `into` with the bytes from offset `place`, which must have been written."""
+    def get(self, into: memoryview, offset: int) -> None:
+        """Fill `into` with the bytes from byte `offset`, which must have been written."""
         while into:
-            count = os.preadv(self._file.fileno(), [into], place)
+            count = os.preadv(self._file.fileno(), [into], offset)
             assert count > 0, "only what was put is asked for"
-            into, place = into[count:], place + count
+            into, offset = into[count:], offset + count
 
     def __del__(self) -> None:
         if hasattr(self, "_file"):
             self._file.close()
 
 
-def cannot_spool(error: OSError, what: str = "rows") -> FileError:
-    """Return the error for a temporary file that could not be written; `what` names its content."""
+def cannot_spool(error: OSError, content: str = "rows") -> FileError:
+    """Return the error for a temporary file that could not be written; `content` names what it was to hold."""
     from tempfile import gettempdir
 
     try:
         folder = gettempdir()
     except OSError:  # no temporary folder is writable
         folder = os.environ.get("TMPDIR", "/tmp")
-    return FileError.from_os(folder, f"spool {what} to", error)
+    return FileError.from_os(folder, f"spool {content} to", error)

@@ -142,7 +142,7 @@ def registries_used(path: Path) -> Iterator[tuple[int, str]]:
         match node:
             case ast.Attribute(value=ast.Name(id=table), attr="load") if table.isupper():
                 yield node.lineno, table
-            case ast.Attribute(value=ast.Subscript(value=ast.Name(id=table)), attr="load" | "needs_of"):
+            case ast.Attribute(value=ast.Subscript(value=ast.Name(id=table)), attr="load" | "memory_needed"):
                 yield node.lineno, table
 
 

@@ -132,7 +132,7 @@ def check_rule(wish: Wish, method: str) -> None:
 def rule_with_rows(wish: object) -> str | None:
     """Return the name of the rule in `wish` if that rule needs the rows, not only sums; else None."""
     rule = split_rule(wish)[0] if isinstance(wish, str) else ""
-    return rule if rule and not RULES[rule].alone else None
+    return rule if rule and not RULES[rule].needs_spectrum_only else None
 
 
 def why_not_updatable(model: Model) -> str | None:

@@ -164,7 +164,7 @@ class PCA:
         if not rows.small or rows.n is None:
             return 0
         rule = problem.wish if isinstance(problem.wish, str) else ""
-        need = RULES[split_rule(rule)[0]].needs_of(rows.n, problem.d) if rule else 0
+        need = RULES[split_rule(rule)[0]].memory_needed(rows.n, problem.d) if rule else 0
         kept = 8 * KEPT_SQUARES * min(rows.n, problem.d) * problem.d
         peak = total_bytes(problem.d, need + kept) if need else 0
         if self.options.solver == "auto" and plan.solver != FALLBACK_SOLVER and (rule or problem.d <= CHEAP):

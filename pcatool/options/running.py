@@ -108,7 +108,7 @@ class EngineOptions(ThreadOptions):
     @property
     def far(self) -> bool:
         """Whether the engine works in other processes, perhaps on other machines."""
-        return ENGINES[self.engine].far
+        return ENGINES[self.engine].in_other_processes
 
 
 @dataclass(frozen=True)

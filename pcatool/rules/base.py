@@ -14,7 +14,7 @@ from pcatool.model.model import VarianceTable
 from pcatool.progress import doing
 from pcatool.registry import RULES
 
-__all__ = ["SPECTRAL_RULES", "Choice", "Evidence", "Rule", "above", "decide", "first", "split_rule"]
+__all__ = ["SPECTRAL_RULES", "Choice", "Evidence", "Rule", "above", "decide", "leading_passing", "split_rule"]
 
 # Rules that need eigenvalues only, so that they suit any method; the other rules need the covariance of rows.
 SPECTRAL_RULES = ("all", "ratio", "eigenvalue", "kaiser", "broken-stick", "elbow")
@@ -75,7 +75,7 @@ Rule = Callable[[Evidence, float | None], Choice]
 
 
 def above(values: Array, bound: Array | float, *, equal: bool = False) -> NDArray[np.bool_]:
-    """Mask of the values above a bound, or, with `equal`, at least equal to it.
+    """Return a mask of the values above a bound; with `equal`, of those above or equal to the bound.
 
     The bound has a slack of a few rounding errors: rounding neither lifts a value above the bound nor keeps one below.
     """
@@ -83,7 +83,7 @@ def above(values: Array, bound: Array | float, *, equal: bool = False) -> NDArra
     return values >= bound * (1 - slack) if equal else values > bound * (1 + slack)
 
 
-def first(passed: NDArray[np.bool_], test: str) -> Choice:
+def leading_passing(passed: NDArray[np.bool_], test: str) -> Choice:
     """Choose the leading components that pass a test, up to the first that fails; at least 1.
 
     `passed` is the result per component, `test` its description for the reason.

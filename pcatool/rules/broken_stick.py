@@ -13,17 +13,17 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.rules.base import Choice, Evidence, above, first
+from pcatool.rules.base import Choice, Evidence, above, leading_passing
 
 __all__ = ["broken_stick", "pieces"]
 
 
 def pieces(p: int) -> Array:
-    """Expected lengths of the p pieces of a stick of length 1: b_k = 1/p sum_(i=k..p) 1/i, (p,)."""
+    """Return the expected lengths of the p pieces of a stick of length 1: b_k = 1/p sum_(i=k..p) 1/i, (p,)."""
     return np.cumsum(1.0 / np.arange(p, 0, -1))[::-1] / p
 
 
 def broken_stick(evidence: Evidence, number: float | None = None) -> Choice:
     """Choose the leading components whose share is above the expected piece."""
     p = evidence.possible
-    return first(above(evidence.shares, pieces(p)), f"share above the broken stick's of {p} pieces")
+    return leading_passing(above(evidence.shares, pieces(p)), f"share above the broken stick's of {p} pieces")

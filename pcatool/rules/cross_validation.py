@@ -24,16 +24,16 @@ from pcatool.rules.base import Choice, Evidence
 
 __all__ = ["bytes_of_rows", "cross_validation", "errors_left_out"]
 
-# Number of parts of the rows, each left out once: FOLDS, or FEWER if a fit takes more than WORK multiplications, n d
-# min(n, d).
-FOLDS, FEWER, WORK = 10, 5, 4e9
+# Number of parts of the rows, each left out once: FOLDS, or FEWER_FOLDS if a fit takes more than MAX_WORK
+# multiplications, n d min(n, d).
+FOLDS, FEWER_FOLDS, MAX_WORK = 10, 5, 4e9
 
 # Rows worked on at a time where a second copy of all rows would be too large.
-SLAB = 4096
+ROWS_PER_STEP = 4096
 
-# A column whose part outside the components is below this is alone in them: other columns tell nothing of it, and its
-# mean is the best prediction.
-ALONE = 1e-12
+# A column whose part outside the components is below this makes a component of its own: other columns tell nothing of
+# it, and its mean is the best prediction.
+LEAST_OUTSIDE = 1e-12
 
 
 def cross_validation(evidence: Evidence, number: float | None = None) -> Choice:
@@ -57,7 +57,7 @@ def cross_validation(evidence: Evidence, number: float | None = None) -> Choice:
 
 
 def bytes_of_rows(n: int, d: int) -> int:
-    """Bytes for the rows and those of one fit, LAPACK's copies of the smaller product, and the arrays of the errors."""
+    """Return the bytes for the rows, the rows of one fit, LAPACK's copies of the smaller product, and the errors."""
     if n >= d:
         return 8 * (2 * n * d + 14 * d * d)
     return 8 * (9 * n * d + 6 * n * n)  # includes the directions and LAPACK's copies of them
@@ -70,46 +70,46 @@ def errors_left_out(Y: Array, roots: Array, centered: bool, seed: int) -> Array:
     """
     n, d = Y.shape
     largest = max(Y.max(), -Y.min())
-    folds = min(n, FOLDS if n * d * min(n, d) < WORK else FEWER)
-    most = min(d - 1, n - -(-n // folds) - centered)
+    folds = min(n, FOLDS if n * d * min(n, d) < MAX_WORK else FEWER_FOLDS)
+    max_components = min(d - 1, n - -(-n // folds) - centered)
     order = np.random.default_rng(seed).permutation(n)
-    errors = np.zeros(most + 1)
+    errors = np.zeros(max_components + 1)
     with threads(thread_count(min(n, d))):
         for fold in range(folds):
-            left = np.zeros(n, dtype=bool)
-            left[order[fold::folds]] = True
-            R, Z = Y[~left], Y[left]
+            left_out = np.zeros(n, dtype=bool)
+            left_out[order[fold::folds]] = True
+            R, Z = Y[~left_out], Y[left_out]
             for rows in (R, Z):
                 rows /= largest  # squares of any scale stay in range
-            mean = roots[~left] @ R / (roots[~left] @ roots[~left]) if centered else np.zeros(d)
-            V = directions(centred(R, roots[~left], mean), most)
+            mean = roots[~left_out] @ R / (roots[~left_out] @ roots[~left_out]) if centered else np.zeros(d)
+            V = directions(centred(R, roots[~left_out], mean), max_components)
             del R
-            errors += fold_errors(centred(Z, roots[left], mean), V, most)
+            errors += fold_errors(centred(Z, roots[left_out], mean), V, max_components)
     return errors
 
 
 def centred(Z: Array, roots: Array, mean: Array) -> Array:
     """Subtract the mean from rows Z (n, d) that are multiplied by the roots (n,) of their weights; overwrite Z."""
-    for at in range(0, len(Z), SLAB):
-        Z[at : at + SLAB] -= np.outer(roots[at : at + SLAB], mean)
+    for start in range(0, len(Z), ROWS_PER_STEP):
+        Z[start : start + ROWS_PER_STEP] -= np.outer(roots[start : start + ROWS_PER_STEP], mean)
     return Z
 
 
-def directions(Z: Array, most: int) -> Array:
-    """Return up to `most` leading directions of the rows Z (n, d), none past the rank, (d, r).
+def directions(Z: Array, max_components: int) -> Array:
+    """Return up to `max_components` leading directions of the rows Z (n, d), none past the rank, (d, r).
 
     They come from the smaller of Z^T Z and Z Z^T.
     """
     tall = len(Z) >= Z.shape[1]
     values, vectors = np.linalg.eigh(Z.T @ Z if tall else Z @ Z.T)
     values, vectors = values[::-1], vectors[:, ::-1]
-    r = min(most, int(np.count_nonzero(values > max(Z.shape) * EPS * values[0])))
+    r = min(max_components, int(np.count_nonzero(values > max(Z.shape) * EPS * values[0])))
     # QR restores orthogonality, which division by small eigenvalues loses.
     return np.asarray(vectors[:, :r] if tall else np.linalg.qr(Z.T @ vectors[:, :r] / np.sqrt(values[:r]))[0])
 
 
-def fold_errors(X: Array, V: Array, most: int) -> Array:
-    """Sum the squared errors of predicting each cell of the rows X from the others of its row, (most + 1,).
+def fold_errors(X: Array, V: Array, max_components: int) -> Array:
+    """Sum the squared errors of predicting each cell of the rows X from the others of its row, (max_components + 1,).
 
     With T = X V, column j of the residual X - T V^T has a sum of squares that, from k - 1 components to k, changes by
     v_jk (v_jk |t_k|^2 + 2 sum_(b<k) v_jb t_b.t_k - 2 x_j.t_k). Past the columns of V nothing changes.
@@ -120,7 +120,7 @@ def fold_errors(X: Array, V: Array, most: int) -> Array:
     squares = np.einsum("ij,ij->j", X, X)
     residual = squares[:, None] + np.cumsum(change, axis=1)
     outside = 1 - np.cumsum(V * V, axis=1)
-    alone = outside < ALONE
+    alone = outside < LEAST_OUTSIDE
     predicted = np.maximum(residual, 0.0) / np.where(alone, 1.0, outside) ** 2
     errors = np.append(squares.sum(), np.where(alone, squares[:, None], predicted).sum(axis=0))
-    return np.append(errors, np.full(most - V.shape[1], errors[-1]))
+    return np.append(errors, np.full(max_components - V.shape[1], errors[-1]))

@@ -7,7 +7,7 @@ Reference: Cattell 1966, "The scree test for the number of factors", Multivariat
 
 from __future__ import annotations
 
-from pcatool.rules.base import Choice, Evidence, above, first
+from pcatool.rules.base import Choice, Evidence, above, leading_passing
 
 __all__ = ["eigenvalue"]
 
@@ -15,4 +15,4 @@ __all__ = ["eigenvalue"]
 def eigenvalue(evidence: Evidence, number: float | None) -> Choice:
     """Choose the leading components with eigenvalues of at least `number`."""
     assert number is not None  # the registry has a default
-    return first(above(evidence.spectrum, number, equal=True), f"eigenvalue of at least {number:g}")
+    return leading_passing(above(evidence.spectrum, number, equal=True), f"eigenvalue of at least {number:g}")

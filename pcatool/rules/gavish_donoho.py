@@ -16,7 +16,7 @@ from math import sqrt
 
 import numpy as np
 
-from pcatool.rules.base import Choice, Evidence, above, first
+from pcatool.rules.base import Choice, Evidence, above, leading_passing
 from pcatool.rules.marchenko_pastur import aspect, median
 
 __all__ = ["gavish_donoho", "omega"]
@@ -25,14 +25,14 @@ __all__ = ["gavish_donoho", "omega"]
 def gavish_donoho(evidence: Evidence, number: float | None = None) -> Choice:
     """Choose the leading components with singular values above the threshold."""
     singular = np.sqrt(evidence.spectrum)
-    middle = float(np.median(singular))
-    if middle == 0:
+    median_singular = float(np.median(singular))
+    if median_singular == 0:
         return Choice(evidence.rank, "over half of the singular values are 0: there is no noise, so the rank")
-    times = omega(aspect(evidence))
-    return first(above(singular, times * middle), f"singular value above {times:.4g} x the median")
+    factor = omega(aspect(evidence))
+    return leading_passing(above(singular, factor * median_singular), f"singular value above {factor:.4g} x the median")
 
 
 def omega(beta: float) -> float:
-    """The optimal threshold in units of the median singular value: lambda(beta) / sqrt(mu_beta)."""
+    """Return the optimal threshold in units of the median singular value: lambda(beta) / sqrt(mu_beta)."""
     known_noise = sqrt(2 * (beta + 1) + 8 * beta / (beta + 1 + sqrt(beta * beta + 14 * beta + 1)))
     return known_noise / sqrt(median(beta))

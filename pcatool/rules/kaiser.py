@@ -10,7 +10,7 @@ Measurement 20(1).
 
 from __future__ import annotations
 
-from pcatool.rules.base import Choice, Evidence, above, first
+from pcatool.rules.base import Choice, Evidence, above, leading_passing
 
 __all__ = ["kaiser"]
 
@@ -18,4 +18,4 @@ __all__ = ["kaiser"]
 def kaiser(evidence: Evidence, number: float | None = None) -> Choice:
     """Choose the leading components with eigenvalues above the mean."""
     mean = evidence.total_variance / evidence.varying
-    return first(above(evidence.spectrum, mean), f"eigenvalue above their mean {mean:.4g}")
+    return leading_passing(above(evidence.spectrum, mean), f"eigenvalue above their mean {mean:.4g}")

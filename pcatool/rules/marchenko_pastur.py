@@ -16,30 +16,31 @@ from math import cos, pi, sin, sqrt
 
 import numpy as np
 
-from pcatool.rules.base import Choice, Evidence, above, first
+from pcatool.rules.base import Choice, Evidence, above, leading_passing
 
 __all__ = ["aspect", "marchenko_pastur", "median"]
 
 
 def marchenko_pastur(evidence: Evidence, number: float | None = None) -> Choice:
     """Choose the leading components with eigenvalues above the edge of noise."""
-    middle = float(np.median(evidence.spectrum))
-    if middle == 0:
+    median_eigenvalue = float(np.median(evidence.spectrum))
+    if median_eigenvalue == 0:
         return Choice(evidence.rank, "over half of the eigenvalues are 0: there is no noise, so the rank")
     beta = aspect(evidence)
-    times = (1 + sqrt(beta)) ** 2 / median(beta)
-    return first(
-        above(evidence.spectrum, times * middle), f"eigenvalue past the edge of noise, {times:.4g} x the median"
+    factor = (1 + sqrt(beta)) ** 2 / median(beta)
+    return leading_passing(
+        above(evidence.spectrum, factor * median_eigenvalue),
+        f"eigenvalue past the edge of noise, {factor:.4g} x the median",
     )
 
 
 def aspect(evidence: Evidence) -> float:
-    """beta: the smaller over the larger of columns and rows."""
+    """Return beta: the smaller over the larger of columns and rows."""
     return evidence.possible / max(evidence.degrees, evidence.varying)
 
 
 def median(beta: float) -> float:
-    """Median of the Marchenko-Pastur law of variance 1, 0 < beta <= 1, by Newton's method.
+    """Return the median of the Marchenko-Pastur law of variance 1, 0 < beta <= 1, by Newton's method.
 
     With x = 1 + beta + 2 sqrt(beta) cos t, the share of the law above x is 2/pi int_0^t sin^2 / x. The integrand is
     smooth up to the median for every beta, so that few nodes integrate it to rounding error.
@@ -47,7 +48,7 @@ def median(beta: float) -> float:
     nodes, weights = np.polynomial.legendre.leggauss(40)
     t = pi / 2
     for _ in range(12):  # six steps reach rounding error
-        at = t * (nodes + 1) / 2
-        upper = t / pi * float(weights @ (np.sin(at) ** 2 / (1 + beta + 2 * sqrt(beta) * np.cos(at))))
+        angles = t * (nodes + 1) / 2
+        upper = t / pi * float(weights @ (np.sin(angles) ** 2 / (1 + beta + 2 * sqrt(beta) * np.cos(angles))))
         t -= (upper - 0.5) * pi / 2 * (1 + beta + 2 * sqrt(beta) * cos(t)) / sin(t) ** 2
     return 1 + beta + 2 * sqrt(beta) * cos(t)

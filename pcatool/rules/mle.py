@@ -26,16 +26,16 @@ from pcatool.rules.base import Choice, Evidence
 __all__ = ["log_evidence", "mle"]
 
 # Laplace's method gives each pair of directions a width sqrt(2 pi / a) in the angle between them, infinite for equal
-# eigenvalues. But an angle ranges over pi at most, so a is at least the first constant. All angles of a direction
-# together range over half a sphere, whose area the prior divides by, so prior times width is at most the second. Both
-# are logarithms.
-LEAST_CURVATURE, HALF_SPHERE = log(2 / pi), -log(2)
+# eigenvalues. But an angle ranges over pi at most, so log a is at least LEAST_LOG_CURVATURE. All angles of
+# a direction together range over half a sphere, whose area the prior divides by, so the logarithm of prior times width
+# is at most LOG_HALF_SPHERE.
+LEAST_LOG_CURVATURE, LOG_HALF_SPHERE = log(2 / pi), -log(2)
 
 # Eigenvalues that agree to this relative difference count as equal: no more of their digits are known.
-EQUAL = 1e-10
+EQUAL_EIGENVALUES = 1e-10
 
 # Finite stand-in for the logarithm of 0, below any bound.
-NOTHING = -1e6
+LOG_OF_ZERO = -1e6
 
 
 def mle(evidence: Evidence, number: float | None = None) -> Choice:
@@ -73,35 +73,35 @@ def log_directions(logs: Array, noise: Array, n: int, d: int) -> Array:
     total = np.zeros(r - 1)
     for i in range(r - 1):
         gaps = log_one_minus(logs[i] - logs)  # log(1 - l_j / l_i), growing with j > i
-        unequal = int(np.searchsorted(gaps[i + 1 :], log(EQUAL), side="right")) + i + 1
-        kept = logs[i] - logs[i + 1 : -1] + 2 * gaps[i + 1 : -1] + log(n)
-        kept[: unequal - i - 1] = LEAST_CURVATURE
-        curvature = _with_noise(gaps, _over(logs[i] - noise[i:]) + log(n), unequal, i + 1, d)
-        curvature[1:] += np.cumsum(kept)
+        unequal = int(np.searchsorted(gaps[i + 1 :], log(EQUAL_EIGENVALUES), side="right")) + i + 1
+        pairs = logs[i] - logs[i + 1 : -1] + 2 * gaps[i + 1 : -1] + log(n)
+        pairs[: unequal - i - 1] = LEAST_LOG_CURVATURE
+        curvature = _noise_curvature(gaps, _log_exp_minus_one(logs[i] - noise[i:]) + log(n), unequal, i + 1, d)
+        curvature[1:] += np.cumsum(pairs)
         prior = lgamma((d - i) / 2) - (d - i) / 2 * log(pi) - log(2)
         width = prior + (d - 1 - i) / 2 * log(2 * pi) - curvature / 2
-        total[i:] += width if unequal == i + 1 else np.minimum(width, HALF_SPHERE)
+        total[i:] += width if unequal == i + 1 else np.minimum(width, LOG_HALF_SPHERE)
     return total
 
 
-def _with_noise(gaps: Array, factor: Array, unequal: int, first: int, d: int) -> Array:
-    """Return the sums over j > k of factor_k + gap_j, for k from `first`; gaps past the rank are 0.
+def _noise_curvature(gaps: Array, factor: Array, unequal: int, first_k: int, d: int) -> Array:
+    """Return the sums over j > k of factor_k + gap_j, for k from `first_k`; gaps past the rank are 0.
 
-    Eigenvalues before `unequal` equal that of the direction, and add LEAST_CURVATURE each.
+    Eigenvalues before `unequal` equal that of the direction, and add LEAST_LOG_CURVATURE each.
     """
     r = len(gaps)
-    k = np.arange(first, r)
+    k = np.arange(first_k, r)
     start = np.maximum(k, unequal)
-    sums = np.append(np.cumsum(gaps[: first - 1 : -1])[::-1], 0.0)
-    return np.asarray((start - k) * LEAST_CURVATURE + (d - start) * factor + sums[start - first])
+    sums = np.append(np.cumsum(gaps[: first_k - 1 : -1])[::-1], 0.0)
+    return np.asarray((start - k) * LEAST_LOG_CURVATURE + (d - start) * factor + sums[start - first_k])
 
 
 def log_one_minus(gap: Array) -> Array:
-    """Return log(1 - exp(-gap)); NOTHING for gaps that are not above 0."""
+    """Return log(1 - exp(-gap)); LOG_OF_ZERO for gaps that are not above 0."""
     positive = gap > 0
-    return np.where(positive, np.log(-np.expm1(-np.where(positive, gap, 1.0))), NOTHING)
+    return np.where(positive, np.log(-np.expm1(-np.where(positive, gap, 1.0))), LOG_OF_ZERO)
 
 
-def _over(gap: Array) -> Array:
-    """Return log(exp(gap) - 1); about NOTHING for gaps that are not above 0."""
+def _log_exp_minus_one(gap: Array) -> Array:
+    """Return log(exp(gap) - 1); about LOG_OF_ZERO for gaps that are not above 0."""
     return gap + log_one_minus(gap)

@@ -18,40 +18,46 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.linalg.blas import thread_count, threads
-from pcatool.rules.base import Choice, Evidence, above, first
+from pcatool.rules.base import Choice, Evidence, above, leading_passing
 
 __all__ = ["noise_shares", "parallel", "parallel_95"]
 
-# Number of simulated data sets: COMPONENTS / p, between LEAST and MOST. Eigenvalues of large matrices hardly vary, so
-# fewer are enough.
-MOST, LEAST, COMPONENTS = 200, 20, 20_000
+# Number of simulated data sets: SAMPLED_EIGENVALUES / p, between MIN_SAMPLES and MAX_SAMPLES. Eigenvalues of large
+# matrices hardly vary, so fewer samples are enough.
+MAX_SAMPLES, MIN_SAMPLES, SAMPLED_EIGENVALUES = 200, 20, 20_000
 
 # Largest p d for which correlation matrices are simulated exactly. Eigenvalues of larger ones behave like those of
 # covariance matrices (Bao, Pan and Zhou 2012, Electronic Journal of Probability 17).
-CELLS = 250_000
+MAX_CORRELATION_CELLS = 250_000
 
 
 def parallel(evidence: Evidence, number: float | None = None) -> Choice:
     """Choose the leading components with shares above the mean of the noise."""
     noise = noise_shares(evidence)
-    return first(above(evidence.shares, noise.mean(axis=0)), f"share above the mean of {len(noise)} samples of noise")
+    return leading_passing(
+        above(evidence.shares, noise.mean(axis=0)), f"share above the mean of {len(noise)} samples of noise"
+    )
 
 
 def parallel_95(evidence: Evidence, number: float | None = None) -> Choice:
     """Choose the leading components with shares above the 95th percentile of the noise."""
     noise = noise_shares(evidence)
     bound = np.quantile(noise, 0.95, axis=0)
-    return first(above(evidence.shares, bound), f"share above the 95th percentile of {len(noise)} samples of noise")
+    return leading_passing(
+        above(evidence.shares, bound), f"share above the 95th percentile of {len(noise)} samples of noise"
+    )
 
 
 def noise_shares(evidence: Evidence) -> Array:
-    """Shares of the p possible components in samples of noise, (samples, p), each row descending."""
+    """Return the shares of the p possible components in samples of noise, (samples, p), each row descending."""
     rng = np.random.default_rng(evidence.seed)
     n, d, p = evidence.degrees, evidence.varying, evidence.possible
-    correlated = evidence.standardized and p * d <= CELLS
+    correlated = evidence.standardized and p * d <= MAX_CORRELATION_CELLS
     draw = correlation_eigenvalues if correlated else covariance_eigenvalues
     with threads(thread_count(p)):
-        samples = np.array([draw(rng, n, d) for _ in range(max(LEAST, min(MOST, COMPONENTS // p)))])
+        samples = np.array(
+            [draw(rng, n, d) for _ in range(max(MIN_SAMPLES, min(MAX_SAMPLES, SAMPLED_EIGENVALUES // p)))]
+        )
     shares: Array = samples / samples.sum(axis=1, keepdims=True)
     return shares
 

@@ -7,7 +7,7 @@ Reference: Abdi and Williams 2010, "Principal component analysis", WIREs Computa
 
 from __future__ import annotations
 
-from pcatool.rules.base import Choice, Evidence, above, first
+from pcatool.rules.base import Choice, Evidence, above, leading_passing
 
 __all__ = ["ratio"]
 
@@ -15,4 +15,4 @@ __all__ = ["ratio"]
 def ratio(evidence: Evidence, number: float | None) -> Choice:
     """Choose the leading components with shares of at least `number`."""
     assert number is not None  # the registry has a default
-    return first(above(evidence.shares, number, equal=True), f"share of at least {number:g}")
+    return leading_passing(above(evidence.shares, number, equal=True), f"share of at least {number:g}")

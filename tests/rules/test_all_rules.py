@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from often import often
 from pcatool.registry import RULES
-from pcatool.rules.base import Evidence, above, decide, first
+from pcatool.rules.base import Evidence, above, decide, leading_passing
 from rules.planted import evidence_of, low_rank, planted, spectrum
 
 pytestmark = pytest.mark.long
 
 rng = np.random.default_rng(12)
-ALONE = [name for name in RULES if RULES[name].alone]
+SPECTRUM_ONLY = [name for name in RULES if RULES[name].needs_spectrum_only]
 
 TABLES = {
     "one column": rng.standard_normal((30, 1)),
@@ -76,7 +76,7 @@ SPECTRA = {
 }
 
 
-@pytest.mark.parametrize("rule", ALONE)
+@pytest.mark.parametrize("rule", SPECTRUM_ONLY)
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("standardized", [False, True])
 def test_every_spectrum(name, rule, standardized):
@@ -98,12 +98,12 @@ def test_any_spectrum(exponents, zeros, n, standardized):
     values = np.exp(np.sort(np.array(exponents, dtype=float))[::-1])
     values[n - 1 :] = 0  # no more than the rows allow
     evidence = spectrum(np.append(values, np.zeros(zeros)), n, standardized=standardized)
-    for rule in ALONE:
+    for rule in SPECTRUM_ONLY:
         choice = RULES.load(rule)(evidence, RULES[rule].default)
         assert 1 <= choice.k <= evidence.rank, rule
 
 
-@pytest.mark.parametrize("rule", [rule for rule in ALONE if rule != "eigenvalue"])
+@pytest.mark.parametrize("rule", [rule for rule in SPECTRUM_ONLY if rule != "eigenvalue"])
 def test_powers_of_two_change_nothing(rule):
     values = np.array([7.0, 4, 2, 1.1, 1, 0.9, 0.8])
     assert len({decide(rule, spectrum(values * scale, 50)).k for scale in (1.0, 2.0**-900, 2.0**900)}) == 1
@@ -181,5 +181,5 @@ def test_above_and_at_a_bound():
     ],
 )
 def test_the_count_ends_at_the_first_that_fails(passed, k, text):
-    choice = first(np.array(passed, dtype=bool), "fair")
+    choice = leading_passing(np.array(passed, dtype=bool), "fair")
     assert (choice.k, choice.reason) == (k, text)

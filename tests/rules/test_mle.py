@@ -9,7 +9,7 @@ from sklearn.decomposition._pca import _assess_dimension
 
 from often import often
 from pcatool.rules.base import decide
-from pcatool.rules.mle import EQUAL, log_evidence
+from pcatool.rules.mle import EQUAL_EIGENVALUES, log_evidence
 from rules.planted import evidence_of, planted, spectrum
 
 
@@ -27,7 +27,7 @@ def formula(eigenvalues, n, d, k):
             sphere = 2 * mpmath.pi ** (mpmath.mpf(d - i) / 2) / mpmath.gamma(mpmath.mpf(d - i) / 2)
             width, equal = mpmath.mpf(1), False
             for j in range(i + 1, d):
-                if values[i] - values[j] <= EQUAL * values[i]:
+                if values[i] - values[j] <= EQUAL_EIGENVALUES * values[i]:
                     width, equal = width * mpmath.pi, True
                     continue
                 a = (1 / hat[j] - 1 / hat[i]) * (values[i] - values[j]) * n
