@@ -23,7 +23,7 @@ from pcatool.resources import release_free_memory
 from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name
 from pcatool.writers.sink import Sink, check_target, open_sink
-from pcatool.writers.target import Target, descriptor_of, look_at
+from pcatool.writers.target import Target, descriptor_of, inspect_target
 
 __all__ = ["FittedAndScored", "fit_and_score", "with_copies"]
 
@@ -142,8 +142,8 @@ def _refuse_one_place(output: str, scores: str) -> None:
         return
     if stream is not None:
         raise UsageError("the model and the scores cannot both go to standard output", "name a file for one of them")
-    one, other = (look_at(name, False, ()) for name in (output, scores))
-    if (one.path, _object(one)) == (other.path, _object(other)) and not one.straight:
+    one, other = (inspect_target(name, False, ()) for name in (output, scores))
+    if (one.path, _object(one)) == (other.path, _object(other)) and not one.is_special:
         raise UsageError(f"-o and --scores both name {show(scores)}", "name two files")
 
 

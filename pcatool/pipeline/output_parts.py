@@ -109,9 +109,9 @@ def is_there(name: str) -> bool:
 def written_at(name: str) -> int | None:
     """Return the time of the last write in nanoseconds; None for what is no file, or has no known time."""
     if is_remote(name):
-        from pcatool.stores.listing import written
+        from pcatool.stores.listing import modified_ns
 
-        return written(name)
+        return modified_ns(name)
     try:
         there = Path(name).stat()
     except OSError:  # the error is raised when the file is read

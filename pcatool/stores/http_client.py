@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pcatool.errors import BlamelessError, FileError, LostError, check_memory, show
 from pcatool.resources import cannot_spool
-from pcatool.stores.objects import changed
+from pcatool.stores.objects import changed_error
 from pcatool.stores.uri import shown
 
 __all__ = ["WebPage", "open_page", "size_of_page"]
@@ -18,14 +18,14 @@ __all__ = ["WebPage", "open_page", "size_of_page"]
 Answer = TypeVar("Answer")
 
 # Seconds to wait for a connection, and for the next piece of an answer. The whole answer has no limit: pages are large.
-CONNECT, SILENCE = 10, 20
+CONNECT_SECONDS, SILENCE_SECONDS = 10, 20
 # Bytes copied at a time into a temporary file.
-READ = 1 << 20
+COPY_BYTES = 1 << 20
 # An address that is quoted already. It is sent unchanged, because a signature may depend on every character.
-QUOTED = re.compile(r"[!#-;=?-Z\[\]_a-z~]*", re.ASCII)
+QUOTED_ADDRESS = re.compile(r"[!#-;=?-Z\[\]_a-z~]*", re.ASCII)
 PARTIAL, NO_SUCH_RANGE = 206, 416
-TOO_MANY, FAILS, UNAVAILABLE = 429, 500, 503
-LATER = "try again later"
+TOO_MANY_REQUESTS, SERVER_ERROR, UNAVAILABLE = 429, 500, 503
+TRY_LATER = "try again later"
 NOT_THERE = {
     404: ("there is no such page (404)", "check the address"),
     410: ("there is no such page any more (410)", "check the address"),
@@ -34,7 +34,7 @@ REFUSED = {
     401: ("the server wants credentials (401)", "write them as https://user:password@server/name"),
     403: ("access denied (403)", "check the address, and whether its signature has run out"),
 }
-BUSY = {status: (f"the server is busy ({status})", LATER) for status in (TOO_MANY, UNAVAILABLE)}
+BUSY = {status: (f"the server is busy ({status})", TRY_LATER) for status in (TOO_MANY_REQUESTS, UNAVAILABLE)}
 
 
 class PageInfo(NamedTuple):
@@ -48,25 +48,25 @@ class PageInfo(NamedTuple):
 class WebPage:
     """A page whose server serves parts; follows the protocol `RangeReader` of `objects`."""
 
-    def __init__(self, path: str, about: PageInfo) -> None:
+    def __init__(self, path: str, info: PageInfo) -> None:
         self._path = path
-        self._about = about
-        self.size = about.size or 0
+        self._info = info
+        self.size = info.size or 0
 
     def part(self, offset: int, size: int) -> bytes:
         async def ask(session: Any) -> bytes | None:
             async with _get(session, self._path, f"bytes={offset}-{offset + size - 1}") as answer:
-                same = _about(answer) == self._about  # else the page changed, or the server made an error
+                same = _page_info(answer) == self._info  # else the page changed, or the server made an error
                 return bytes(await answer.read()) if same else None
 
         try:
-            data = _asked(self._path, ask)
+            data = _run_request(self._path, ask)
         except BlamelessError:
             raise
         except FileError:  # the page is gone
             data = None
         if data is None or len(data) != size:
-            raise changed(shown(self._path))
+            raise changed_error(shown(self._path))
         return data
 
     def check_unchanged(self) -> None:
@@ -84,10 +84,10 @@ def open_page(path: str) -> WebPage | int:
 
     async def ask(session: Any) -> WebPage | int:
         async with _get(session, path, "bytes=0-0") as answer:
-            about = _about(answer)
-            return WebPage(path, about) if about.in_parts else await _fetched(answer)
+            info = _page_info(answer)
+            return WebPage(path, info) if info.in_parts else await _fetch_to_file(answer)
 
-    return _asked(path, ask)
+    return _run_request(path, ask)
 
 
 def size_of_page(path: str) -> int | None:
@@ -95,9 +95,9 @@ def size_of_page(path: str) -> int | None:
 
     async def ask(session: Any) -> int | None:
         async with _get(session, path, "bytes=0-0") as answer:
-            return _about(answer).size
+            return _page_info(answer).size
 
-    return _asked(path, ask)
+    return _run_request(path, ask)
 
 
 def _get(session: Any, path: str, part: str) -> Any:
@@ -105,10 +105,10 @@ def _get(session: Any, path: str, part: str) -> Any:
     from yarl import URL
 
     headers = {"Accept-Encoding": "identity", "Range": part}
-    return session.get(URL(path, encoded=QUOTED.fullmatch(path) is not None), headers=headers)
+    return session.get(URL(path, encoded=QUOTED_ADDRESS.fullmatch(path) is not None), headers=headers)
 
 
-def _about(answer: Any) -> PageInfo:
+def _page_info(answer: Any) -> PageInfo:
     """Read the headers of an answer; raise aiohttp's error for a failed request."""
     if answer.status != NO_SUCH_RANGE:  # the answer for an empty page
         answer.raise_for_status()
@@ -121,7 +121,7 @@ def _about(answer: Any) -> PageInfo:
     return PageInfo(int(length) if length.isdigit() and answer.status != NO_SUCH_RANGE else None, state, False)
 
 
-async def _fetched(answer: Any) -> int:
+async def _fetch_to_file(answer: Any) -> int:
     """Copy an answer into an unnamed temporary file; return its descriptor, at the beginning of the file."""
     from tempfile import TemporaryFile
 
@@ -130,7 +130,7 @@ async def _fetched(answer: Any) -> int:
     except OSError as error:
         raise cannot_spool(error, "a page") from None
     with copy:
-        async for data in answer.content.iter_chunked(READ):
+        async for data in answer.content.iter_chunked(COPY_BYTES):
             try:
                 if answer.status != NO_SUCH_RANGE:  # that answer is an error text for an empty page
                     copy.write(data)
@@ -141,9 +141,9 @@ async def _fetched(answer: Any) -> int:
         return descriptor
 
 
-def _asked(path: str, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
+def _run_request(path: str, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
     """Run a request and return its result; raise `FileError` without the full address, which may hold a secret."""
-    web, sync = _web()
+    web, sync = _http_file_system()
 
     async def work() -> Answer:
         return await ask(await web.set_session())
@@ -155,14 +155,14 @@ def _asked(path: str, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
         raise
     except Exception as error:  # from aiohttp, asyncio or ssl, which have no base class in common
         check_memory(error)
-        raise _in_words(show(shown(path)), error) from None
+        raise _request_error(show(shown(path)), error) from None
 
 
-def _in_words(name: str, error: Exception) -> FileError:
+def _request_error(name: str, error: Exception) -> FileError:
     """Return the error, with a plain message, for an exception of a request."""
     status = getattr(error, "status", None)
     if isinstance(status, int) and status:
-        return _of_status(name, status, str(getattr(error, "message", "")))
+        return _status_error(name, status, str(getattr(error, "message", "")))
     if isinstance(error, TimeoutError):
         return LostError(f"cannot read {name}: the server does not answer", "try again, and check the network")
     if type(error).__name__ == "ClientPayloadError":
@@ -172,18 +172,18 @@ def _in_words(name: str, error: Exception) -> FileError:
     return LostError(f"cannot read {name}: no connection ({reason})", "check the address and the network")
 
 
-def _of_status(name: str, status: int, said: str) -> FileError:
+def _status_error(name: str, status: int, phrase: str) -> FileError:
     """Return the error for an HTTP status: `FileError` for a page that does not exist, else `BlamelessError`."""
     if status in NOT_THERE:
-        what, remedy = NOT_THERE[status]
-        return FileError(f"cannot read {name}: {what}", remedy)
-    answer = f"the server answers {status} {said}".strip(), LATER if status >= FAILS else ""
-    what, remedy = (BUSY | REFUSED).get(status, answer)
-    return BlamelessError(f"cannot read {name}: {what}", remedy)
+        meaning, remedy = NOT_THERE[status]
+        return FileError(f"cannot read {name}: {meaning}", remedy)
+    answer = f"the server answers {status} {phrase}".strip(), TRY_LATER if status >= SERVER_ERROR else ""
+    meaning, remedy = (BUSY | REFUSED).get(status, answer)
+    return BlamelessError(f"cannot read {name}: {meaning}", remedy)
 
 
 @lru_cache(maxsize=1)
-def _web() -> tuple[Any, Any]:
+def _http_file_system() -> tuple[Any, Any]:
     """Return fsspec's HTTP file system, with fsspec's own settings, and the function that waits for its coroutines."""
     try:
         import aiohttp
@@ -195,5 +195,5 @@ def _web() -> tuple[Any, Any]:
         raise FileError(
             f"http:// and https:// need the package {package}", "install it: pip install 'pcatool[http]'"
         ) from None
-    limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT, sock_read=SILENCE)
+    limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
     return HTTPFileSystem(client_kwargs={"timeout": limits, "trust_env": True}), sync

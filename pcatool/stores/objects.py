@@ -19,10 +19,11 @@ from typing import Any, NamedTuple, Protocol
 
 from pcatool.errors import BlamelessError, FileError, LostError, show
 from pcatool.stores import providers
-from pcatool.stores.calls import ERRORS, in_words, interruptible
+from pcatool.stores.failures import ERRORS, in_words
+from pcatool.stores.interruptible_calls import interruptible
 from pcatool.stores.uri import HTTP, Uri, parse, shown
 
-__all__ = ["ObjectPlace", "RemoteBytes", "changed", "open_object", "place_of", "remove", "state_of", "upload"]
+__all__ = ["ObjectPlace", "RemoteBytes", "changed_error", "open_object", "place_of", "remove", "state_of", "upload"]
 
 
 class ObjectPlace(NamedTuple):
@@ -42,21 +43,21 @@ class ObjectPlace(NamedTuple):
         try:
             return interruptible(lambda: self.files.get_file_info(self.path if path is None else path))
         except ERRORS as error:
-            raise self.trouble("read", error) from None
+            raise self.error_for("read", error) from None
 
-    def trouble(self, doing: str, error: Exception) -> FileError:
-        """Return the error for an exception of pyarrow; for a name that is not there, check the bucket first."""
+    def error_for(self, doing: str, error: Exception) -> FileError:
+        """Return the error for an exception of pyarrow; for a name that does not exist, check the bucket first."""
         if isinstance(error, FileNotFoundError):
-            return self.no_bucket(doing) or in_words(self.name, doing, error)
+            return self.missing_bucket(doing) or in_words(self.name, doing, error)
         return in_words(self.name, doing, error)
 
-    def no_bucket(self, doing: str = "read") -> FileError | None:
+    def missing_bucket(self, doing: str = "read") -> FileError | None:
         """Return the error for a bucket that does not exist; None where the bucket exists or cannot be checked."""
         try:
-            about = interruptible(lambda: self.files.get_file_info(self.bucket))
+            info = interruptible(lambda: self.files.get_file_info(self.bucket))
         except ERRORS:  # credentials may allow reading objects without reading about the bucket
             return None
-        if about.type.name != "NotFound":
+        if info.type.name != "NotFound":
             return None
         return FileError(f"cannot {doing} {show(self.name)}: there is no such bucket", "check its name")
 
@@ -73,12 +74,12 @@ def place_of(path: str) -> ObjectPlace:
     return ObjectPlace(uri, name, files, f"{bucket}/{uri.key}".rstrip("/") if not uri.key else f"{bucket}/{uri.key}")
 
 
-def _s3(uri: Uri) -> tuple[Any, str]:
+def _find_s3(uri: Uri) -> tuple[Any, str]:
     """Return the file system of S3 and the bucket."""
     settings = providers.settings_of(uri)
     if settings.region and not settings.endpoint and "region" not in uri.options:
         settings = settings._replace(region=_region_of(settings, uri.authority) or settings.region)
-    return _made_s3(settings), uri.authority
+    return _cached_s3(settings), uri.authority
 
 
 @cache
@@ -88,7 +89,7 @@ def _region_of(settings: providers.S3Settings, bucket: str) -> str:
     S3 names the right region only in its answer about a bucket, not about an object.
     """
     try:
-        _made_s3(settings).get_file_info(bucket)
+        _cached_s3(settings).get_file_info(bucket)
     except ERRORS as error:
         if found := re.search(r"located in '([a-z0-9-]+)'", str(error)):
             return found[1]
@@ -97,12 +98,12 @@ def _region_of(settings: providers.S3Settings, bucket: str) -> str:
     return ""
 
 
-_made_s3 = lru_cache(maxsize=None)(providers.make)
-FILE_SYSTEMS = {"s3": _s3, "gs": providers.find_gs, "abfs": providers.find_azure}
+_cached_s3 = lru_cache(maxsize=None)(providers.make_s3)
+FILE_SYSTEMS = {"s3": _find_s3, "gs": providers.find_gs, "abfs": providers.find_azure}
 
 
 # Metadata that change with the contents of an object, as far as a store has them.
-MARKS = ("etag", "generation", "last-modified", "content-length")
+STATE_METADATA = ("etag", "generation", "last-modified", "content-length")
 
 
 class RangeReader(Protocol):
@@ -140,35 +141,35 @@ class StoreObject:
         def ask() -> tuple[Any, dict[str, Any]]:
             file = self._place.files.open_input_file(self._place.path)
             found = {str(key).lower(): value for key, value in (file.metadata() or {}).items()}
-            return file, {key: found[key] for key in MARKS if key in found} | {"size": file.size()}
+            return file, {key: found[key] for key in STATE_METADATA if key in found} | {"size": file.size()}
 
         try:
             return interruptible(ask)
         except ERRORS as error:
-            raise self._place.trouble("read", error) from None
+            raise self._place.error_for("read", error) from None
 
     def part(self, offset: int, size: int) -> bytes:
         try:
             data = interruptible(lambda: bytes(self._file.read_at(size, offset)))
         except ERRORS as error:
-            trouble = self._place.trouble("read", error)
-            if not isinstance(trouble, LostError):
+            failure = self._place.error_for("read", error)
+            if not isinstance(failure, LostError):
                 self.check_unchanged()
-            raise trouble from None
+            raise failure from None
         if len(data) < min(size, self.size - offset):
-            raise changed(self._place.name)
+            raise changed_error(self._place.name)
         return data
 
     def check_unchanged(self) -> None:
         try:
-            now, state = self._open()
+            file, state = self._open()
         except BlamelessError:
             raise
         except FileError:  # the object is gone
-            raise changed(self._place.name) from None
-        now.close()
+            raise changed_error(self._place.name) from None
+        file.close()
         if state != self._state:
-            raise changed(self._place.name)
+            raise changed_error(self._place.name)
 
     def close(self) -> None:
         self._file.close()
@@ -182,7 +183,7 @@ def state_of(path: str) -> tuple[tuple[str, Any], ...] | None:
         return None
 
 
-def changed(name: str) -> FileError:
+def changed_error(name: str) -> FileError:
     """Return the error for an object that changed while it was read."""
     return BlamelessError(f"cannot read {show(name)}: it changed while it was read", "run again when nobody writes it")
 
@@ -200,10 +201,10 @@ def open_object(path: str) -> RangeReader | int:
 
 
 # Bytes of the first request: enough to recognise the format, and a Parquet reader needs no more from the beginning.
-FIRST = 1 << 16
+FIRST_REQUEST_BYTES = 1 << 16
 # Bytes of each further request, and requests under way at once: a store serves each at the speed of a slow disk.
-PIECE = 8 << 20
-UNDER_WAY = 3
+REQUEST_BYTES = 8 << 20
+MAX_REQUESTS = 3
 
 
 class RemoteBytes:
@@ -216,10 +217,10 @@ class RemoteBytes:
         self.failure: FileError | None = None  # the last error: a library may replace it by one of its own
         self.taken = 0  # bytes returned by `read`
         self._ranges = ranges
-        self._pool = ThreadPoolExecutor(UNDER_WAY)
-        self._coming: deque[Future[bytes]] = deque()
-        self._asked = 0  # bytes requested for `read`, from the beginning
-        self._piece = memoryview(b"")
+        self._pool = ThreadPoolExecutor(MAX_REQUESTS)
+        self._pending: deque[Future[bytes]] = deque()
+        self._requested = 0  # bytes requested for `read`, from the beginning
+        self._unread = memoryview(b"")
 
     @property
     def size(self) -> int:
@@ -227,31 +228,31 @@ class RemoteBytes:
 
     def read(self, size: int, /) -> bytes:
         """Return up to `size` bytes from the current position; empty at the end."""
-        if not self._piece:
-            self._piece = memoryview(self._next())
-        data, self._piece = bytes(self._piece[:size]), self._piece[size:]
+        if not self._unread:
+            self._unread = memoryview(self._next())
+        data, self._unread = bytes(self._unread[:size]), self._unread[size:]
         self.taken += len(data)
         return data
 
     def _next(self) -> bytes:
         """Request pieces ahead, and return the next one; empty at the end."""
-        first = self._asked == 0
-        while self._asked < self.size and len(self._coming) < (1 if first else UNDER_WAY):
-            length = min(FIRST if first else PIECE, self.size - self._asked)
-            self._coming.append(self._pool.submit(self._part, self._asked, length))
-            self._asked += length
-        return self._coming.popleft().result() if self._coming else b""
+        first = self._requested == 0
+        while self._requested < self.size and len(self._pending) < (1 if first else MAX_REQUESTS):
+            length = min(FIRST_REQUEST_BYTES if first else REQUEST_BYTES, self.size - self._requested)
+            self._pending.append(self._pool.submit(self._read_part, self._requested, length))
+            self._requested += length
+        return self._pending.popleft().result() if self._pending else b""
 
     def pread(self, size: int, offset: int) -> bytes:
         """Return up to `size` bytes from `offset`; a large part is read in pieces at the same time."""
         size = max(0, min(size, self.size - offset))
-        if size <= PIECE:
-            return self._part(offset, size) if size else b""
-        starts = range(offset, offset + size, PIECE)
-        pieces = self._pool.map(lambda start: self._part(start, min(PIECE, offset + size - start)), starts)
+        if size <= REQUEST_BYTES:
+            return self._read_part(offset, size) if size else b""
+        starts = range(offset, offset + size, REQUEST_BYTES)
+        pieces = self._pool.map(lambda start: self._read_part(start, min(REQUEST_BYTES, offset + size - start)), starts)
         return b"".join(pieces)
 
-    def _part(self, offset: int, size: int) -> bytes:
+    def _read_part(self, offset: int, size: int) -> bytes:
         try:
             return self._ranges.part(offset, size)
         except FileError as error:
@@ -271,12 +272,12 @@ class RemoteBytes:
 
 
 # Bytes per write, and writes between two flushes. A flush waits for the store, so at most their product is in memory.
-UPLOAD_PIECE = 8 << 20
-TOGETHER = 4
+UPLOAD_BYTES = 8 << 20
+WRITES_PER_FLUSH = 4
 
 
 class Upload:
-    """An upload that another thread can abandon by setting `given_up`.
+    """An upload that another thread can abandon by setting `abandoned`.
 
     `before_end` is called just before the object appears; its exception stops the upload.
     """
@@ -285,34 +286,34 @@ class Upload:
         self._place = place
         self._descriptor = descriptor
         self._before_end = before_end
-        self.given_up = False
+        self.abandoned = False
 
     def run(self) -> None:
         """Send the file; the object appears only if nothing fails and the upload was not abandoned."""
         files, path = self._place.files, self._place.path
         # Azure shows an empty object from the beginning, so there the upload has a temporary name.
-        beside = f"{_hidden(path)}.{os.urandom(8).hex()}.pcatool-tmp" if self._place.uri.kind == "abfs" else ""
-        stream = files.open_output_stream(beside or path, compression=None)
+        temporary = f"{_hidden(path)}.{os.urandom(8).hex()}.pcatool-tmp" if self._place.uri.kind == "abfs" else ""
+        stream = files.open_output_stream(temporary or path, compression=None)
         pythonapi.Py_IncRef(py_object(stream))  # never deleted, unless the upload succeeds: see the module docstring
         self._copy(stream)
         try:
             self._before_end()
         except BaseException:
-            if beside:
-                files.delete_file(beside)
+            if temporary:
+                files.delete_file(temporary)
             raise
-        if not self.given_up:
+        if not self.abandoned:
             stream.close()
             pythonapi.Py_DecRef(py_object(stream))
-            if beside:
-                _rename(files, beside, path)
+            if temporary:
+                _rename(files, temporary, path)
 
     def _copy(self, stream: Any) -> None:
-        at, pieces = 0, 0
-        while not self.given_up and (data := os.pread(self._descriptor, UPLOAD_PIECE, at)):
+        offset, writes = 0, 0
+        while not self.abandoned and (data := os.pread(self._descriptor, UPLOAD_BYTES, offset)):
             stream.write(data)
-            at, pieces = at + len(data), pieces + 1
-            if pieces % TOGETHER == 0:
+            offset, writes = offset + len(data), writes + 1
+            if writes % WRITES_PER_FLUSH == 0:
                 stream.flush()
         stream.flush()
 
@@ -333,13 +334,13 @@ def _rename(files: Any, path: str, to: str) -> None:
 
 def upload(place: ObjectPlace, descriptor: int, before_end: Callable[[], None]) -> None:
     """Upload an open file from its beginning; an exception of `before_end`, or a signal, leaves no object."""
-    sending = Upload(place, descriptor, before_end)
+    upload_run = Upload(place, descriptor, before_end)
     try:
-        interruptible(sending.run)
+        interruptible(upload_run.run)
     except ERRORS as error:
-        raise place.trouble("write", error) from None
+        raise place.error_for("write", error) from None
     except BaseException:
-        sending.given_up = True
+        upload_run.abandoned = True
         raise
 
 
@@ -350,4 +351,4 @@ def remove(path: str) -> None:
         with suppress(FileNotFoundError):
             interruptible(lambda: place.files.delete_file(place.path))
     except ERRORS as error:
-        raise place.trouble("remove", error) from None
+        raise place.error_for("remove", error) from None

@@ -1,4 +1,4 @@
-"""File systems of S3, Google Cloud Storage and Azure, and a comparison of object names.
+"""File systems of S3, Google Cloud Storage and Azure, with credentials, timeouts and retries; canonical object names.
 
 S3 and compatible servers: pyarrow finds credentials by itself, in the environment, in the files of AWS, or from the
 role of the machine. It does not always use an endpoint from the environment or the files of AWS, and without a region
@@ -22,14 +22,14 @@ from typing import Any, NamedTuple
 from pcatool.errors import UsageError, show
 from pcatool.stores.uri import Uri, parse, shown
 
-__all__ = ["CanonicalName", "S3Settings", "find_azure", "find_gs", "make", "settings_of"]
+__all__ = ["CanonicalName", "S3Settings", "find_azure", "find_gs", "make_s3", "settings_of"]
 
 # Seconds to wait for a connection and for an answer, and number of attempts: a server out of reach is reported within
 # half a minute.
-CONNECT, ANSWER, ATTEMPTS = 5, 6, 3
+CONNECT_SECONDS, ANSWER_SECONDS, MAX_ATTEMPTS = 5, 6, 3
 # The region for servers other than Amazon's, which have no regions.
 ANY_REGION = "us-east-1"
-SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")
+CREDENTIAL_VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")
 
 
 class S3Settings(NamedTuple):
@@ -42,7 +42,7 @@ class S3Settings(NamedTuple):
     password: str
     anonymous: bool
     bucket: str  # to find the region by; empty where the region is known
-    environment: tuple[str | None, ...]  # values of SECRETS: other credentials need another file system
+    environment: tuple[str | None, ...]  # values of CREDENTIAL_VARIABLES: other credentials need another file system
 
 
 def settings_of(uri: Uri) -> S3Settings:
@@ -62,7 +62,7 @@ def settings_of(uri: Uri) -> S3Settings:
         uri.password,
         uri.options.get("anonymous", "").lower() in ("1", "true", "yes"),
         "" if region else uri.authority,
-        tuple(os.environ.get(name) for name in SECRETS),
+        tuple(os.environ.get(name) for name in CREDENTIAL_VARIABLES),
     )
 
 
@@ -89,13 +89,13 @@ def _profile() -> dict[str, str]:
     return dict(config[section]) if section in config else {}
 
 
-def make(settings: S3Settings) -> Any:
+def make_s3(settings: S3Settings) -> Any:
     """Return a pyarrow file system of S3; asks the network for the region where none is known."""
     from pyarrow import fs
 
     region = settings.region or fs.resolve_s3_region(settings.bucket)
     optional = {"allow_delayed_open": True, "tls_ca_file_path": _from_environment("AWS_CA_BUNDLE")}
-    known = fs.S3FileSystem.__doc__ or ""
+    documented_options = fs.S3FileSystem.__doc__ or ""
     with _known_region(region):
         return fs.S3FileSystem(
             access_key=settings.user or None,
@@ -104,10 +104,10 @@ def make(settings: S3Settings) -> Any:
             region=region,
             scheme=settings.scheme,
             endpoint_override=settings.endpoint or None,
-            connect_timeout=CONNECT,
-            request_timeout=ANSWER,
-            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
-            **{name: value for name, value in optional.items() if value and f"{name}=" in known},
+            connect_timeout=CONNECT_SECONDS,
+            request_timeout=ANSWER_SECONDS,
+            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=MAX_ATTEMPTS),
+            **{name: value for name, value in optional.items() if value and f"{name}=" in documented_options},
         )
 
 
@@ -129,15 +129,15 @@ def _known_region(region: str) -> Iterator[None]:
 
 
 # Time for repeated attempts; the default of Google's library is 15 minutes.
-GS_PATIENCE = timedelta(seconds=10)
+GS_RETRY_TIME = timedelta(seconds=10)
 
 
 def find_gs(uri: Uri) -> tuple[Any, str]:
     """Return the file system of Google Cloud Storage and the bucket."""
     scheme, endpoint = endpoint_of(uri)
-    asked = uri.options.get("anonymous", "").lower() in ("1", "true", "yes")
-    anonymous = asked or uri.user == "anonymous" or bool(os.environ.get("STORAGE_EMULATOR_HOST"))
-    return _made_gs(endpoint, scheme, anonymous), uri.authority
+    anonymous_option = uri.options.get("anonymous", "").lower() in ("1", "true", "yes")
+    anonymous = anonymous_option or uri.user == "anonymous" or bool(os.environ.get("STORAGE_EMULATOR_HOST"))
+    return _make_gs(endpoint, scheme, anonymous), uri.authority
 
 
 def endpoint_of(uri: Uri) -> tuple[str, str]:
@@ -152,11 +152,11 @@ def endpoint_of(uri: Uri) -> tuple[str, str]:
 
 
 @cache
-def _made_gs(endpoint: str, scheme: str, anonymous: bool) -> Any:
+def _make_gs(endpoint: str, scheme: str, anonymous: bool) -> Any:
     from pyarrow import fs
 
     return fs.GcsFileSystem(
-        anonymous=anonymous, endpoint_override=endpoint or None, scheme=scheme, retry_time_limit=GS_PATIENCE
+        anonymous=anonymous, endpoint_override=endpoint or None, scheme=scheme, retry_time_limit=GS_RETRY_TIME
     )
 
 
@@ -169,8 +169,8 @@ def find_azure(uri: Uri) -> tuple[Any, str]:
             "write abfs://container@account.dfs.core.windows.net/name, or set AZURE_STORAGE_ACCOUNT_NAME",
         )
     options = {
-        "account_key": uri.password or _given("ACCOUNT_KEY", "KEY"),
-        "sas_token": "" if uri.password else _given("SAS_TOKEN"),
+        "account_key": uri.password or _azure_setting("ACCOUNT_KEY", "KEY"),
+        "sas_token": "" if uri.password else _azure_setting("SAS_TOKEN"),
         "blob_storage_authority": uri.options.get("blob_storage_authority", ""),
         "dfs_storage_authority": uri.options.get("dfs_storage_authority", ""),
         "blob_storage_scheme": uri.options.get("scheme", ""),
@@ -178,23 +178,25 @@ def find_azure(uri: Uri) -> tuple[Any, str]:
     }
     if options["account_key"]:
         del options["sas_token"]
-    return _made_azure(account, **options), container
+    return _make_azure(account, **options), container
 
 
 def azure_account_of(uri: Uri) -> tuple[str, str]:
     """Return the account, empty where unknown, and the container."""
     container, at, host = uri.authority.partition("@")
-    account = host.partition(".")[0] if at else uri.options.get("account_name") or _given("ACCOUNT_NAME", "ACCOUNT")
+    account = (
+        host.partition(".")[0] if at else uri.options.get("account_name") or _azure_setting("ACCOUNT_NAME", "ACCOUNT")
+    )
     return account, container
 
 
-def _given(*names: str) -> str:
+def _azure_setting(*names: str) -> str:
     """Return the first of these settings that is set as AZURE_STORAGE_... in the environment; else ""."""
     return next(filter(None, (os.environ.get(f"AZURE_STORAGE_{name}") for name in names)), "")
 
 
 @cache
-def _made_azure(account: str, **options: str) -> Any:
+def _make_azure(account: str, **options: str) -> Any:
     from pyarrow import fs
 
     return fs.AzureFileSystem(account, **{name: value for name, value in options.items() if value})
@@ -211,34 +213,34 @@ class CanonicalName:
     """
 
     def __init__(self) -> None:
-        self._places: dict[tuple[str, str, str], str] = {}
+        self._locations: dict[tuple[str, str, str], str] = {}
 
     def __call__(self, path: str) -> str:
         uri = parse(path)
-        place = self._places.get((uri.kind, uri.authority, uri.query))
-        if place is None:
-            server, container = WHERE.get(uri.kind, _on_the_web)(uri)
-            place = f"{uri.kind}://{server.lower()}/{container}"
-            self._places[uri.kind, uri.authority, uri.query] = place
-        return f"{place}/{uri.key}"
+        location = self._locations.get((uri.kind, uri.authority, uri.query))
+        if location is None:
+            server, container = LOCATORS.get(uri.kind, _locate_page)(uri)
+            location = f"{uri.kind}://{server.lower()}/{container}"
+            self._locations[uri.kind, uri.authority, uri.query] = location
+        return f"{location}/{uri.key}"
 
 
-def _identity_s3(uri: Uri) -> tuple[str, str]:
+def _locate_s3(uri: Uri) -> tuple[str, str]:
     host = settings_of(uri).endpoint
     return "" if host.lower().endswith(AMAZON) else host, uri.authority
 
 
-def _gs(uri: Uri) -> tuple[str, str]:
+def _locate_gs(uri: Uri) -> tuple[str, str]:
     return endpoint_of(uri)[1], uri.authority
 
 
-def _abfs(uri: Uri) -> tuple[str, str]:
+def _locate_azure(uri: Uri) -> tuple[str, str]:
     account, container = azure_account_of(uri)
     return f"{account}@{uri.options.get('blob_storage_authority', '')}", container
 
 
-def _on_the_web(uri: Uri) -> tuple[str, str]:
+def _locate_page(uri: Uri) -> tuple[str, str]:
     return uri.authority, uri.query
 
 
-WHERE = {"s3": _identity_s3, "gs": _gs, "abfs": _abfs}
+LOCATORS = {"s3": _locate_s3, "gs": _locate_gs, "abfs": _locate_azure}

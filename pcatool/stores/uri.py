@@ -13,7 +13,7 @@ from pcatool.errors import UsageError, show
 
 __all__ = ["HTTP", "Uri", "is_remote", "parse", "plain_name", "shown", "with_options"]
 
-BEGINNING = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://", re.ASCII)
+SCHEME_PREFIX = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://", re.ASCII)
 HTTP = "http"
 KINDS = {"s3": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfs", "abfss": "abfs", "http": HTTP, "https": HTTP}
 # Options allowed after a question mark, for each store. A question mark may also be part of a key or of a pattern.
@@ -24,7 +24,7 @@ OPTIONS = {
 }
 NO_OPTION = "?scheme="  # an option without effect, valid in every store
 WORD = re.compile(r"\w+", re.ASCII)
-ALIKE = 0.75  # similarity (difflib, 0 to 1) from which an unknown option is a misspelled one
+LEAST_SIMILARITY = 0.75  # similarity (difflib, 0 to 1) from which an unknown option is a misspelled one
 
 
 class Uri(NamedTuple):
@@ -47,21 +47,21 @@ class Uri(NamedTuple):
 
 def is_remote(path: str) -> bool:
     """Return whether the path names a remote object; a local file of that name takes precedence."""
-    return BEGINNING.match(path) is not None and not os.path.lexists(path)
+    return SCHEME_PREFIX.match(path) is not None and not os.path.lexists(path)
 
 
 @lru_cache(maxsize=1 << 16)
 def parse(path: str) -> Uri:
     """Split a name into its parts; keys are not unquoted. Raise `UsageError` for a name that no store accepts."""
-    found = BEGINNING.match(path)
-    scheme = found[1].lower() if found else ""
-    if found is None or scheme not in KINDS:
+    match = SCHEME_PREFIX.match(path)
+    scheme = match[1].lower() if match else ""
+    if match is None or scheme not in KINDS:
         raise UsageError(f"{show(shown(path))}: no store is called {scheme}://", f"there are: {', '.join(KINDS)}")
     kind = KINDS[scheme]
-    rest, query = _cut(path[found.end() :], kind)
+    rest, query = _split_query(path[match.end() :], kind)
     place, _, key = rest.partition("/")
-    before, at, authority = place.rpartition("@")
-    user, _, password = before.partition(":")
+    login, at, authority = place.rpartition("@")
+    user, _, password = login.partition(":")
     if kind == "abfs" and at and not password:  # container@account, not user@server
         user, authority = "", place
     if not authority:
@@ -75,7 +75,7 @@ def parse(path: str) -> Uri:
     return Uri(scheme, kind, unquote(user), unquote(password), authority, key, options, query)
 
 
-def _cut(rest: str, kind: str) -> tuple[str, str]:
+def _split_query(rest: str, kind: str) -> tuple[str, str]:
     """Split a name into path and query: for http at the first question mark, elsewhere only where options follow."""
     if kind == HTTP:
         name, mark, query = rest.partition("?")
@@ -89,14 +89,14 @@ def _are_options(query: str, kind: str) -> bool:
     names = [option.partition("=")[0] for option in query.split("&")]
     if names[0] in OPTIONS[kind]:
         return True
-    return all(WORD.fullmatch(name) for name in names) and any(_nearest(name, kind) for name in names)
+    return all(WORD.fullmatch(name) for name in names) and any(_nearest_option(name, kind) for name in names)
 
 
-def _nearest(name: str, kind: str) -> str:
+def _nearest_option(name: str, kind: str) -> str:
     """Return the known option that a name resembles most; "" where none is close."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(name.lower(), OPTIONS[kind], 1, ALIKE)), "")
+    return next(iter(get_close_matches(name.lower(), OPTIONS[kind], 1, LEAST_SIMILARITY)), "")
 
 
 def _options(path: str, query: str, kind: str) -> dict[str, str]:
@@ -104,7 +104,7 @@ def _options(path: str, query: str, kind: str) -> dict[str, str]:
     given = dict(parse_qsl(query[1:], keep_blank_values=True))
     for name in given:
         if name not in OPTIONS[kind]:
-            nearest = _nearest(name, kind)
+            nearest = _nearest_option(name, kind)
             raise UsageError(
                 f"{show(shown(path))}: {kind}:// has no option {show(name)}",
                 f"{f'did you mean {nearest}? ' if nearest else ''}there are: {', '.join(OPTIONS[kind])}",
@@ -124,19 +124,19 @@ def plain_name(path: str) -> str:
     """Return the name without options, so that its ending is that of the file format."""
     if not is_remote(path):
         return path
-    found = BEGINNING.match(path)
-    assert found is not None
-    return found[0] + _cut(path[found.end() :], KINDS.get(found[1].lower(), HTTP))[0]
+    match = SCHEME_PREFIX.match(path)
+    assert match is not None
+    return match[0] + _split_query(path[match.end() :], KINDS.get(match[1].lower(), HTTP))[0]
 
 
 def shown(path: str) -> str:
     """Return the name for messages, without user, password and, for http, the query, which may hold a signature."""
-    found = BEGINNING.match(path)
-    if found is None or os.path.lexists(path):
+    match = SCHEME_PREFIX.match(path)
+    if match is None or os.path.lexists(path):
         return path
-    kind = KINDS.get(found[1].lower(), HTTP)
-    rest, query = _cut(path[found.end() :], kind)
+    kind = KINDS.get(match[1].lower(), HTTP)
+    rest, query = _split_query(path[match.end() :], kind)
     place, slash, key = rest.partition("/")
     if kind != "abfs" or ":" in place.rpartition("@")[0]:
         place = place.rpartition("@")[2]
-    return f"{found[0]}{place}{slash}{key}{'?...' if query and kind == HTTP else ''}"
+    return f"{match[0]}{place}{slash}{key}{'?...' if query and kind == HTTP else ''}"

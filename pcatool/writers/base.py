@@ -16,7 +16,7 @@ from pcatool.errors import UsageError, show
 from pcatool.options import OutputOptions
 from pcatool.registry import WRITERS
 from pcatool.stores.uri import plain_name
-from pcatool.writers.cells import slices
+from pcatool.writers.cells import row_slices
 from pcatool.writers.sink import Data, Sink, uncompressed_name
 
 __all__ = ["Kept", "TextWriter", "Values", "Writer", "format_name", "open_writer", "output_names"]
@@ -90,7 +90,7 @@ class TextWriter(Writer):
 
     def format(self, kept: Sequence[pa.Array], values: Values) -> Data:
         """Return the text of a block."""
-        rows = slices(len(values))
+        rows = row_slices(len(values))
         return b"".join(self.format_slice([column[part] for column in kept], values[part]) for part in rows)
 
     def put(self, formatted: Data) -> None:
@@ -105,19 +105,32 @@ class TextWriter(Writer):
 
 
 # Endings of formats that pcatool does not write; refused, so that no file has a wrong ending.
-OTHERS = (".json", ".xlsx", ".xls", ".ods", ".npy", ".npz", ".feather", ".arrow", ".orc", ".avro", ".db", ".sqlite")
+UNWRITABLE_SUFFIXES = (
+    ".json",
+    ".xlsx",
+    ".xls",
+    ".ods",
+    ".npy",
+    ".npz",
+    ".feather",
+    ".arrow",
+    ".orc",
+    ".avro",
+    ".db",
+    ".sqlite",
+)
 
 
 def output_names(kept: Kept, names: Sequence[str]) -> list[str]:
     """Return the names of all output columns in order; refuse a name that occurs twice."""
-    every = [*(name for name, _ in kept), *names]
-    twice = next((name for name, count in Counter(every).items() if count > 1), None)
-    if twice is not None:
+    all_names = [*(name for name, _ in kept), *names]
+    duplicate = next((name for name, count in Counter(all_names).items() if count > 1), None)
+    if duplicate is not None:
         raise UsageError(
-            f"two columns of the output would be called {show(twice)}",
+            f"two columns of the output would be called {show(duplicate)}",
             "leave it out of the columns passed through, or rename it in the input",
         )
-    return every
+    return all_names
 
 
 def format_name(options: OutputOptions) -> str:
@@ -128,7 +141,7 @@ def format_name(options: OutputOptions) -> str:
     output = options.output or ""
     name = uncompressed_name(plain_name(output) if "://" in output else output)
     by_name = WRITERS.by_suffix(name)
-    if options.output_format is None and by_name is None and name.lower().endswith(OTHERS):
+    if options.output_format is None and by_name is None and name.lower().endswith(UNWRITABLE_SUFFIXES):
         raise UsageError(
             f"no writer for {show(Path(name).suffix)}, as in {show(name)}",
             f"name it .{', .'.join(WRITERS)}, or insist with --output-format",

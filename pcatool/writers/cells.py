@@ -14,19 +14,29 @@ from numpy.typing import NDArray
 
 from pcatool.errors import DataError
 
-__all__ = ["contents", "floats", "joined", "literal", "numbers", "plain", "slices", "strings", "text"]
+__all__ = [
+    "as_text",
+    "decoded",
+    "floats",
+    "joined",
+    "literal",
+    "numbers_as_text",
+    "row_slices",
+    "string_bytes",
+    "strings",
+]
 
 # 64-bit offsets: a block of long text may pass the 2 GB that `pa.string()` can hold.
-TEXT = pa.large_string()
+TEXT_TYPE = pa.large_string()
 
 # Rows joined at a time: their strings stay in the processor's cache.
-ROWS = 4096
+ROWS_PER_SLICE = 4096
 
 
 def strings(data: bytes, ends: NDArray[np.int64], validity: pa.Buffer | None = None) -> pa.Array:
     """Return a column of strings that lie end to end in `data`; string i stops at ends[i]."""
     offsets = np.concatenate([[0], ends]).astype(np.int64)
-    return pa.Array.from_buffers(TEXT, len(ends), [validity, pa.py_buffer(offsets), pa.py_buffer(data)])
+    return pa.Array.from_buffers(TEXT_TYPE, len(ends), [validity, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
 def literal(word: str) -> pa.Scalar:
@@ -35,7 +45,7 @@ def literal(word: str) -> pa.Scalar:
     return strings(data, np.array([len(data)]))[0]
 
 
-def contents(column: pa.Array) -> memoryview:
+def string_bytes(column: pa.Array) -> memoryview:
     """Return the bytes of all strings of a column, end to end."""
     _, offsets, data = column.buffers()
     ends = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
@@ -49,26 +59,26 @@ def joined(pieces: Sequence[pa.Array | pa.Scalar], separator: str = "", missing:
     return pc.binary_join_element_wise(*pieces, literal(separator), null_handling="replace", null_replacement=missing)
 
 
-def slices(n: int) -> Iterator[slice]:
-    """Yield slices of up to ROWS rows that together cover n rows."""
-    return (slice(start, min(start + ROWS, n)) for start in range(0, n, ROWS))
+def row_slices(n: int) -> Iterator[slice]:
+    """Yield slices of up to ROWS_PER_SLICE rows that together cover n rows."""
+    return (slice(start, min(start + ROWS_PER_SLICE, n)) for start in range(0, n, ROWS_PER_SLICE))
 
 
 def floats(column: NDArray[np.float64]) -> pa.Array:
     """Return a float64 column as an Arrow array, NaN as null."""
     values = np.ascontiguousarray(column, dtype=np.float64)
-    holes = np.isnan(values)
-    validity = pa.py_buffer(np.packbits(~holes, bitorder="little")) if holes.any() else None
+    missing = np.isnan(values)
+    validity = pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
     return pa.Array.from_buffers(pa.float64(), len(values), [validity, pa.py_buffer(values)])
 
 
-def numbers(column: NDArray[np.float64], float_format: str | None) -> pa.Array:
+def numbers_as_text(column: NDArray[np.float64], float_format: str | None) -> pa.Array:
     """Return a float64 column as text, NaN as null.
 
     Without a format, the text is the shortest one that reads back to the same bits.
     """
     if float_format is None:
-        return floats(column).cast(TEXT)
+        return floats(column).cast(TEXT_TYPE)
     lines = (float_format + "\n") * len(column) % tuple(column.tolist())
     data = lines.encode("ascii")
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
@@ -76,25 +86,25 @@ def numbers(column: NDArray[np.float64], float_format: str | None) -> pa.Array:
     return strings(data.replace(b"\n", b""), ends - np.arange(len(ends)), floats(column).buffers()[0])
 
 
-def plain(column: pa.Array) -> pa.Array:
+def decoded(column: pa.Array) -> pa.Array:
     """Return a column decoded: dictionaries, run ends and extension types replaced by their values."""
     kind = column.type
     if getattr(kind, "extension_name", "") == "arrow.uuid":
         return uuid_text(column.storage)
     if isinstance(kind, pa.BaseExtensionType):
-        return plain(column.storage)
+        return decoded(column.storage)
     if pa.types.is_dictionary(kind):
-        return plain(column.dictionary_decode())
+        return decoded(column.dictionary_decode())
     if pa.types.is_run_end_encoded(kind):
         import pyarrow.compute as pc
 
-        return plain(pc.run_end_decode(column))
+        return decoded(pc.run_end_decode(column))
     # Arrow has few functions for half precision; single precision holds the same values.
     return column.cast(pa.float32()) if pa.types.is_float16(kind) else column
 
 
-def text(column: pa.Array) -> pa.Array:
-    """Return a column from `plain`, not nested, as text in Arrow's format for its type, NaN as null.
+def as_text(column: pa.Array) -> pa.Array:
+    """Return a column from `decoded`, not nested, as text in Arrow's format for its type, NaN as null.
 
     Raise `DataError` for a type without a text form.
     """
@@ -102,7 +112,7 @@ def text(column: pa.Array) -> pa.Array:
     if pa.types.is_floating(kind):
         return float_text(column)
     try:
-        return column.cast(TEXT)
+        return column.cast(TEXT_TYPE)
     except pa.ArrowInvalid:
         if pa.types.is_timestamp(kind):
             return utc_text(column)
@@ -123,14 +133,14 @@ def float_text(column: pa.Array) -> pa.Array:
     """Return floats as text, NaN as null."""
     import pyarrow.compute as pc
 
-    return pc.if_else(pc.is_nan(column), pa.nulls(len(column), TEXT), column.cast(TEXT))
+    return pc.if_else(pc.is_nan(column), pa.nulls(len(column), TEXT_TYPE), column.cast(TEXT_TYPE))
 
 
 def utc_text(column: pa.Array) -> pa.Array:
     """Return timestamps as text in UTC, for a time zone that the system does not know."""
     import pyarrow.compute as pc
 
-    utc = column.cast(pa.int64()).cast(pa.timestamp(column.type.unit)).cast(TEXT)
+    utc = column.cast(pa.int64()).cast(pa.timestamp(column.type.unit)).cast(TEXT_TYPE)
     return pc.binary_join_element_wise(utc, literal("Z"), literal(""))
 
 
@@ -152,6 +162,6 @@ def uuid_text(storage: pa.Array) -> pa.Array:
     digits = bytes(memoryview(storage.buffers()[1])[start : start + 16 * len(storage)]).hex().encode()
     groups = np.split(np.frombuffer(digits, "S1").reshape(-1, 32), [8, 12, 16, 20], axis=1)
     dash = np.full((len(storage), 1), b"-")
-    spelled = np.hstack([part for group in groups for part in (group, dash)][:-1])
-    made = strings(spelled.tobytes(), 36 * np.arange(1, len(storage) + 1))
-    return pc.if_else(storage.is_valid(), made, pa.nulls(len(storage), TEXT))
+    spelled = np.hstack([piece for group in groups for piece in (group, dash)][:-1])
+    texts = strings(spelled.tobytes(), 36 * np.arange(1, len(storage) + 1))
+    return pc.if_else(storage.is_valid(), texts, pa.nulls(len(storage), TEXT_TYPE))

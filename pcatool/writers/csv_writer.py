@@ -9,14 +9,14 @@ import pyarrow as pa
 from pyarrow.csv import WriteOptions, write_csv
 
 from pcatool.writers.base import TextWriter, Values
-from pcatool.writers.cells import contents, floats, joined, literal, numbers, plain, text
-from pcatool.writers.jsonlines import tokens
+from pcatool.writers.cells import as_text, decoded, floats, joined, literal, numbers_as_text, string_bytes
+from pcatool.writers.jsonlines import json_tokens
 from pcatool.writers.sink import Data
 
 __all__ = ["CsvWriter", "TsvWriter"]
 
 # Rows that Arrow's writer formats at a time; measured: its default of 1024 is a fifth slower.
-BATCH = 4096
+ROWS_PER_BATCH = 4096
 
 
 class CsvWriter(TextWriter):
@@ -39,8 +39,8 @@ class CsvWriter(TextWriter):
         Quoted are cells with blanks at an end (which readers may strip), with a quote, line end or delimiter, and, in a
         table of one column, empty cells.
         """
-        alone = "" if len(self.names) > 1 else "^$|"
-        return rf'{alone}^\s|\s$|["\r\n{self.delimiter}]'
+        empty_cell = "" if len(self.names) > 1 else "^$|"
+        return rf'{empty_cell}^\s|\s$|["\r\n{self.delimiter}]'
 
     def quoted_name(self, name: str) -> str:
         return '"' + name.replace('"', '""') + '"' if re.search(self.needs_quotes, name) else name
@@ -59,21 +59,23 @@ class CsvWriter(TextWriter):
         columns = [floats(column) for column in values.T]
         batch = pa.RecordBatch.from_arrays(columns, names=self.names)
         out = pa.BufferOutputStream()
-        options = WriteOptions(include_header=False, batch_size=BATCH, delimiter=self.delimiter, quoting_style="none")
+        options = WriteOptions(
+            include_header=False, batch_size=ROWS_PER_BATCH, delimiter=self.delimiter, quoting_style="none"
+        )
         write_csv(batch, out, options)
         return memoryview(out.getvalue())
 
     def format_slice(self, kept: Sequence[pa.Array], values: Values) -> Data:
         cells = [self.cells(column) for column in kept]
-        cells += [numbers(column, self.float_format) for column in values.T]
-        return contents(joined([joined(cells, self.delimiter, self.missing), literal("\n")]))
+        cells += [numbers_as_text(column, self.float_format) for column in values.T]
+        return string_bytes(joined([joined(cells, self.delimiter, self.missing), literal("\n")]))
 
     def cells(self, column: pa.Array) -> pa.Array:
         """Return a passed-through column as text, quoted where needed."""
         import pyarrow.compute as pc
 
-        column = plain(column)
-        words = tokens(column) if pa.types.is_nested(column.type) else text(column)
+        column = decoded(column)
+        words = json_tokens(column) if pa.types.is_nested(column.type) else as_text(column)
         special = pc.match_substring_regex(words, self.needs_quotes)
         if special.true_count == 0:
             return words

@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 
 from pcatool.errors import UsageError, show
 from pcatool.writers.base import Kept, TextWriter, Values
-from pcatool.writers.cells import TEXT, contents, joined, literal, numbers, plain, text
+from pcatool.writers.cells import TEXT_TYPE, as_text, decoded, joined, literal, numbers_as_text, string_bytes
 from pcatool.writers.sink import Data, Sink
 
-__all__ = ["JsonLinesWriter", "cells_at", "tokens"]
+__all__ = ["JsonLinesWriter", "cells_at", "json_tokens"]
 
 # Characters that JSON strings must escape, and their escapes; the backslash first, because the others add backslashes.
 ESCAPES = [(c, json.dumps(c)[1:-1]) for c in ("\\", '"', *map(chr, range(32)))]
-ESCAPED = r'[\x00-\x1f"\\]'
+NEEDS_ESCAPE = r'[\x00-\x1f"\\]'
 
 # An integer scalar, built from a buffer so that Arrow does not import pandas.
 ZERO = pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(bytes(8))])[0]
 
 # Values that together show every sign, width and padding of a float format.
-PROBES = (0.0, 1.5, -1.5, 1e300)
+PROBE_VALUES = (0.0, 1.5, -1.5, 1e300)
 
 
 class JsonLinesWriter(TextWriter):
@@ -46,14 +46,16 @@ class JsonLinesWriter(TextWriter):
         super().__init__(sink, kept, names, float_format=float_format)
 
     def format_slice(self, kept: Sequence[pa.Array], values: Values) -> Data:
-        cells = [tokens(column) for column in kept]
-        cells += [numbers(np.where(np.isfinite(column), column, np.nan), self.float_format) for column in values.T]
-        return contents(joined([objects(self.names, cells), literal("\n")]))
+        cells = [json_tokens(column) for column in kept]
+        cells += [
+            numbers_as_text(np.where(np.isfinite(column), column, np.nan), self.float_format) for column in values.T
+        ]
+        return string_bytes(joined([json_objects(self.names, cells), literal("\n")]))
 
 
 def check_format(float_format: str) -> None:
     """Refuse a float format whose output is not a JSON number."""
-    for probe in PROBES:
+    for probe in PROBE_VALUES:
         shown = float_format % probe
         try:
             json.loads(shown)
@@ -64,7 +66,7 @@ def check_format(float_format: str) -> None:
             ) from None
 
 
-def objects(names: Sequence[str], cells: Sequence[pa.Array]) -> pa.Array:
+def json_objects(names: Sequence[str], cells: Sequence[pa.Array]) -> pa.Array:
     """Return one JSON object per row, from columns of JSON tokens."""
     pieces: list[pa.Array | pa.Scalar] = []
     for name, column in zip(names, cells, strict=True):
@@ -73,21 +75,21 @@ def objects(names: Sequence[str], cells: Sequence[pa.Array]) -> pa.Array:
     return joined([*pieces, literal("}" if pieces else "{}")], missing="null")
 
 
-def tokens(column: pa.Array) -> pa.Array:
+def json_tokens(column: pa.Array) -> pa.Array:
     """Return a column of any type as JSON tokens; null where a cell is missing, or a float is NaN or infinite."""
     import pyarrow.compute as pc
 
-    column = plain(column)
+    column = decoded(column)
     kind = column.type
     if pa.types.is_struct(kind):
         return struct_tokens(column)
     if pa.types.is_map(kind):
         return map_tokens(column)
     if pa.types.is_nested(kind):
-        return list_tokens(column, tokens(column.flatten()), "[", "]")
+        return list_tokens(column, json_tokens(column.flatten()), "[", "]")
     if pa.types.is_floating(kind):
-        return pc.if_else(pc.is_finite(column), text(column), pa.nulls(len(column), TEXT))
-    words = text(column)
+        return pc.if_else(pc.is_finite(column), as_text(column), pa.nulls(len(column), TEXT_TYPE))
+    words = as_text(column)
     return words if pa.types.is_integer(kind) or pa.types.is_boolean(kind) else quoted(words)
 
 
@@ -95,7 +97,7 @@ def quoted(words: pa.Array) -> pa.Array:
     """Return texts as JSON strings."""
     import pyarrow.compute as pc
 
-    if pc.match_substring_regex(words, ESCAPED).true_count:
+    if pc.match_substring_regex(words, NEEDS_ESCAPE).true_count:
         for raw, escaped in ESCAPES:
             words = pc.replace_substring(words, raw, escaped)
     return pc.binary_join_element_wise(literal('"'), words, literal('"'), literal(""))
@@ -106,8 +108,8 @@ def struct_tokens(column: pa.Array) -> pa.Array:
     import pyarrow.compute as pc
 
     names = [field.name for field in column.type]
-    made = objects(names, [tokens(child) for child in column.flatten()])
-    return pc.if_else(column.is_valid(), made, pa.nulls(len(column), TEXT))
+    texts = json_objects(names, [json_tokens(child) for child in column.flatten()])
+    return pc.if_else(column.is_valid(), texts, pa.nulls(len(column), TEXT_TYPE))
 
 
 def map_tokens(column: pa.Array) -> pa.Array:
@@ -115,7 +117,7 @@ def map_tokens(column: pa.Array) -> pa.Array:
     entry = pa.struct([("key", column.type.key_type), ("value", column.type.item_type)])
     lists = column.cast(pa.list_(entry))
     keys, items = lists.flatten().flatten()
-    members = joined([quoted(text(plain(keys))), tokens(items)], ":", "null")
+    members = joined([quoted(as_text(decoded(keys))), json_tokens(items)], ":", "null")
     return list_tokens(lists, members, "{", "}")
 
 
@@ -127,17 +129,17 @@ def list_tokens(column: pa.Array, elements: pa.Array, opening: str, closing: str
     ends = pc.cumulative_sum(lengths.cast(pa.int64()))
     offsets = np.concatenate([[0], np.frombuffer(ends.buffers()[1], np.int64)[: len(ends)]]).astype(np.int64)
     present = pc.if_else(elements.is_valid(), elements, literal("null"))
-    kind = pa.large_list(TEXT)
+    kind = pa.large_list(TEXT_TYPE)
     lists = pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(offsets)], children=[present])
-    made = pc.binary_join_element_wise(
+    texts = pc.binary_join_element_wise(
         literal(opening), pc.binary_join(lists, literal(",")), literal(closing), literal("")
     )
-    return pc.if_else(column.is_valid(), made, pa.nulls(len(column), TEXT))
+    return pc.if_else(column.is_valid(), texts, pa.nulls(len(column), TEXT_TYPE))
 
 
 def cells_at(column: pa.Array, rows: NDArray[np.intp]) -> list[str | None]:
     """Return the cells of these rows as text, None where a cell is missing; nested cells as JSON."""
     indices = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows.astype(np.int64))])
-    taken = plain(column.take(indices))
-    cells: list[str | None] = (tokens if pa.types.is_nested(taken.type) else text)(taken).to_pylist()
+    taken = decoded(column.take(indices))
+    cells: list[str | None] = (json_tokens if pa.types.is_nested(taken.type) else as_text)(taken).to_pylist()
     return cells

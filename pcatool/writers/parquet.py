@@ -49,8 +49,8 @@ class ParquetWriter(Writer):
         output_names(kept, names)
         self._schema = pa.schema([*kept, *((name, pa.float64()) for name in names)])
         self._sink = sink
-        self._drain = ByteCollector()
-        self._writer = open_parquet(self._drain, self._schema, [name for name, _ in kept])
+        self._buffer = ByteCollector()
+        self._writer = open_parquet(self._buffer, self._schema, [name for name, _ in kept])
         self._rows = group_rows(self._schema)
         self._filled = 0
         self._kept: list[Sequence[pa.Array]] = []
@@ -81,20 +81,20 @@ class ParquetWriter(Writer):
         batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         self._writer.write_batch(batch, row_group_size=self._rows)
         self._kept, self._filled = [], 0
-        self._sink.write(self._drain.take())
+        self._sink.write(self._buffer.take())
 
     def close(self) -> None:
         if self._filled:
             self._write_group()
         self._writer.close()
-        self._sink.write(self._drain.take())
+        self._sink.write(self._buffer.take())
 
 
-def open_parquet(drain: ByteCollector, schema: pa.Schema, kept: Sequence[str]) -> pq.ParquetWriter:
-    """Return Arrow's writer into `drain`; raise `UsageError` for a column type that Parquet cannot hold."""
+def open_parquet(buffer: ByteCollector, schema: pa.Schema, kept: Sequence[str]) -> pq.ParquetWriter:
+    """Return Arrow's writer into `buffer`; raise `UsageError` for a column type that Parquet cannot hold."""
     # Results hardly ever repeat a value, so only kept columns get a dictionary.
     try:
-        return pq.ParquetWriter(drain, schema, use_dictionary=list(kept) or False)
+        return pq.ParquetWriter(buffer, schema, use_dictionary=list(kept) or False)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         bad = next(field for field in schema if not storable(field))
         raise UsageError(
@@ -113,18 +113,18 @@ def storable(field: pa.Field) -> bool:
 
 def group_rows(schema: pa.Schema) -> int:
     """Return the rows of a row group: as many as fit into GROUP_BYTES, within the bounds, by the column types."""
-    row = max(1, sum(width(kind) for kind in schema.types))
+    row = max(1, sum(value_bytes(kind) for kind in schema.types))
     return max(LEAST_ROWS, min(MOST_ROWS, GROUP_BYTES // row))
 
 
-def width(kind: pa.DataType) -> int:
+def value_bytes(kind: pa.DataType) -> int:
     """Return the bytes of a value of a type, assumed where the type does not give a size."""
     if pa.types.is_fixed_size_list(kind):
-        return int(kind.list_size) * width(kind.value_type)
+        return int(kind.list_size) * value_bytes(kind.value_type)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return LIST_LENGTH * width(kind.value_type)
+        return LIST_LENGTH * value_bytes(kind.value_type)
     if pa.types.is_struct(kind):
-        return sum(width(field.type) for field in kind)
+        return sum(value_bytes(field.type) for field in kind)
     try:
         return (int(kind.bit_width) + 7) // 8
     except ValueError:  # no fixed width

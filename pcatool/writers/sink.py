@@ -20,7 +20,7 @@ from typing import Protocol
 from pcatool.errors import FileError, UsageError, show
 from pcatool.resources import cannot_spool
 from pcatool.stores.uri import HTTP, is_remote, parse, shown
-from pcatool.writers.target import STDOUT, Target, exists, look_at, unwritable
+from pcatool.writers.target import STDOUT, Target, exists, inspect_target, unwritable
 
 __all__ = [
     "TEMPORARY",
@@ -28,9 +28,9 @@ __all__ = [
     "ByteCollector",
     "Data",
     "Sink",
+    "check_object",
     "check_target",
     "compression_of",
-    "look_at_object",
     "open_sink",
     "uncompressed_name",
     "write_whole",
@@ -39,7 +39,7 @@ __all__ = [
 Data = bytes | bytearray | memoryview
 
 # Bytes given to an encoder at a time: a fixed size, so that the output depends only on the data and not on the writes.
-PIECE = 1 << 20
+ENCODER_BYTES = 1 << 20
 
 
 class ByteCollector:
@@ -90,16 +90,16 @@ class ZstdWriter:
     def __init__(self) -> None:
         import pyarrow as pa
 
-        self._drain = ByteCollector()
-        self._stream = pa.CompressedOutputStream(self._drain, "zstd")
+        self._buffer = ByteCollector()
+        self._stream = pa.CompressedOutputStream(self._buffer, "zstd")
 
     def compress(self, data: bytes, /) -> bytes:
         self._stream.write(data)
-        return self._drain.take()
+        return self._buffer.take()
 
     def flush(self) -> bytes:
         self._stream.close()
-        return self._drain.take()
+        return self._buffer.take()
 
 
 # Level 1 for gzip: digits hardly compress, and the usual level 6 takes seven times as long to save a sixteenth. wbits
@@ -131,11 +131,11 @@ class Compressor:
     def feed(self, data: Data) -> bytes:
         """Take data; return the compressed bytes that are ready."""
         self._pending += data
-        done = []
-        while len(self._pending) >= PIECE:
-            done.append(self._encoder.compress(bytes(self._pending[:PIECE])))
-            del self._pending[:PIECE]
-        return b"".join(done)
+        ready = []
+        while len(self._pending) >= ENCODER_BYTES:
+            ready.append(self._encoder.compress(bytes(self._pending[:ENCODER_BYTES])))
+            del self._pending[:ENCODER_BYTES]
+        return b"".join(ready)
 
     def finish(self) -> bytes:
         """Return the rest of the compressed bytes."""
@@ -227,23 +227,23 @@ class AtomicFile(Sink):
         self._target = target.path
         stem = os.fsdecode(os.fsencode(target.path.name)[:LONGEST_STEM])
         self._temporary = target.path.with_name(f".{stem}.{os.urandom(8).hex()}{TEMPORARY}")
-        self._settled = False
+        self._finished = False
         self._no_clobber = no_clobber
-        # For a new file the umask reduces this mode. For a replaced file `_take_after` widens it to the old mode, so
-        # the file is never more accessible in between.
-        mode = 0o600 if target.there else 0o666
+        # For a new file the umask reduces this mode. For a replaced file `_copy_attributes` widens it to the old mode,
+        # so the file is never more accessible in between.
+        mode = 0o600 if target.status else 0o666
         try:
             descriptor = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
             super().__init__(target.label, descriptor, compressor, owned=True)
-            if target.there:
-                self._take_after(target.there)
+            if target.status:
+                self._copy_attributes(target.status)
         except OSError as error:
             raise FileError.from_os(target.label, "write", error) from error
         except BaseException:  # from a signal, which may come between any two steps
             self._abandon()
             raise
 
-    def _take_after(self, old: os.stat_result) -> None:
+    def _copy_attributes(self, old: os.stat_result) -> None:
         """Copy owner, mode and attributes, including access lists, of the replaced file, as far as permitted."""
         mode = stat.S_IMODE(old.st_mode) & 0o777
         attributes: tuple[str, ...] = ("user.", "system.")
@@ -268,7 +268,7 @@ class AtomicFile(Sink):
             self._link()
         else:
             self._temporary.replace(self._target)
-        self._settled = True
+        self._finished = True
         self._sync_folder()
 
     def _link(self) -> None:
@@ -307,35 +307,35 @@ class AtomicFile(Sink):
         super()._abandon()
         with suppress(OSError):
             self._temporary.unlink()
-        self._settled = True
+        self._finished = True
 
     def __del__(self) -> None:
         """Remove the temporary file where a signal came before the `with` block began."""
-        if not self._settled:
+        if not self._finished:
             self._abandon()
 
 
 def open_sink(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = (), compress: bool = True) -> Sink:
     """Return the sink for an output name, None or `-` for standard output; `compress` obeys the ending of the name.
 
-    Raise as `look_at` does. A named pipe waits for its reader.
+    Raise as `inspect_target` does. A named pipe waits for its reader.
     """
-    target = look_at(output, no_clobber, inputs)
+    target = inspect_target(output, no_clobber, inputs)
     ending = compression_of(target.label) if compress else ""
     compressor = Compressor(ending) if ending else None
     if target.remote:
         return RemoteSink(target.remote, compressor, no_clobber)
     if target.descriptor == STDOUT:
         return Sink(target.label, STDOUT, compressor, owned=False)
-    if target.descriptor is None and not target.straight:
+    if target.descriptor is None and not target.is_special:
         return AtomicFile(target, compressor, no_clobber)
     try:
-        return Sink(target.label, open_straight(target), compressor, owned=True)
+        return Sink(target.label, open_stream(target), compressor, owned=True)
     except OSError as error:
         raise FileError.from_os(target.label, "write", error) from error
 
 
-def open_straight(target: Target) -> int:
+def open_stream(target: Target) -> int:
     """Return a new descriptor for a device, a pipe or an open stream; a named pipe waits here for its reader."""
     if target.descriptor is not None:
         return os.dup(target.descriptor)
@@ -344,7 +344,7 @@ def open_straight(target: Target) -> int:
 
 def check_target(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = ()) -> None:
     """Refuse an output that `open_sink` would refuse, before hours of work; create nothing."""
-    look_at(output, no_clobber, inputs)
+    inspect_target(output, no_clobber, inputs)
 
 
 def write_whole(output: str | None, data: Data, *, no_clobber: bool, inputs: Sequence[str] = ()) -> None:
@@ -353,7 +353,7 @@ def write_whole(output: str | None, data: Data, *, no_clobber: bool, inputs: Seq
         sink.write(data)
 
 
-def look_at_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
+def check_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
     """Refuse an object that cannot be written, as far as early and cheap checks can tell."""
     from pcatool.stores.objects import place_of
     from pcatool.stores.providers import CanonicalName
@@ -361,9 +361,9 @@ def look_at_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None
     uri, label = parse(output), shown(output)
     if uri.kind == HTTP:
         raise UsageError(f"{show(label)}: a web server is only read from", "give a file, s3://, gs:// or abfs://")
-    one_name = CanonicalName()
+    canonical_name = CanonicalName()
     for name in inputs:
-        if is_remote(name) and one_name(name) == one_name(output):
+        if is_remote(name) and canonical_name(name) == canonical_name(output):
             raise UsageError(
                 f"the output {show(label)} is the same object as the input {show(shown(name))}", "write to another one"
             )
@@ -411,9 +411,9 @@ class RemoteSink(Sink):
 
         place = place_of(self._output)
 
-        def look_again() -> None:
+        def check_clobber() -> None:
             if self._no_clobber and place.info().type.name == "File":
                 raise exists(self.label)
 
-        upload(place, self._descriptor, look_again)
+        upload(place, self._descriptor, check_clobber)
         self._close()

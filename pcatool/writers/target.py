@@ -15,29 +15,29 @@ from typing import NamedTuple
 from pcatool.errors import FileError, UsageError, show
 from pcatool.stores.uri import is_remote, shown
 
-__all__ = ["STDOUT", "Target", "exists", "look_at"]
+__all__ = ["STDOUT", "Target", "exists", "inspect_target"]
 
 STDOUT = 1
-STREAM = re.compile(r"(?:/dev/fd|/proc/self/fd)/([0-9]{1,6})", re.ASCII)
-STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+STREAM_PATH = re.compile(r"(?:/dev/fd|/proc/self/fd)/([0-9]{1,6})", re.ASCII)
+STREAM_NAMES = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 class Target(NamedTuple):
-    """An inspected output: a path, an open descriptor or an object; made by `look_at`, used by `open_sink`."""
+    """An inspected output: a path, an open descriptor or an object; made by `inspect_target`, used by `open_sink`."""
 
     label: str  # name for messages
     path: Path = Path()  # of a file, with links resolved
     descriptor: int | None = None  # of a stream that is already open, such as standard output
-    there: os.stat_result | None = None  # status of the file or stream that is there now
+    status: os.stat_result | None = None  # status of the file or stream before the run; None for a new file
     remote: str = ""  # full name of an object in a store; empty for files and streams
 
     @property
-    def straight(self) -> bool:
+    def is_special(self) -> bool:
         """Whether the output is a device, pipe or folder: not a regular file, so never replaced by a rename."""
-        return self.there is not None and not stat.S_ISREG(self.there.st_mode)
+        return self.status is not None and not stat.S_ISREG(self.status.st_mode)
 
 
-def look_at(output: str | None, no_clobber: bool, inputs: Sequence[str]) -> Target:
+def inspect_target(output: str | None, no_clobber: bool, inputs: Sequence[str]) -> Target:
     """Inspect an output and make every check that is possible before the work; create nothing.
 
     Raise `UsageError` for an empty name and for an output that is also an input, `FileError` for an output that
@@ -46,25 +46,25 @@ def look_at(output: str | None, no_clobber: bool, inputs: Sequence[str]) -> Targ
     if output == "":
         raise UsageError("the name of the output is empty", "give a file name, or - for standard output")
     if output is not None and "://" in output and is_remote(output):
-        from pcatool.writers.sink import look_at_object
+        from pcatool.writers.sink import check_object
 
-        look_at_object(output, no_clobber, inputs)
+        check_object(output, no_clobber, inputs)
         return Target(shown(output), remote=output)
     descriptor = descriptor_of(output)
     if output is None or output == "-":
-        target = Target("standard output", descriptor=STDOUT, there=stat_of_stream("standard output", STDOUT))
+        target = Target("standard output", descriptor=STDOUT, status=stat_of_stream("standard output", STDOUT))
     elif descriptor is not None:
-        target = Target(output, descriptor=descriptor, there=stat_of_stream(output, descriptor))
+        target = Target(output, descriptor=descriptor, status=stat_of_stream(output, descriptor))
     else:
-        there = stat_of_path(output)
+        status = stat_of_path(output)
         folder = Path(output).parent
         # Checked before links are resolved: `no/../x` is invalid where there is no folder `no`.
-        if there is None and not folder.is_dir():
+        if status is None and not folder.is_dir():
             raise unwritable(output, f"there is no folder {show(folder)}", "create it first")
-        target = Target(output, Path(os.path.realpath(output)), there=there)
+        target = Target(output, Path(os.path.realpath(output)), status=status)
     refuse_input(target, inputs)
     if target.descriptor is None:
-        check_place(target, no_clobber)
+        check_path(target, no_clobber)
     return target
 
 
@@ -75,8 +75,8 @@ def descriptor_of(output: str | None) -> int | None:
     """
     if output is None or output == "-":
         return STDOUT
-    stream = STREAM.fullmatch(output)
-    return int(stream[1]) if stream else STREAMS.get(output)
+    match = STREAM_PATH.fullmatch(output)
+    return int(match[1]) if match else STREAM_NAMES.get(output)
 
 
 def stat_of_stream(label: str, descriptor: int) -> os.stat_result:
@@ -104,12 +104,12 @@ def stat_of_path(output: str) -> os.stat_result | None:
 
 def refuse_input(target: Target, inputs: Sequence[str]) -> None:
     """Refuse an output that is the same file as an input, also under another name."""
-    if target.there is None or not stat.S_ISREG(target.there.st_mode):
+    if target.status is None or not stat.S_ISREG(target.status.st_mode):
         return
     for name in inputs:
         with suppress(OSError, ValueError):
             given = os.fstat(0) if name == "-" else Path(name).stat()
-            if os.path.samestat(given, target.there):
+            if os.path.samestat(given, target.status):
                 what = "standard input" if name == "-" else f"the input {show(name)}"
                 raise UsageError(
                     f"the output {show(target.label)} is the same file as {what}",
@@ -117,20 +117,24 @@ def refuse_input(target: Target, inputs: Sequence[str]) -> None:
                 )
 
 
-def check_place(target: Target, no_clobber: bool) -> None:
+def check_path(target: Target, no_clobber: bool) -> None:
     """Refuse a path that cannot be written, or where a finished file could not be renamed into place."""
     label, folder = target.label, target.path.parent
-    if label.endswith("/") or (target.there is not None and stat.S_ISDIR(target.there.st_mode)):
+    if label.endswith("/") or (target.status is not None and stat.S_ISDIR(target.status.st_mode)):
         raise unwritable(label, "it names a folder", "give the name of a file")
-    if target.there is not None and not os.access(target.path, os.W_OK):
+    if target.status is not None and not os.access(target.path, os.W_OK):
         raise unwritable(label, "it is write-protected", "give another name, or unprotect it")
-    if target.straight:
+    if target.is_special:
         return
-    if target.there is not None and no_clobber:
+    if target.status is not None and no_clobber:
         raise exists(label)
     if not folder.is_dir():
-        named = Path(label).parent  # the folder as the user wrote it, unless a link leads elsewhere
-        raise unwritable(label, f"there is no folder {show(folder if named.is_dir() else named)}", "create it first")
+        written_folder = Path(label).parent  # the folder as the user wrote it, unless a link leads elsewhere
+        raise unwritable(
+            label,
+            f"there is no folder {show(folder if written_folder.is_dir() else written_folder)}",
+            "create it first",
+        )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise unwritable(label, "its folder takes no new files", "give a name in another folder")
 

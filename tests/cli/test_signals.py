@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from pcatool.cli.signals import Stopped, stop_in
-from pcatool.stores.calls import uninterrupted
+from pcatool.stores.interruptible_calls import uninterrupted
 
 SECONDS = 60
 
@@ -20,7 +20,7 @@ SECONDS = 60
 MOMENTS = """
 import contextlib, os, signal, sys, threading, time
 from pcatool.cli import signals as process
-from pcatool.stores import calls as waiting
+from pcatool.stores import interruptible_calls as waiting
 
 def at(moment, files, call):
     left = moment
@@ -128,7 +128,7 @@ def test_at_every_moment_a_clean_up_is_done_once_and_the_signal_told_afterwards(
 HANGS = """
 import os, signal, threading, time
 from pcatool.cli.signals import leave, stoppable
-from pcatool.stores.calls import uninterrupted
+from pcatool.stores.interruptible_calls import uninterrupted
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 began = time.monotonic()
 try:

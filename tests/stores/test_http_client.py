@@ -172,7 +172,7 @@ WRONG: dict[str, tuple[int, str]] = {
 def test_pages_that_cannot_be_read(
     path: str, site: tuple[str, type[Site]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pcatool.stores.objects.PIECE", 1 << 16)
+    monkeypatch.setattr("pcatool.stores.objects.REQUEST_BYTES", 1 << 16)
     code = run_and_report(
         lambda: app.run(["fit", f"http://{site[0]}/{path}?key=secret", "-o", "/dev/null"]), debug=False
     )
@@ -209,11 +209,11 @@ def test_servers_that_cannot_be_reached(
     place, close = silent()
     if how != "silent":
         close()
-    monkeypatch.setattr(web, "SILENCE", 0.2)
-    web._web.cache_clear()
+    monkeypatch.setattr(web, "SILENCE_SECONDS", 0.2)
+    web._http_file_system.cache_clear()
     host = "no-such-host.invalid" if how == "unknown" else place
     code = run_and_report(lambda: app.run(["fit", f"http://me:secret@{host}/t.csv", "-o", "/dev/null"]), debug=False)
-    web._web.cache_clear()
+    web._http_file_system.cache_clear()
     close()
     said = capsys.readouterr().err
     assert code == 5
@@ -225,7 +225,7 @@ def test_servers_that_cannot_be_reached(
 def test_without_the_extra_it_says_what_to_install(
     package: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    web._web.cache_clear()
+    web._http_file_system.cache_clear()
     monkeypatch.setitem(sys.modules, package, None)
     assert run_and_report(lambda: app.run(["fit", "https://host.invalid/t.csv", "-o", "/dev/null"]), debug=False) == 5
     said = f"http:// and https:// need the package {package.partition('.')[0]}; install it: pip install 'pcatool[http]'"

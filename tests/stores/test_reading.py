@@ -193,8 +193,8 @@ def test_a_lost_connection_is_no_damaged_file(
     form: str, store: Store, table: pa.Table, text: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(s3, "ATTEMPTS", 1)
-    monkeypatch.setattr("pcatool.stores.objects.PIECE", 1 << 17)
+    monkeypatch.setattr(s3, "MAX_ATTEMPTS", 1)
+    monkeypatch.setattr("pcatool.stores.objects.REQUEST_BYTES", 1 << 17)
     data = {"csv": text, "gz": gzip.compress(text), "parquet": as_parquet(table), "model": b"PK\x03\x04" + text}[form]
     name = store.put("t", data)
     with Cable(store.port, down=200_000) as cable:
@@ -208,8 +208,8 @@ def test_a_lost_connection_is_no_damaged_file(
 
 
 def test_a_lost_connection_is_no_bad_file(store: Store, text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(s3, "ATTEMPTS", 1)
-    monkeypatch.setattr("pcatool.stores.objects.PIECE", 1 << 17)
+    monkeypatch.setattr(s3, "MAX_ATTEMPTS", 1)
+    monkeypatch.setattr("pcatool.stores.objects.REQUEST_BYTES", 1 << 17)
     for name in ("f/a.csv", "f/b.csv"):
         store.put(name, text)
     with Cable(store.port, down=len(text) + 200_000) as cable:
@@ -225,7 +225,7 @@ def test_an_object_that_changes_while_it_is_read_is_no_bad_file(
     command: str, form: str, then: str, store: Store, table: pa.Table, text: bytes, model: bytes,
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("pcatool.stores.objects.PIECE", 1 << 17)
+    monkeypatch.setattr("pcatool.stores.objects.REQUEST_BYTES", 1 << 17)
     (tmp_path / "m.npz").write_bytes(model)
     data = {"csv": text, "parquet": as_parquet(table)}[form]
     for name in ("a", "b", "c"):
@@ -260,7 +260,7 @@ def test_a_store_that_refuses_has_no_bad_files(
     request_: str, status: int, code: str, said: str, store: Store, text: bytes, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(s3, "ATTEMPTS", 1)
+    monkeypatch.setattr(s3, "MAX_ATTEMPTS", 1)
     for name in ("f/a.csv", "f/b.csv", "f/c.csv"):
         store.put(name, text)
     with refusing(store, request_, status, code) as endpoint:
@@ -276,7 +276,7 @@ def test_an_object_that_changes_while_it_is_read_gives_no_numbers(
     form: str, then: str, store: Store, table: pa.Table, text: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("pcatool.stores.objects.PIECE", 1 << 17)
+    monkeypatch.setattr("pcatool.stores.objects.REQUEST_BYTES", 1 << 17)
     data = {"csv": text, "parquet": as_parquet(table)}[form]
     name = store.put("t", data)
     later = {"longer": data + data, "shorter": data[: len(data) // 2], "other": data[::-1]}[then]

@@ -17,7 +17,7 @@ from pcatool.stores import objects as place
 from pcatool.stores import providers as azure
 from pcatool.stores import providers as gs
 from pcatool.stores import providers as s3
-from pcatool.stores.listing import _regex
+from pcatool.stores.listing import _pattern_regex
 from pcatool.stores.providers import CanonicalName
 from pcatool.stores.uri import is_remote, parse, plain_name, shown, with_options
 
@@ -164,7 +164,7 @@ PATTERNS = {
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_patterns_are_those_of_files(pattern: str) -> None:
     yes, no = PATTERNS[pattern]
-    found = _regex(pattern.split("/"))
+    found = _pattern_regex(pattern.split("/"))
     assert [name for name in [*yes, *no] if found.fullmatch(name)] == yes
 
 

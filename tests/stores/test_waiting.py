@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pcatool.stores.calls import interruptible
+from pcatool.stores.interruptible_calls import interruptible
 from stores.server import ENVIRONMENT, Cable, Store
 
 AZURE = "blob_storage_authority=SERVER&dfs_storage_authority=SERVER"

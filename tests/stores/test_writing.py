@@ -143,7 +143,7 @@ def test_a_write_that_fails_half_way_leaves_no_object(
     place: str, before: bytes, store: Store, local: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(s3, "ATTEMPTS", 1)
+    monkeypatch.setattr(s3, "MAX_ATTEMPTS", 1)
     name, up = PLACES[place]
     if before:
         store.put(name, before)

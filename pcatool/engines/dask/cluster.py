@@ -24,7 +24,7 @@ from pcatool.engines.base import Done, Listing, unreported
 from pcatool.engines.dask.local import Local
 from pcatool.engines.dask.tasks import Tree, build_tree, version
 from pcatool.errors import FileError, LostError, UsageError, check_memory, show
-from pcatool.stores.calls import interruptible, uninterrupted
+from pcatool.stores.interruptible_calls import interruptible, uninterrupted
 
 __all__ = ["Dask", "DaskRun"]
 

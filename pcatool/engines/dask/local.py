@@ -14,7 +14,7 @@ from typing import Any
 
 from pcatool.engines.threads import usable_cores
 from pcatool.errors import LostError
-from pcatool.stores.calls import uninterrupted
+from pcatool.stores.interruptible_calls import uninterrupted
 
 __all__ = ["Local"]
 

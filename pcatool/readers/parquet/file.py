@@ -237,7 +237,7 @@ class ParquetData:
         """Return the result of `read`; from a store, signals such as Ctrl-C interrupt it, unlike waiting in Arrow."""
         if not self._opened.remote:
             return read()
-        from pcatool.stores.calls import interruptible
+        from pcatool.stores.interruptible_calls import interruptible
 
         return interruptible(read)
 

@@ -6,7 +6,7 @@ import pytest
 
 from pcatool.errors import BlamelessError, FileError, LostError
 from pcatool.readers.skip_bad import is_bad_file
-from pcatool.stores.calls import in_words
+from pcatool.stores.failures import in_words
 
 CREDENTIALS = "; check the credentials, and what they allow"
 WHEN = "When reading information for key 'NOT_FOUND credentials.csv' in bucket 'b': "
