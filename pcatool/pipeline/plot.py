@@ -356,7 +356,7 @@ def tell(cloud: RowCollector, asked: PlotRequest, notices: Reporter) -> None:
     if cloud.by_class:
         values = sum(1 for code in cloud.counts if code >= 0)
         if values > CLASSES:
-            among = f" of {cloud.most_counted}" if cloud.is_dense and values > cloud.most_counted else ""
+            among = f" of {cloud.max_layers}" if cloud.is_dense and values > cloud.max_layers else ""
             which = f"the {CLASSES - 1} most frequent{among} have colours of their own"
             if max(cloud.counts.values()) == 1:
                 which = "none of them occurs twice: name a column of classes, or of numbers"

@@ -80,10 +80,10 @@ class PlotRequest(NamedTuple):
         ):
             if given is not None and not good:
                 raise UsageError(f"{flag} would change nothing in a picture of {self.kind}", f"leave out {flag}")
-        if plot.axes is not None and len(plot.axes) > kind.most:
-            most = f"{kind.most} components" if kind.most > 1 else "1 component"
+        if plot.axes is not None and len(plot.axes) > kind.max_count:
+            most = f"{kind.max_count} components" if kind.max_count > 1 else "1 component"
             raise UsageError(f"--axes names {len(plot.axes)} components, a picture of {self.kind} has {most} at most")
-        if plot.axes is not None and kind.rows and kind.columns and len(plot.axes) < kind.most:
+        if plot.axes is not None and kind.rows and kind.columns and len(plot.axes) < kind.max_count:
             raise UsageError(f"a {self.kind} needs two components", "name both, such as --axes 1,2")
         if kind.columns:
             check_method(options, ("loadings",))
@@ -115,7 +115,7 @@ class PlotRequest(NamedTuple):
             if self.drawer.rows and self.drawer.columns and model.k < 2:
                 remedy = "fit with -k 2" if model.d > 1 else "plot scores draws the rows along one"
                 raise DataError("a biplot needs two components, there is 1", remedy)
-            return tuple(range(1, min(self.drawer.usual, model.k) + 1))
+            return tuple(range(1, min(self.drawer.default_count, model.k) + 1))
         named = ",".join(map(str, axes))
         refuse_past(f"--axes {named}", max(axes), model.k, model.directions)
         return axes

@@ -39,7 +39,7 @@ from pcatool.progress import Reporter
 from pcatool.readers.paths import STDIN
 from pcatool.render.component_images import image_facts
 from pcatool.render.figures import distinct_names
-from pcatool.render.plots.marks import ENDS
+from pcatool.render.plots.marks import CLIPPED_PERCENT
 from pcatool.render.plots.points import CLASSES, classes_with_colors
 from pcatool.render.report.document import page_html
 from pcatool.stores.uri import shown as shown_name
@@ -260,7 +260,7 @@ def _colored(counted: TextCounts, sample: Sample, nulls: Collection[str]) -> dic
     if numeric and (len(set(numbers)) > CLASSES or any(number % 1 for number in numbers if number is not None)):
         values = [_number(cell) for cell in cells]
         there = np.array([value for value in values if value is not None])
-        ends = np.percentile(there, [ENDS, 100 - ENDS]) if len(there) else np.zeros(2)
+        ends = np.percentile(there, [CLIPPED_PERCENT, 100 - CLIPPED_PERCENT]) if len(there) else np.zeros(2)
         return {"name": name, "numbers": values, "ends": rounded(ends, 6)}
     keys = {cell: _name_of(cell) if numeric else cell for cell in {*counts, *cells} if cell is not None}
     rows: Counter[str] = Counter()

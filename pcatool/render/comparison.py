@@ -14,8 +14,8 @@ from pcatool.render.text import Line, labelled, render_table
 __all__ = ["comparison_table", "comparison_text"]
 
 # Columns and components shown without -v.
-COLUMNS = 5
-COMPONENTS = 10
+COLUMNS_SHOWN = 5
+COMPONENTS_SHOWN = 10
 
 # Largest change that counts as rounding of two fits: of a relative change, or of a cosine from 1.
 ROUNDING = 1e-7
@@ -37,12 +37,12 @@ def comparison_text(
         return labelled([("identical", f"{_names(facts)} are the same model, to the last bit")], width, color)
     parts = [labelled(_lines(facts), width, color)]
     if facts["matched"]:
-        shown = facts["matched"] if everything else facts["matched"][:COMPONENTS]
+        shown = facts["matched"] if everything else facts["matched"][:COMPONENTS_SHOWN]
         parts += [table(_components(shown)), labelled(_remarks(facts, len(shown)), width, color)]
     columns = _most_changed(facts["column_shifts"], everything)
     if columns:
         parts.append(table(_column_table(columns)))
-    parts.append(labelled(_unshown(facts["column_shifts"], len(columns)), width, color))
+    parts.append(labelled(_omitted_columns(facts["column_shifts"], len(columns)), width, color))
     return "\n".join(part for part in parts if part)
 
 
@@ -77,8 +77,8 @@ def _lines(facts: Mapping[str, Any]) -> list[Line]:
 
 def _kept(facts: Mapping[str, Any]) -> str:
     a, b = (f"{facts['cumulative'][which]:.4%}" for which in ("a", "b"))
-    one, other = facts["share_of"]["a"], facts["share_of"]["b"]
-    return f"{a} of the {one} in A, {b}{'' if one == other else f' of the {other}'} in B"
+    name_a, name_b = facts["share_of"]["a"], facts["share_of"]["b"]
+    return f"{a} of the {name_a} in A, {b}{'' if name_a == name_b else f' of the {name_b}'} in B"
 
 
 def _value(value: Any) -> str:
@@ -126,50 +126,50 @@ def _components(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _remark(row: Mapping[str, Any]) -> str:
     """Return the remarks that qualify the cosine of a pair of components; empty if there are none."""
-    said = [word for word, given in (("swapped", row["swapped"]), ("flipped", row["flipped"])) if given]
+    remarks = [word for word, given in (("swapped", row["swapped"]), ("flipped", row["flipped"])) if given]
     for which in ("a", "b"):
         model = which.upper()
         if row[f"eigenvalue_{which}"] == 0:
-            said.append(f"means nothing: past the rank in {model}")
+            remarks.append(f"means nothing: past the rank in {model}")
         elif row[f"too_close_in_{which}"]:
-            said.append(f"means nothing: too close to {_listed(row[f'too_close_in_{which}'])} in {model}")
+            remarks.append(f"means nothing: too close to {_component_list(row[f'too_close_in_{which}'])} in {model}")
         elif row[f"near_in_{which}"] and abs(row["cosine"]) < 1 - ROUNDING:
-            said.append(f"nearly equal to {_listed(row[f'near_in_{which}'])} in {model}")
-    return "; ".join(said)
+            remarks.append(f"nearly equal to {_component_list(row[f'near_in_{which}'])} in {model}")
+    return "; ".join(remarks)
 
 
-def _listed(components: Iterable[int]) -> str:
+def _component_list(components: Iterable[int]) -> str:
     names = [f"PC{j}" for j in components]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _remarks(facts: Mapping[str, Any], shown: int) -> list[Line]:
     """Return the lines below the table of components: rows not shown, swapped and flipped components, a hint."""
-    left = len(facts["matched"]) - shown
-    lines = [("shown", f"the first {shown}; {left} more with -v")] if left else []
+    omitted = len(facts["matched"]) - shown
+    lines = [("shown", f"the first {shown}; {omitted} more with -v")] if omitted else []
     hint: list[Line] = []
     for what in ("swapped", "flipped"):
-        found = [row["a"] for row in facts["matched"] if row[what]]
-        if found:
-            lines.append((what, f"{_listed(found)} of A"))
+        components = [row["a"] for row in facts["matched"] if row[what]]
+        if components:
+            lines.append((what, f"{_component_list(components)} of A"))
             hint = [("hint", "fit --align-to A keeps signs, and the order of nearly equal components")]
     return [*lines, *hint]
 
 
 def _most_changed(rows: Sequence[Mapping[str, Any]], everything: bool) -> list[Mapping[str, Any]]:
     ordered = sorted(rows, key=_change, reverse=True)
-    return ordered if everything else [row for row in ordered[:COLUMNS] if _change(row) > ROUNDING]
+    return ordered if everything else [row for row in ordered[:COLUMNS_SHOWN] if _change(row) > ROUNDING]
 
 
-def _unshown(rows: Sequence[Mapping[str, Any]], shown: int) -> list[Line]:
+def _omitted_columns(rows: Sequence[Mapping[str, Any]], shown: int) -> list[Line]:
     """Return a line that counts the columns not in the table; empty if all are shown."""
     if not rows or shown == len(rows):
         return []
     if not any(_change(row) > ROUNDING for row in rows):
         return [("shown", "no column: their means and standard deviations are the same")]
     changed = sum(_change(row) > ROUNDING for row in rows)
-    some = "the columns that changed" if changed == shown else f"the {shown} columns that changed most"
-    return [("shown", f"{some}; {len(rows) - shown} more with -v")]
+    which_columns = "the columns that changed" if changed == shown else f"the {shown} columns that changed most"
+    return [("shown", f"{which_columns}; {len(rows) - shown} more with -v")]
 
 
 def _change(row: Mapping[str, Any]) -> float:

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 # Lengths in inches.
 MARGIN, GAP = 0.25, 0.14
-TITLE, ABOVE = 0.2, 0.05  # height of a title above its panel; distance between title and panel
-GRID = 6.4  # approximate width of the grid of components, until the panels reach their minimum width
-PANEL, NARROWEST = 1.5, 0.95  # usual and minimum width of a panel; a title fits above the minimum
-LEGEND, LETTERS = 1.9, 32  # width of the left column; characters in one of its lines
-BAR, LINE = 0.12, 0.15  # height of a colour bar, and of a line of text
-SCALE = TITLE + BAR + LINE + 0.25  # height of a colour bar with its title and numbers
-STRETCH = 4.0  # largest ratio of sides with square pixels; a longer image would be a mere line
+TITLE_HEIGHT, TITLE_GAP = 0.2, 0.05  # height of a title above its panel; distance between title and panel
+GRID_WIDTH = 6.4  # approximate width of the grid of components, until the panels reach their minimum width
+PANEL_WIDTH, MIN_PANEL_WIDTH = 1.5, 0.95  # usual and minimum width of a panel; a title fits above the minimum
+LEGEND_WIDTH, LEGEND_CHARACTERS = 1.9, 32  # width of the left column; characters in one of its lines
+BAR_HEIGHT, LINE_HEIGHT = 0.12, 0.15  # height of a colour bar, and of a line of text
+SCALE_HEIGHT = TITLE_HEIGHT + BAR_HEIGHT + LINE_HEIGHT + 0.25  # height of a colour bar with its title and numbers
+MAX_SIDE_RATIO = 4.0  # largest ratio of sides with square pixels; a longer image would be a mere line
 
-SMALL, LARGE = 8.0, 9.0  # font sizes in points
+SMALL_FONT, LARGE_FONT = 8.0, 9.0  # font sizes in points
 
 
 class Box(NamedTuple):
@@ -72,8 +72,8 @@ def component_picture(
     lines of text. form: the file format. If `look` gives another size, the whole picture is scaled to this size.
     """
     check_form(form)
-    text = [line for part in caption for line in fold(printable(part), LETTERS)]
-    layout = arranged(basis.shape[1], shape, with_mean=mean is not None, lines=len(text))
+    text = [line for part in caption for line in fold(printable(part), LEGEND_CHARACTERS)]
+    layout = image_layout(basis.shape[1], shape, with_mean=mean is not None, lines=len(text))
     peak = float(np.abs(basis).max())
     with plain_matplotlib():
         from matplotlib.colors import LinearSegmentedColormap
@@ -84,14 +84,14 @@ def component_picture(
         axes = figure.add_axes((0, 0, 1, 1))
         for j, box in enumerate(layout.panels):
             draw_title(axes, box, f"PC{j + 1}", percent(float(shares[j]), 1))
-            draw_image(axes, box, in_the_middle(basis[:, j], peak).reshape(shape), colors)
-        below = MARGIN
+            draw_image(axes, box, centred_levels(basis[:, j], peak).reshape(shape), colors)
+        bottom = MARGIN
         if mean is not None:
-            below = draw_mean(axes, layout.mean, mean.reshape(shape))
-        bar = Box(MARGIN, below + TITLE, LEGEND, BAR)
-        below = draw_scale(axes, bar, "loading", colors, (number(-peak), "0", number(peak)))
+            bottom = draw_mean(axes, layout.mean, mean.reshape(shape))
+        bar = Box(MARGIN, bottom + TITLE_HEIGHT, LEGEND_WIDTH, BAR_HEIGHT)
+        bottom = draw_scale(axes, bar, "loading", colors, (number(-peak), "0", number(peak)))
         for i, line in enumerate(text):
-            write(axes, MARGIN, below + i * LINE, line, "left")
+            write(axes, MARGIN, bottom + i * LINE_HEIGHT, line, "left")
         axes.set(xlim=(0, layout.width), ylim=(layout.height, 0), aspect="auto" if look.size is None else "equal")
         axes.set_axis_off()
         if look.size is not None:
@@ -101,16 +101,20 @@ def component_picture(
         return figure_file(figure, form, look)
 
 
-def arranged(k: int, shape: tuple[int, int], *, with_mean: bool, lines: int) -> Layout:
+def image_layout(k: int, shape: tuple[int, int], *, with_mean: bool, lines: int) -> Layout:
     """Return the layout: mean, colour bars and caption of `lines` lines at the left, a grid of k components beside."""
-    ratio = min(max(shape[0] / shape[1], 1 / STRETCH), STRETCH)
+    ratio = min(max(shape[0] / shape[1], 1 / MAX_SIDE_RATIO), MAX_SIDE_RATIO)
     cols = grid_columns(k, ratio)
-    w = max(min(GRID / cols - GAP, PANEL / math.sqrt(ratio)), NARROWEST)
-    left, step = MARGIN + LEGEND + 2 * GAP, w * ratio + TITLE + GAP
-    panels = [Box(left + (j % cols) * (w + GAP), MARGIN + TITLE + (j // cols) * step, w, w * ratio) for j in range(k)]
-    side = LEGEND / max(1.0, math.sqrt(ratio))
-    mean = Box(MARGIN, MARGIN + TITLE, side, side * ratio)
-    legend = SCALE + lines * LINE + (TITLE + mean.h + SCALE - TITLE if with_mean else 0)
+    w = max(min(GRID_WIDTH / cols - GAP, PANEL_WIDTH / math.sqrt(ratio)), MIN_PANEL_WIDTH)
+    left, step = MARGIN + LEGEND_WIDTH + 2 * GAP, w * ratio + TITLE_HEIGHT + GAP
+    panels = [
+        Box(left + (j % cols) * (w + GAP), MARGIN + TITLE_HEIGHT + (j // cols) * step, w, w * ratio) for j in range(k)
+    ]
+    side = LEGEND_WIDTH / max(1.0, math.sqrt(ratio))
+    mean = Box(MARGIN, MARGIN + TITLE_HEIGHT, side, side * ratio)
+    legend = (
+        SCALE_HEIGHT + lines * LINE_HEIGHT + (TITLE_HEIGHT + mean.h + SCALE_HEIGHT - TITLE_HEIGHT if with_mean else 0)
+    )
     grid = math.ceil(k / cols) * step - GAP
     return Layout(left + cols * (w + GAP) - GAP + MARGIN, 2 * MARGIN + max(grid, legend), mean, panels)
 
@@ -133,25 +137,27 @@ def draw_mean(axes: Axes, box: Box, mean: Array) -> float:
     low, high = float(mean.min()), float(mean.max())
     half = high / 2 - low / 2  # difference of halves, because high - low may overflow
     greys = (mean / 2 - low / 2) / half if half > 0 else np.full_like(mean, 0.5)
-    write(axes, box.x, box.y - ABOVE, "mean", "left", LARGE)
+    write(axes, box.x, box.y - TITLE_GAP, "mean", "left", LARGE_FONT)
     draw_image(axes, box, greys, "gray")
-    return draw_scale(axes, Box(box.x, box.y + box.h + GAP / 2, LEGEND, BAR), "", "gray", (number(low), number(high)))
+    return draw_scale(
+        axes, Box(box.x, box.y + box.h + GAP / 2, LEGEND_WIDTH, BAR_HEIGHT), "", "gray", (number(low), number(high))
+    )
 
 
 def draw_scale(axes: Axes, box: Box, title: str, colors: Any, marks: Sequence[str]) -> float:
     """Draw a colour bar with two numbers at its ends, or a third in the middle; return the y coordinate below."""
-    write(axes, box.x, box.y - ABOVE, title, "left", LARGE)
+    write(axes, box.x, box.y - TITLE_GAP, title, "left", LARGE_FONT)
     draw_image(axes, box, np.linspace(0, 1, 257)[None, :], colors)
     sides = ("left", "right") if len(marks) == 2 else ("left", "center", "right")
     places = np.linspace(box.x, box.x + box.w, len(marks))
     for x, mark, side in zip(places, marks, sides, strict=True):
-        write(axes, float(x), box.y + box.h + LINE, mark, side)
-    return box.y + box.h + SCALE - TITLE - BAR
+        write(axes, float(x), box.y + box.h + LINE_HEIGHT, mark, side)
+    return box.y + box.h + SCALE_HEIGHT - TITLE_HEIGHT - BAR_HEIGHT
 
 
 def draw_title(axes: Axes, box: Box, name: str, share: str) -> None:
-    write(axes, box.x, box.y - ABOVE, name, "left", LARGE)
-    write(axes, box.x + box.w, box.y - ABOVE, share, "right")
+    write(axes, box.x, box.y - TITLE_GAP, name, "left", LARGE_FONT)
+    write(axes, box.x + box.w, box.y - TITLE_GAP, share, "right")
 
 
 def draw_image(axes: Axes, box: Box, values: Array, colors: Any) -> None:
@@ -163,11 +169,11 @@ def draw_image(axes: Axes, box: Box, values: Array, colors: Any) -> None:
     axes.add_patch(Rectangle((box.x, box.y), box.w, box.h, fill=False, edgecolor=FRAME, linewidth=0.6))
 
 
-def write(axes: Axes, x: float, y: float, text: str, side: str, size: float = SMALL) -> None:
+def write(axes: Axes, x: float, y: float, text: str, side: str, size: float = SMALL_FONT) -> None:
     axes.text(x, y, text, ha=side, va="baseline", fontsize=size)
 
 
-def in_the_middle(values: Array, peak: float) -> Array:
+def centred_levels(values: Array, peak: float) -> Array:
     """Map values from -peak .. peak to 0 .. 1, so that 0 is in the middle of the colour scale."""
     scaled: Array = values / peak / 2 + 0.5
     return scaled
@@ -189,7 +195,7 @@ def image_facts(mean: Array | None, basis: Array, shares: Array, shape: tuple[in
     """
     peak = float(np.abs(basis).max())
     palette = _palette()
-    levels = np.rint(in_the_middle(basis, peak) * (SHADES - 1)).astype(np.uint8)
+    levels = np.rint(centred_levels(basis, peak) * (SHADES - 1)).astype(np.uint8)
     return {
         "shape": list(shape),
         "peak": number(peak),
@@ -216,12 +222,12 @@ def _mean(mean: Array, shape: tuple[int, int]) -> dict[str, Any]:
 def _palette() -> NDArray[np.uint8]:
     """Return the palette (256, 3), of which SHADES entries are used: DIVERGING, evenly spaced and interpolated."""
     stops = np.array([list(bytes.fromhex(color[1:])) for color in DIVERGING], dtype=np.float64)
-    at = np.linspace(0, len(stops) - 1, SHADES)
-    found = np.zeros((256, 3))
-    for i, (one, other) in enumerate(pairwise(stops)):
-        inside = (at >= i) & (at <= i + 1)
-        found[:SHADES][inside] = one + (at[inside] - i)[:, None] * (other - one)
-    return np.rint(found).astype(np.uint8)
+    positions = np.linspace(0, len(stops) - 1, SHADES)
+    palette = np.zeros((256, 3))
+    for i, (low, high) in enumerate(pairwise(stops)):
+        inside = (positions >= i) & (positions <= i + 1)
+        palette[:SHADES][inside] = low + (positions[inside] - i)[:, None] * (high - low)
+    return np.rint(palette).astype(np.uint8)
 
 
 def _uri(levels: NDArray[np.uint8], palette: NDArray[np.uint8] | None = None) -> str:

@@ -27,11 +27,11 @@ __all__ = [
 ]
 
 
-# Most components named one by one; further ones are counted.
-SHOWN = 10
+# Components named one by one; further ones are counted.
+MAX_NAMED = 10
 
 # Metadata keys that only some models have.
-OF_SOME = (
+OPTIONAL_KEYS = (
     "center_rows", "whiten", "epsilon", "kernel", "landmarks",
     "labels", "label_kernel", "label_gamma", "classes", "hsic", "em",
 )  # fmt: skip
@@ -60,7 +60,7 @@ def model_facts(model: Model) -> dict[str, Any]:
             "lost": float(table.lost[model.k - 1]),
             "certificate": model.meta.get("certificate"),
         }
-        | {name: model.meta[name] for name in OF_SOME if name in model.meta}
+        | {name: model.meta[name] for name in OPTIONAL_KEYS if name in model.meta}
         | _aligned_facts(model)
     )
 
@@ -72,17 +72,17 @@ def _aligned_facts(model: Model) -> dict[str, Any]:
     """
     if "aligned" not in model.meta:
         return {}
-    turned = np.any(fix_signs(model.basis) != model.basis, axis=0)
-    places = model.meta["aligned"][: model.k]
-    return {"aligned": places, "flipped": [int(j) + 1 for j in np.flatnonzero(turned)]}
+    flipped = np.any(fix_signs(model.basis) != model.basis, axis=0)
+    ranks = model.meta["aligned"][: model.k]
+    return {"aligned": ranks, "flipped": [int(j) + 1 for j in np.flatnonzero(flipped)]}
 
 
 def sums_facts(model: Model) -> dict[str, Any]:
     """Return whether the model keeps sums for adding and removing rows, with their size or the reason against."""
-    kept = model.statistic
-    if kept is None:
+    statistic = model.statistic
+    if statistic is None:
         return {"kept": False, "reason": why_not_updatable(model)}
-    return {"kept": True, "bytes": kept.nbytes}
+    return {"kept": True, "bytes": statistic.nbytes}
 
 
 def report_lines(model: Model) -> list[str]:
@@ -93,10 +93,10 @@ def report_lines(model: Model) -> list[str]:
 
 def kept_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return the lines on the solver, the kept components, the alignment, EM and the certificate."""
-    of_what = whole(facts["method"], facts["centered"])
+    total_name = whole(facts["method"], facts["centered"])
     return [
         f"solver {facts['solver']}: {facts['reason']}; {rank_text(facts)}",
-        f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the {of_what} "
+        f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the {total_name} "
         f"({facts['choice']})",
         *aligned_lines(facts),
         *(em_lines(facts) if "em" in facts else []),
@@ -109,12 +109,13 @@ def aligned_lines(facts: Mapping[str, Any]) -> list[str]:
     if "aligned" not in facts:
         return []
     moved = [f"PC{i} (by size PC{place})" for i, place in enumerate(facts["aligned"], 1) if i != place]
-    done = [
-        f"{what} {', '.join(names[:SHOWN])}{f' and {len(names) - SHOWN} more' if len(names) > SHOWN else ''}"
+    changes = [
+        f"{what} {', '.join(names[:MAX_NAMED])}"
+        + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
         for what, names in (("flipped", [f"PC{j}" for j in facts["flipped"]]), ("in its order", moved))
         if names
     ]
-    return [f"aligned to an older model: {'; '.join(done) or 'nothing to change'}"]
+    return [f"aligned to an older model: {'; '.join(changes) or 'nothing to change'}"]
 
 
 def em_lines(facts: Mapping[str, Any]) -> list[str]:
@@ -122,13 +123,13 @@ def em_lines(facts: Mapping[str, Any]) -> list[str]:
     em = facts["em"]
     how = "has converged" if em["converged"] else "has NOT converged"
     likelihood = "without bound" if em["log_likelihood"] is None else f"{em['log_likelihood']:.10g}"
-    known = "how far eigenvalues are from those at the maximum is not known"
+    accuracy = "how far eigenvalues are from those at the maximum is not known"
     if em.get("proved"):  # models of earlier versions hold the size of the last steps instead of a proof
-        off = max(error or 0.0 for error in facts["certificate"]["relative_error"])
-        known = f"eigenvalues differ from those at the maximum by {off:.1e} of themselves at most"
+        largest_error = max(error or 0.0 for error in facts["certificate"]["relative_error"])
+        accuracy = f"eigenvalues differ from those at the maximum by {largest_error:.1e} of themselves at most"
     return [
         f"EM {how} in {counted(em['steps'], 'step')}: log-likelihood {likelihood}, noise variance "
-        f"{em['noise_variance']:.6g}; {known}"
+        f"{em['noise_variance']:.6g}; {accuracy}"
     ]
 
 
@@ -143,19 +144,21 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
 
     `of_em` omits the bounds on rounding, because for EM the number of steps limits the accuracy.
     """
-    named = {"eigen_residual": "eigen-residual", "orthonormality": "|B^T B - I|", "trace_closure": "trace closes to"}
-    proofs = [f"{text} {certificate[key]:.1e}" for key, text in named.items() if certificate.get(key) is not None]
+    titles = {"eigen_residual": "eigen-residual", "orthonormality": "|B^T B - I|", "trace_closure": "trace closes to"}
+    proofs = [f"{text} {certificate[key]:.1e}" for key, text in titles.items() if certificate.get(key) is not None]
     lines = [", ".join(proofs)] if proofs else []
-    sure = certificate.get("vouched")
-    if sure is not None and not of_em:
-        bounds = [e for e, good in zip(certificate["relative_error"], sure, strict=True) if good]
-        unsure = [f"PC{j}" for j, good in enumerate(sure, 1) if not good]
+    vouched = certificate.get("vouched")
+    if vouched is not None and not of_em:
+        bounds = [e for e, is_vouched in zip(certificate["relative_error"], vouched, strict=True) if is_vouched]
+        not_vouched = [f"PC{j}" for j, is_vouched in enumerate(vouched, 1) if not is_vouched]
         if bounds:
             lines.append(
                 f"{counted(len(bounds), 'eigenvalue')} vouched for, the least certain to {max(bounds):.1e} of itself"
             )
-        if unsure:
-            lines.append(f"not told from rounding: {', '.join(unsure[:10])}{' ...' if len(unsure) > 10 else ''}")
+        if not_vouched:
+            lines.append(
+                f"not told from rounding: {', '.join(not_vouched[:10])}{' ...' if len(not_vouched) > 10 else ''}"
+            )
     pairs = certificate.get("close_pairs") or []
     if pairs:
         shown = ", ".join(f"PC{i} and PC{j}" for i, j in pairs[:5])

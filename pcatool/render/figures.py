@@ -24,7 +24,7 @@ from pcatool.stores.uri import plain_name
 from pcatool.terminal import display_width
 
 __all__ = [
-    "COLORS",
+    "CLASS_COLORS",
     "DARK",
     "DENSITY",
     "DIVERGING",
@@ -46,18 +46,18 @@ __all__ = [
     "check_room",
     "clean",
     "distinct_names",
+    "draw_titles",
     "figure_file",
     "in_units",
     "is_picture",
     "label",
     "missing_glyphs",
     "new_figure",
-    "of_numbers",
+    "number_colormap",
     "picture_form",
     "plain_matplotlib",
     "shortened",
     "signed",
-    "titled",
 ]
 
 if TYPE_CHECKING:
@@ -68,14 +68,14 @@ if TYPE_CHECKING:
 
 # Colours of classes, in this order. A test checks that neighbours differ in greyscale, and for two kinds of colour
 # blindness as simulated by Machado, Oliveira and Fernandes (2009).
-COLORS = (
+CLASS_COLORS = (
     "#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00", "#882255", "#F0E442", "#CC79A7", "#000000", "#999933"
 )  # fmt: skip
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "*", ">")
 REST = "#B0B0B0"  # for rows without a class, or of a class without a colour
 
 # Colours of kept components (blue), other components (grey) and highlights (vermilion).
-KEPT, LEFT, MARK = COLORS[0], "#B8B8B8", COLORS[4]
+KEPT, LEFT, MARK = CLASS_COLORS[0], "#B8B8B8", CLASS_COLORS[4]
 DARK, FRAME, GRID = "#222222", "#808080", "#E5E5E5"
 
 # Colours of signs, in bars, images and the page: vermilion above 0, blue below. The diverging scale is white at 0, and
@@ -94,13 +94,13 @@ DENSITY = ("#9CC9E3", "#4C9CCB", KEPT, "#004A75", "#001F33")
 # Colours of marks and bars in the report page, by their names in the style sheet: on white, and lighter ones on black.
 PAGE = {"kept": KEPT, "left": "#838D99", "sum": MARK, "positive": POSITIVE, "negative": NEGATIVE, "rest": REST}
 PAGE_DARK = {
-    "kept": COLORS[3], "left": "#77838F", "sum": "#FFA561", "positive": "#F08C42", "negative": COLORS[3],
+    "kept": CLASS_COLORS[3], "left": "#77838F", "sum": "#FFA561", "positive": "#F08C42", "negative": CLASS_COLORS[3],
     "rest": "#77838F",
 }  # fmt: skip
 
 # Characters per inch of small and large text. Left margin of titles in points, and total side margin in inches.
 SMALL_LETTERS, LARGE_LETTERS = 15.0, 9.5
-LEFT_EDGE, LEGROOM = 8.0, 0.25
+TITLE_LEFT, SIDE_MARGINS = 8.0, 0.25
 
 
 def clean(axes: Axes, grid: str = "both") -> None:
@@ -114,34 +114,34 @@ def clean(axes: Axes, grid: str = "both") -> None:
     axes.set_axisbelow(True)
 
 
-def shortened(name: str, most: int = 28) -> str:
-    """Return a name without control characters, cut with an ellipsis to `most` columns so that it fits."""
-    text = printable(name[: 4 * most])
-    if display_width(text) <= most and len(name) <= 4 * most:
+def shortened(name: str, width: int = 28) -> str:
+    """Return a name without control characters, cut with an ellipsis to `width` columns so that it fits."""
+    text = printable(name[: 4 * width])
+    if display_width(text) <= width and len(name) <= 4 * width:
         return text
-    while display_width(text) >= most:
+    while display_width(text) >= width:
         text = text[:-1]
     return text.rstrip() + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def distinct_names(names: Sequence[str], most: int = 28) -> list[str]:
-    """Return the names, `shortened` to `most`; names with equal beginnings show the part where they differ."""
+def distinct_names(names: Sequence[str], width: int = 28) -> list[str]:
+    """Return the names, `shortened` to `width`; names with equal beginnings show the part where they differ."""
     texts = [printable(name) for name in names]
-    made = [shortened(name, most) for name in names]
-    alike = defaultdict(list)
-    for at, name in enumerate(made):
-        alike[name].append(at)
-    for group in alike.values():
-        first, last = min(texts[at] for at in group), max(texts[at] for at in group)
-        same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    results = [shortened(name, width) for name in names]
+    by_result = defaultdict(list)
+    for index, name in enumerate(results):
+        by_result[name].append(index)
+    for group in by_result.values():
+        first, last = min(texts[index] for index in group), max(texts[index] for index in group)
+        common = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
         if len(group) > 1 and first != last:
-            for at in group:
-                head, rest = texts[at][: most // 4], texts[at][max(same - most // 4, most // 4) :]
-                made[at] = shortened(f"{head.rstrip()}\N{HORIZONTAL ELLIPSIS}{rest.lstrip()}", most)
-    return made
+            for index in group:
+                head, rest = texts[index][: width // 4], texts[index][max(common - width // 4, width // 4) :]
+                results[index] = shortened(f"{head.rstrip()}\N{HORIZONTAL ELLIPSIS}{rest.lstrip()}", width)
+    return results
 
 
-def of_numbers() -> LinearSegmentedColormap:
+def number_colormap() -> LinearSegmentedColormap:
     """Return the matplotlib colour map of numbers, from the smallest to the largest."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -154,52 +154,54 @@ def signed(value: float, places: int) -> str:
     return (text.removeprefix("-") if float(text) == 0 else text).replace("-", "\N{MINUS SIGN}")
 
 
-def titled(
-    figure: Figure, axes: Axes, title: str, below: str = "", *, under: float = 0.0, rows: int = 0
+def draw_titles(
+    figure: Figure, axes: Axes, title: str, below: str = "", *, gap: float = 0.0, min_lines: int = 0
 ) -> tuple[int, list[Annotation]]:
     """Draw a title above the axes, at the left of the picture, with `below` in small letters under it.
 
-    Both texts are folded to the width of the picture. `under` is the distance from the axes in points; `rows` is the
+    Both texts are folded to the width of the picture. `gap` is the distance from the axes in points; `min_lines` is the
     least number of small lines. Return the number of small lines, and the annotations that were drawn.
     """
     width, height = figure.get_size_inches()
-    room = width - LEGROOM
-    lines = folded(figure, below, room, SMALL_LETTERS, 9, "normal") if below else []
-    lines += [""] * (rows - len(lines))
-    headings = folded(figure, title, room, LARGE_LETTERS, 13, "bold")
-    up = 6.0 + under
-    made = []
+    room = width - SIDE_MARGINS
+    lines = fold_measured(figure, below, room, SMALL_LETTERS, 9, "normal") if below else []
+    lines += [""] * (min_lines - len(lines))
+    headings = fold_measured(figure, title, room, LARGE_LETTERS, 13, "bold")
+    above_axes = 6.0 + gap
+    annotations = []
     for texts, size, color, weight in ((lines, 9, FRAME, "normal"), (headings, 13, DARK, "bold")):
         if texts:
-            made.append(
+            annotations.append(
                 axes.annotate(
-                    "\n".join(texts), (LEFT_EDGE, 1), xycoords=("figure points", "axes fraction"), xytext=(0, up),
-                    textcoords="offset points",
+                    "\n".join(texts), (TITLE_LEFT, 1), xycoords=("figure points", "axes fraction"),
+                    xytext=(0, above_axes), textcoords="offset points",
                     fontsize=size, color=color, fontweight=weight, ha="left", va="bottom", annotation_clip=False,
                 )
             )  # fmt: skip
-            made[-1].set_in_layout(False)
-        up += len(texts) * size * 1.25 + 4
+            annotations[-1].set_in_layout(False)
+        above_axes += len(texts) * size * 1.25 + 4
     engine: Any = figure.get_layout_engine()
     if engine is not None:
-        engine.set(rect=(0, 0, 1, 1 - min((up - under) / 72 / height, 0.5)))
-    return len(lines), made
+        engine.set(rect=(0, 0, 1, 1 - min((above_axes - gap) / 72 / height, 0.5)))
+    return len(lines), annotations
 
 
-def folded(figure: Figure, text: str, room: float, density: float, size: float, weight: str) -> list[str]:
+def fold_measured(
+    figure: Figure, text: str, room: float, characters_per_inch: float, size: float, weight: str
+) -> list[str]:
     """Fold a text into lines of at most `room` inches, as measured by the renderer in this size and weight.
 
-    `density` is a first guess of the characters per inch.
+    `characters_per_inch` is a first guess of the characters per inch.
     """
     from matplotlib.text import Text
 
-    letters = max(int(room * density), 12)
+    characters = max(int(room * characters_per_inch), 12)
     while True:
-        lines = fold(printable(text), letters)
+        lines = fold(printable(text), characters)
         widest = Text(0, 0, "\n".join(lines), fontsize=size, fontweight=weight, figure=figure).get_window_extent().width
-        if widest <= room * figure.dpi or letters <= 12:
+        if widest <= room * figure.dpi or characters <= 12:
             return lines
-        letters = max(min(letters - 1, int(letters * room * figure.dpi / widest)), 12)
+        characters = max(min(characters - 1, int(characters * room * figure.dpi / widest)), 12)
 
 
 def label(axes: Axes, x: float, text: str, color: str, *, y: float | None = None, down: float = 0) -> None:
@@ -208,11 +210,11 @@ def label(axes: Axes, x: float, text: str, color: str, *, y: float | None = None
     The text is at the height `y`, or without `y` at `down` points below the top of the axes.
     """
     from_data = axes.transData.transform((x, 0.0 if y is None else y))
-    at, _ = axes.transAxes.inverted().transform(from_data)
-    side = 1 if at <= 0.5 else -1
-    place = axes.get_xaxis_transform() if y is None else axes.transData
+    fraction, _ = axes.transAxes.inverted().transform(from_data)
+    side = 1 if fraction <= 0.5 else -1
+    coordinates = axes.get_xaxis_transform() if y is None else axes.transData
     axes.annotate(
-        text, (x, 1 if y is None else y), xycoords=place, xytext=(6 * side, -down), textcoords="offset points",
+        text, (x, 1 if y is None else y), xycoords=coordinates, xytext=(6 * side, -down), textcoords="offset points",
         color=color, va="center", ha="left" if side > 0 else "right", fontsize=10 if y is None else 8,
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5 if y is None else 0.5},
     )  # fmt: skip
@@ -238,9 +240,9 @@ PICTURES: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
 
-SIZE = (8.0, 6.0)  # inches
+DEFAULT_SIZE = (8.0, 6.0)  # inches
 DPI = 150.0
-ROOM = (4.0, 3.0)  # smallest size in inches; in a smaller picture, axes and texts overlap
+MIN_SIZE = (4.0, 3.0)  # smallest size in inches; in a smaller picture, axes and texts overlap
 # Bounds the memory: a pixel takes four bytes, several times over.
 MOST_PIXELS = 100_000_000
 
@@ -266,8 +268,8 @@ def check_form(form: str) -> None:
 
 def check_room(look: PictureOptions) -> None:
     """Raise UsageError if the requested size is too small for a readable plot."""
-    if look.size is not None and (look.size[0] < ROOM[0] or look.size[1] < ROOM[1]):
-        size, least = ("x".join(f"{side:g}" for side in pair) for pair in (look.size, ROOM))
+    if look.size is not None and (look.size[0] < MIN_SIZE[0] or look.size[1] < MIN_SIZE[1]):
+        size, least = ("x".join(f"{side:g}" for side in pair) for pair in (look.size, MIN_SIZE))
         raise UsageError(
             f"--size {size} has no room for the texts of a plot", f"give {least} or more; --dpi makes its pixels fewer"
         )
@@ -287,7 +289,7 @@ def plain_matplotlib() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            matplotlib = imported()
+            matplotlib = import_matplotlib()
             with matplotlib.rc_context():
                 matplotlib.rcdefaults()
                 matplotlib.rcParams["svg.hashsalt"] = "pcatool"  # otherwise the ids in SVG files are random
@@ -297,7 +299,7 @@ def plain_matplotlib() -> Iterator[None]:
         log.setLevel(level)
 
 
-def imported() -> Any:
+def import_matplotlib() -> Any:
     """Import and return matplotlib; raise UsageError if it is missing or does not load."""
     remedy = "pip install 'pcatool[plot]'; charts on a terminal and tables work without"
     try:
@@ -310,7 +312,7 @@ def imported() -> Any:
     return matplotlib
 
 
-def new_figure(look: PictureOptions, size: tuple[float, float] = SIZE) -> Figure:
+def new_figure(look: PictureOptions, size: tuple[float, float] = DEFAULT_SIZE) -> Figure:
     """Return an empty figure with constrained layout, of the requested size or else of `size` in inches.
 
     The figure has the resolution of the file from the start. Letters are rounded to whole pixels, so text that is
@@ -348,6 +350,6 @@ def missing_glyphs(figure: Figure) -> list[str]:
     from matplotlib.font_manager import findfont, get_font
     from matplotlib.text import Text
 
-    there = get_font(findfont("DejaVu Sans")).get_charmap()
+    available = get_font(findfont("DejaVu Sans")).get_charmap()
     letters = dict.fromkeys(letter for text in figure.findobj(Text) for letter in text.get_text())
-    return [letter for letter in letters if letter.isprintable() and ord(letter) not in there]
+    return [letter for letter in letters if letter.isprintable() and ord(letter) not in available]

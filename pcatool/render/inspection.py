@@ -16,17 +16,17 @@ from pcatool.resources import size_text
 __all__ = ["fact_lines", "inspection_text", "proof_lines"]
 
 # Columns named, and components shown, without -v.
-NAMED = 8
-SHOWN = 10
+COLUMNS_NAMED = 8
+COMPONENTS_SHOWN = 10
 
 # Value of --missing -> treatment of missing cells, in the fit and in transform.
-IN_FIT = {
+MISSING_IN_FIT = {
     "error": "none in the rows of the fit",
     "drop": "rows with some were left out of the fit",
     "mean": "column means stood in for them in the fit",
     "em": "the fit went by the cells that are there",
 }
-IN_TRANSFORM = {
+MISSING_IN_TRANSFORM = {
     "error": "refuses rows with some",
     "keep": "leaves rows with some empty",
     "mean": "puts column means in their place",
@@ -34,7 +34,7 @@ IN_TRANSFORM = {
 }
 
 # Array of a model file -> its meaning.
-HOLDS = {
+ARRAY_MEANINGS = {
     "mean": "what is subtracted from each column",
     "std": "what each column is divided by",
     "basis": "the directions, one in each column",
@@ -60,8 +60,8 @@ HOLDS = {
     "meta": "settings, solver and certificate as JSON",
 }
 
-WEIGHTS = {"frequency": "how often each row occurs", "reliability": "how reliable each row is"}
-ABSENT = {"missing": "missing", "zero": "zeros"}
+WEIGHT_MEANINGS = {"frequency": "how often each row occurs", "reliability": "how reliable each row is"}
+ABSENT_MEANINGS = {"missing": "missing", "zero": "zeros"}
 
 
 def inspection_text(
@@ -76,7 +76,7 @@ def inspection_text(
     parts = [
         labelled(fact_lines(facts), width, color),
         table(_components(facts, everything)),
-        labelled([*_left_out(facts, everything), *proof_lines(facts)], width, color),
+        labelled([*_omitted_line(facts, everything), *proof_lines(facts)], width, color),
         labelled(_abilities(facts), width, color),
         table(_arrays(facts)),
     ]
@@ -87,18 +87,20 @@ def inspection_text(
 
 def fact_lines(facts: Mapping[str, Any]) -> list[Line]:
     """Return the labelled lines on the file, method, settings, rows, columns, components, rank and solver."""
-    what = whole(facts["method"], facts["centered"])
-    kept = f"{facts['components']} of {facts['eigenvalues_possible']} kept, {facts['cumulative']:.4%} of the {what}"
+    total_name = whole(facts["method"], facts["centered"])
+    kept = (
+        f"{facts['components']} of {facts['eigenvalues_possible']} kept, {facts['cumulative']:.4%} of the {total_name}"
+    )
     missing = facts["missing"]
     size = f"{size_text(facts['bytes'])}, format {facts['format_version']}"
     return [
         ("file", size if facts["model"] in (None, "-") else f"{facts['model']}, {size}"),
         ("method", facts["meaning"]),
         ("settings", facts["settings"]),
-        ("missing", f"{IN_FIT[missing['fit']]}; transform {IN_TRANSFORM[missing['transform']]}"),
-        *_further(facts["fitted_with"]),
+        ("missing", f"{MISSING_IN_FIT[missing['fit']]}; transform {MISSING_IN_TRANSFORM[missing['transform']]}"),
+        *_optional_lines(facts["fitted_with"]),
         ("rows", str(facts["rows"])),
-        ("columns", f"{len(facts['columns'])}: {listed(facts['columns'], NAMED)}"),
+        ("columns", f"{len(facts['columns'])}: {listed(facts['columns'], COLUMNS_NAMED)}"),
         ("components", f"{kept} ({facts['choice']})"),
         *(("aligned", line.removeprefix("aligned ")) for line in aligned_lines(facts)),
         ("rank", rank_text(facts).removeprefix("rank ")),
@@ -106,24 +108,28 @@ def fact_lines(facts: Mapping[str, Any]) -> list[Line]:
     ]
 
 
-def _further(given: Mapping[str, Any]) -> list[Line]:
+def _optional_lines(given: Mapping[str, Any]) -> list[Line]:
     """Return the lines of settings that only some models have: weights, booleans, triples, seed."""
     lines = []
     if "weights" in given:
-        lines.append(("weights", f"column {show(given['weights'])}: {WEIGHTS[given.get('weights_kind', 'frequency')]}"))
+        lines.append(
+            ("weights", f"column {show(given['weights'])}: {WEIGHT_MEANINGS[given.get('weights_kind', 'frequency')]}")
+        )
     if "booleans" in given:
-        lines.append(("booleans", f"{listed(given['booleans'], NAMED)}: true is 1, false is 0"))
+        lines.append(("booleans", f"{listed(given['booleans'], COLUMNS_NAMED)}: true is 1, false is 0"))
     if "absent" in given:
-        lines.append(("triples", f"one line for each cell; cells that no line gave are {ABSENT[given['absent']]}"))
+        lines.append(
+            ("triples", f"one line for each cell; cells that no line gave are {ABSENT_MEANINGS[given['absent']]}")
+        )
     if "seed" in given:
         lines.append(("seed", str(given["seed"])))
     return lines
 
 
 def _components(facts: Mapping[str, Any], everything: bool) -> dict[str, Any]:
-    """Return the table of kept components; the first SHOWN of them unless `everything`."""
+    """Return the table of kept components; the first COMPONENTS_SHOWN of them unless `everything`."""
     rows = [row for row in facts["variance"] if row["kept"]]
-    rows = rows if everything else rows[:SHOWN]
+    rows = rows if everything else rows[:COMPONENTS_SHOWN]
     table = {
         "component": [f"PC{row['component']}" for row in rows],
         **{name: [row[name] for row in rows] for name in ("eigenvalue", "share", "cumulative")},
@@ -133,37 +139,39 @@ def _components(facts: Mapping[str, Any], everything: bool) -> dict[str, Any]:
     return table
 
 
-def _left_out(facts: Mapping[str, Any], everything: bool) -> list[Line]:
+def _omitted_line(facts: Mapping[str, Any], everything: bool) -> list[Line]:
     """Return a line that counts the components not shown; empty if all are shown."""
-    more = facts["components"] - SHOWN
-    return [] if everything or more <= 0 else [("shown", f"the first {SHOWN}; {more} more with -v")]
+    omitted = facts["components"] - COMPONENTS_SHOWN
+    return [] if everything or omitted <= 0 else [("shown", f"the first {COMPONENTS_SHOWN}; {omitted} more with -v")]
 
 
 def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
     """Return the `certificate` lines: the accuracy of each eigenvalue, and the other measured proofs."""
     certificate = facts["certificate"] or {}
-    of_em = "em" in facts
+    by_em = "em" in facts
     rows = [row for row in facts["variance"] if row["kept"] and "vouched" in row]
-    said = []
+    texts = []
     by_digits: dict[int, list[int]] = {}
     for row in rows:
-        if row["vouched"] or (of_em and row["digits"]):
+        if row["vouched"] or (by_em and row["digits"]):
             by_digits.setdefault(row["digits"], []).append(row["component"])
     if by_digits:
-        verb = "agree with those at the maximum" if of_em else "are vouched for"
-        spans = "; ".join(f"{_spans(found)} to {counted(n, 'digit')}" for n, found in sorted(by_digits.items())[::-1])
-        said.append(f"eigenvalues {verb}: {spans}")
-    if not rows and not of_em:
-        said.append("none: nothing tells how right the eigenvalues are")
-    empty = [row["component"] for row in rows if row["eigenvalue"] == 0]
-    if empty:
-        said.append(f"past the rank, with nothing in them: {_spans(empty)}")
-    unsure = [row["component"] for row in rows if not row["vouched"] and row["eigenvalue"] > 0]
-    if unsure and not of_em:
-        said.append(f"not told from rounding: {_spans(unsure)}")
-    said += em_lines(facts) if of_em else []
-    plain = {name: value for name, value in certificate.items() if name != "vouched"}
-    return [("certificate", text) for text in [*said, *certificate_lines(plain)]]
+        verb = "agree with those at the maximum" if by_em else "are vouched for"
+        spans = "; ".join(
+            f"{_spans(components)} to {counted(n, 'digit')}" for n, components in sorted(by_digits.items())[::-1]
+        )
+        texts.append(f"eigenvalues {verb}: {spans}")
+    if not rows and not by_em:
+        texts.append("none: nothing tells how right the eigenvalues are")
+    past_rank = [row["component"] for row in rows if row["eigenvalue"] == 0]
+    if past_rank:
+        texts.append(f"past the rank, with nothing in them: {_spans(past_rank)}")
+    not_vouched = [row["component"] for row in rows if not row["vouched"] and row["eigenvalue"] > 0]
+    if not_vouched and not by_em:
+        texts.append(f"not told from rounding: {_spans(not_vouched)}")
+    texts += em_lines(facts) if by_em else []
+    proofs = {name: value for name, value in certificate.items() if name != "vouched"}
+    return [("certificate", text) for text in [*texts, *certificate_lines(proofs)]]
 
 
 def _spans(components: Sequence[int]) -> str:
@@ -200,5 +208,5 @@ def _arrays(facts: Mapping[str, Any]) -> dict[str, Any]:
         "type": [array["type"] for array in arrays],
         "shape": [" x ".join(map(str, array["shape"])) or "one" for array in arrays],
         "bytes": [array["bytes"] for array in arrays],
-        "holds": [HOLDS.get(array["name"], "") for array in arrays],
+        "holds": [ARRAY_MEANINGS.get(array["name"], "") for array in arrays],
     }

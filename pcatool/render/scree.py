@@ -23,27 +23,27 @@ from pcatool.render.figures import (
     MARK,
     check_form,
     clean,
+    draw_titles,
     figure_file,
     in_units,
     label,
     new_figure,
     plain_matplotlib,
-    titled,
 )
 from pcatool.render.text import fold, format_numbers, percent, render_table
 from pcatool.rules.compare import Verdict, agreement
 from pcatool.terminal import BOLD, CYAN, DIM, MAGENTA, styled
 
-__all__ = ["FIRST", "ScreeLook", "rules_report", "scree_chart", "scree_picture"]
+__all__ = ["FIRST_COMPONENTS", "ScreeLook", "rules_report", "scree_chart", "scree_picture"]
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-USUAL = 30  # usual rows of a chart: fits in a window
-MOST = 60  # most rows, to show all kept components without a gap
-LEAST_BAR = 10  # least width of bars in characters; columns of numbers are removed to reach this width
+DEFAULT_ROWS = 30  # usual rows of a chart: fits in a window
+MAX_ROWS = 60  # most rows, to show all kept components without a gap
+MIN_BAR_WIDTH = 10  # least width of bars in characters; columns of numbers are removed to reach this width
 DIGITS = 5  # significant digits of eigenvalues; the table has more
 
 
@@ -107,13 +107,13 @@ def drop_text(drop: int) -> str:
 
 def shown_components(m: int, kept: int, drop: int, max_rows: int | None) -> list[int]:
     """Return the numbers of the components that get a row: the leading ones, and those on both sides of each mark."""
-    most = max_rows or max(USUAL, kept + 3 if kept + 3 <= MOST else 0)
+    max_rows_shown = max_rows or max(DEFAULT_ROWS, kept + 3 if kept + 3 <= MAX_ROWS else 0)
     marked = {j for j in (kept, kept + 1, drop, drop + 1) if 1 <= j <= m}
-    leading = max(1, most - sum(j > most for j in marked))
+    leading = max(1, max_rows_shown - sum(j > max_rows_shown for j in marked))
     shown = marked | set(range(1, min(leading, m) + 1))
     # A single hidden row is shown instead of the line that says so: both take one line.
-    alone = {j for j in range(1, m + 1) if j - 1 in shown and (j + 1 in shown or j == m)}
-    return sorted(shown | alone)
+    single_gaps = {j for j in range(1, m + 1) if j - 1 in shown and (j + 1 in shown or j == m)}
+    return sorted(shown | single_gaps)
 
 
 def number_columns(table: VarianceTable, shown: list[int], width: int) -> list[str]:
@@ -125,11 +125,11 @@ def number_columns(table: VarianceTable, shown: list[int], width: int) -> list[s
         "share": [percent(float(s)) for s in table.share[rows]],
         "cumulative": [percent(float(s)) for s in table.cumulative[rows]],
     }
-    for spared in ("share", "cumulative", "eigenvalue", ""):
+    for removable in ("share", "cumulative", "eigenvalue", ""):
         widths = {name: max(map(len, (name, *cells))) for name, cells in columns.items()}
-        if sum(widths.values()) + 2 * len(widths) + LEAST_BAR <= width or not spared:
+        if sum(widths.values()) + 2 * len(widths) + MIN_BAR_WIDTH <= width or not removable:
             break
-        del columns[spared]
+        del columns[removable]
     lines: Iterable[tuple[str, ...]] = zip(*([name, *cells] for name, cells in columns.items()), strict=True)
     return ["  ".join(text.rjust(w) for text, w in zip(line, widths.values(), strict=True)) + " " for line in lines]
 
@@ -137,23 +137,23 @@ def number_columns(table: VarianceTable, shown: list[int], width: int) -> list[s
 def bar(ratio: float, room: int, glyphs: Glyphs) -> str:
     """Return a bar of length ratio * room, rounded up, so that only zero has no bar."""
     steps = len(glyphs.parts) + 1
-    full, part = divmod(min(math.ceil(ratio * room * steps), room * steps), steps)
-    return glyphs.full * full + (glyphs.parts[part - 1] if part else "")
+    full, remainder = divmod(min(math.ceil(ratio * room * steps), room * steps), steps)
+    return glyphs.full * full + (glyphs.parts[remainder - 1] if remainder else "")
 
 
 def markers(
     table: VarianceTable, j: int, kept: int, drop: int, width: int, color: bool, glyphs: Glyphs
 ) -> Iterable[str]:
     """Yield the lines below component j that mark the kept components and the largest drop."""
-    here = {}
+    marks = {}
     if j == kept:
-        here[kept_text(table, kept)] = (glyphs.kept, BOLD)
+        marks[kept_text(table, kept)] = (glyphs.kept, BOLD)
     if j == drop:
-        here[drop_text(drop)] = (glyphs.drop, MAGENTA)
-    both = ", ".join(here)
-    if len(here) == 2 and len(both) + 6 <= width:
-        here = {both: (glyphs.kept, BOLD)}
-    for text, (dash, code) in here.items():
+        marks[drop_text(drop)] = (glyphs.drop, MAGENTA)
+    joined = ", ".join(marks)
+    if len(marks) == 2 and len(joined) + 6 <= width:
+        marks = {joined: (glyphs.kept, BOLD)}
+    for text, (dash, code) in marks.items():
         for line in fold(f"{dash * 2} {text}", width):
             yield styled(f"{line} {dash * (width - len(line) - 1)}" if len(line) + 1 < width else line, code, color)
 
@@ -166,31 +166,31 @@ def hidden_text(table: VarianceTable, first: int, last: int) -> str:
 def hidden_tail_text(table: VarianceTable, last: int, total_components: int | None) -> str:
     """Return the text on the components after the last row: their number and their share in total."""
     m = len(table.eigenvalue)
-    left = (total_components or m) - last
+    hidden = (total_components or m) - last
     share = percent(float(table.lost_share[last - 1]))
     unknown = total_components is None and table.lost_share[m - 1] > 0
-    if left > 0:
-        noun = "component" if left == 1 else "components"
-        return f"{'at least ' if unknown else ''}{left} more {noun}: {share} in all"
+    if hidden > 0:
+        noun = "component" if hidden == 1 else "components"
+        return f"{'at least ' if unknown else ''}{hidden} more {noun}: {share} in all"
     return f"components not computed: {share} in all" if unknown else ""
 
 
-FIRST = 30  # components drawn, unless all are requested
+FIRST_COMPONENTS = 30  # components drawn, unless all are requested
 # Most components drawn as bars; more bars would touch each other, so an area is drawn instead.
-BARS = 60
-SHARES = 10  # first bars that have their share above them
+MAX_BARS = 60
+LABELLED_BARS = 10  # first bars that have their share above them
 # Points below the top: the labels of the kept components and of the largest drop, and the room for both.
-KEPT_DOWN, DROP_DOWN, MARKED = 9.0, 25.0, 36.0
-LETTERS, GAP = 8.0, 3.0  # font size of shares, and the free space around them, in points
-LINE = 1.35  # line height of the rules, relative to the font size
-LEAST = 0.4  # least part of the height for the bars; shares are omitted to keep it
+KEPT_LABEL_DOWN, DROP_LABEL_DOWN, LABELS_ROOM = 9.0, 25.0, 36.0
+SHARE_FONT, SHARE_GAP = 8.0, 3.0  # font size of shares, and the free space around them, in points
+RULE_LINE = 1.35  # line height of the rules, relative to the font size
+MIN_BARS_PART = 0.4  # least part of the height for the bars; shares are omitted to keep it
 
 # Appended to the label of a mark that lies beyond the last component shown.
-PAST = " \N{RIGHTWARDS ARROW}"
+BEYOND_SHOWN = " \N{RIGHTWARDS ARROW}"
 
 # Inches: size of the panels without the rules; height of the panel of rules, and of each rule.
 WIDTH, HEIGHT = 8.0, 6.0
-RULES, RULE = 0.5, 0.21
+RULES_PANEL, RULE_HEIGHT = 0.5, 0.21
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class ScreeLook:
 
     def shown(self, known: int) -> int:
         """Return how many of the known eigenvalues are drawn."""
-        return known if self.all_components else min(known, FIRST)
+        return known if self.all_components else min(known, FIRST_COMPONENTS)
 
 
 def scree_picture(
@@ -230,12 +230,12 @@ def scree_figure(
     table: VarianceTable, kept: int, title: str, scree: ScreeLook, verdicts: Sequence[Verdict], look: PictureOptions
 ) -> Figure:
     """Return the figure: eigenvalues above, cumulative shares in the middle, and the rules below."""
-    ruled = RULES + RULE * len(verdicts) if verdicts else 0.0
+    ruled = RULES_PANEL + RULE_HEIGHT * len(verdicts) if verdicts else 0.0
     figure = new_figure(look, (WIDTH, HEIGHT + ruled))
     heights = (3.3, 2.0, *([ruled] if ruled else []))
     above, below, *rest = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
     shown = scree.shown(len(table.component))
-    titled(figure, above, "Eigenvalues and what they add up to", title)
+    draw_titles(figure, above, "Eigenvalues and what they add up to", title)
     values, unit = in_units(table.eigenvalue[:shown], float(table.eigenvalue[0]))
     above.set_ylabel(f"eigenvalue{unit}{' (logarithmic)' if scree.log else ''}")
     (draw_points if scree.log else draw_bars)(above, values, kept)
@@ -259,7 +259,7 @@ def scree_figure(
 def draw_bars(axes: Axes, values: Array, kept: int) -> None:
     """Draw the eigenvalues as bars, or as an area if there are too many, with points on top."""
     edges = np.arange(len(values) + 1) + 0.5
-    if len(values) <= BARS:
+    if len(values) <= MAX_BARS:
         colors = [KEPT if j < kept else LEFT for j in range(len(values))]
         axes.bar(np.arange(len(values)) + 1, values, color=colors)
     else:
@@ -274,16 +274,16 @@ def draw_points(axes: Axes, values: Array, kept: int) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     components = np.arange(len(values)) + 1
-    there = values > 0
+    positive = values > 0
     axes.set_yscale("log")
-    axes.plot(components[there], values[there], color=FRAME, linewidth=0.8)
-    for color, part in ((LEFT, there & (components > kept)), (KEPT, there & (components <= kept))):
+    axes.plot(components[positive], values[positive], color=FRAME, linewidth=0.8)
+    for color, part in ((LEFT, positive & (components > kept)), (KEPT, positive & (components <= kept))):
         axes.plot(components[part], values[part], color=color, linestyle="", markeredgecolor=DARK,
                   markeredgewidth=0.3, marker="o", markersize=point_size(values) + 1)  # fmt: skip
-    if not there.all():
-        text = f"not shown: {counted(int(len(values) - there.sum()), 'eigenvalue')} of 0"
+    if not positive.all():
+        text = f"not shown: {counted(int(len(values) - positive.sum()), 'eigenvalue')} of 0"
         axes.annotate(text, (0.01, 0.02), xycoords="axes fraction", va="bottom", color=FRAME, fontsize=9)
-    low, high = (float(values[there].min()), float(values[there].max())) if there.any() else (1.0, 1.0)
+    low, high = (float(values[positive].min()), float(values[positive].max())) if positive.any() else (1.0, 1.0)
     decades = max(float(np.log10(high / low)), 0.5)
     axes.set_ylim(low / 10 ** (0.06 * decades), high * 10 ** (0.28 * decades))
     axes.yaxis.set_major_locator(LogLocator(10, numticks=8) if decades >= 2 else LogLocator(10, (1, 2, 5)))
@@ -293,7 +293,7 @@ def draw_points(axes: Axes, values: Array, kept: int) -> None:
 
 def point_size(values: Array) -> float:
     """Return the marker size in points, smaller if there are many values."""
-    return 4.0 if len(values) <= BARS else 1.5
+    return 4.0 if len(values) <= MAX_BARS else 1.5
 
 
 # --- names ---
@@ -305,30 +305,30 @@ def name_marks(figure: Figure, axes: Axes, table: VarianceTable, values: Array, 
     points = 72 / figure.dpi
     high = box.height * points
     shares = [] if scree.log or scree.log_components else fitting_shares(figure, table, box.width * points, len(values))
-    tall = max((text.get_window_extent().height * points + 2 * GAP for text in shares), default=0.0)
-    if high - MARKED - tall < LEAST * high:
-        shares, tall = [], 0.0
+    shares_height = max((text.get_window_extent().height * points + 2 * SHARE_GAP for text in shares), default=0.0)
+    if high - LABELS_ROOM - shares_height < MIN_BARS_PART * high:
+        shares, shares_height = [], 0.0
     low, top = axes.get_ylim()
     if not scree.log:
-        top = (float(values.max()) or 1.0) / max(1 - (MARKED + tall) / high, LEAST)
+        top = (float(values.max()) or 1.0) / max(1 - (LABELS_ROOM + shares_height) / high, MIN_BARS_PART)
         axes.set_ylim(low, top)
     for j, text in enumerate(shares):
         axes.annotate(
-            text.get_text(), (j + 1, values[j]), xytext=(0, GAP + 2), textcoords="offset points", ha="center",
-            va="bottom", rotation=text.get_rotation(), fontsize=LETTERS, color=DARK,
+            text.get_text(), (j + 1, values[j]), xytext=(0, SHARE_GAP + 2), textcoords="offset points", ha="center",
+            va="bottom", rotation=text.get_rotation(), fontsize=SHARE_FONT, color=DARK,
         )  # fmt: skip
-    past = PAST if kept > len(values) else ""
-    label(axes, min(kept, len(values)) + 0.5, f"{kept_text(table, kept)}{past}", DARK, down=KEPT_DOWN)
+    arrow = BEYOND_SHOWN if kept > len(values) else ""
+    label(axes, min(kept, len(values)) + 0.5, f"{kept_text(table, kept)}{arrow}", DARK, down=KEPT_LABEL_DOWN)
     drop = largest_drop(np.sort(table.eigenvalue)[::-1])
     if not drop:
         return
     if drop < len(values):
         floor = values[drop] if not scree.log or values[drop] > 0 else axes.get_ylim()[0]
-        up = (high - DROP_DOWN + 6) / high  # relative to the height
-        end = axes.transData.inverted().transform(axes.transAxes.transform((0.0, up)))[1]
+        drop_height = (high - DROP_LABEL_DOWN + 6) / high  # relative to the height
+        end = axes.transData.inverted().transform(axes.transAxes.transform((0.0, drop_height)))[1]
         axes.plot([drop + 0.5] * 2, [floor, end], color=MARK, linewidth=2, zorder=3)
-    past = PAST if drop >= len(values) else ""
-    label(axes, min(drop, len(values)) + 0.5, f"{drop_text(drop)}{past}", MARK, down=DROP_DOWN)
+    arrow = BEYOND_SHOWN if drop >= len(values) else ""
+    label(axes, min(drop, len(values)) + 0.5, f"{drop_text(drop)}{arrow}", MARK, down=DROP_LABEL_DOWN)
 
 
 def fitting_shares(figure: Figure, table: VarianceTable, wide: float, shown: int) -> list[Text]:
@@ -337,10 +337,10 @@ def fitting_shares(figure: Figure, table: VarianceTable, wide: float, shown: int
 
     for rotation in (0, 90):
         texts = [
-            Text(0, 0, percent(float(share), 1), fontsize=LETTERS, rotation=rotation, figure=figure)
-            for share in table.share[: min(SHARES, shown)]
+            Text(0, 0, percent(float(share), 1), fontsize=SHARE_FONT, rotation=rotation, figure=figure)
+            for share in table.share[: min(LABELLED_BARS, shown)]
         ]
-        if max(text.get_window_extent().width for text in texts) * 72 / figure.dpi + GAP <= wide / shown:
+        if max(text.get_window_extent().width for text in texts) * 72 / figure.dpi + SHARE_GAP <= wide / shown:
             return texts
     return []
 
@@ -349,7 +349,7 @@ def draw_cumulative(axes: Axes, table: VarianceTable, kept: int, shown: int) -> 
     """Draw the cumulative shares of the first `shown` components, with a large point at the kept ones."""
     from matplotlib.ticker import PercentFormatter
 
-    marker = "o" if shown <= BARS else ""
+    marker = "o" if shown <= MAX_BARS else ""
     axes.plot(table.component[:shown], table.cumulative[:shown], color=DARK, linewidth=1.2, marker=marker, markersize=4)
     if kept <= shown:
         axes.plot(kept, table.cumulative[kept - 1], color=KEPT, marker="o", markersize=8, clip_on=False)
@@ -358,7 +358,7 @@ def draw_cumulative(axes: Axes, table: VarianceTable, kept: int, shown: int) -> 
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
 
 
-def draw_rules(axes: Axes, verdicts: Sequence[Verdict], most: int) -> None:
+def draw_rules(axes: Axes, verdicts: Sequence[Verdict], shown_count: int) -> None:
     """Draw a line for each rule with the k that it picks; the k that most rules pick is highlighted."""
     agreed = agreement(verdicts)
     for row, verdict in enumerate(verdicts):
@@ -367,8 +367,8 @@ def draw_rules(axes: Axes, verdicts: Sequence[Verdict], most: int) -> None:
             axes.text(0.5, row, "does not apply", transform=place, ha="center", va="center", color=FRAME, fontsize=8)
             continue
         color = MARK if agreed is not None and verdict.k == agreed.k else KEPT
-        shown = min(verdict.k, most)
-        marker = ">" if verdict.k > most else "D" if color == MARK else "o"
+        shown = min(verdict.k, shown_count)
+        marker = ">" if verdict.k > shown_count else "D" if color == MARK else "o"
         axes.plot(shown, row, color=color, marker=marker, markersize=6, clip_on=False)
         label(axes, shown, str(verdict.k), color, y=row)
     axes.set_yticks(range(len(verdicts)), [verdict.rule for verdict in verdicts], fontsize=9)
@@ -380,7 +380,7 @@ def fit_rules(figure: Figure, axes: Axes, count: int) -> None:
     """Reduce the font size if the panel is too low for one line per rule."""
     line = axes.get_window_extent().height * 72 / figure.dpi / count
     for text in (*axes.get_yticklabels(), *axes.texts):
-        text.set_fontsize(min(float(text.get_fontsize()), line / LINE))
+        text.set_fontsize(min(float(text.get_fontsize()), line / RULE_LINE))
 
 
 def name_components(axes: Axes, shown: int, *, log: bool) -> None:
@@ -403,8 +403,8 @@ def rules_report(verdicts: Sequence[Verdict], form: str, width: int | None) -> s
     agreed = agreement(verdicts)
     if form == "json":
         rules = [{"rule": v.rule, "k": v.k, "reason": v.reason} for v in verdicts]
-        both = {"rules": rules, "agreed": None if agreed is None else {"k": agreed.k, "rules": list(agreed.rules)}}
-        return json.dumps(both, indent=1, ensure_ascii=False) + "\n"
+        document = {"rules": rules, "agreed": None if agreed is None else {"k": agreed.k, "rules": list(agreed.rules)}}
+        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     columns = {
         "rule": np.array([v.rule for v in verdicts]),
         "k": np.array(["" if v.k is None else str(v.k) for v in verdicts]),

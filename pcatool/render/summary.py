@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 # Most columns and patterns of missing cells that are named; further ones are counted.
-SHOWN = 5
+MAX_NAMED = 5
 
 
 def triples_text(table: Mapping[str, Any]) -> str:
@@ -62,7 +62,7 @@ def missing_facts(tally: RowCounts) -> dict[str, Any]:
         "spellings": dict(tally.spellings.most_common()),
         "patterns": len(tally.patterns),
         "more_patterns": tally.more_patterns,
-        "commonest_patterns": [{"columns": names, "rows": rows} for names, rows in tally.commonest(SHOWN)],
+        "commonest_patterns": [{"columns": names, "rows": rows} for names, rows in tally.commonest(MAX_NAMED)],
     }
 
 
@@ -72,18 +72,18 @@ def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
         return []
     spelled = ", ".join(f"{n} {show(text) if text else 'empty'}" for text, n in facts["spellings"].items())
     by_column = facts["columns"].items()
-    columns = ", ".join(f"{show(name)} {n['share']:.1%}" for name, n in list(by_column)[:SHOWN])
-    more = f", and {len(by_column) - SHOWN} more columns" if len(by_column) > SHOWN else ""
-    few = facts["patterns"] <= SHOWN
-    some, at_least = ("more than ", "at least ") if facts["more_patterns"] else ("", "")
-    shared = [p for p in facts["commonest_patterns"] if few or p["rows"] > 1]
-    patterns = "; ".join(f"{listed(p['columns'], SHOWN)} in {at_least}{counted(p['rows'], 'row')}" for p in shared)
+    columns = ", ".join(f"{show(name)} {n['share']:.1%}" for name, n in list(by_column)[:MAX_NAMED])
+    more = f", and {len(by_column) - MAX_NAMED} more columns" if len(by_column) > MAX_NAMED else ""
+    all_named = facts["patterns"] <= MAX_NAMED
+    more_than, at_least = ("more than ", "at least ") if facts["more_patterns"] else ("", "")
+    shared = [p for p in facts["commonest_patterns"] if all_named or p["rows"] > 1]
+    patterns = "; ".join(f"{listed(p['columns'], MAX_NAMED)} in {at_least}{counted(p['rows'], 'row')}" for p in shared)
     patterns = patterns or ("none in many rows" if at_least else "each in one row")
     cells, rows = counted(facts["cells"], "cell"), counted(facts["rows"], "row")
     return [
         f"{cells} missing ({facts['share']:.2%}) in {rows}: {spelled}",
         f"missing by column: {columns}{more}",
-        f"{some}{counted(facts['patterns'], 'pattern')} of missing cells: {patterns}",
+        f"{more_than}{counted(facts['patterns'], 'pattern')} of missing cells: {patterns}",
     ]
 
 
@@ -173,8 +173,8 @@ def combined_lines(facts: Mapping[str, Any]) -> list[str]:
     change = facts["rows"] - facts["rows_before"]
     rows = counted(facts["rows"], "row")
     if change:
-        came = f"{counted(change, 'row')} added to" if change > 0 else f"{counted(-change, 'row')} taken out of"
-        rows = f"{came} {facts['rows_before']}: {rows}"
+        changed = f"{counted(change, 'row')} added to" if change > 0 else f"{counted(-change, 'row')} taken out of"
+        rows = f"{changed} {facts['rows_before']}: {rows}"
     return [
         f"{rows}; {counted(len(facts['columns']), 'column')}; {facts['settings']}",
         *kept_lines(facts),

@@ -146,7 +146,7 @@ def test_rows_are_drawn_where_their_scores_are(frame: pd.DataFrame, color: str |
 def test_the_same_rows_give_the_same_cloud_by_any_route(
     frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clouds, "MARKS", 100)
+    monkeypatch.setattr(clouds, "MAX_MARKS", 100)
     frame.to_csv(tmp_path / "a.csv", index=False)
     frame.to_parquet(tmp_path / "a.parquet")
     half = len(frame) // 2
@@ -347,7 +347,7 @@ def test_a_biplot_of_a_whitened_model_is_scaled_to_columns(tmp_path: Path) -> No
 def test_a_new_kind_is_one_entry(kind: str) -> None:
     drawer = PLOTS.load(kind)
     assert drawer.rows or drawer.columns
-    assert 1 <= drawer.usual <= drawer.most
+    assert 1 <= drawer.default_count <= drawer.max_count
 
 
 def test_outputs_are_not_replaced_where_that_was_asked(orders: Model, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pcatool.errors import UsageError
-from pcatool.render.component_images import arranged, component_picture, grid_columns, in_the_middle
+from pcatool.render.component_images import centred_levels, component_picture, grid_columns, image_layout
 from pcatool.render.figures import DPI, PICTURES
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
@@ -87,7 +87,7 @@ def test_columns_are_pixels_line_by_line(shape):
     for m, (i, j) in enumerate(places):
         basis[i * W + j, m] = 1 - 2 * m
     image = pixels(picture(k=2, shape=shape, basis=basis))
-    layout = arranged(2, shape, with_mean=True, lines=3)
+    layout = image_layout(2, shape, with_mean=True, lines=3)
     for m, place in enumerate(places):
         for i, j in itertools.product(range(H), range(W)):
             red, green, blue = seen(image, layout.panels[m], shape, i, j)
@@ -99,7 +99,7 @@ def test_columns_are_pixels_line_by_line(shape):
 
 
 def test_the_mean_goes_from_black_to_white():
-    layout = arranged(3, (8, 8), with_mean=True, lines=3)
+    layout = image_layout(3, (8, 8), with_mean=True, lines=3)
     image = pixels(picture())
     greys = np.array([seen(image, layout.mean, (8, 8), i, j) for i, j in itertools.product(range(8), range(8))])
     assert np.all(np.ptp(greys, axis=1) == 0)
@@ -112,7 +112,7 @@ def test_all_components_share_one_scale():
     basis = np.zeros((64, 2))
     basis[0, 0], basis[1:50, 1] = 1, 1 / 7
     image = pixels(picture(k=2, basis=basis))
-    panels = arranged(2, (8, 8), with_mean=True, lines=3).panels
+    panels = image_layout(2, (8, 8), with_mean=True, lines=3).panels
     strong, pale = seen(image, panels[0], (8, 8), 0, 0), seen(image, panels[1], (8, 8), 0, 1)
     assert strong.sum() < 1
     assert pale.sum() > 2.5
@@ -122,7 +122,7 @@ def test_all_components_share_one_scale():
 @pytest.mark.parametrize("k", [1, 2, 7, 16, 36, 100])
 @pytest.mark.parametrize("with_mean", [True, False])
 def test_nothing_overlaps_and_all_is_inside(shape, k, with_mean):
-    layout = arranged(k, shape, with_mean=with_mean, lines=5)
+    layout = image_layout(k, shape, with_mean=with_mean, lines=5)
     boxes = [*layout.panels, *([layout.mean] if with_mean else [])]
     assert len(layout.panels) == k
     for box in boxes:
@@ -140,7 +140,7 @@ def test_the_grid_is_nearly_square():
 
 
 def test_zero_is_in_the_middle():
-    np.testing.assert_array_equal(in_the_middle(np.array([-2.0, 0.0, 1.0, 2.0]), 2.0), [0, 0.5, 0.75, 1])
+    np.testing.assert_array_equal(centred_levels(np.array([-2.0, 0.0, 1.0, 2.0]), 2.0), [0, 0.5, 0.75, 1])
 
 
 def test_the_settings_of_the_caller_change_nothing_and_stay():

@@ -18,7 +18,7 @@ from pcatool.errors import UsageError
 from pcatool.model.model import VarianceTable
 from pcatool.options import PictureOptions
 from pcatool.render.figures import PICTURES, in_units, picture_form, plain_matplotlib
-from pcatool.render.scree import FIRST, ScreeLook, scree_figure, scree_picture
+from pcatool.render.scree import FIRST_COMPONENTS, ScreeLook, scree_figure, scree_picture
 from pcatool.render.text import percent
 from pcatool.rules.compare import Verdict
 
@@ -222,8 +222,8 @@ def shares_of(axes):
 def test_the_first_components_are_on_a_linear_axis_with_bars_points_and_shares():
     above, below = figure_of(SPECTRA["hundreds"][0], kept=12).axes
     assert below.get_xscale() == above.get_xscale() == above.get_yscale() == "linear"
-    assert below.get_xlim() == (0.5, FIRST + 0.5) and below.get_xlabel() == "component"
-    assert len(above.patches) == FIRST and len(above.lines[0].get_xdata()) == FIRST
+    assert below.get_xlim() == (0.5, FIRST_COMPONENTS + 0.5) and below.get_xlabel() == "component"
+    assert len(above.patches) == FIRST_COMPONENTS and len(above.lines[0].get_xdata()) == FIRST_COMPONENTS
     eigenvalues = np.array(SPECTRA["hundreds"][0])
     shares = [text.get_text() for text in shares_of(above)]
     assert shares == [percent(share, 1) for share in (eigenvalues / eigenvalues.sum())[: len(shares)]]

@@ -8,7 +8,7 @@ import pytest
 from pcatool.errors import RefusedError, UsageError
 from pcatool.options import PictureOptions
 from pcatool.render.figures import (
-    COLORS,
+    CLASS_COLORS,
     DENSITY,
     KEPT,
     LEFT,
@@ -16,13 +16,13 @@ from pcatool.render.figures import (
     MARKERS,
     MOST_PIXELS,
     NUMBERS,
+    draw_titles,
     figure_file,
     new_figure,
-    of_numbers,
+    number_colormap,
     plain_matplotlib,
     shortened,
     signed,
-    titled,
 )
 from pcatool.render.text import grouped, percent
 
@@ -54,16 +54,16 @@ def lab(color, sight="normal"):
 @pytest.mark.parametrize("sight", SIGHT)
 def test_neighbouring_colours_stay_apart(sight):
     """A difference of 2.3 is just seen; these are for small marks, far from each other."""
-    for a, b in itertools.pairwise(COLORS):
+    for a, b in itertools.pairwise(CLASS_COLORS):
         assert np.linalg.norm(lab(a, sight) - lab(b, sight)) > 40, (a, b)
-    for a, b in itertools.combinations(COLORS, 2):
+    for a, b in itertools.combinations(CLASS_COLORS, 2):
         assert np.linalg.norm(lab(a, sight) - lab(b, sight)) > 13, (a, b)
     for a, b in itertools.combinations((KEPT, LEFT, MARK), 2):
         assert np.linalg.norm(lab(a, sight) - lab(b, sight)) > 30, (a, b)
 
 
 def test_neighbouring_colours_differ_in_grey():
-    assert all(abs(lab(a)[0] - lab(b)[0]) > 10 for a, b in itertools.pairwise(COLORS))
+    assert all(abs(lab(a)[0] - lab(b)[0]) > 10 for a, b in itertools.pairwise(CLASS_COLORS))
 
 
 def test_more_rows_are_darker():
@@ -76,7 +76,7 @@ def test_numbers_are_coloured_as_in_viridis():
     import matplotlib
 
     at = np.linspace(0, 1, 256)
-    assert np.abs(of_numbers()(at) - matplotlib.colormaps["viridis"](at)).max() < 0.02
+    assert np.abs(number_colormap()(at) - matplotlib.colormaps["viridis"](at)).max() < 0.02
     assert np.all(np.diff([lab(color)[0] for color in NUMBERS]) > 2)
 
 
@@ -86,7 +86,7 @@ def test_a_minus_is_one_and_zero_has_none(value, text):
 
 
 def test_classes_have_marks_of_their_own():
-    assert len(set(MARKERS)) == len(set(COLORS)) == len(MARKERS)
+    assert len(set(MARKERS)) == len(set(CLASS_COLORS)) == len(MARKERS)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_titles_are_not_wider_than_their_picture(dpi, width):
     for title, below in (("Eigenvalues and what they add up to", "i" * 40), (wide, wide)):
         with plain_matplotlib():
             figure = new_figure(PictureOptions((width, 3), dpi))
-            rows, drawn = titled(figure, figure.subplots(), title, below)
+            rows, drawn = draw_titles(figure, figure.subplots(), title, below)
             assert rows == len(drawn[0].get_text().splitlines())
             assert all(text.get_window_extent().x1 < width * dpi for text in drawn)
 

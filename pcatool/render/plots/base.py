@@ -38,9 +38,11 @@ class View:
         """Names of the components, such as `PC1`."""
         return [f"PC{number}" for number in self.axes]
 
-    def title(self, at: int) -> str:
-        """Return the name of the component at position `at`, with its share if known."""
-        return self.names[at] + (f" ({percent(float(self.shares[at]), 1)})" if self.shares is not None else "")
+    def title(self, position: int) -> str:
+        """Return the name of the component at position `position`, with its share if known."""
+        return self.names[position] + (
+            f" ({percent(float(self.shares[position]), 1)})" if self.shares is not None else ""
+        )
 
 
 class Plot(Protocol):
@@ -48,8 +50,8 @@ class Plot(Protocol):
 
     rows: ClassVar[bool]  # whether the plot needs the scores of rows
     columns: ClassVar[bool]  # whether the plot needs a model, for its loadings
-    usual: ClassVar[int]  # default number of components
-    most: ClassVar[int]  # largest number of components
+    default_count: ClassVar[int]  # default number of components
+    max_count: ClassVar[int]  # largest number of components
 
     def draw(self, view: View, look: PictureOptions) -> Figure:
         """Return the figure of the plot."""

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.options import PictureOptions
-from pcatool.render.figures import DARK, MARK, distinct_names, titled
+from pcatool.render.figures import DARK, MARK, distinct_names, draw_titles
 from pcatool.render.plots.base import View
-from pcatool.render.plots.marks import MARGIN, Scale, draw_rows, fit_scale, places_of_rows
-from pcatool.render.plots.names import NamePlace, OccupiedArea, draw_names, place_names, sizes_of
-from pcatool.render.plots.scores import described, figure_of_rows
+from pcatool.render.plots.marks import MARGIN, Scale, draw_rows, drawn_places, fit_scale
+from pcatool.render.plots.names import NamePlace, OccupiedArea, draw_names, place_names, text_sizes
+from pcatool.render.plots.scores import figure_of_rows, rows_subtitle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,11 +30,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Biplot"]
 
-DRAWN = 60  # most arrows; the shortest are omitted
-REACH = 0.95  # length of the longest arrow relative to the farthest row, along the component where this comes first
-# Most characters of a name, and room around the rows relative to both sides; tried in this order until all names fit.
-LETTERS, ROOMS = (26, 16), (0.0, 0.1, 0.22, 0.4)
-WORTH = 4.0  # cost of room, in unplaced names per unit of room: a single name does not justify a far smaller drawing
+MAX_ARROWS = 60  # the shortest arrows are omitted
+ARROW_REACH = (
+    0.95  # length of the longest arrow relative to the farthest row, along the component where this comes first
+)
+# Characters of a name, and room around the rows relative to both sides; tried in this order until all names fit.
+NAME_LENGTHS, EXTRA_ROOM = (26, 16), (0.0, 0.1, 0.22, 0.4)
+ROOM_COST = (
+    4.0  # cost of room, in unplaced names per unit of room: a single name does not justify a far smaller drawing
+)
 
 
 class Biplot:
@@ -42,25 +46,25 @@ class Biplot:
 
     rows: ClassVar[bool] = True
     columns: ClassVar[bool] = True
-    usual: ClassVar[int] = 2
-    most: ClassVar[int] = 2
+    default_count: ClassVar[int] = 2
+    max_count: ClassVar[int] = 2
 
     def draw(self, view: View, look: PictureOptions) -> Figure:
         """Return the figure; the view must have rows and two components."""
         assert view.cloud is not None
         scale = fit_scale(view.cloud)
         arrows = arrows_of(view)
-        order = np.argsort(-np.hypot(*arrows.T), kind="stable")[:DRAWN]
+        order = np.argsort(-np.hypot(*arrows.T), kind="stable")[:MAX_ARROWS]
         order = order[np.hypot(*arrows[order].T) > 0]  # an arrow without length has no direction
-        zoom = filling(arrows[order], scale)
+        zoom = arrow_scale(arrows[order], scale)
         tips = arrows[order] * zoom
-        scale = scale._replace(ends=(around(scale.ends[0], tips[:, 0]), around(scale.ends[1], tips[:, 1])))
+        scale = scale._replace(ends=(axis_limits(scale.ends[0], tips[:, 0]), axis_limits(scale.ends[1], tips[:, 1])))
         figure, axes = figure_of_rows(view, scale, look)
         draw_rows(figure, axes, view.cloud, scale, faint=True)
-        named = arrange(figure, axes, view, scale, zoom, order, tips)
+        placed = lay_out_best(figure, axes, view, scale, zoom, order, tips)
         color = MARK if view.cloud.hue is None else DARK  # differs from the colours of rows
-        draw_arrows(axes, tips, [place is not None for place in named.places], color)
-        draw_names(axes, named.tips, named.names, named.places)
+        draw_arrows(axes, tips, [place is not None for place in placed.places], color)
+        draw_names(axes, placed.tips, placed.names, placed.places)
         return figure
 
     def table(self, view: View) -> dict[str, NDArray[Any]]:
@@ -76,34 +80,34 @@ def arrows_of(view: View) -> Array:
     return arrows
 
 
-def filling(arrows: Array, scale: Scale) -> float:
+def arrow_scale(arrows: Array, scale: Scale) -> float:
     """Return the factor, with two digits, by which all arrows are multiplied to reach as far as the rows.
 
-    The arrows reach REACH of the farthest row along one component, and stay within the rows along the other.
+    The arrows reach ARROW_REACH of the farthest row along one component, and stay within the rows along the other.
     """
-    least = math.inf
+    factor = math.inf
     for m, ends in enumerate(scale.ends):
         low, high = ends
         room = MARGIN / (1 + 2 * MARGIN) * (high - low)  # the margin that `fit_scale` left around the rows
         farthest = max(abs(low + room), abs(high - room))
         longest = float(np.abs(arrows[:, m]).max(initial=0.0))
-        least = min(least, farthest / longest) if longest > 0 else least
-    if not math.isfinite(least) or least <= 0:
+        factor = min(factor, farthest / longest) if longest > 0 else factor
+    if not math.isfinite(factor) or factor <= 0:
         return 1.0
-    return float(f"{REACH * least:.1e}")
+    return float(f"{ARROW_REACH * factor:.1e}")
 
 
-def around(ends: tuple[float, float], tips: Array) -> tuple[float, float]:
+def axis_limits(ends: tuple[float, float], tips: Array) -> tuple[float, float]:
     """Return the ends of an axis, extended to contain the origin and all arrows, with room around far rows."""
     low, high = ends
-    least, most = float(tips.min(initial=0.0)), float(tips.max(initial=0.0))
+    low_tip, high_tip = float(tips.min(initial=0.0)), float(tips.max(initial=0.0))
     if not (low < -0.25 * high and high > -0.25 * low):  # otherwise the origin would be at the edge
-        least, most = min(least, low, -0.25 * high), max(most, high, -0.25 * low)
-    room = MARGIN * (max(high, most) - min(low, least))
-    return min(low, least - room), max(high, most + room)
+        low_tip, high_tip = min(low_tip, low, -0.25 * high), max(high_tip, high, -0.25 * low)
+    room = MARGIN * (max(high, high_tip) - min(low, low_tip))
+    return min(low, low_tip - room), max(high, high_tip + room)
 
 
-class Named(NamedTuple):
+class PlacedNames(NamedTuple):
     """Names with their places and the ends of their arrows, in points (1/72 inch) within the axes."""
 
     names: list[str]
@@ -111,53 +115,55 @@ class Named(NamedTuple):
     tips: Array  # (m, 2) ends of the arrows
 
     @property
-    def without(self) -> int:
+    def unplaced(self) -> int:
         """Number of names without a place."""
         return sum(place is None for place in self.places)
 
 
-def arrange(
+def lay_out_best(
     figure: Figure, axes: Axes, view: View, scale: Scale, zoom: float, order: NDArray[np.intp], tips: Array
-) -> Named:
+) -> PlacedNames:
     """Set the limits of the axes, the title, and the places of names; return the names with their places.
 
-    The axes get the least room in which all names fit, or the room with the lowest cost in WORTH. The title states how
-    many names have no place, which depends on the room that the title leaves. So the steps are repeated until they
+    The axes get the least room in which all names fit, or the room with the lowest cost by ROOM_COST. The title states
+    how many names have no place, which depends on the room that the title leaves. So the steps are repeated until they
     agree; the number of title lines may only grow, so that the loop ends.
     """
-    apart = {most: distinct_names(view.columns, most) for most in LETTERS}
-    names = {most: [apart[most][j] for j in order] for most in LETTERS}
-    sizes = {most: sizes_of(figure, names[most]) for most in LETTERS}
-    least, best = math.inf, (LETTERS[0], ROOMS[0])
-    for letters, room in ((letters, room) for letters in LETTERS for room in ROOMS):
-        _, drawn = titled(figure, axes, "Biplot", said(view, scale, zoom, len(tips), 0))
-        found = settle(figure, axes, view, scale, room, tips, names[letters], sizes[letters])
-        remove(drawn)
-        if found.without + WORTH * room < least:
-            least, best = found.without + WORTH * room, (letters, room)
-        if not found.without:
+    shortened = {length: distinct_names(view.columns, length) for length in NAME_LENGTHS}
+    names = {length: [shortened[length][j] for j in order] for length in NAME_LENGTHS}
+    sizes = {length: text_sizes(figure, names[length]) for length in NAME_LENGTHS}
+    least_cost, best = math.inf, (NAME_LENGTHS[0], EXTRA_ROOM[0])
+    for length, room in ((length, room) for length in NAME_LENGTHS for room in EXTRA_ROOM):
+        _, artists = draw_titles(figure, axes, "Biplot", subtitle(view, scale, zoom, len(tips), 0))
+        placed = lay_out(figure, axes, view, scale, room, tips, names[length], sizes[length])
+        remove_artists(artists)
+        if placed.unplaced + ROOM_COST * room < least_cost:
+            least_cost, best = placed.unplaced + ROOM_COST * room, (length, room)
+        if not placed.unplaced:
             break
-    letters, room = best
-    rows, without = 0, 0
+    length, room = best
+    lines, unplaced = 0, 0
     while True:
-        before = rows, without
-        rows, drawn = titled(figure, axes, "Biplot", said(view, scale, zoom, len(tips), without), rows=rows)
-        found = settle(figure, axes, view, scale, room, tips, names[letters], sizes[letters])
-        without = found.without
-        if (rows, without) == before:
+        before = lines, unplaced
+        lines, artists = draw_titles(
+            figure, axes, "Biplot", subtitle(view, scale, zoom, len(tips), unplaced), min_lines=lines
+        )
+        placed = lay_out(figure, axes, view, scale, room, tips, names[length], sizes[length])
+        unplaced = placed.unplaced
+        if (lines, unplaced) == before:
             figure.set_layout_engine("none")
-            return found
-        remove(drawn)
+            return placed
+        remove_artists(artists)
 
 
-def remove(drawn: list[Any]) -> None:
+def remove_artists(drawn: list[Any]) -> None:
     for artist in drawn:
         artist.remove()
 
 
-def settle(
+def lay_out(
     figure: Figure, axes: Axes, view: View, scale: Scale, room: float, tips: Array, names: list[str], sizes: Array
-) -> Named:
+) -> PlacedNames:
     """Extend the axes by `room` relative to their sides, lay out the figure, and place the names."""
     (left, right), (bottom, top) = scale.ends
     across, up = room * (right - left) / 2, room * (top - bottom) / 2
@@ -168,40 +174,42 @@ def settle(
     figure.draw_without_rendering()
     corner = axes.get_window_extent()
     points = 72 / figure.dpi
-    ground = OccupiedArea(corner.width * points, corner.height * points)
+    area = OccupiedArea(corner.width * points, corner.height * points)
 
-    def inside(data: Array) -> Array:
-        found: Array = (axes.transData.transform(data) - (corner.x0, corner.y0)) * points
-        return found
+    def in_points(data: Array) -> Array:
+        points_within: Array = (axes.transData.transform(data) - (corner.x0, corner.y0)) * points
+        return points_within
 
     assert view.cloud is not None
-    rows, reach = places_of_rows(view.cloud, scale)
-    ground.add_marks(inside(rows), reach)
-    origin, ends = inside(np.zeros((1, 2)))[0], inside(tips)
-    ground.add_axes(origin)
-    return Named(names, place_names(ground, origin, ends, sizes), ends)
+    rows, radius = drawn_places(view.cloud, scale)
+    area.add_marks(in_points(rows), radius)
+    origin, ends = in_points(np.zeros((1, 2)))[0], in_points(tips)
+    area.add_axes(origin)
+    return PlacedNames(names, place_names(area, origin, ends, sizes), ends)
 
 
-def said(view: View, scale: Scale, zoom: float, drawn: int, unnamed: int) -> str:
+def subtitle(view: View, scale: Scale, zoom: float, drawn: int, unnamed: int) -> str:
     """Return the text below the title: rows, model and arrows, and what is not drawn or named."""
     assert view.cloud is not None
-    told = [described(view, view.cloud, scale)]
+    parts = [rows_subtitle(view, view.cloud, scale)]
     if view.scaling == "columns":
-        told.append("scores divided by their standard deviation")
-    what = "loadings" if view.scaling == "rows" else "loadings times the standard deviation"
-    told.append(f"arrows: {what} x {zoom:g}")
+        parts.append("scores divided by their standard deviation")
+    lengths = "loadings" if view.scaling == "rows" else "loadings times the standard deviation"
+    parts.append(f"arrows: {lengths} x {zoom:g}")
     if len(view.columns) > drawn:
-        told.append(f"the {drawn} longest of {len(view.columns)}" + (f", {unnamed} of them unlabelled" * bool(unnamed)))
+        parts.append(
+            f"the {drawn} longest of {len(view.columns)}" + (f", {unnamed} of them unlabelled" * bool(unnamed))
+        )
     elif unnamed:
-        told.append(f"{unnamed} of {drawn} unlabelled")
-    return "; ".join(told)
+        parts.append(f"{unnamed} of {drawn} unlabelled")
+    return "; ".join(parts)
 
 
-def draw_arrows(axes: Axes, tips: Array, named: list[bool], color: str) -> None:
+def draw_arrows(axes: Axes, tips: Array, has_name: list[bool], color: str) -> None:
     """Draw arrows from the origin to `tips` (m, 2); arrows without a name are thin and faint."""
-    for (x, y), bold in zip(tips.tolist(), named, strict=True):
+    for (x, y), labelled in zip(tips.tolist(), has_name, strict=True):
         axes.annotate(
-            "", (x, y), xytext=(0, 0), zorder=4 if bold else 3, annotation_clip=False,
-            arrowprops={"arrowstyle": "-|>" if bold else "-", "color": color, "alpha": 1.0 if bold else 0.45,
-                        "linewidth": 1.3 if bold else 0.7, "shrinkA": 0, "shrinkB": 0},
+            "", (x, y), xytext=(0, 0), zorder=4 if labelled else 3, annotation_clip=False,
+            arrowprops={"arrowstyle": "-|>" if labelled else "-", "color": color, "alpha": 1.0 if labelled else 0.45,
+                        "linewidth": 1.3 if labelled else 0.7, "shrinkA": 0, "shrinkB": 0},
         )  # fmt: skip

@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 
 from pcatool.errors import UsageError
 from pcatool.options import PictureOptions
-from pcatool.render.figures import DARK, FRAME, NEGATIVE, POSITIVE, clean, distinct_names, new_figure, signed, titled
+from pcatool.render.figures import (
+    DARK,
+    FRAME,
+    NEGATIVE,
+    POSITIVE,
+    clean,
+    distinct_names,
+    draw_titles,
+    new_figure,
+    signed,
+)
 from pcatool.render.plots.base import View
 
 if TYPE_CHECKING:
@@ -19,17 +29,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Loadings"]
 
-BARS = 20  # most bars of one component
-LETTERS = (24, 18, 13, 10, 7)  # characters of a name; the first that leaves room for the bars is used
-NAME = 9.0  # font size of names, in points
+MAX_BARS = 20  # bars of one component
+NAME_LENGTHS = (24, 18, 13, 10, 7)  # characters of a name; the first that leaves room for the bars is used
+NAME_FONT = 9.0  # font size of names, in points
 # Lengths in inches.
-WIDTH, ALONE = 9.0, 6.5  # usual width of the picture, and with a single panel
-BAR, LOWEST = 0.24, 0.16  # usual height of a bar, and the least that its name needs
-ABOVE, BELOW, HEAD = 0.8, 0.55, 0.36  # room above all panels, below all panels, and above each panel
-NARROWEST = 1.0  # least width of the bars of a panel, with the space around
+WIDTH, SINGLE_WIDTH = 9.0, 6.5  # usual width of the picture, and with a single panel
+BAR_HEIGHT, MIN_BAR_HEIGHT = 0.24, 0.16  # usual height of a bar, and the least that its name needs
+TOP_ROOM, BOTTOM_ROOM, PANEL_HEAD = 0.8, 0.55, 0.36  # room above all panels, below all panels, and above each panel
+MIN_BARS_WIDTH = 1.0  # least width of the bars of a panel, with the space around
 # Lengths in points.
-HEADING = 18.0  # height of the title of a panel
-NUMBERS, GAP, TICK = 7.5, 3.0, 30.0  # font size of numbers beside bars; gap to the bar; least distance between ticks
+PANEL_TITLE = 18.0  # height of the title of a panel
+NUMBER_FONT, NUMBER_GAP = 7.5, 3.0  # font size of numbers beside bars; gap between bar and number
+MIN_TICK_DISTANCE = 30.0
 
 
 class PanelGrid(NamedTuple):
@@ -38,7 +49,7 @@ class PanelGrid(NamedTuple):
     across: int  # panels side by side
     down: int  # rows of panels
     bars: int  # bars per panel
-    letters: int  # characters per name
+    name_length: int  # characters per name
     size: tuple[float, float]  # of the picture, in inches
 
 
@@ -47,16 +58,16 @@ class Loadings:
 
     rows: ClassVar[bool] = False
     columns: ClassVar[bool] = True
-    usual: ClassVar[int] = 4
-    most: ClassVar[int] = 12
+    default_count: ClassVar[int] = 4
+    max_count: ClassVar[int] = 12
 
     def draw(self, view: View, look: PictureOptions) -> Figure:
         """Return the figure; raise UsageError if the requested size is too small."""
-        grid = arranged(view, look)
-        names = distinct_names(view.columns, grid.letters)
+        grid = panel_grid(view, look)
+        names = distinct_names(view.columns, grid.name_length)
         figure = new_figure(look, grid.size)
         panels = figure.subplots(grid.down, grid.across, squeeze=False, sharex=True).ravel()
-        titled(figure, panels[0], "Loadings", said(view, grid), under=HEADING)
+        draw_titles(figure, panels[0], "Loadings", subtitle(view, grid), gap=PANEL_TITLE)
         for axes in panels[len(view.axes) :]:
             axes.set_visible(False)
         shown = panels[: len(view.axes)]
@@ -78,31 +89,34 @@ class Loadings:
         return {"column": columns, **{name: view.loadings[:, m] + 0.0 for m, name in enumerate(view.names)}}
 
 
-def arranged(view: View, look: PictureOptions) -> PanelGrid:
+def panel_grid(view: View, look: PictureOptions) -> PanelGrid:
     """Return a layout with room for names and bars, in the requested size or in the size that the panels need.
 
     Raise UsageError if the requested size is too small.
     """
-    count, bars = len(view.axes), min(len(view.columns), BARS)
+    count, bars = len(view.axes), min(len(view.columns), MAX_BARS)
     across = min(count, 2)
-    width = look.size[0] if look.size else (WIDTH if across > 1 else ALONE)
+    width = look.size[0] if look.size else (WIDTH if across > 1 else SINGLE_WIDTH)
     shown = sorted({int(j) for m in range(count) for j in largest(view, m, bars)})
-    widths = {most: widest([distinct_names(view.columns, most)[j] for j in shown]) for most in LETTERS}
-    fitting = [(most, n) for n in (across, 1) for most in LETTERS if widths[most] <= width / n - NARROWEST]
-    letters, across = fitting[0] if fitting else (LETTERS[-1], 1)
+    widths = {length: widest([distinct_names(view.columns, length)[j] for j in shown]) for length in NAME_LENGTHS}
+    fitting = [
+        (length, n) for n in (across, 1) for length in NAME_LENGTHS if widths[length] <= width / n - MIN_BARS_WIDTH
+    ]
+    name_length, across = fitting[0] if fitting else (NAME_LENGTHS[-1], 1)
     down = math.ceil(count / across)
     if look.size is None:
-        size = (width, ABOVE + BELOW + down * (HEAD + BAR * max(bars, 3)))
-        return PanelGrid(across, down, bars, letters, size)
-    room = (look.size[1] - ABOVE - BELOW) / down - HEAD
-    height = math.ceil(10 * (ABOVE + BELOW + down * (HEAD + LOWEST))) / 10  # rounded up, or it would be refused again
+        size = (width, TOP_ROOM + BOTTOM_ROOM + down * (PANEL_HEAD + BAR_HEIGHT * max(bars, 3)))
+        return PanelGrid(across, down, bars, name_length, size)
+    room = (look.size[1] - TOP_ROOM - BOTTOM_ROOM) / down - PANEL_HEAD
+    # Rounded up, or the suggested size would be refused again.
+    height = math.ceil(10 * (TOP_ROOM + BOTTOM_ROOM + down * (PANEL_HEAD + MIN_BAR_HEIGHT))) / 10
     least = f"{max(look.size[0], 4):g}x{height:g}"
-    if room < LOWEST:
+    if room < MIN_BAR_HEIGHT:
         raise UsageError(
             f"--size {look.size[0]:g}x{look.size[1]:g} has no room for the loadings of {count} components",
             f"give --size {least} or more, or name fewer --axes",
         )
-    return PanelGrid(across, down, min(bars, int(room / LOWEST)), letters, look.size)
+    return PanelGrid(across, down, min(bars, int(room / MIN_BAR_HEIGHT)), name_length, look.size)
 
 
 def widest(names: list[str]) -> float:
@@ -111,10 +125,13 @@ def widest(names: list[str]) -> float:
     from matplotlib.text import Text
 
     figure = Figure()
-    return max(Text(0, 0, name, fontsize=NAME, figure=figure).get_window_extent().width for name in names) / figure.dpi
+    return (
+        max(Text(0, 0, name, fontsize=NAME_FONT, figure=figure).get_window_extent().width for name in names)
+        / figure.dpi
+    )
 
 
-def said(view: View, grid: PanelGrid) -> str:
+def subtitle(view: View, grid: PanelGrid) -> str:
     """Return the text below the title: the model, and how many of the loadings are shown."""
     d = len(view.columns)
     if grid.bars == d:
@@ -134,7 +151,7 @@ def draw_bars(axes: Axes, view: View, m: int, names: list[str], count: int) -> N
     values = view.loadings[order, m]
     places = np.arange(count)
     axes.barh(places, values, color=[POSITIVE if value >= 0 else NEGATIVE for value in values], height=0.72)
-    axes.set_yticks(places, [names[j] for j in order], fontsize=NAME)
+    axes.set_yticks(places, [names[j] for j in order], fontsize=NAME_FONT)
     axes.set_ylim(count - 0.4, -0.6)
     clean(axes, "x")
     axes.tick_params(axis="y", length=0)
@@ -147,8 +164,8 @@ def draw_numbers(figure: Figure, panels: Any, view: View, count: int, peak: floa
     from matplotlib.text import Text
 
     places = 2 if peak >= 0.3 else 3
-    widest = Text(0, 0, signed(-peak, places), fontsize=NUMBERS, figure=figure).get_window_extent().width
-    room = widest + 2 * GAP * figure.dpi / 72
+    widest = Text(0, 0, signed(-peak, places), fontsize=NUMBER_FONT, figure=figure).get_window_extent().width
+    room = widest + 2 * NUMBER_GAP * figure.dpi / 72
     bars = min(float(axes.get_window_extent().width) for axes in panels)
     numbered = 2 * room <= 0.7 * bars
     end = peak / (1 - 2 * room / bars) if numbered else 1.05 * peak
@@ -160,8 +177,8 @@ def draw_numbers(figure: Figure, panels: Any, view: View, count: int, peak: floa
         for row, value in enumerate(view.loadings[largest(view, m, count), m].tolist()):
             side = 1 if value >= 0 else -1
             axes.annotate(
-                signed(value, places), (value, row), xytext=(side * GAP, 0), textcoords="offset points",
-                ha="left" if side > 0 else "right", va="center", fontsize=NUMBERS, color=FRAME,
+                signed(value, places), (value, row), xytext=(side * NUMBER_GAP, 0), textcoords="offset points",
+                ha="left" if side > 0 else "right", va="center", fontsize=NUMBER_FONT, color=FRAME,
             )  # fmt: skip
 
 
@@ -174,7 +191,7 @@ def mark_ticks(axes: Axes, peak: float, points: float) -> None:
 
     power = 10.0 ** math.floor(math.log10(peak))
     end = max(step * power for step in (1, 2, 4, 5, 6, 8) if step * power <= peak * (1 + 1e-9))
-    ticks = [-end, 0.0, end] if end * points >= TICK else [0.0]
-    ticks += [-end / 2, end / 2] if end * points >= 2 * TICK else []
+    ticks = [-end, 0.0, end] if end * points >= MIN_TICK_DISTANCE else [0.0]
+    ticks += [-end / 2, end / 2] if end * points >= 2 * MIN_TICK_DISTANCE else []
     axes.xaxis.set_major_locator(FixedLocator(sorted(ticks)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}")))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.render.figures import (
-    COLORS,
+    CLASS_COLORS,
     DARK,
     DENSITY,
     KEPT,
@@ -23,28 +23,38 @@ from pcatool.render.figures import (
     REST,
     SMALL_LETTERS,
     in_units,
-    of_numbers,
+    number_colormap,
     shortened,
 )
-from pcatool.render.plots.points import ALL, KNOWN, LESS, SUMS, Group, RowCollector
+from pcatool.render.plots.points import ALL, KNOWN, SUM_FACTOR, SUMS, Group, RowCollector
 from pcatool.render.text import fold, grouped
 
-__all__ = ["ENDS", "MARGIN", "Scale", "color_of", "draw_rows", "fit_scale", "legend_of_groups", "places_of_rows"]
+__all__ = [
+    "CLIPPED_PERCENT",
+    "MARGIN",
+    "Scale",
+    "color_of",
+    "draw_rows",
+    "drawn_places",
+    "fit_scale",
+    "legend_of_groups",
+]
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Rows at each end of the numbers, in per cent, that share the end of the colour scale: otherwise a single outlier would
-# take up most of the scale.
-ENDS = 1.0
+# Per cent of the rows at each end of the numbers that share the end of the colour scale: otherwise a single outlier
+# would take up most of the scale.
+CLIPPED_PERCENT = 1.0
 # Largest ratio of the two extents at which both axes get equal scales; beyond, the shorter one would be a mere line.
-LONGEST = 4.0
-# Room around the rows: MARGIN relative to the extent of the axis; FLAT relative to the other axis, for an extent of 0.
-MARGIN, FLAT = 0.04, 0.2
+MAX_EQUAL_RATIO = 4.0
+# Room around the rows: MARGIN relative to the extent of the axis; FLAT_MARGIN relative to the other axis, for an extent
+# of 0.
+MARGIN, FLAT_MARGIN = 0.04, 0.2
 
-# Legend: font size in points, line height relative to the font size, and inches of the picture above the legend.
-LETTERS, LINE, ABOVE = 10.0, 1.8, 0.9
+# Legend: font size in points, line height relative to the font size. Inches of the picture above the legend.
+LEGEND_FONT, LEGEND_LINE, ABOVE_LEGEND = 10.0, 1.8, 0.9
 
 
 class Scale(NamedTuple):
@@ -58,7 +68,7 @@ class Scale(NamedTuple):
     def equal(self) -> bool:
         """Whether both axes can have equal scales."""
         across, up = (max(b - a, 0.0) for a, b in self.ends)
-        return max(across, up) <= LONGEST * min(across, up)
+        return max(across, up) <= MAX_EQUAL_RATIO * min(across, up)
 
 
 def fit_scale(cloud: RowCollector) -> Scale:
@@ -68,7 +78,7 @@ def fit_scale(cloud: RowCollector) -> Scale:
     drawn, text = in_units(np.array([largest]), largest)
     unit = largest / float(drawn[0]) if text else 1.0
     spans = [high / unit - low / unit for low, high in ends]
-    return Scale(unit, text, (padded(ends[0], unit, spans[1]), padded(ends[1], unit, spans[0])))
+    return Scale(unit, text, (padded_limits(ends[0], unit, spans[1]), padded_limits(ends[1], unit, spans[0])))
 
 
 def extremes(cloud: RowCollector) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -82,16 +92,16 @@ def extremes(cloud: RowCollector) -> tuple[tuple[float, float], tuple[float, flo
     return (float(x.min()), float(x.max())), (float(y.min()), float(y.max()))
 
 
-def padded(ends: tuple[float, float], unit: float, other: float) -> tuple[float, float]:
+def padded_limits(ends: tuple[float, float], unit: float, other: float) -> tuple[float, float]:
     """Return the limits of an axis in this unit, with a margin; for an extent of 0, relative to the `other` extent."""
     low, high = ends[0] / unit, ends[1] / unit
-    room = MARGIN * (high - low) or FLAT * other or 0.05 * abs(low) or 1.0
+    room = MARGIN * (high - low) or FLAT_MARGIN * other or 0.05 * abs(low) or 1.0
     return low - room, high + room
 
 
 def color_of(group: Group) -> str:
     """Return the colour of a group; REST for a group without a colour of its own."""
-    return REST if group.place is None else COLORS[group.place]
+    return REST if group.color_index is None else CLASS_COLORS[group.color_index]
 
 
 # --- marks ---
@@ -111,12 +121,13 @@ def draw_rows(figure: Figure, axes: Axes, cloud: RowCollector, scale: Scale, *, 
     elif cloud.by_class:
         codes = cloud.codes()
         groups = cloud.groups()
-        for group in sorted(groups, key=lambda group: (group.place is not None, -group.rows)):  # rarest last, on top
+        # The rarest class is drawn last, on top.
+        for group in sorted(groups, key=lambda group: (group.color_index is not None, -group.rows)):
             rows = np.isin(codes, group.numbers)
             axes.scatter(x[rows], y[rows], color=color_of(group), marker=marker_of(group), **style)
         legend_of_groups(axes, cloud, [marker_of(group) for group in groups])
     else:
-        draw_numbers(figure, axes, x, y, cloud, style)
+        draw_by_value(figure, axes, x, y, cloud, style)
 
 
 def mark_style(count: int) -> dict[str, Any]:
@@ -128,25 +139,29 @@ def mark_style(count: int) -> dict[str, Any]:
 
 def marker_of(group: Group) -> str:
     """Return the matplotlib marker of a group; a dot for a group without a colour."""
-    return "." if group.place is None else MARKERS[group.place]
+    return "." if group.color_index is None else MARKERS[group.color_index]
 
 
-def draw_numbers(figure: Figure, axes: Axes, x: Array, y: Array, cloud: RowCollector, style: dict[str, Any]) -> None:
+def draw_by_value(figure: Figure, axes: Axes, x: Array, y: Array, cloud: RowCollector, style: dict[str, Any]) -> None:
     """Draw rows coloured by a numeric column, with a colour bar; rows with a missing value are grey."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
     numbers = cloud.points()[:, -1]
     known = ~np.isnan(numbers)
-    low, high = np.percentile(numbers[known], [ENDS, 100 - ENDS])  # never empty: a column without numbers has classes
-    values, (low, high), unit = hues(cloud, numbers, (low, high))
+    # `known` is never empty: a column without numbers has classes.
+    low, high = np.percentile(numbers[known], [CLIPPED_PERCENT, 100 - CLIPPED_PERCENT])
+    values, (low, high), unit = color_values(cloud, numbers, (low, high))
     axes.scatter(x[~known], y[~known], color=REST, **style)
-    colors = ScalarMappable(Normalize(low, high), of_numbers())  # opaque, so that the bar is not faint like the marks
+    # Opaque, so that the bar is not faint like the marks.
+    colors = ScalarMappable(Normalize(low, high), number_colormap())
     axes.scatter(x[known], y[known], color=colors.to_rgba(values[known]), **style)
     color_bar(figure, axes, colors, cloud, unit)
 
 
-def hues(cloud: RowCollector, values: Array, ends: tuple[float, float]) -> tuple[Array, tuple[float, float], str]:
+def color_values(
+    cloud: RowCollector, values: Array, ends: tuple[float, float]
+) -> tuple[Array, tuple[float, float], str]:
     """Return values and colour limits divided by a power of ten that can be drawn, and this power as text."""
     largest = max(abs(cloud.least), abs(cloud.most))
     drawn, unit = in_units(np.append(values, ends), largest)
@@ -159,23 +174,23 @@ def legend_of_groups(axes: Axes, cloud: RowCollector, markers: list[str]) -> Non
 
     assert cloud.hue is not None
     groups = cloud.groups()
-    high = axes.figure.bbox.height / axes.figure.dpi - ABOVE
-    letters = min(LETTERS, 72 * high / LINE / (len(groups) + 1))
+    height = axes.figure.bbox.height / axes.figure.dpi - ABOVE_LEGEND
+    font = min(LEGEND_FONT, 72 * height / LEGEND_LINE / (len(groups) + 1))
     handles = [
-        Line2D([], [], color=color_of(group), marker=marker, linestyle="", markersize=0.7 * letters,
+        Line2D([], [], color=color_of(group), marker=marker, linestyle="", markersize=0.7 * font,
                markeredgecolor=DARK, markeredgewidth=0.3,
                label=f"{shortened(group.name) or '(empty)'}  ({grouped(group.rows)})")
         for group, marker in zip(groups, markers, strict=True)
     ]  # fmt: skip
     legend = axes.legend(
         handles=handles, title=shortened(cloud.hue.name), loc="upper left", bbox_to_anchor=(1.01, 1.0),
-        borderaxespad=0.0, frameon=False, alignment="left", handletextpad=0.3, fontsize=letters, title_fontsize=letters,
+        borderaxespad=0.0, frameon=False, alignment="left", handletextpad=0.3, fontsize=font, title_fontsize=font,
     )  # fmt: skip
     legend.get_title().set_fontweight("bold")
 
 
 # (numbers below the colour bar, numbers above it) -> matplotlib's `extend`.
-EXTENDED = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
+BAR_EXTENSIONS = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
 
 
 def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: RowCollector, unit: str) -> None:
@@ -183,25 +198,25 @@ def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: RowCollector, unit:
     from matplotlib.ticker import FuncFormatter
 
     assert cloud.hue is not None
-    _, (least, most), _ = hues(cloud, np.zeros(0), (cloud.least, cloud.most))
-    beyond = (least < drawn.norm.vmin, most > drawn.norm.vmax)
+    _, (least, most), _ = color_values(cloud, np.zeros(0), (cloud.least, cloud.most))
+    clipped = (least < drawn.norm.vmin, most > drawn.norm.vmax)
     bar = figure.colorbar(
-        drawn, ax=axes, shrink=0.7, aspect=25, pad=0.02, extend=EXTENDED[beyond], extendfrac=0.05,
+        drawn, ax=axes, shrink=0.7, aspect=25, pad=0.02, extend=BAR_EXTENSIONS[clipped], extendfrac=0.05,
         format=FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}")),
     )  # fmt: skip
     bar.outline.set_visible(False)
     name = f"{shortened(cloud.hue.name)}{unit}"
-    told = [f"mean of {name} in a cell" if cloud.is_dense else name]
-    if any(beyond):
-        told.append(f"ends: {ENDS:g} % and {100 - ENDS:g} % of rows")
-    if missing := cloud.rows - known_rows(cloud):
-        told.append(f"(grey: {grouped(missing)} missing)")
-    high = axes.figure.bbox.height / axes.figure.dpi - ABOVE  # the label must fit into this height
-    letters = max(int(SMALL_LETTERS * high * 0.8), 12)
-    bar.set_label("\n".join(line for text in told for line in fold(text, letters)), fontsize=9)
+    lines = [f"mean of {name} in a cell" if cloud.is_dense else name]
+    if any(clipped):
+        lines.append(f"ends: {CLIPPED_PERCENT:g} % and {100 - CLIPPED_PERCENT:g} % of rows")
+    if missing := cloud.rows - rows_with_value(cloud):
+        lines.append(f"(grey: {grouped(missing)} missing)")
+    height = axes.figure.bbox.height / axes.figure.dpi - ABOVE_LEGEND  # the label must fit into this height
+    characters = max(int(SMALL_LETTERS * height * 0.8), 12)
+    bar.set_label("\n".join(line for text in lines for line in fold(text, characters)), fontsize=9)
 
 
-def known_rows(cloud: RowCollector) -> int:
+def rows_with_value(cloud: RowCollector) -> int:
     """Return the number of rows whose colouring value is not missing."""
     if cloud.grid is not None:
         return int(cloud.grid.layer(KNOWN).sum())
@@ -209,12 +224,12 @@ def known_rows(cloud: RowCollector) -> int:
 
 
 # Least opacity of a cell with rows, where opacity shows the number of rows: with classes, and with a numeric column.
-FAINTEST = 0.4
-FAINTEST_NUMBER = 0.6
-# A cell is isolated if at most OTHERS other cells within AROUND cells hold rows. Isolated cells get marks, unless there
-# are more than MARKS of them: marks would hide each other, and isolated cells would be no exception.
-AROUND, OTHERS, MARKS = 8, 1, 1000
-ALONE = 9.0  # size of these marks, in points squared
+LEAST_OPACITY = 0.4
+LEAST_OPACITY_OF_NUMBER = 0.6
+# A cell is isolated if at most MAX_CELLS_AROUND other cells within ISOLATION_RADIUS cells hold rows. Isolated cells get
+# marks, unless there are more than MAX_ISOLATED of them: then marks would hide each other.
+ISOLATION_RADIUS, MAX_CELLS_AROUND, MAX_ISOLATED = 8, 1, 1000
+ISOLATED_MARK = 9.0  # size of these marks, in points squared
 
 Colors = NDArray[np.float32]  # (across, up, 3)
 
@@ -230,32 +245,35 @@ def draw_density(figure: Figure, axes: Axes, cloud: RowCollector, scale: Scale) 
     if cloud.hue is None:
         shades = LinearSegmentedColormap.from_list("density", DENSITY, N=256)
         colors = shades(weight)[..., :3].astype(np.float32)
-        place_rows(axes, cloud, scale, colors, weight, 1.0)
+        draw_cells(axes, cloud, scale, colors, weight, 1.0)
         density_bar(figure, axes, ScalarMappable(LogNorm(1, max(float(counts.max()), 1.1)), shades))
     elif cloud.by_class:
-        place_rows(axes, cloud, scale, class_colors(cloud), weight, FAINTEST)
+        draw_cells(axes, cloud, scale, class_colors(cloud), weight, LEAST_OPACITY)
         legend_of_groups(axes, cloud, ["s"] * len(cloud.groups()))
     else:
-        values, ends, unit = numbers_of(cloud)
-        drawn = ScalarMappable(Normalize(*ends), of_numbers())
+        values, ends, unit = cell_means(cloud)
+        drawn = ScalarMappable(Normalize(*ends), number_colormap())
         colors = drawn.to_rgba(np.nan_to_num(values))[..., :3].astype(np.float32)
         colors[np.isnan(values)] = rgb(REST)
-        place_rows(axes, cloud, scale, colors, weight, FAINTEST_NUMBER)
+        draw_cells(axes, cloud, scale, colors, weight, LEAST_OPACITY_OF_NUMBER)
         color_bar(figure, axes, drawn, cloud, unit)
 
 
-def numbers_of(cloud: RowCollector) -> tuple[Array, tuple[float, float], str]:
+def cell_means(cloud: RowCollector) -> tuple[Array, tuple[float, float], str]:
     """Return the mean of the numeric column in each cell (across, up), the colour limits, and the unit as text.
 
-    The limits leave out ENDS per cent of the rows at each end. A cell without numbers is NaN.
+    The limits leave out CLIPPED_PERCENT per cent of the rows at each end. A cell without numbers is NaN.
     """
     assert cloud.grid is not None
     known = cloud.grid.layer(KNOWN)
-    means = np.divide(cloud.grid.layer(SUMS), known, out=np.full(known.shape, np.nan), where=known > 0) / LESS
+    means = np.divide(cloud.grid.layer(SUMS), known, out=np.full(known.shape, np.nan), where=known > 0) / SUM_FACTOR
     order = np.argsort(means[known > 0], kind="stable")
     sorted_means, share = means[known > 0][order], np.cumsum(known[known > 0][order]) / known.sum()
-    low, high = (float(sorted_means[np.searchsorted(share, at / 100)]) for at in (ENDS, 100 - ENDS))
-    values, ends, unit = hues(cloud, means.ravel(), (low, high))
+    low, high = (
+        float(sorted_means[np.searchsorted(share, percent / 100)])
+        for percent in (CLIPPED_PERCENT, 100 - CLIPPED_PERCENT)
+    )
+    values, ends, unit = color_values(cloud, means.ravel(), (low, high))
     return values.reshape(means.shape), ends, unit
 
 
@@ -264,10 +282,10 @@ def class_colors(cloud: RowCollector) -> Colors:
     assert cloud.grid is not None
     shape = cloud.grid.layer(ALL).shape
     colors, most = np.zeros((*shape, 3), np.float32), np.zeros(shape)
-    there = set(cloud.grid.numbers)
+    layers = set(cloud.grid.numbers)
     for group in cloud.groups():
         counts = np.zeros(shape)
-        for number in set(group.numbers) & there:
+        for number in set(group.numbers) & layers:
             counts += cloud.grid.layer(number)
         colors[counts > most] = rgb(color_of(group))
         np.maximum(most, counts, out=most)
@@ -280,14 +298,14 @@ def rgb(color: str) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def place_rows(axes: Axes, cloud: RowCollector, scale: Scale, colors: Colors, weight: Array, faintest: float) -> None:
+def draw_cells(axes: Axes, cloud: RowCollector, scale: Scale, colors: Colors, weight: Array, faintest: float) -> None:
     """Draw the cells as an image, each spread into the empty cells around it, and isolated cells as marks.
 
     `weight` (across, up) from 0 to 1 sets the opacity, at least `faintest` for a cell with rows.
     """
     assert cloud.grid is not None and cloud.grid.sides is not None
     alpha = np.where(weight > 0, faintest + (1 - faintest) * weight, 0.0)
-    image = spread(np.concatenate([colors, alpha[..., None].astype(np.float32)], axis=2), weight)
+    image = spread_cells(np.concatenate([colors, alpha[..., None].astype(np.float32)], axis=2), weight)
     pixels = (np.clip(image, 0, 1) * 255).round().astype(np.uint8)
     left, right, bottom, top = (
         side.edge(cell, scale.unit) for side in cloud.grid.sides for cell in (-1, side.cells + 1)
@@ -297,35 +315,36 @@ def place_rows(axes: Axes, cloud: RowCollector, scale: Scale, colors: Colors, we
         interpolation="nearest", zorder=2,
     )  # fmt: skip
     axes.set_autoscale_on(False)
-    at = np.argwhere(alone(weight > 0))
-    if 0 < len(at) <= MARKS:
+    isolated = np.argwhere(isolated_cells(weight > 0))
+    if 0 < len(isolated) <= MAX_ISOLATED:
         x, y = (
-            [side.edge(int(i), scale.unit) for i in cells] for side, cells in zip(cloud.grid.sides, at.T, strict=True)
+            [side.edge(int(i), scale.unit) for i in cells]
+            for side, cells in zip(cloud.grid.sides, isolated.T, strict=True)
         )
-        axes.scatter(x, y, c=colors[tuple(at.T)], s=ALONE, linewidths=0.3, edgecolors=DARK, zorder=2.5)
+        axes.scatter(x, y, c=colors[tuple(isolated.T)], s=ISOLATED_MARK, linewidths=0.3, edgecolors=DARK, zorder=2.5)
 
 
-def places_of_rows(cloud: RowCollector, scale: Scale) -> tuple[Array, float]:
+def drawn_places(cloud: RowCollector, scale: Scale) -> tuple[Array, float]:
     """Return where rows are drawn (m, 2), centres of marks or corners of cells, and the radius of a mark in points."""
     if cloud.grid is None:
         points = cloud.points()
-        return points[:, :2] / scale.unit, reach_of(mark_style(len(points))["s"])
+        return points[:, :2] / scale.unit, mark_radius(mark_style(len(points))["s"])
     assert cloud.grid.sides is not None
-    there = cloud.grid.layer(ALL) > 0
-    # Includes the corners of the neighbouring cells, into which `spread` extends the image.
-    corners = np.zeros((there.shape[0] + 3, there.shape[1] + 3), dtype=bool)
+    occupied = cloud.grid.layer(ALL) > 0
+    # Includes the corners of the neighbouring cells, into which `spread_cells` extends the image.
+    corners = np.zeros((occupied.shape[0] + 3, occupied.shape[1] + 3), dtype=bool)
     for i in range(4):
         for j in range(4):
-            corners[i : i + there.shape[0], j : j + there.shape[1]] |= there
-    at = np.argwhere(corners)
+            corners[i : i + occupied.shape[0], j : j + occupied.shape[1]] |= occupied
+    cells = np.argwhere(corners)
     edges = [
         np.array([side.edge(cell, scale.unit) for cell in range(-1, count - 1)])
         for side, count in zip(cloud.grid.sides, corners.shape, strict=True)
     ]
-    return np.column_stack([edges[0][at[:, 0]], edges[1][at[:, 1]]]), reach_of(ALONE)
+    return np.column_stack([edges[0][cells[:, 0]], edges[1][cells[:, 1]]]), mark_radius(ISOLATED_MARK)
 
 
-def reach_of(size: float) -> float:
+def mark_radius(size: float) -> float:
     """Return the radius in points of a mark of `size` points squared, edge included.
 
     The bound is for the diamond, the widest mark: a square on its corner.
@@ -333,32 +352,33 @@ def reach_of(size: float) -> float:
     return float(np.sqrt(size / 2)) + 0.5
 
 
-def spread(image: NDArray[np.float32], weight: Array) -> NDArray[np.float32]:
+def spread_cells(image: NDArray[np.float32], weight: Array) -> NDArray[np.float32]:
     """Return the image (across + 2, up + 2, 4) in which empty cells copy the fullest of their eight neighbours.
 
     Copies have three quarters of the opacity. Cells with rows keep their colour.
     """
     across, up = weight.shape
-    made = np.zeros((across + 2, up + 2, 4), np.float32)
+    image_with_border = np.zeros((across + 2, up + 2, 4), np.float32)
     best = np.zeros((across + 2, up + 2))
     for i in (0, 2, 1):
         for j in (0, 2, 1):
-            own = i == 1 and j == 1
-            part = (slice(i, i + across), slice(j, j + up))
-            strength = np.where(weight > 0, 2.0, 0.0) if own else weight
-            better = strength > best[part]
-            best[part][better] = strength[better]
-            made[part][better] = image[better] * np.array([1, 1, 1, 1 if own else 0.75], np.float32)
-    return made
+            centre = i == 1 and j == 1
+            window = (slice(i, i + across), slice(j, j + up))
+            strength = np.where(weight > 0, 2.0, 0.0) if centre else weight
+            better = strength > best[window]
+            best[window][better] = strength[better]
+            image_with_border[window][better] = image[better] * np.array([1, 1, 1, 1 if centre else 0.75], np.float32)
+    return image_with_border
 
 
-def alone(there: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return a mask of isolated cells: at most OTHERS other cells with rows within AROUND cells."""
-    sums = np.pad(there, ((AROUND + 1, AROUND), (AROUND + 1, AROUND))).astype(np.int32)
+def isolated_cells(occupied: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return a mask of isolated cells: at most MAX_CELLS_AROUND others within ISOLATION_RADIUS hold rows."""
+    radius = ISOLATION_RADIUS
+    sums = np.pad(occupied, ((radius + 1, radius), (radius + 1, radius))).astype(np.int32)
     sums = sums.cumsum(axis=0, out=sums).cumsum(axis=1, out=sums)
-    wide = 2 * AROUND + 1
-    around = sums[wide:, wide:] - sums[:-wide, wide:] - sums[wide:, :-wide] + sums[:-wide, :-wide]
-    return np.asarray(there & (around <= 1 + OTHERS))
+    width = 2 * radius + 1
+    nearby = sums[width:, width:] - sums[:-width, width:] - sums[width:, :-width] + sums[:-width, :-width]
+    return np.asarray(occupied & (nearby <= 1 + MAX_CELLS_AROUND))
 
 
 def density_bar(figure: Figure, axes: Axes, drawn: Any) -> None:

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["NamePlace", "OccupiedArea", "draw_names", "place_names", "sizes_of"]
+__all__ = ["NamePlace", "OccupiedArea", "draw_names", "place_names", "text_sizes"]
 
-LETTERS = 8.5  # font size of a name, in points
-CLEAR = 2.5  # free points between a name and lines, other names and the edges of the axes
-NEAR = 7.0  # distance in points above which a name gets a leader line
-CELLS = 800  # most lattice cells per side; a very large picture would otherwise take gigabytes
-STEP = 2  # lattice cells between the places that are tried
-NEAREST, EVERY = 150, 20  # places whose leaders are checked: the best NEAREST, and one in EVERY of the others
+FONT_SIZE = 8.5  # font size of a name, in points
+CLEARANCE = 2.5  # free points between a name and lines, other names and the edges of the axes
+LEADER_FROM = 7.0  # distance in points above which a name gets a leader line
+MAX_CELLS = 800  # lattice cells per side; a very large picture would otherwise take gigabytes
+CELL_STEP = 2  # lattice cells between the places that are tried
+CHECKED_FIRST, CHECKED_EVERY = 150, 20  # places whose leaders are checked: CHECKED_FIRST, then one in CHECKED_EVERY
 # Costs: of an inward place, as a part of its distance; of each line that a leader crosses, in points of distance.
-INWARD, CROSSED = 0.6, 40.0
-FARTHEST = 0.45  # longest leader relative to the longer side; a longer one is hard to follow
+INWARD_COST, CROSSING_COST = 0.6, 40.0
+LONGEST_LEADER = 0.45  # longest leader relative to the longer side; a longer one is hard to follow
 
 Cells = NDArray[np.bool_]
 
@@ -48,37 +48,37 @@ class NamePlace(NamedTuple):
 
 
 class OccupiedArea:
-    """The area inside axes of `wide` x `high` points, with the parts that are occupied."""
+    """The area inside axes of `width` x `height` points, with the parts that are occupied."""
 
-    def __init__(self, wide: float, high: float) -> None:
-        self.wide, self.high = wide, high
-        self.unit = max(1.0, max(wide, high) / CELLS)
-        self.shape = (int(wide / self.unit) + 1, int(high / self.unit) + 1)
+    def __init__(self, width: float, height: float) -> None:
+        self.width, self.height = width, height
+        self.unit = max(1.0, max(width, height) / MAX_CELLS)
+        self.shape = (int(width / self.unit) + 1, int(height / self.unit) + 1)
         self._marks: Cells = np.zeros(self.shape, dtype=bool)
         self._taken: Cells = np.zeros(self.shape, dtype=bool)  # cells occupied by lines and names
-        self._reach = 0.0
+        self._mark_radius = 0.0
         self.segments = np.empty((0, 4))  # lines: x and y of the start, then of the end
         self.boxes = np.empty((0, 4))  # boxes of names: left, bottom, right, top
 
-    def add_marks(self, points: Array, reach: float) -> None:
-        """Occupy the places of marks with centres `points` (n, 2) and a radius of `reach` points."""
-        inside = ((points >= -reach) & (points <= (self.wide + reach, self.high + reach))).all(axis=1)
-        at = np.clip(np.floor(points[inside] / self.unit).astype(np.int64), 0, np.array(self.shape) - 1)
-        self._marks[at[:, 0], at[:, 1]] = True
-        self._reach = max(self._reach, reach)
+    def add_marks(self, points: Array, radius: float) -> None:
+        """Occupy the places of marks with centres `points` (n, 2) and a radius in points."""
+        inside = ((points >= -radius) & (points <= (self.width + radius, self.height + radius))).all(axis=1)
+        cells = np.clip(np.floor(points[inside] / self.unit).astype(np.int64), 0, np.array(self.shape) - 1)
+        self._marks[cells[:, 0], cells[:, 1]] = True
+        self._mark_radius = max(self._mark_radius, radius)
 
     def add_line(self, start: Array, end: Array) -> None:
         """Occupy the cells of a line between two points (2,)."""
         self.segments = np.vstack([self.segments, [*start, *end]])
         count = int(2 * np.hypot(*(end - start)) / self.unit) + 2
         points = start + np.linspace(0, 1, count)[:, None] * (end - start)
-        at = np.floor(points / self.unit).astype(np.int64)
-        at = at[((at >= 0) & (at < self.shape)).all(axis=1)]
-        self._taken[at[:, 0], at[:, 1]] = True
+        cells = np.floor(points / self.unit).astype(np.int64)
+        cells = cells[((cells >= 0) & (cells < self.shape)).all(axis=1)]
+        self._taken[cells[:, 0], cells[:, 1]] = True
 
     def add_axes(self, origin: Array) -> None:
         """Occupy the lines through the origin for names; leader lines may cross these faint lines."""
-        i, j = (int(np.floor(at / self.unit)) for at in origin)
+        i, j = (int(np.floor(coordinate / self.unit)) for coordinate in origin)
         if 0 <= i < self.shape[0]:
             self._taken[i, :] = True
         if 0 <= j < self.shape[1]:
@@ -90,17 +90,22 @@ class OccupiedArea:
         i, j = int(left / self.unit), int(bottom / self.unit)
         self._taken[i : int(right / self.unit) + 1, j : int(top / self.unit) + 1] = True
 
-    def free(self, wide: float, high: float) -> Array:
+    def free(self, width: float, height: float) -> Array:
         """Return the lower left corners (m, 2) at which a box of this size is free."""
-        across, up = (int(np.ceil(side / self.unit)) + 1 for side in (wide, high))
-        clear = int(np.ceil(CLEAR / self.unit))
-        found = None
-        for cells, room in ((self._marks, int(np.ceil((self._reach + 1) / self.unit)) + 1), (self._taken, clear + 1)):
-            filled = any_within(cells, across, up, room)
-            found = ~filled if found is None else found & ~filled
-        assert found is not None
-        found = found[clear : found.shape[0] - clear, clear : found.shape[1] - clear]
-        return np.asarray((np.argwhere(found[::STEP, ::STEP]) * STEP + clear) * self.unit, dtype=np.float64)
+        across, up = (int(np.ceil(side / self.unit)) + 1 for side in (width, height))
+        clear = int(np.ceil(CLEARANCE / self.unit))
+        corners = None
+        for cells, room in (
+            (self._marks, int(np.ceil((self._mark_radius + 1) / self.unit)) + 1),
+            (self._taken, clear + 1),
+        ):
+            blocked = any_within(cells, across, up, room)
+            corners = ~blocked if corners is None else corners & ~blocked
+        assert corners is not None
+        corners = corners[clear : corners.shape[0] - clear, clear : corners.shape[1] - clear]
+        return np.asarray(
+            (np.argwhere(corners[::CELL_STEP, ::CELL_STEP]) * CELL_STEP + clear) * self.unit, dtype=np.float64
+        )
 
 
 def any_within(cells: Cells, across: int, up: int, room: int) -> Cells:
@@ -108,40 +113,43 @@ def any_within(cells: Cells, across: int, up: int, room: int) -> Cells:
 
     The box is extended by `room` cells on all sides. Only boxes inside the lattice are included.
     """
-    wide, high = cells.shape[0] - across + 1, cells.shape[1] - up + 1
-    if wide <= 0 or high <= 0:
+    width, height = cells.shape[0] - across + 1, cells.shape[1] - up + 1
+    if width <= 0 or height <= 0:
         return np.ones((0, 0), dtype=bool)
     sums = np.zeros((cells.shape[0] + 2 * room + 1, cells.shape[1] + 2 * room + 1), dtype=np.int32)
     sums[1:, 1:] = np.pad(cells, room)
     sums = sums.cumsum(axis=0, out=sums).cumsum(axis=1, out=sums)
     a, b = across + 2 * room, up + 2 * room
     counts = (
-        sums[a : a + wide, b : b + high] - sums[:wide, b : b + high] - sums[a : a + wide, :high] + sums[:wide, :high]
+        sums[a : a + width, b : b + height]
+        - sums[:width, b : b + height]
+        - sums[a : a + width, :height]
+        + sums[:width, :height]
     )
     return np.asarray(counts > 0)
 
 
-def place_names(ground: OccupiedArea, origin: Array, tips: Array, sizes: Array) -> list[NamePlace | None]:
+def place_names(area: OccupiedArea, origin: Array, tips: Array, sizes: Array) -> list[NamePlace | None]:
     """Return a place for each name of `sizes` (m, 2) whose arrow ends at `tips` (m, 2); None if there is no room.
 
-    The arrows, names and leader lines are added to `ground`.
+    The arrows, names and leader lines are added to `area`.
     """
     for tip in tips:
-        ground.add_line(origin, tip)
-    found = []
+        area.add_line(origin, tip)
+    places = []
     for tip, size in zip(tips, sizes, strict=True):
-        place = _best(ground, origin, tip, size)
-        found.append(place)
+        place = best_place(area, origin, tip, size)
+        places.append(place)
         if place is not None:
-            ground.add_box(*place[:4])
+            area.add_box(*place[:4])
             if place.leader is not None:
-                ground.add_line(tip, np.array(place.leader))
-    return found
+                area.add_line(tip, np.array(place.leader))
+    return places
 
 
-def _best(ground: OccupiedArea, origin: Array, tip: Array, size: Array) -> NamePlace | None:
+def best_place(area: OccupiedArea, origin: Array, tip: Array, size: Array) -> NamePlace | None:
     """Return the free place of lowest cost for a name of `size` (2,) at an arrow's end `tip` (2,); None if none."""
-    low = ground.free(*size)
+    low = area.free(*size)
     if not len(low):
         return None
     near = np.clip(tip, low, low + size)  # the point of each box that is nearest to the tip
@@ -151,66 +159,66 @@ def _best(ground: OccupiedArea, origin: Array, tip: Array, size: Array) -> NameP
     length = float(np.hypot(*outward)) or 1.0
     middle = low + size / 2 - tip
     along = middle @ (outward / length) / np.maximum(np.hypot(*middle.T), 1e-9)
-    cost = far * (1 + INWARD * (1 - along)) + 3 * (1 - along)
-    cost[far > FARTHEST * max(ground.wide, ground.high)] = np.inf
+    cost = far * (1 + INWARD_COST * (1 - along)) + 3 * (1 - along)
+    cost[far > LONGEST_LEADER * max(area.width, area.height)] = np.inf
     order = np.argsort(cost, kind="stable")
     order = order[np.isfinite(cost[order])]
-    order = np.concatenate([order[:NEAREST], order[NEAREST::EVERY]])
-    at, least = -1, np.inf
-    for start in range(0, len(order), NEAREST):
-        some = order[start : start + NEAREST]
-        some = some[cost[some] < least]  # crossings only increase the cost
-        if not len(some):
+    order = np.concatenate([order[:CHECKED_FIRST], order[CHECKED_FIRST::CHECKED_EVERY]])
+    best, least_cost = -1, np.inf
+    for start in range(0, len(order), CHECKED_FIRST):
+        batch = order[start : start + CHECKED_FIRST]
+        batch = batch[cost[batch] < least_cost]  # crossings only increase the cost
+        if not len(batch):
             break
-        segments = np.hstack([np.broadcast_to(tip, near[some].shape), near[some]])
-        unblocked = (far[some] <= NEAR) | (through_boxes(segments, ground.boxes) == 0)
-        some, segments = some[unblocked], segments[unblocked]
-        total = cost[some] + CROSSED * np.where(far[some] > NEAR, crossings(segments, ground.segments), 0)
-        if total.min(initial=np.inf) < least:
-            at, least = int(some[int(np.argmin(total))]), float(total.min())
-    if at < 0:
+        segments = np.hstack([np.broadcast_to(tip, near[batch].shape), near[batch]])
+        unblocked = (far[batch] <= LEADER_FROM) | (through_boxes(segments, area.boxes) == 0)
+        batch, segments = batch[unblocked], segments[unblocked]
+        total = cost[batch] + CROSSING_COST * np.where(far[batch] > LEADER_FROM, crossings(segments, area.segments), 0)
+        if total.min(initial=np.inf) < least_cost:
+            best, least_cost = int(batch[int(np.argmin(total))]), float(total.min())
+    if best < 0:
         return None
     leader = None
-    if far[at] > NEAR:
-        end = near[at] - away[at] / far[at] * 1.5  # 1.5 points before the name
+    if far[best] > LEADER_FROM:
+        end = near[best] - away[best] / far[best] * 1.5  # 1.5 points before the name
         leader = (float(end[0]), float(end[1]))
-    left, bottom = (float(side) for side in low[at])
+    left, bottom = (float(side) for side in low[best])
     return NamePlace(left, bottom, left + float(size[0]), bottom + float(size[1]), leader)
 
 
-def crossings(some: Array, others: Array) -> NDArray[np.int64]:
-    """Return how many of the segments `others` (q, 4) each segment of `some` (m, 4) crosses.
+def crossings(segments: Array, others: Array) -> NDArray[np.int64]:
+    """Return how many of the segments `others` (q, 4) each of `segments` (m, 4) crosses.
 
     Segments with a common start do not count as crossing.
     """
-    a, b = some[:, None, :2], some[:, None, 2:]
+    a, b = segments[:, None, :2], segments[:, None, 2:]
     c, d = others[None, :, :2], others[None, :, 2:]
 
     def side(p: Array, q: Array, r: Array) -> Array:
-        made: Array = (q[..., 0] - p[..., 0]) * (r[..., 1] - p[..., 1]) - (q[..., 1] - p[..., 1]) * (
+        cross: Array = (q[..., 0] - p[..., 0]) * (r[..., 1] - p[..., 1]) - (q[..., 1] - p[..., 1]) * (
             r[..., 0] - p[..., 0]
         )
-        return made
+        return cross
 
-    apart = (side(a, b, c) * side(a, b, d) < 0) & (side(c, d, a) * side(c, d, b) < 0)
-    return np.asarray(apart.sum(axis=1))
+    crossing = (side(a, b, c) * side(a, b, d) < 0) & (side(c, d, a) * side(c, d, b) < 0)
+    return np.asarray(crossing.sum(axis=1))
 
 
 def through_boxes(segments: Array, boxes: Array) -> NDArray[np.int64]:
-    """Return how many boxes (q, 4), extended by CLEAR points, each segment (m, 4) meets (Liang and Barsky 1984)."""
+    """Return how many boxes (q, 4), extended by CLEARANCE points, each segment (m, 4) meets (Liang and Barsky 1984)."""
     start, step = segments[:, None, :2], segments[:, None, 2:] - segments[:, None, :2]
-    low, high = boxes[None, :, :2] - CLEAR, boxes[None, :, 2:] + CLEAR
+    low, high = boxes[None, :, :2] - CLEARANCE, boxes[None, :, 2:] + CLEARANCE
     step = np.where(np.abs(step) < 1e-9, 1e-9, step)
-    one, two = (low - start) / step, (high - start) / step
-    enters = np.minimum(one, two).max(axis=2)
-    leaves = np.maximum(one, two).min(axis=2)
+    at_low, at_high = (low - start) / step, (high - start) / step
+    enters = np.minimum(at_low, at_high).max(axis=2)
+    leaves = np.maximum(at_low, at_high).min(axis=2)
     return np.asarray(((enters <= leaves) & (leaves >= 0) & (enters <= 1)).sum(axis=1))
 
 
 # --- on axes ---
 
 
-def sizes_of(figure: Figure, names: Sequence[str]) -> Array:
+def text_sizes(figure: Figure, names: Sequence[str]) -> Array:
     """Return the widths and heights (m, 2) of the names in points.
 
     Each is the larger of the size in a raster, where letters are rounded to pixels, and the size in .svg and .pdf.
@@ -218,13 +226,13 @@ def sizes_of(figure: Figure, names: Sequence[str]) -> Array:
     from matplotlib.text import Text
     from matplotlib.textpath import text_to_path
 
-    found = []
+    sizes = []
     for name in names:
-        text = Text(0, 0, name, fontsize=LETTERS, figure=figure)
+        text = Text(0, 0, name, fontsize=FONT_SIZE, figure=figure)
         box, points = text.get_window_extent(), 72 / figure.dpi
-        wide, high, _ = text_to_path.get_text_width_height_descent(name, text.get_fontproperties(), False)
-        found.append((max(box.width * points, wide), max(box.height * points, high)))
-    return np.array(found).reshape(-1, 2)
+        width, height, _ = text_to_path.get_text_width_height_descent(name, text.get_fontproperties(), False)
+        sizes.append((max(box.width * points, width), max(box.height * points, height)))
+    return np.array(sizes).reshape(-1, 2)
 
 
 def draw_names(axes: Axes, tips: Array, names: Sequence[str], places: Sequence[NamePlace | None]) -> None:
@@ -237,8 +245,8 @@ def draw_names(axes: Axes, tips: Array, names: Sequence[str], places: Sequence[N
 
     def data(x: float, y: float) -> tuple[float, float]:
         pixels = (corner.x0 + x * figure.dpi / 72, corner.y0 + y * figure.dpi / 72)
-        found = axes.transData.inverted().transform(pixels)
-        return float(found[0]), float(found[1])
+        point = axes.transData.inverted().transform(pixels)
+        return float(point[0]), float(point[1])
 
     for tip, name, place in zip(tips, names, places, strict=True):
         if place is None:
@@ -248,6 +256,6 @@ def draw_names(axes: Axes, tips: Array, names: Sequence[str], places: Sequence[N
             axes.plot([x, u], [y, v], color="white", linewidth=2.2, zorder=4.4, scalex=False, scaley=False)
             axes.plot([x, u], [y, v], color=FRAME, linewidth=0.7, zorder=4.5, scalex=False, scaley=False)
         axes.text(
-            *data(place.left, place.bottom), name, ha="left", va="bottom", fontsize=LETTERS, color=DARK, zorder=5,
+            *data(place.left, place.bottom), name, ha="left", va="bottom", fontsize=FONT_SIZE, color=DARK, zorder=5,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
         )  # fmt: skip

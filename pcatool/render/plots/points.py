@@ -20,9 +20,9 @@ from pcatool.arrays import Array
 __all__ = ["CLASSES", "ColorColumn", "Grid", "Group", "RowCollector", "Side", "classes_with_colors"]
 
 # Smallest exponent of the width of a cell: the spacing of the smallest doubles.
-FINEST = -1074
+SMALLEST_EXPONENT = -1074
 
-Whole = NDArray[np.int64]
+CellNumbers = NDArray[np.int64]
 
 
 class Side(NamedTuple):
@@ -37,26 +37,26 @@ class Side(NamedTuple):
     def of(cls, least: float, most: float, cells: int) -> Side:
         """Return the axis with the narrowest cells of which `cells` hold all values from `least` to `most`."""
         half = most / 2 - least / 2  # difference of halves, because most - least may overflow
-        exponent = max(math.frexp(max(abs(least), abs(most)))[1] - 53, FINEST)
+        exponent = max(math.frexp(max(abs(least), abs(most)))[1] - 53, SMALLEST_EXPONENT)
         if half > 0:
             exponent = max(exponent, math.frexp(half)[1] - cells.bit_length() - 1)
-        while place(most, exponent) - place(least, exponent) >= cells:
+        while cell_number(most, exponent) - cell_number(least, exponent) >= cells:
             exponent += 1
-        return cls(least, most, exponent, place(least, exponent))
+        return cls(least, most, exponent, cell_number(least, exponent))
 
-    def joined(self, values: Array, cells: int) -> Side:
+    def extended(self, values: Array, cells: int) -> Side:
         """Return the axis extended to hold `values` as well."""
         least, most = min(self.least, float(values.min())), max(self.most, float(values.max()))
         return self if (least, most) == (self.least, self.most) else Side.of(least, most, cells)
 
-    def cells_of(self, values: Array) -> Whole:
+    def cells_of(self, values: Array) -> CellNumbers:
         """Return the cell number of each value."""
         return np.floor(np.ldexp(values, -self.exponent)).astype(np.int64) - self.first
 
     @property
     def cells(self) -> int:
         """Number of cells up to the last one with a value."""
-        return place(self.most, self.exponent) - self.first + 1
+        return cell_number(self.most, self.exponent) - self.first + 1
 
     def edge(self, cell: int, unit: float) -> float:
         """Return the lower edge of a cell divided by `unit`, also if the edge itself overflows a double."""
@@ -64,7 +64,7 @@ class Side(NamedTuple):
         return math.ldexp(math.ldexp(self.first + cell, self.exponent - shift) / unit, shift)
 
 
-def place(value: float, exponent: int) -> int:
+def cell_number(value: float, exponent: int) -> int:
     """Return the lattice number of the cell of width 2^exponent that holds the value."""
     return math.floor(math.ldexp(value, -exponent))
 
@@ -88,14 +88,14 @@ class Grid:
         self._make_room(x, y)
         assert self.sides is not None
         across, up = self.sides
-        at = across.cells_of(x) * self.cells[1] + up.cells_of(y)
+        cells = across.cells_of(x) * self.cells[1] + up.cells_of(y)
         for number, rows, amounts in parts:
-            where = at if rows is None else at[rows]
-            if len(where):
+            counted_cells = cells if rows is None else cells[rows]
+            if len(counted_cells):
                 if amounts is None:
-                    np.add.at(self._layer(number, np.uint32).reshape(-1), where, np.uint32(1))
+                    np.add.at(self._layer(number, np.uint32).reshape(-1), counted_cells, np.uint32(1))
                 else:
-                    np.add.at(self._layer(number, np.float64).reshape(-1), where, amounts)
+                    np.add.at(self._layer(number, np.float64).reshape(-1), counted_cells, amounts)
 
     def drop(self, keep: Iterable[int]) -> None:
         """Delete all layers except those in `keep`."""
@@ -124,38 +124,38 @@ class Grid:
             ends = [(float(values.min()), float(values.max())) for values in (x, y)]
             new = (Side.of(*ends[0], self.cells[0]), Side.of(*ends[1], self.cells[1]))
         else:
-            new = (old[0].joined(x, self.cells[0]), old[1].joined(y, self.cells[1]))
+            new = (old[0].extended(x, self.cells[0]), old[1].extended(y, self.cells[1]))
         if old is not None and any(a[2:] != b[2:] for a, b in zip(old, new, strict=True)):
-            self._layers = {number: moved(layer, old, new) for number, layer in self._layers.items()}
+            self._layers = {number: coarsened(layer, old, new) for number, layer in self._layers.items()}
         self.sides = new
 
 
-def moved(layer: NDArray[Any], old: tuple[Side, Side], new: tuple[Side, Side]) -> NDArray[Any]:
-    """Return a layer with its numbers added up in the cells of a wider grid."""
-    found = np.nonzero(layer)
-    at = [
-        ((cells + a.first) >> min(b.exponent - a.exponent, 62)) - b.first
-        for cells, a, b in zip(found, old, new, strict=True)
+def coarsened(layer: NDArray[Any], old: tuple[Side, Side], new: tuple[Side, Side]) -> NDArray[Any]:
+    """Return a layer on a coarser grid: the numbers of the old cells in each new cell are added up."""
+    occupied = np.nonzero(layer)
+    cells = [
+        ((old_cells + a.first) >> min(b.exponent - a.exponent, 62)) - b.first
+        for old_cells, a, b in zip(occupied, old, new, strict=True)
     ]
-    made = np.zeros_like(layer)
-    np.add.at(made, (at[0], at[1]), layer[found])
-    return made
+    merged = np.zeros_like(layer)
+    np.add.at(merged, (cells[0], cells[1]), layer[occupied])
+    return merged
 
 
-# Most rows drawn as marks; more marks hide each other, and make a vector file too large to open.
-MARKS = 20_000
-CELLS = 1024  # cells per side: about the pixels of a picture
-BINS = 1024  # cells for a single component; a power of two, so that a whole number of them makes a bar
+# Rows drawn as marks; more marks hide each other, and make a vector file too large to open.
+MAX_MARKS = 20_000
+GRID_CELLS = 1024  # cells per side: about the pixels of a picture
+HISTOGRAM_CELLS = 1024  # cells for a single component; a power of two, so that a whole number of them makes a bar
 # Classes with a colour of their own, and classes with a layer of their own. Layers go to the most frequent classes when
 # counting begins, and to later classes while there is room.
-CLASSES, COUNTED = 10, 24
-COUNTED_ALONG = 256  # as COUNTED, for a single component
+CLASSES, MAX_LAYERS = 10, 24
+MAX_LAYERS_OF_ONE = 256  # as MAX_LAYERS, for a single component
 
 # Layers of a grid: all rows; rows with a known number; sums of numbers; rows without a class; rows of classes without a
 # layer. Layers of classes are numbered from 0.
 ALL, KNOWN, SUMS, NONE, OTHERS = -5, -4, -3, -2, -1
 # Factor of the numbers in SUMS, so that sums do not overflow for any number of rows.
-LESS = 2.0**-40
+SUM_FACTOR = 2.0**-40
 
 
 Key = TypeVar("Key")
@@ -174,7 +174,7 @@ class Group(NamedTuple):
     name: str
     rows: int  # number of rows
     numbers: tuple[int, ...]  # class numbers or layers
-    place: int | None  # position in the order of colours and marks; None without a colour
+    color_index: int | None  # position in the order of colours and marks; None without a colour
 
 
 class RowCollector:
@@ -194,7 +194,7 @@ class RowCollector:
         self.values: dict[float, int] | None = {} if hue is not None and hue.numeric else None
         self.counts: dict[int, int] = {}  # class number -> rows
         self.least, self.most = np.inf, -np.inf
-        self._own: set[int] = set()  # classes with a layer of their own
+        self._layered: set[int] = set()  # classes with a layer of their own
         self._blocks: list[Array] = []
         self.grid: Grid | None = None
 
@@ -209,9 +209,9 @@ class RowCollector:
         return self.hue is not None and (not self.hue.numeric or self.values is not None)
 
     @property
-    def most_counted(self) -> int:
+    def max_layers(self) -> int:
         """Largest number of classes with a layer of their own."""
-        return COUNTED if self.axes > 1 else COUNTED_ALONG
+        return MAX_LAYERS if self.axes > 1 else MAX_LAYERS_OF_ONE
 
     @property
     def is_dense(self) -> bool:
@@ -219,25 +219,27 @@ class RowCollector:
         return self.grid is not None
 
     def add(self, block: Array) -> None:
-        """Add a block of rows (h, width); change from points to a grid when there are more than MARKS rows.
+        """Add a block of rows (h, width); change from points to a grid when there are more than MAX_MARKS rows.
 
         A single component is counted in a grid from the start.
         """
         self.rows += len(block)
-        codes = self._colors(block)
+        codes = self._update_colors(block)
         if self.grid is None:
             self._blocks.append(block.copy())
-            if self.rows <= MARKS and self.axes > 1:
+            if self.rows <= MAX_MARKS and self.axes > 1:
                 return
-            self._own = set(sorted(self._found(), key=lambda code: (-self.counts[code], code))[: self.most_counted])
-            self.grid = Grid((CELLS, CELLS) if self.axes > 1 else (BINS, 1))
+            self._layered = set(
+                sorted(self._class_counts(), key=lambda code: (-self.counts[code], code))[: self.max_layers]
+            )
+            self.grid = Grid((GRID_CELLS, GRID_CELLS) if self.axes > 1 else (HISTOGRAM_CELLS, 1))
             for earlier in self._blocks:
                 self._count(earlier, self._codes(earlier))
             self._blocks = []
         else:
             self._count(block, codes)
 
-    def _colors(self, block: Array) -> NDArray[np.int64] | None:
+    def _update_colors(self, block: Array) -> NDArray[np.int64] | None:
         """Update range, values and counts of the colouring column; return the class of each row, if there are any."""
         if self.hue is None:
             return None
@@ -245,14 +247,14 @@ class RowCollector:
         if len(known):
             self.least, self.most = min(self.least, float(known.min())), max(self.most, float(known.max()))
         if self.values is not None:
-            self._look_for_values(known)
+            self._update_values(known)
         codes = self._codes(block)
         if codes is not None:
             for code, count in zip(*np.unique(codes, return_counts=True), strict=True):
                 self.counts[int(code)] = self.counts.get(int(code), 0) + int(count)
         return codes
 
-    def _look_for_values(self, known: Array) -> None:
+    def _update_values(self, known: Array) -> None:
         """Treat a numeric column as classes while it has at most CLASSES distinct values, all whole numbers."""
         assert self.values is not None
         distinct = np.unique(known[: 2 * CLASSES])
@@ -293,16 +295,16 @@ class RowCollector:
         if self.hue is not None and self.hue.numeric:
             known = ~np.isnan(block[:, -1])
             yield KNOWN, known, None
-            yield SUMS, known, block[known, -1] * LESS
+            yield SUMS, known, block[known, -1] * SUM_FACTOR
         if codes is not None:
-            there = np.unique(codes).tolist()
-            for code in there:
-                if code >= 0 and len(self._own) < self.most_counted:
-                    self._own.add(code)
-            own = [code for code in there if code in self._own or code < 0]
-            yield from ((code, codes == code, None) for code in own)
-            if len(own) < len(there):
-                yield OTHERS, ~np.isin(codes, own), None
+            classes = np.unique(codes).tolist()
+            for code in classes:
+                if code >= 0 and len(self._layered) < self.max_layers:
+                    self._layered.add(code)
+            layered = [code for code in classes if code in self._layered or code < 0]
+            yield from ((code, codes == code, None) for code in layered)
+            if len(layered) < len(classes):
+                yield OTHERS, ~np.isin(codes, layered), None
 
     # --- what is drawn ---
 
@@ -312,9 +314,9 @@ class RowCollector:
 
     def codes(self) -> NDArray[np.int64]:
         """Return the class number of each row of `points`."""
-        found = self._codes(self.points())
-        assert found is not None
-        return found
+        codes = self._codes(self.points())
+        assert codes is not None
+        return codes
 
     def groups(self) -> list[Group]:
         """Return the classes with a colour, sorted by name, then all other classes together, then missing values.
@@ -322,19 +324,19 @@ class RowCollector:
         If there are many classes, the largest get a colour.
         """
         names = self._names()
-        counted = self._found()
-        known = counted if self.grid is None else {code: counted[code] for code in counted if code in self._own}
-        largest = classes_with_colors({code: (names[code], count) for code, count in known.items()}, len(counted))
-        made = [Group(names[code], counted[code], (code,), at) for at, code in enumerate(largest)]
+        counted = self._class_counts()
+        layered = counted if self.grid is None else {code: counted[code] for code in counted if code in self._layered}
+        largest = classes_with_colors({code: (names[code], count) for code, count in layered.items()}, len(counted))
+        groups = [Group(names[code], counted[code], (code,), index) for index, code in enumerate(largest)]
         rest = sorted(set(counted) - set(largest))
         if rest:
             numbers = (*rest, OTHERS)
-            made.append(Group(f"{len(rest)} others", sum(counted[code] for code in rest), numbers, None))
+            groups.append(Group(f"{len(rest)} others", sum(counted[code] for code in rest), numbers, None))
         if NONE in self.counts:
-            made.append(Group("missing", self.counts[NONE], (NONE,), None))
-        return made
+            groups.append(Group("missing", self.counts[NONE], (NONE,), None))
+        return groups
 
-    def _found(self) -> dict[int, int]:
+    def _class_counts(self) -> dict[int, int]:
         """Return the row counts of the classes, without missing values."""
         return {code: count for code, count in self.counts.items() if code >= 0}
 
@@ -350,13 +352,13 @@ def classes_with_colors(known: Mapping[Key, tuple[str, int]], count: int) -> lis
     `known` maps keys to names and row counts. All classes get a colour; if `count`, the number of all classes, exceeds
     the number of colours, only the largest do.
     """
-    largest = sorted(known, key=lambda key: (-known[key][1], in_order(known[key][0])))
+    largest = sorted(known, key=lambda key: (-known[key][1], name_order(known[key][0])))
     if count > CLASSES:
         largest = largest[: CLASSES - 1]
-    return sorted(largest, key=lambda key: in_order(known[key][0]))
+    return sorted(largest, key=lambda key: name_order(known[key][0]))
 
 
-def in_order(name: str) -> tuple[int, float, str]:
+def name_order(name: str) -> tuple[int, float, str]:
     """Return a sort key for names: numbers by size, then words."""
     try:
         number = float(name)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.options import PictureOptions
-from pcatool.render.figures import FRAME, GRID, KEPT, clean, new_figure, titled
+from pcatool.render.figures import FRAME, GRID, KEPT, clean, draw_titles, new_figure
 from pcatool.render.plots.base import View
 from pcatool.render.plots.marks import Scale, color_of, draw_rows, fit_scale, legend_of_groups
 from pcatool.render.plots.points import ALL, RowCollector
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Scores", "described", "figure_of_rows"]
+__all__ = ["Scores", "figure_of_rows", "rows_subtitle"]
 
 # Inches: width of the axes, and the bounds of their height, which depends on the rows.
-ACROSS, LOWEST, HIGHEST = 6.2, 3.2, 6.8
-BESIDE, LEGEND, ABOVE = 1.5, 1.1, 1.3  # inches beside the axes, for a legend, and above and below the axes
-FEWEST, MOST = 8, 64  # bounds of the number of histogram bars
+AXES_WIDTH, MIN_HEIGHT, MAX_HEIGHT = 6.2, 3.2, 6.8
+# Inches: beside the axes, for a legend, and above and below the axes.
+SIDE_WIDTH, LEGEND_WIDTH, VERTICAL_MARGIN = 1.5, 1.1, 1.3
+MIN_BARS, MAX_BARS = 8, 64  # bars of a histogram
 
 
 class Scores:
@@ -31,18 +32,18 @@ class Scores:
 
     rows: ClassVar[bool] = True
     columns: ClassVar[bool] = False
-    usual: ClassVar[int] = 2
-    most: ClassVar[int] = 2
+    default_count: ClassVar[int] = 2
+    max_count: ClassVar[int] = 2
 
     def draw(self, view: View, look: PictureOptions) -> Figure:
         """Return the figure; the view must have rows and one or two components."""
         cloud = view.cloud
         assert cloud is not None
         if len(view.axes) == 1:
-            return bars(view, cloud, look)
+            return histogram(view, cloud, look)
         scale = fit_scale(cloud)
         figure, axes = figure_of_rows(view, scale, look)
-        titled(figure, axes, "Scores of rows", described(view, cloud, scale))
+        draw_titles(figure, axes, "Scores of rows", rows_subtitle(view, cloud, scale))
         draw_rows(figure, axes, cloud, scale)
         return figure
 
@@ -54,9 +55,9 @@ class Scores:
 def figure_of_rows(view: View, scale: Scale, look: PictureOptions) -> tuple[Figure, Axes]:
     """Return a figure with empty axes for the rows, with equal scales of both components if `scale.equal`."""
     (left, right), (bottom, top) = scale.ends
-    high = ACROSS * (top - bottom) / (right - left) if scale.equal else 0.75 * ACROSS
-    beside = BESIDE + (LEGEND if view.cloud is not None and view.cloud.by_class else 0.0)
-    figure = new_figure(look, (ACROSS + beside, min(max(high, LOWEST), HIGHEST) + ABOVE))
+    height = AXES_WIDTH * (top - bottom) / (right - left) if scale.equal else 0.75 * AXES_WIDTH
+    side = SIDE_WIDTH + (LEGEND_WIDTH if view.cloud is not None and view.cloud.by_class else 0.0)
+    figure = new_figure(look, (AXES_WIDTH + side, min(max(height, MIN_HEIGHT), MAX_HEIGHT) + VERTICAL_MARGIN))
     axes = figure.subplots()
     clean(axes)
     for line in (axes.axhline, axes.axvline):
@@ -64,8 +65,8 @@ def figure_of_rows(view: View, scale: Scale, look: PictureOptions) -> tuple[Figu
     axes.set(xlim=(left, right), ylim=(bottom, top))
     if scale.equal:
         axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel(named(view, 0, scale.text))
-    axes.set_ylabel(named(view, 1, scale.text))
+    axes.set_xlabel(axis_label(view, 0, scale.text))
+    axes.set_ylabel(axis_label(view, 1, scale.text))
     plain_ticks(axes)
     return figure, axes
 
@@ -77,52 +78,52 @@ def plain_ticks(axes: Axes) -> None:
         side.get_major_formatter().set_scientific(False)  # type: ignore[attr-defined]
 
 
-def named(view: View, at: int, unit: str) -> str:
+def axis_label(view: View, position: int, unit: str) -> str:
     """Return the axis label: the component, the power of ten divided out, and the share."""
-    name, bracket, share = view.title(at).partition(" (")
-    return f"{name}{unit}{bracket}{share}"
+    name, separator, share = view.title(position).partition(" (")
+    return f"{name}{unit}{separator}{share}"
 
 
-def described(view: View, cloud: RowCollector, scale: Scale | None = None) -> str:
+def rows_subtitle(view: View, cloud: RowCollector, scale: Scale | None = None) -> str:
     """Return the text below the title: the number of rows, rows without scores, the model, and unequal scales."""
-    more = f", {grouped(cloud.left_out)} more without scores" if cloud.left_out else ""
-    said = [f"{grouped(cloud.rows)} row{'s' if cloud.rows != 1 else ''}{more}"]
-    said += [view.brief] if view.brief else []
-    said += ["the two axes have different scales"] if scale is not None and not scale.equal else []
-    return "; ".join(said)
+    without_scores = f", {grouped(cloud.left_out)} more without scores" if cloud.left_out else ""
+    parts = [f"{grouped(cloud.rows)} row{'s' if cloud.rows != 1 else ''}{without_scores}"]
+    parts += [view.brief] if view.brief else []
+    parts += ["the two axes have different scales"] if scale is not None and not scale.equal else []
+    return "; ".join(parts)
 
 
-def bars(view: View, cloud: RowCollector, look: PictureOptions) -> Figure:
+def histogram(view: View, cloud: RowCollector, look: PictureOptions) -> Figure:
     """Return the figure of a histogram of one component, with stacked bars for classes."""
     assert cloud.grid is not None and cloud.grid.sides is not None
     side = cloud.grid.sides[0]
-    most = min(max(int(2 * cloud.rows**0.5), FEWEST), MOST)
-    fold = 1
-    while -(-(side.cells + 1) // fold) > most:
-        fold *= 2
+    max_bars = min(max(int(2 * cloud.rows**0.5), MIN_BARS), MAX_BARS)
+    cells_per_bar = 1
+    while -(-(side.cells + 1) // cells_per_bar) > max_bars:
+        cells_per_bar *= 2
     scale = fit_scale(cloud)
-    figure = new_figure(look, (ACROSS + BESIDE, 4.6))
+    figure = new_figure(look, (AXES_WIDTH + SIDE_WIDTH, 4.6))
     axes = figure.subplots()
-    titled(figure, axes, "Scores of rows", described(view, cloud))
-    skip = side.first % fold  # aligns the bars with the lattice of the grid
-    count = -(-(skip + side.cells) // fold)
-    edges = [side.edge(fold * i - skip, scale.unit) for i in range(count + 1)]
+    draw_titles(figure, axes, "Scores of rows", rows_subtitle(view, cloud))
+    skip = side.first % cells_per_bar  # aligns the bars with the lattice of the grid
+    count = -(-(skip + side.cells) // cells_per_bar)
+    edges = [side.edge(cells_per_bar * i - skip, scale.unit) for i in range(count + 1)]
 
     def heights(numbers: tuple[int, ...]) -> NDArray[np.float64]:
         assert cloud.grid is not None
-        there = [cloud.grid.layer(number)[:, 0] for number in numbers if number in cloud.grid.numbers]
-        cells = np.zeros(fold * count)
-        cells[skip : skip + side.cells] = np.sum(there, axis=0) if there else 0
-        return np.asarray(cells.reshape(-1, fold).sum(axis=1))
+        layers = [cloud.grid.layer(number)[:, 0] for number in numbers if number in cloud.grid.numbers]
+        cells = np.zeros(cells_per_bar * count)
+        cells[skip : skip + side.cells] = np.sum(layers, axis=0) if layers else 0
+        return np.asarray(cells.reshape(-1, cells_per_bar).sum(axis=1))
 
     below = np.zeros(count)
     for numbers, color in (
         [(group.numbers, color_of(group)) for group in cloud.groups()] if cloud.by_class else [((ALL,), KEPT)]
     ):
-        more = heights(numbers)
-        axes.bar(edges[:-1], more, np.diff(edges), bottom=below, align="edge", color=color, edgecolor="white",
+        counts = heights(numbers)
+        axes.bar(edges[:-1], counts, np.diff(edges), bottom=below, align="edge", color=color, edgecolor="white",
                  linewidth=0.4)  # fmt: skip
-        below = below + more
+        below = below + counts
     if cloud.by_class:
         legend_of_groups(axes, cloud, ["s"] * len(cloud.groups()))
     clean(axes, "y")
@@ -131,7 +132,7 @@ def bars(view: View, cloud: RowCollector, look: PictureOptions) -> Figure:
     ends = axes.get_xlim()
     axes.axvline(0, color=FRAME, linewidth=0.8)
     axes.set_xlim(ends)
-    axes.set_xlabel(named(view, 0, scale.text))
+    axes.set_xlabel(axis_label(view, 0, scale.text))
     axes.set_ylabel("rows")
     plain_ticks(axes)
     return figure

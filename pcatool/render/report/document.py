@@ -10,10 +10,10 @@ from importlib.resources import files
 from typing import Any
 
 from pcatool.model.description import whole
-from pcatool.render.figures import COLORS, MARKERS, NUMBERS, PAGE, PAGE_DARK
-from pcatool.render.report.page_html import Html, data_block, element, join
+from pcatool.render.figures import CLASS_COLORS, MARKERS, NUMBERS, PAGE, PAGE_DARK
+from pcatool.render.report.html_elements import Html, element, join, json_block
 from pcatool.render.report.sections import sections
-from pcatool.render.report.words import in_a_sentence
+from pcatool.render.report.words import lead_sentence
 from pcatool.render.text import percent
 
 __all__ = ["page_html"]
@@ -29,56 +29,56 @@ POLICY = (
 
 def page_html(facts: Mapping[str, Any]) -> str:
     """Return the report page of a model, with rows if the facts hold any; equal facts give equal bytes."""
-    style = colors() + part("page.css")
-    script = "(() => {\n" + '"use strict";\n' + "".join(part(f"{name}.js") for name in SCRIPTS) + "})();\n"
-    made = sections(facts)
-    links = [element("li", element("a", title, href=f"#{name}")) for name, title, _ in made]
-    policy = POLICY.format(style=_source(style), script=_source(script))
-    return filled(
-        part("page.html"),
+    style = color_styles() + read_asset("page.css")
+    script = "(() => {\n" + '"use strict";\n' + "".join(read_asset(f"{name}.js") for name in SCRIPTS) + "})();\n"
+    page_sections = sections(facts)
+    links = [element("li", element("a", title, href=f"#{name}")) for name, title, _ in page_sections]
+    policy = POLICY.format(style=_policy_hash(style), script=_policy_hash(script))
+    return fill_template(
+        read_asset("page.html"),
         policy=Html(policy),
         title=f"pcatool report: {facts['name']}",
         name=facts["name"],
-        lead=in_a_sentence(facts),
+        lead=lead_sentence(facts),
         links=join(*links),
-        sections=join(*(section for _, _, section in made)),
-        facts=data_block("facts", _numbers(facts)),
+        sections=join(*(section for _, _, section in page_sections)),
+        facts=json_block("facts", _script_data(facts)),
         style=Html(style),
         script=Html(script),
     )
 
 
-def colors() -> str:
+def color_styles() -> str:
     """Return the colours that pages share with pictures as CSS; dark colours apply to screens only, never to print."""
-    light, dark = (" ".join(f"--{name}: {color};" for name, color in found.items()) for found in (PAGE, PAGE_DARK))
+    light, dark = (" ".join(f"--{name}: {color};" for name, color in palette.items()) for palette in (PAGE, PAGE_DARK))
     return f":root {{ {light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
 
 
-def part(name: str) -> str:
+def read_asset(name: str) -> str:
     """Return the text of a file in this folder."""
     return (files("pcatool.render.report") / name).read_text(encoding="utf-8")
 
 
-def filled(template: str, **parts: str) -> str:
+def fill_template(template: str, **parts: str) -> str:
     """Return the template with its marks `@name@` replaced; marks inside the replacements are left as they are."""
-    return re.sub("@([a-z]+)@", lambda found: join(parts[found[1]]), template)
+    return re.sub("@([a-z]+)@", lambda match: join(parts[match[1]]), template)
 
 
-def _source(text: str) -> str:
+def _policy_hash(text: str) -> str:
     """Return the hash by which a content security policy allows a script or style."""
     return "sha256-" + b64encode(sha256(text.encode()).digest()).decode("ascii")
 
 
-def _numbers(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _script_data(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data that the scripts draw."""
     page = facts["page"]
-    what = whole(facts["method"], facts["centered"])
+    total_name = whole(facts["method"], facts["centered"])
     shares = [percent(row["share"], 1) for row in facts["variance"]]
     return {
-        "scree": {**page["scree"], "again": facts["commands"]["again"], "what": what},
+        "scree": {**page["scree"], "again": facts["commands"]["again"], "what": total_name},
         "loadings": _with_shares(page["loadings"], shares),
         "scores": page["scores"],
-        "palette": {"classes": COLORS, "markers": MARKERS, "numbers": NUMBERS},
+        "palette": {"classes": CLASS_COLORS, "markers": MARKERS, "numbers": NUMBERS},
     }
 
 

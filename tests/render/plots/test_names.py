@@ -143,7 +143,7 @@ def random_case(seed):
 
 @pytest.mark.parametrize("seed", range(16 * TIMES))
 def test_names_of_any_table_meet_nothing(seed, monkeypatch):
-    monkeypatch.setattr(clouds, "MARKS", 1000)
+    monkeypatch.setattr(clouds, "MAX_MARKS", 1000)
     frame, kind, numeric, size, scaling = random_case(seed)
     view, scores = view_of(frame, kind, numeric=numeric, standardize=bool(seed % 2), scaling=scaling)
     check_biplot(drawn("biplot", view, PictureOptions(size=size)), view, scores)

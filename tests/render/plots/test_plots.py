@@ -8,13 +8,13 @@ import pytest
 from pcatool.errors import UsageError
 from pcatool.options import PictureOptions
 from pcatool.registry import PLOTS
-from pcatool.render.figures import COLORS, NEGATIVE, POSITIVE, figure_file, plain_matplotlib
+from pcatool.render.figures import CLASS_COLORS, NEGATIVE, POSITIVE, figure_file, plain_matplotlib
 from pcatool.render.plots import points as clouds
 from pcatool.render.plots.base import View
-from pcatool.render.plots.biplot import DRAWN, Biplot, around, arrows_of, filling
-from pcatool.render.plots.marks import alone, fit_scale, spread
-from pcatool.render.plots.points import ALL, CLASSES, COUNTED, LESS, ColorColumn, Grid, RowCollector, Side
-from pcatool.render.plots.scores import bars
+from pcatool.render.plots.biplot import MAX_ARROWS, Biplot, arrow_scale, arrows_of, axis_limits
+from pcatool.render.plots.marks import fit_scale, isolated_cells, spread_cells
+from pcatool.render.plots.points import ALL, CLASSES, MAX_LAYERS, SUM_FACTOR, ColorColumn, Grid, RowCollector, Side
+from pcatool.render.plots.scores import histogram
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<?xml", "pdf": b"%PDF-"}
 rng = np.random.default_rng(0)
@@ -26,7 +26,7 @@ rng = np.random.default_rng(0)
 def counted(blocks, cells=(16, 8)):
     grid = Grid(cells)
     for x, y in blocks:
-        grid.add(x, y, [(0, None, None), (1, None, x * LESS)])
+        grid.add(x, y, [(0, None, None), (1, None, x * SUM_FACTOR)])
     return grid
 
 
@@ -79,7 +79,7 @@ def test_a_grid_agrees_with_numpys_histogram():
     expected, *_ = np.histogram2d(*X.T, bins=edges)
     np.testing.assert_array_equal(grid.layer(0), expected)
     sums, *_ = np.histogram2d(*X.T, bins=edges, weights=X[:, 0])
-    np.testing.assert_allclose(grid.layer(1) / LESS, sums, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(grid.layer(1) / SUM_FACTOR, sums, rtol=1e-12, atol=1e-12)
 
 
 def test_edges_are_in_a_unit_that_can_be_drawn():
@@ -105,8 +105,8 @@ def cloud_of(X, color=None, numeric=False, words=(), axes=2):
 @pytest.fixture
 def few_marks(monkeypatch):
     """And few cells, which tests draw sooner."""
-    monkeypatch.setattr(clouds, "MARKS", 100)
-    monkeypatch.setattr(clouds, "CELLS", 64)
+    monkeypatch.setattr(clouds, "MAX_MARKS", 100)
+    monkeypatch.setattr(clouds, "GRID_CELLS", 64)
 
 
 def test_few_rows_are_kept_and_many_counted(few_marks):
@@ -122,7 +122,7 @@ def test_classes_are_named_in_order_and_counted(few_marks, rows):
     codes = np.arange(rows) % 3.0
     codes[:2] = np.nan
     found = cloud_of(rng.normal(size=(rows, 2)), codes, words=["b", "10", "9"]).groups()
-    assert [(group.name, group.place) for group in found] == [("9", 0), ("10", 1), ("b", 2), ("missing", None)]
+    assert [(group.name, group.color_index) for group in found] == [("9", 0), ("10", 1), ("b", 2), ("missing", None)]
     assert [group.rows for group in found] == [rows // 3, rows // 3 - 1, rows // 3 - 1, 2]
 
 
@@ -131,13 +131,13 @@ def test_of_many_classes_the_largest_have_colours(few_marks, rows):
     codes = np.concatenate([np.arange(20.0), np.repeat(np.arange(8.0, 17), 4), np.zeros(rows - 56)])
     found = cloud_of(rng.normal(size=(rows, 2)), codes, words=[f"w{i:02}" for i in range(20)]).groups()
     assert [group.name for group in found] == ["w00", *(f"w{i:02}" for i in range(8, 16)), "11 others"]
-    assert len(found) == CLASSES and found[-1].place is None
+    assert len(found) == CLASSES and found[-1].color_index is None
     assert sum(group.rows for group in found) == rows
 
 
 def test_more_classes_than_are_counted_go_to_the_others(few_marks):
-    codes = np.concatenate([np.arange(COUNTED + 5.0), np.repeat(3.0, 200), np.repeat(COUNTED + 2.0, 300)])
-    made = cloud_of(rng.normal(size=(len(codes), 2)), codes, words=[f"w{i:02}" for i in range(COUNTED + 5)])
+    codes = np.concatenate([np.arange(MAX_LAYERS + 5.0), np.repeat(3.0, 200), np.repeat(MAX_LAYERS + 2.0, 300)])
+    made = cloud_of(rng.normal(size=(len(codes), 2)), codes, words=[f"w{i:02}" for i in range(MAX_LAYERS + 5)])
     assert "w03" in [group.name for group in made.groups()]
     assert made.groups()[-1].rows > 300
     drawn = sum(made.grid.layer(number).sum() for number in made.grid.numbers if number != ALL)
@@ -208,7 +208,7 @@ def test_the_file_is_of_its_kind_and_the_same_each_time(kind, form):
 
 def test_each_row_has_a_mark_in_the_colour_of_its_class():
     svg = picture("scores", VIEWS["scores"]())
-    for color, count, name in zip(COLORS, (14, 13, 13), "abc", strict=False):
+    for color, count, name in zip(CLASS_COLORS, (14, 13, 13), "abc", strict=False):
         assert marks(svg, color) == count + 1
         assert f"{name}  ({count})" in texts(svg)
     assert {"PC1 (50.0 %)", "PC2 (25.0 %)", "Scores of rows", "color"} <= set(texts(svg))
@@ -235,10 +235,10 @@ def test_many_rows_are_a_raster_in_a_small_file(few_marks, form, hue):
 def test_a_row_that_lies_alone_has_a_mark(few_marks):
     Y = np.vstack([rng.normal(size=(2000, 2)) * 0.01, [[5.0, 5.0], [-4.0, 0.0]]])
     made = cloud_of(Y)
-    assert alone(made.grid.layer(ALL) > 0).sum() >= 2
+    assert isolated_cells(made.grid.layer(ALL) > 0).sum() >= 2
     there = np.zeros((30, 30), bool)
     there[3, 3] = there[20:25, 20:25] = True
-    assert np.argwhere(alone(there)).tolist() == [[3, 3]]
+    assert np.argwhere(isolated_cells(there)).tolist() == [[3, 3]]
 
 
 def test_empty_cells_take_after_the_fullest_beside_them():
@@ -246,7 +246,7 @@ def test_empty_cells_take_after_the_fullest_beside_them():
     weight[1, 0], weight[1, 2] = 0.2, 0.9
     image = np.zeros((3, 4, 4), np.float32)
     image[1, 0], image[1, 2] = 0.25, 1.0
-    made = spread(image, weight)
+    made = spread_cells(image, weight)
     assert made.shape == (5, 6, 4)
     assert made[2, 1, 0] == 0.25 and made[2, 3, 0] == 1.0, "cells with rows stay as they are"
     assert made[2, 2, 0] == 1.0, "the fuller of two"
@@ -279,19 +279,19 @@ def test_one_component_is_a_histogram(rows):
     made = cloud_of(rng.normal(size=(rows, 1)), np.arange(rows) % 2.0, words="ab", axes=1)
     svg = picture("scores", view_of(made, axes=(2,)))
     assert {"PC2 (50.0 %)", "rows", f"a  ({-(-rows // 2)})"} <= set(texts(svg))
-    axes = bars(view_of(made, axes=(2,)), made, PictureOptions()).axes[0]
+    axes = histogram(view_of(made, axes=(2,)), made, PictureOptions()).axes[0]
     assert axes.get_ylim()[1] > max(bar.get_y() + bar.get_height() for bar in axes.patches), "no bar touches the top"
 
 
 def test_rows_far_from_the_origin_are_not_at_the_edge():
     """Scores that were not centred, along one component, and with the origin of arrows in the picture."""
     far = rng.normal((9000.0, 0.0), 1.0, (50, 2))
-    low, high = bars(view_of(axes=(1,)), cloud_of(far[:, :1], axes=1), PictureOptions()).axes[0].get_xlim()
+    low, high = histogram(view_of(axes=(1,)), cloud_of(far[:, :1], axes=1), PictureOptions()).axes[0].get_xlim()
     assert 8900 < low < high < 9100
     low, high = Biplot().draw(view_of(cloud_of(far)), PictureOptions()).axes[0].get_xlim()
     assert low < -1000 and far[:, 0].max() + 100 < high
-    assert around((-1.0, 2.0), np.array([-0.5, 1.5])) == (-1.0, 2.0)
-    low, high = around((-1.0, 2.0), np.array([-3.0, 2.5]))
+    assert axis_limits((-1.0, 2.0), np.array([-0.5, 1.5])) == (-1.0, 2.0)
+    low, high = axis_limits((-1.0, 2.0), np.array([-3.0, 2.5]))
     assert low < -3.0 and high > 2.5
 
 
@@ -354,31 +354,31 @@ def test_a_row_and_an_arrow_multiply_to_the_cell():
 
 
 def test_the_longest_arrows_are_drawn_and_all_stay_inside():
-    view = view_of(cloud_of(X), d=DRAWN + 10)
+    view = view_of(cloud_of(X), d=MAX_ARROWS + 10)
     said = texts(picture("biplot", view))
-    longest = [view.columns[j] for j in np.argsort(-np.hypot(*view.loadings.T))][:DRAWN]
+    longest = [view.columns[j] for j in np.argsort(-np.hypot(*view.loadings.T))][:MAX_ARROWS]
     assert {text for text in said if re.fullmatch(r"c\d+", text)} <= set(longest)
-    assert f"the {DRAWN} longest of {DRAWN + 10}" in " ".join(said).replace("\n", " ")
+    assert f"the {MAX_ARROWS} longest of {MAX_ARROWS + 10}" in " ".join(said).replace("\n", " ")
     scale = fit_scale(view.cloud)
-    tips = arrows_of(view) * filling(arrows_of(view), scale)
+    tips = arrows_of(view) * arrow_scale(arrows_of(view), scale)
     farthest = np.abs(X).max(axis=0)
     assert 0.9 < (np.abs(tips).max(axis=0) / farthest).max() < 1
-    assert filling(np.zeros((3, 2)), scale) == 1.0
+    assert arrow_scale(np.zeros((3, 2)), scale) == 1.0
 
 
 def test_many_rows_are_coloured_by_the_mean_of_a_cell_and_that_is_said(few_marks):
     Y = rng.normal(size=(3000, 2))
     numbers = np.exp(2 * rng.normal(size=3000))
-    bars = {}
+    histogram = {}
     for rows in (90, 3000):
         view = view_of(cloud_of(Y[:rows], numbers[:rows], numeric=True))
         with plain_matplotlib():
             figure = PLOTS.load("scores")().draw(view, PictureOptions())
             figure.draw_without_rendering()
-            bars[rows] = figure.axes[1]
-    assert bars[90].get_ylabel() == "color\nends: 1 % and 99 % of rows"
-    assert bars[3000].get_ylabel() == "mean of color in a cell\nends: 1 % and 99 % of rows"
-    for bar in bars.values():
+            histogram[rows] = figure.axes[1]
+    assert histogram[90].get_ylabel() == "color\nends: 1 % and 99 % of rows"
+    assert histogram[3000].get_ylabel() == "mean of color in a cell\nends: 1 % and 99 % of rows"
+    for bar in histogram.values():
         assert bar._colorbar.extend == "both", "its ends say that values lie beyond"
         assert bar._colorbar.vmax < numbers.max()
 

@@ -29,7 +29,7 @@ from pcatool.pipeline.plot_request import PlotRequest
 from pcatool.pipeline.report_page import POINTS
 from pcatool.pipeline.results import hashes
 from pcatool.readers.inputs import Inputs
-from pcatool.render.report.document import colors
+from pcatool.render.report.document import color_styles
 
 ROOT = Path(__file__).resolve().parents[3]
 HOUSES, DIGITS, ORDERS = (ROOT / "sample_data" / f"{name}.csv" for name in ("houses", "digits", "orders"))
@@ -327,7 +327,7 @@ def test_classes_have_the_colours_of_plots(tmp_path: Path) -> None:
         assert ("labels" in found) == cloud.by_class, name
         if not cloud.by_class:
             continue
-        groups = [group for group in cloud.groups() if group.place is not None]
+        groups = [group for group in cloud.groups() if group.color_index is not None]
         assert found["labels"] == [group.name for group in groups], name
         assert found["others"] == len([code for code in cloud.counts if code >= 0]) - len(groups)
         codes = np.array(found["codes"])
@@ -414,7 +414,7 @@ def test_axes_are_read_as_they_are_written() -> None:
 
 def tokens() -> list[dict[str, str]]:
     """Those of a light page, and of a dark one."""
-    style = colors() + (ROOT / "pcatool" / "render" / "report" / "page.css").read_text()
+    style = color_styles() + (ROOT / "pcatool" / "render" / "report" / "page.css").read_text()
     blocks = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
     shared, shared_dark, light, dark = (dict(re.findall(r"--([a-z-]+): (#[0-9a-fA-F]{6});", one)) for one in blocks[:4])
     return [{**shared, **light}, {**shared, **light, **shared_dark, **dark}]

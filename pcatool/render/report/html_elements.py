@@ -10,7 +10,7 @@ from typing import Any
 
 from pcatool.errors import printable
 
-__all__ = ["COMPONENTS", "Html", "bullets", "data_block", "element", "join", "skeleton", "table"]
+__all__ = ["MAX_TABLE_COMPONENTS", "Html", "bullet_list", "element", "join", "json_block", "table", "template"]
 
 
 class Html(str):
@@ -24,12 +24,12 @@ def element(name: str, *children: str | None, **attributes: str | int | bool | N
 
     `class_` becomes class, and `aria_label` becomes aria-label. Attributes that are None or False are omitted.
     """
-    said = "".join(
+    markup = "".join(
         _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
     )
     if name in ("img", "input", "meta"):
-        return Html(f"<{name}{said}>")
-    return Html(f"<{name}{said}>{join(*children)}</{name}>")
+        return Html(f"<{name}{markup}>")
+    return Html(f"<{name}{markup}>{join(*children)}</{name}>")
 
 
 def _attribute(key: str, value: str | int | bool) -> str:
@@ -42,7 +42,7 @@ def join(*children: str | None) -> Html:
     return Html("".join(child if isinstance(child, Html) else escape(printable(child)) for child in children if child))
 
 
-def data_block(name: str, facts: Any) -> Html:
+def json_block(name: str, facts: Any) -> Html:
     """Return a script element with the facts as JSON, escaped so that no text can end the element."""
     text = json.dumps(facts, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":
@@ -51,15 +51,15 @@ def data_block(name: str, facts: Any) -> Html:
 
 
 # Most components in the static tables of the page.
-COMPONENTS = 100
+MAX_TABLE_COMPONENTS = 100
 
 
-def skeleton(name: str) -> Html:
+def template(name: str) -> Html:
     """Return an HTML file of this folder that a script fills; trusted, so not escaped."""
     return Html((files("pcatool.render.report") / name).read_text(encoding="utf-8"))
 
 
-def bullets(items: Sequence[str]) -> Html:
+def bullet_list(items: Sequence[str]) -> Html:
     return element("ul", *(element("li", item) for item in items), class_="plain")
 
 
@@ -69,5 +69,7 @@ def table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], cl
     body = [
         element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])) for row in rows
     ]
-    made = element("table", element("caption", caption), element("thead", head), element("tbody", *body), class_=class_)
-    return element("div", made, class_="scroll tall", role="region", aria_label=caption, tabindex=0)
+    content = element(
+        "table", element("caption", caption), element("thead", head), element("tbody", *body), class_=class_
+    )
+    return element("div", content, class_="scroll tall", role="region", aria_label=caption, tabindex=0)
