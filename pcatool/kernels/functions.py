@@ -241,8 +241,8 @@ class Polynomial(Pointwise):
 
     def _power(self, B: Array) -> Array:
         """Return B to the power `degree`; B is overwritten."""
-        whole = self.degree.is_integer()
-        if whole and self.degree <= MAX_MULTIPLIED_POWER:
+        is_whole = self.degree.is_integer()
+        if is_whole and self.degree <= MAX_MULTIPLIED_POWER:
             return _whole_power(B, int(self.degree))
         with np.errstate(invalid="ignore"):  # a NaN of a new row is refused later, with the row number
             return np.asarray(np.power(B, self.degree, out=B))

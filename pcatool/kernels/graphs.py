@@ -83,18 +83,18 @@ class Graph(NamedTuple):
     lengths: Array  # (edges,) distance between the rows
 
     @classmethod
-    def of(cls, near: Neighbours) -> Graph:
+    def of(cls, neighbours: Neighbours) -> Graph:
         """Build the graph, with an edge if one row is among the nearest of the other.
 
         Raise RefusedError if distances overflow, and DataError if the graph is not connected.
         """
-        if not np.isfinite(near.distances).all():
+        if not np.isfinite(neighbours.distances).all():
             raise RefusedError("distances between rows overflow a double", "rescale the columns, as --standardize does")
-        n, count = near.indices.shape
-        tails, heads = np.repeat(np.arange(n), count), near.indices.ravel()
+        n, count = neighbours.indices.shape
+        tails, heads = np.repeat(np.arange(n), count), neighbours.indices.ravel()
         both = np.concatenate([tails * n + heads, heads * n + tails])
         edges, first_index = np.unique(both, return_index=True)
-        lengths = np.tile(near.distances.ravel(), 2)[first_index]
+        lengths = np.tile(neighbours.distances.ravel(), 2)[first_index]
         graph = cls(n, edges // n, edges % n, lengths)
         graph._check_connected(count)
         return graph
@@ -206,11 +206,11 @@ class Isomap(Kernel):
 
         A path of m edges has a relative error of m roundings, plus the error of each row on the path, once each.
         """
-        count, near = int(self.settings.neighbours or 0), self._last_neighbours
-        if near is None or not near.is_certain(count, T):
+        count, neighbours = int(self.settings.neighbours or 0), self._last_neighbours
+        if neighbours is None or not neighbours.is_certain(count, T):
             return np.full(len(K), np.inf)
         n, squares = len(T.Y), -2.0 * K.sum(axis=1)  # sums of squared distances
-        shortest, longest = float(near.distances[:, 0].min()), float(np.sqrt(-2.0 * K.min(axis=1)).max())
+        shortest, longest = float(neighbours.distances[:, 0].min()), float(np.sqrt(-2.0 * K.min(axis=1)).max())
         edges = min(n - 1, longest / shortest + 1) if shortest > 0 else n - 1
         relative = length_rounding(T.Y.shape[1]) + edges * EPS
         from_rows = 2 * min(float(T.error.sum()), (edges + 1) * float(T.error.max()))
@@ -222,9 +222,9 @@ class Isomap(Kernel):
     def cross(self, X: Array, T: Array) -> Array:
         """Return -D^2 / 2 (h, n), with D the shortest path from a new row through one of its nearest training rows."""
         D = self._distances(T)
-        near = neighbours_in(X, T, int(self.settings.neighbours or 0))
+        neighbours = neighbours_in(X, T, int(self.settings.neighbours or 0))
         shortest = np.full((len(X), len(T)), np.inf)
-        for indices, distances in zip(near.indices.T, near.distances.T, strict=True):
+        for indices, distances in zip(neighbours.indices.T, neighbours.distances.T, strict=True):
             np.minimum(shortest, distances[:, None] + D[indices], out=shortest)
         return np.asarray(-0.5 * shortest * shortest)
 
@@ -240,11 +240,11 @@ class Isomap(Kernel):
                 )
             return self._cached_distances[1]
 
-    def _along_graph(self, T: Array, run: Runner, near: Neighbours) -> Array:
+    def _along_graph(self, T: Array, run: Runner, neighbours: Neighbours) -> Array:
         """Return the lengths of the shortest paths (n, n) between the rows T along the neighbour graph."""
         from scipy.sparse.csgraph import dijkstra
 
-        graph = Graph.of(near.closest(int(self.settings.neighbours or 0))).sparse()
+        graph = Graph.of(neighbours.closest(int(self.settings.neighbours or 0))).sparse()
         parts = run(lambda rows: dijkstra(graph, indices=np.arange(rows.start, rows.stop)), row_slices(len(T), len(T)))
         D = np.concatenate(list(parts))
         return np.asarray(np.minimum(D, D.T))  # rounding makes both directions differ
@@ -271,11 +271,11 @@ class LLE(Kernel):
         """Return the kernel matrix (n, n); raise DataError if the neighbour graph is not connected."""
         n, count = len(X), int(self.settings.neighbours or 0)
         with_next = neighbours_within(X, count, run)
-        near = with_next.closest(count)
-        Graph.of(near)  # called for its check: raises if the graph is not connected
-        w = _all_mixing_weights(X, near, run)
+        neighbours = with_next.closest(count)
+        Graph.of(neighbours)  # called for its check: raises if the graph is not connected
+        w = _all_mixing_weights(X, neighbours, run)
         self._last_weights = with_next, w
-        K = -_alignment(near, w)
+        K = -_alignment(neighbours, w)
         K.flat[:: n + 1] += _largest_eigenvalue(-K)
         return K
 
@@ -302,12 +302,12 @@ class LLE(Kernel):
 
     def cross(self, X: Array, T: Array) -> Array:
         """Return the weights W (h, n) that combine the training rows T (n, d) to each row of X (h, d)."""
-        near = neighbours_in(X, T, int(self.settings.neighbours or 0))
+        neighbours = neighbours_in(X, T, int(self.settings.neighbours or 0))
         W = np.zeros((len(X), len(T)))
-        np.put_along_axis(W, near.indices, mixing_weights(X, T, near), axis=1)
-        known = near.equal_training_row
+        np.put_along_axis(W, neighbours.indices, mixing_weights(X, T, neighbours), axis=1)
+        known = neighbours.equal_training_row
         W[known] = 0.0
-        W[known, near.indices[known, 0]] = 1.0  # a training row has weight 1 on itself
+        W[known, neighbours.indices[known, 0]] = 1.0  # a training row has weight 1 on itself
         return W
 
     def scores(self, X: Array, T: Array, dual: DualVectors) -> Array:
@@ -315,28 +315,28 @@ class LLE(Kernel):
         return self.cross(X, T) @ dual.scores
 
 
-def mixing_weights(X: Array, T: Array, near: Neighbours) -> Array:
+def mixing_weights(X: Array, T: Array, neighbours: Neighbours) -> Array:
     """Return the weights (h, count), with sum 1, whose combination of the neighbours is closest to each row of X."""
-    Y = T[near.indices] - X[:, None]
+    Y = T[neighbours.indices] - X[:, None]
     G = Y @ Y.transpose(0, 2, 1)
-    count = near.indices.shape[1]
+    count = neighbours.indices.shape[1]
     trace = np.einsum("ijj->i", G)
     G[:, range(count), range(count)] += REGULARISATION * np.where(trace > 0, trace, 1.0)[:, None]
     w = np.linalg.solve(G, np.ones((len(X), count, 1)))[..., 0]
     return np.asarray(w / w.sum(axis=1, keepdims=True))
 
 
-def _all_mixing_weights(X: Array, near: Neighbours, run: Runner) -> Array:
+def _all_mixing_weights(X: Array, neighbours: Neighbours, run: Runner) -> Array:
     """Return `mixing_weights` for all rows X (n, d), in slices of rows that bound the memory for the differences."""
-    n, count = near.indices.shape
+    n, count = neighbours.indices.shape
     parts = run(
-        lambda rows: mixing_weights(X[rows], X, Neighbours(near.indices[rows], near.distances[rows])),
+        lambda rows: mixing_weights(X[rows], X, Neighbours(neighbours.indices[rows], neighbours.distances[rows])),
         row_slices(n, count * (X.shape[1] + count)),
     )
     return np.concatenate(list(parts))
 
 
-def _mixing_weight_errors(rows: Prepared, near: Neighbours, w: Array) -> Array:
+def _mixing_weight_errors(rows: Prepared, neighbours: Neighbours, w: Array) -> Array:
     """Return bounds (n,) on the error of the weights of each row, as a length.
 
     Let G be the local inner products of a row, with REGULARISATION times the trace on the diagonal. A relative error e
@@ -344,8 +344,8 @@ def _mixing_weight_errors(rows: Prepared, near: Neighbours, w: Array) -> Array:
     eigenvalue of G is at least REGULARISATION times the trace, so the error is at most 2.3 e sqrt(cond G / count).
     """
     count, d = w.shape[1], rows.Y.shape[1]
-    trace = np.square(near.distances).sum(axis=1)
-    differences = np.sqrt(np.square(rows.error[:, None] + rows.error[near.indices]).sum(axis=1))
+    trace = np.square(neighbours.distances).sum(axis=1)
+    differences = np.sqrt(np.square(rows.error[:, None] + rows.error[neighbours.indices]).sum(axis=1))
     differences += EPS * np.sqrt(trace)
     condition = 1.0 + 1.0 / REGULARISATION
     relative = np.where(trace > 0, 2.2 * differences / np.sqrt(REGULARISATION * np.where(trace > 0, trace, 1.0)), 0.0)
@@ -364,10 +364,10 @@ def _norm_bound(indices: NDArray[np.intp], entries: Array, rows: Array, n: int) 
     return float(np.sqrt(rows.max() * columns.max()))
 
 
-def _alignment(near: Neighbours, w: Array) -> Array:
+def _alignment(neighbours: Neighbours, w: Array) -> Array:
     """Return M = (I - W)^T (I - W) (n, n), from the count + 1 entries in each row of I - W."""
     n = len(w)
-    columns = np.concatenate([np.arange(n)[:, None], near.indices], axis=1)
+    columns = np.concatenate([np.arange(n)[:, None], neighbours.indices], axis=1)
     entries = np.concatenate([np.ones((n, 1)), -w], axis=1)
     places = (columns[:, :, None] * n + columns[:, None, :]).ravel()
     products = (entries[:, :, None] * entries[:, None, :]).ravel()
@@ -402,9 +402,9 @@ class LaplacianEigenmap(Kernel):
     def matrix(self, X: Array, run: Runner) -> Array:
         """Return the kernel matrix (n, n); raise DataError if the neighbour graph is not connected."""
         n, count = len(X), int(self.settings.neighbours or 0)
-        near = neighbours_within(X, count, run)
-        graph = Graph.of(near.closest(count))
-        self._last_graph = near, graph
+        neighbours = neighbours_within(X, count, run)
+        graph = Graph.of(neighbours.closest(count))
+        self._last_graph = neighbours, graph
         # The null space of L of a connected graph is the vector of ones; with 1/n added everywhere L is invertible.
         L = np.full((n, n), 1.0 / n)
         L[graph.tails, graph.heads] -= 1.0
@@ -461,11 +461,11 @@ class LaplacianEigenmap(Kernel):
     def scores(self, X: Array, T: Array, dual: DualVectors) -> Array:
         """Return the scores (h, k) of new rows, from the equation L f = mu f; see the module docstring."""
         count = int(self.settings.neighbours or 0)
-        near = neighbours_in(X, T, count)
+        neighbours = neighbours_in(X, T, count)
         Z = dual.scores
         mu = np.where(dual.values > 0, 1.0 / np.where(dual.values > 0, dual.values, 1.0), 0.0)
-        smoothed = Z[near.indices].sum(axis=1) / (count - mu)
-        return np.where(near.equal_training_row[:, None], Z[near.indices[:, 0]], smoothed)
+        smoothed = Z[neighbours.indices].sum(axis=1) / (count - mu)
+        return np.where(neighbours.equal_training_row[:, None], Z[neighbours.indices[:, 0]], smoothed)
 
     def remark(self, values: Array) -> str:
         """Return a warning about components that vary between neighbours; empty if there are none."""

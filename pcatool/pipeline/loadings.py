@@ -251,7 +251,7 @@ def components_picture(
             *how_fitted(model).split("; "),
             whose_share(model),
         ),
-        look=look,
+        picture=look,
     )
 
 

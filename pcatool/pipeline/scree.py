@@ -62,7 +62,7 @@ def draw_scree(
     verdicts = judge(fitted, asked.rules, asked.seed) if asked.rules is None or asked.rules else ()
     doing("drawing")
     picture = scree_picture(
-        table, kept=model.k, form=form, title=title, scree=asked.scree, verdicts=verdicts, look=asked.look
+        table, kept=model.k, form=form, title=title, scree=asked.scree, verdicts=verdicts, picture=asked.look
     )
     write_whole(output, picture, no_clobber=no_clobber, inputs=inputs)
 

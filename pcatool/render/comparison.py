@@ -108,9 +108,9 @@ def _angles(facts: Mapping[str, Any]) -> str:
     columns = facts["columns"]
     where = ", on the columns of both" if columns["only_a"] or columns["only_b"] else ""
     k = facts["components"]
-    held = "" if k["a"] == k["b"] else f" of the smaller in the larger, {min(k['a'], k['b'])} components each"
-    many = "" if len(angles) == 1 else f", the smallest {angles[0]:.3g}"
-    return f"largest angle {angles[-1]:.3g} degrees{held}{many} (in the {units}{where})"
+    scope = "" if k["a"] == k["b"] else f" of the smaller in the larger, {min(k['a'], k['b'])} components each"
+    smallest = "" if len(angles) == 1 else f", the smallest {angles[0]:.3g}"
+    return f"largest angle {angles[-1]:.3g} degrees{scope}{smallest} (in the {units}{where})"
 
 
 def _components(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -63,13 +63,13 @@ def component_picture(
     shape: tuple[int, int],
     form: str,
     caption: Sequence[str],
-    look: PictureOptions = PictureOptions(),  # noqa: B008
+    picture: PictureOptions = PictureOptions(),  # noqa: B008
 ) -> bytes:
     """Return the bytes of the picture file; equal numbers give equal bytes.
 
     mean (H W,) or None: drawn in greys from its minimum to its maximum. basis (H W, k): all components share one colour
     scale that is white at 0, so that components can be compared. shares (k,): of the variance, for the titles. caption:
-    lines of text. form: the file format. If `look` gives another size, the whole picture is scaled to this size.
+    lines of text. form: the file format. If `picture` gives another size, the whole picture is scaled to this size.
     """
     check_form(form)
     text = [line for part in caption for line in fold(printable(part), LEGEND_CHARACTERS)]
@@ -80,7 +80,7 @@ def component_picture(
         from matplotlib.figure import Figure
 
         colors = LinearSegmentedColormap.from_list("loadings", DIVERGING, N=257)
-        figure = Figure(figsize=look.size or (layout.width, layout.height))
+        figure = Figure(figsize=picture.size or (layout.width, layout.height))
         axes = figure.add_axes((0, 0, 1, 1))
         for j, box in enumerate(layout.panels):
             draw_title(axes, box, f"PC{j + 1}", percent(float(shares[j]), 1))
@@ -92,13 +92,13 @@ def component_picture(
         bottom = draw_scale(axes, bar, "loading", colors, (number(-peak), "0", number(peak)))
         for i, line in enumerate(text):
             write(axes, MARGIN, bottom + i * LINE_HEIGHT, line, "left")
-        axes.set(xlim=(0, layout.width), ylim=(layout.height, 0), aspect="auto" if look.size is None else "equal")
+        axes.set(xlim=(0, layout.width), ylim=(layout.height, 0), aspect="auto" if picture.size is None else "equal")
         axes.set_axis_off()
-        if look.size is not None:
-            zoom = min(look.size[0] / layout.width, look.size[1] / layout.height)
+        if picture.size is not None:
+            zoom = min(picture.size[0] / layout.width, picture.size[1] / layout.height)
             for words in axes.texts:
                 words.set_fontsize(float(words.get_fontsize()) * zoom)
-        return figure_file(figure, form, look)
+        return figure_file(figure, form, picture)
 
 
 def image_layout(k: int, shape: tuple[int, int], *, with_mean: bool, lines: int) -> Layout:

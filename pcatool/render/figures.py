@@ -266,10 +266,10 @@ def check_form(form: str) -> None:
         raise UsageError(f"no form of picture called {show(form)}", f"there are: {', '.join(PICTURES)}")
 
 
-def check_room(look: PictureOptions) -> None:
+def check_room(picture: PictureOptions) -> None:
     """Raise UsageError if the requested size is too small for a readable plot."""
-    if look.size is not None and (look.size[0] < MIN_SIZE[0] or look.size[1] < MIN_SIZE[1]):
-        size, least = ("x".join(f"{side:g}" for side in pair) for pair in (look.size, MIN_SIZE))
+    if picture.size is not None and (picture.size[0] < MIN_SIZE[0] or picture.size[1] < MIN_SIZE[1]):
+        size, least = ("x".join(f"{side:g}" for side in pair) for pair in (picture.size, MIN_SIZE))
         raise UsageError(
             f"--size {size} has no room for the texts of a plot", f"give {least} or more; --dpi makes its pixels fewer"
         )
@@ -312,7 +312,7 @@ def import_matplotlib() -> Any:
     return matplotlib
 
 
-def new_figure(look: PictureOptions, size: tuple[float, float] = DEFAULT_SIZE) -> Figure:
+def new_figure(picture: PictureOptions, size: tuple[float, float] = DEFAULT_SIZE) -> Figure:
     """Return an empty figure with constrained layout, of the requested size or else of `size` in inches.
 
     The figure has the resolution of the file from the start. Letters are rounded to whole pixels, so text that is
@@ -321,27 +321,27 @@ def new_figure(look: PictureOptions, size: tuple[float, float] = DEFAULT_SIZE) -
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    check_pixels(look.size or size, look)
-    figure = Figure(figsize=look.size or size, dpi=look.dpi or DPI, layout="constrained")
+    check_pixels(picture.size or size, picture)
+    figure = Figure(figsize=picture.size or size, dpi=picture.dpi or DPI, layout="constrained")
     FigureCanvasAgg(figure)  # one renderer for all text measurements; otherwise each text creates one, with all pixels
     return figure
 
 
-def check_pixels(size: tuple[float, float], look: PictureOptions) -> None:
+def check_pixels(size: tuple[float, float], picture: PictureOptions) -> None:
     """Raise RefusedError if a picture of this size in inches has more than MOST_PIXELS pixels."""
-    dpi = look.dpi or DPI
+    dpi = picture.dpi or DPI
     width, height = size
     if width * height * dpi * dpi > MOST_PIXELS:
         pixels = f"{width * dpi:.0f} x {height * dpi:.0f} pixels"
         raise RefusedError(f"a picture of {pixels} is too large", "give a smaller --size or --dpi")
 
 
-def figure_file(figure: Figure, form: str, look: PictureOptions) -> bytes:
+def figure_file(figure: Figure, form: str, picture: PictureOptions) -> bytes:
     """Return the figure as the bytes of a file; equal figures give equal bytes."""
     width, height = figure.get_size_inches()
-    check_pixels((float(width), float(height)), look)
+    check_pixels((float(width), float(height)), picture)
     out = io.BytesIO()
-    figure.savefig(out, format=form, dpi=look.dpi or DPI, metadata=PICTURES[form])
+    figure.savefig(out, format=form, dpi=picture.dpi or DPI, metadata=PICTURES[form])
     return out.getvalue()
 
 

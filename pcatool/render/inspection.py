@@ -88,7 +88,7 @@ def inspection_text(
 def fact_lines(facts: Mapping[str, Any]) -> list[Line]:
     """Return the labelled lines on the file, method, settings, rows, columns, components, rank and solver."""
     total_name = whole(facts["method"], facts["centered"])
-    kept = (
+    components = (
         f"{facts['components']} of {facts['eigenvalues_possible']} kept, {facts['cumulative']:.4%} of the {total_name}"
     )
     missing = facts["missing"]
@@ -101,7 +101,7 @@ def fact_lines(facts: Mapping[str, Any]) -> list[Line]:
         *_optional_lines(facts["fitted_with"]),
         ("rows", str(facts["rows"])),
         ("columns", f"{len(facts['columns'])}: {listed(facts['columns'], COLUMNS_NAMED)}"),
-        ("components", f"{kept} ({facts['choice']})"),
+        ("components", f"{components} ({facts['choice']})"),
         *(("aligned", line.removeprefix("aligned ")) for line in aligned_lines(facts)),
         ("rank", rank_text(facts).removeprefix("rank ")),
         ("solver", f"{facts['solver']}: {facts['reason']}"),

@@ -214,7 +214,7 @@ def scree_picture(
     title: str,
     scree: ScreeLook = ScreeLook(),
     verdicts: Sequence[Verdict] = (),
-    look: PictureOptions = PictureOptions(),  # noqa: B008
+    picture: PictureOptions = PictureOptions(),  # noqa: B008
 ) -> bytes:
     """Return the bytes of the picture file, with a panel for the verdicts of the rules if there are any.
 
@@ -222,16 +222,16 @@ def scree_picture(
     """
     check_form(form)
     with plain_matplotlib():
-        figure = scree_figure(table, kept, title, scree, verdicts, look)
-        return figure_file(figure, form, look)
+        figure = scree_figure(table, kept, title, scree, verdicts, picture)
+        return figure_file(figure, form, picture)
 
 
 def scree_figure(
-    table: VarianceTable, kept: int, title: str, scree: ScreeLook, verdicts: Sequence[Verdict], look: PictureOptions
+    table: VarianceTable, kept: int, title: str, scree: ScreeLook, verdicts: Sequence[Verdict], picture: PictureOptions
 ) -> Figure:
     """Return the figure: eigenvalues above, cumulative shares in the middle, and the rules below."""
     ruled = RULES_PANEL + RULE_HEIGHT * len(verdicts) if verdicts else 0.0
-    figure = new_figure(look, (WIDTH, HEIGHT + ruled))
+    figure = new_figure(picture, (WIDTH, HEIGHT + ruled))
     heights = (3.3, 2.0, *([ruled] if ruled else []))
     above, below, *rest = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
     shown = scree.shown(len(table.component))

@@ -258,11 +258,13 @@ def parts_lines(facts: Mapping[str, Any]) -> list[str]:
     return [f"{counted(facts['parts_written'], 'part')} written to {facts['output']}"]
 
 
-def page_facts(model: Model, name: str, output: str, html: str, read: int | None, there: int | None) -> dict[str, Any]:
-    """Return the facts of a report page; `read` and `there` count the rows read and the rows shown in the page."""
+def page_facts(
+    model: Model, name: str, output: str, html: str, read: int | None, rows_shown: int | None
+) -> dict[str, Any]:
+    """Return the facts of a report page; `read` and `rows_shown` count the rows read and those in the page."""
     facts = {"command": "report", "model": shown(name), "output": shown(output), "bytes": len(html.encode())}
     if read is not None:
-        facts |= {"rows_read": read, "rows_shown": there}
+        facts |= {"rows_read": read, "rows_shown": rows_shown}
     return facts | model_facts(model)
 
 

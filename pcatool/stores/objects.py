@@ -91,8 +91,8 @@ def _region_of(settings: providers.S3Settings, bucket: str) -> str:
     try:
         _cached_s3(settings).get_file_info(bucket)
     except ERRORS as error:
-        if found := re.search(r"located in '([a-z0-9-]+)'", str(error)):
-            return found[1]
+        if match := re.search(r"located in '([a-z0-9-]+)'", str(error)):
+            return match[1]
         if isinstance(in_words(bucket, "reach", error), LostError):
             raise
     return ""
@@ -140,8 +140,8 @@ class StoreObject:
 
         def ask() -> tuple[Any, dict[str, Any]]:
             file = self._place.files.open_input_file(self._place.path)
-            found = {str(key).lower(): value for key, value in (file.metadata() or {}).items()}
-            return file, {key: found[key] for key in STATE_METADATA if key in found} | {"size": file.size()}
+            metadata = {str(key).lower(): value for key, value in (file.metadata() or {}).items()}
+            return file, {key: metadata[key] for key in STATE_METADATA if key in metadata} | {"size": file.size()}
 
         try:
             return interruptible(ask)
@@ -236,9 +236,9 @@ class RemoteBytes:
 
     def _next(self) -> bytes:
         """Request pieces ahead, and return the next one; empty at the end."""
-        first = self._requested == 0
-        while self._requested < self.size and len(self._pending) < (1 if first else MAX_REQUESTS):
-            length = min(FIRST_REQUEST_BYTES if first else REQUEST_BYTES, self.size - self._requested)
+        is_first = self._requested == 0
+        while self._requested < self.size and len(self._pending) < (1 if is_first else MAX_REQUESTS):
+            length = min(FIRST_REQUEST_BYTES if is_first else REQUEST_BYTES, self.size - self._requested)
             self._pending.append(self._pool.submit(self._read_part, self._requested, length))
             self._requested += length
         return self._pending.popleft().result() if self._pending else b""

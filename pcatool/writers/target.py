@@ -110,9 +110,9 @@ def refuse_input(target: Target, inputs: Sequence[str]) -> None:
         with suppress(OSError, ValueError):
             given = os.fstat(0) if name == "-" else Path(name).stat()
             if os.path.samestat(given, target.status):
-                what = "standard input" if name == "-" else f"the input {show(name)}"
+                input_name = "standard input" if name == "-" else f"the input {show(name)}"
                 raise UsageError(
-                    f"the output {show(target.label)} is the same file as {what}",
+                    f"the output {show(target.label)} is the same file as {input_name}",
                     "write to another file",
                 )
 

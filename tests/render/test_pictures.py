@@ -287,7 +287,7 @@ def test_pictures_are_as_large_as_asked_for():
         (PictureOptions(), (1200, 900)),
         (PictureOptions(dpi=75), (600, 450)),
     ):
-        data = scree_picture(table_of([2.0, 1.0]), kept=1, form="png", title="", look=look)
+        data = scree_picture(table_of([2.0, 1.0]), kept=1, form="png", title="", picture=look)
         assert tuple(int.from_bytes(data[i : i + 4], "big") for i in (16, 20)) == size
 
 

@@ -53,7 +53,7 @@ class Plot(Protocol):
     default_count: ClassVar[int]  # default number of components
     max_count: ClassVar[int]  # largest number of components
 
-    def draw(self, view: View, look: PictureOptions) -> Figure:
+    def draw(self, view: View, picture: PictureOptions) -> Figure:
         """Return the figure of the plot."""
         ...
 

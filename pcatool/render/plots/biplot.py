@@ -49,7 +49,7 @@ class Biplot:
     default_count: ClassVar[int] = 2
     max_count: ClassVar[int] = 2
 
-    def draw(self, view: View, look: PictureOptions) -> Figure:
+    def draw(self, view: View, picture: PictureOptions) -> Figure:
         """Return the figure; the view must have rows and two components."""
         assert view.cloud is not None
         scale = fit_scale(view.cloud)
@@ -59,7 +59,7 @@ class Biplot:
         zoom = arrow_scale(arrows[order], scale)
         tips = arrows[order] * zoom
         scale = scale._replace(ends=(axis_limits(scale.ends[0], tips[:, 0]), axis_limits(scale.ends[1], tips[:, 1])))
-        figure, axes = figure_of_rows(view, scale, look)
+        figure, axes = figure_of_rows(view, scale, picture)
         draw_rows(figure, axes, view.cloud, scale, faint=True)
         placed = lay_out_best(figure, axes, view, scale, zoom, order, tips)
         color = MARK if view.cloud.hue is None else DARK  # differs from the colours of rows

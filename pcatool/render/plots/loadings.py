@@ -61,11 +61,11 @@ class Loadings:
     default_count: ClassVar[int] = 4
     max_count: ClassVar[int] = 12
 
-    def draw(self, view: View, look: PictureOptions) -> Figure:
+    def draw(self, view: View, picture: PictureOptions) -> Figure:
         """Return the figure; raise UsageError if the requested size is too small."""
-        grid = panel_grid(view, look)
+        grid = panel_grid(view, picture)
         names = distinct_names(view.columns, grid.name_length)
-        figure = new_figure(look, grid.size)
+        figure = new_figure(picture, grid.size)
         panels = figure.subplots(grid.down, grid.across, squeeze=False, sharex=True).ravel()
         draw_titles(figure, panels[0], "Loadings", subtitle(view, grid), gap=PANEL_TITLE)
         for axes in panels[len(view.axes) :]:
@@ -89,14 +89,14 @@ class Loadings:
         return {"column": columns, **{name: view.loadings[:, m] + 0.0 for m, name in enumerate(view.names)}}
 
 
-def panel_grid(view: View, look: PictureOptions) -> PanelGrid:
+def panel_grid(view: View, picture: PictureOptions) -> PanelGrid:
     """Return a layout with room for names and bars, in the requested size or in the size that the panels need.
 
     Raise UsageError if the requested size is too small.
     """
     count, bars = len(view.axes), min(len(view.columns), MAX_BARS)
     across = min(count, 2)
-    width = look.size[0] if look.size else (WIDTH if across > 1 else SINGLE_WIDTH)
+    width = picture.size[0] if picture.size else (WIDTH if across > 1 else SINGLE_WIDTH)
     shown = sorted({int(j) for m in range(count) for j in largest(view, m, bars)})
     widths = {length: widest([distinct_names(view.columns, length)[j] for j in shown]) for length in NAME_LENGTHS}
     fitting = [
@@ -104,19 +104,19 @@ def panel_grid(view: View, look: PictureOptions) -> PanelGrid:
     ]
     name_length, across = fitting[0] if fitting else (NAME_LENGTHS[-1], 1)
     down = math.ceil(count / across)
-    if look.size is None:
+    if picture.size is None:
         size = (width, TOP_ROOM + BOTTOM_ROOM + down * (PANEL_HEAD + BAR_HEIGHT * max(bars, 3)))
         return PanelGrid(across, down, bars, name_length, size)
-    room = (look.size[1] - TOP_ROOM - BOTTOM_ROOM) / down - PANEL_HEAD
+    room = (picture.size[1] - TOP_ROOM - BOTTOM_ROOM) / down - PANEL_HEAD
     # Rounded up, or the suggested size would be refused again.
     height = math.ceil(10 * (TOP_ROOM + BOTTOM_ROOM + down * (PANEL_HEAD + MIN_BAR_HEIGHT))) / 10
-    least = f"{max(look.size[0], 4):g}x{height:g}"
+    least = f"{max(picture.size[0], 4):g}x{height:g}"
     if room < MIN_BAR_HEIGHT:
         raise UsageError(
-            f"--size {look.size[0]:g}x{look.size[1]:g} has no room for the loadings of {count} components",
+            f"--size {picture.size[0]:g}x{picture.size[1]:g} has no room for the loadings of {count} components",
             f"give --size {least} or more, or name fewer --axes",
         )
-    return PanelGrid(across, down, min(bars, int(room / MIN_BAR_HEIGHT)), name_length, look.size)
+    return PanelGrid(across, down, min(bars, int(room / MIN_BAR_HEIGHT)), name_length, picture.size)
 
 
 def widest(names: list[str]) -> float:

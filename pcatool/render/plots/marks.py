@@ -281,14 +281,14 @@ def class_colors(cloud: RowCollector) -> Colors:
     """Return for each cell the colour of the group with most rows in it; ties go to the first group."""
     assert cloud.grid is not None
     shape = cloud.grid.layer(ALL).shape
-    colors, most = np.zeros((*shape, 3), np.float32), np.zeros(shape)
+    colors, largest_counts = np.zeros((*shape, 3), np.float32), np.zeros(shape)
     layers = set(cloud.grid.numbers)
     for group in cloud.groups():
         counts = np.zeros(shape)
         for number in set(group.numbers) & layers:
             counts += cloud.grid.layer(number)
-        colors[counts > most] = rgb(color_of(group))
-        np.maximum(most, counts, out=most)
+        colors[counts > largest_counts] = rgb(color_of(group))
+        np.maximum(largest_counts, counts, out=largest_counts)
     return colors
 
 

@@ -35,14 +35,14 @@ class Scores:
     default_count: ClassVar[int] = 2
     max_count: ClassVar[int] = 2
 
-    def draw(self, view: View, look: PictureOptions) -> Figure:
+    def draw(self, view: View, picture: PictureOptions) -> Figure:
         """Return the figure; the view must have rows and one or two components."""
         cloud = view.cloud
         assert cloud is not None
         if len(view.axes) == 1:
-            return histogram(view, cloud, look)
+            return histogram(view, cloud, picture)
         scale = fit_scale(cloud)
-        figure, axes = figure_of_rows(view, scale, look)
+        figure, axes = figure_of_rows(view, scale, picture)
         draw_titles(figure, axes, "Scores of rows", rows_subtitle(view, cloud, scale))
         draw_rows(figure, axes, cloud, scale)
         return figure
@@ -52,12 +52,12 @@ class Scores:
         return {}
 
 
-def figure_of_rows(view: View, scale: Scale, look: PictureOptions) -> tuple[Figure, Axes]:
+def figure_of_rows(view: View, scale: Scale, picture: PictureOptions) -> tuple[Figure, Axes]:
     """Return a figure with empty axes for the rows, with equal scales of both components if `scale.equal`."""
     (left, right), (bottom, top) = scale.ends
     height = AXES_WIDTH * (top - bottom) / (right - left) if scale.equal else 0.75 * AXES_WIDTH
     side = SIDE_WIDTH + (LEGEND_WIDTH if view.cloud is not None and view.cloud.by_class else 0.0)
-    figure = new_figure(look, (AXES_WIDTH + side, min(max(height, MIN_HEIGHT), MAX_HEIGHT) + VERTICAL_MARGIN))
+    figure = new_figure(picture, (AXES_WIDTH + side, min(max(height, MIN_HEIGHT), MAX_HEIGHT) + VERTICAL_MARGIN))
     axes = figure.subplots()
     clean(axes)
     for line in (axes.axhline, axes.axvline):
@@ -93,7 +93,7 @@ def rows_subtitle(view: View, cloud: RowCollector, scale: Scale | None = None) -
     return "; ".join(parts)
 
 
-def histogram(view: View, cloud: RowCollector, look: PictureOptions) -> Figure:
+def histogram(view: View, cloud: RowCollector, picture: PictureOptions) -> Figure:
     """Return the figure of a histogram of one component, with stacked bars for classes."""
     assert cloud.grid is not None and cloud.grid.sides is not None
     side = cloud.grid.sides[0]
@@ -102,7 +102,7 @@ def histogram(view: View, cloud: RowCollector, look: PictureOptions) -> Figure:
     while -(-(side.cells + 1) // cells_per_bar) > max_bars:
         cells_per_bar *= 2
     scale = fit_scale(cloud)
-    figure = new_figure(look, (AXES_WIDTH + SIDE_WIDTH, 4.6))
+    figure = new_figure(picture, (AXES_WIDTH + SIDE_WIDTH, 4.6))
     axes = figure.subplots()
     draw_titles(figure, axes, "Scores of rows", rows_subtitle(view, cloud))
     skip = side.first % cells_per_bar  # aligns the bars with the lattice of the grid
