@@ -166,6 +166,7 @@ class Kernel(ABC):
     definite_if_centred: ClassVar[bool] = False  # the matrix is positive semidefinite only after centring
     flat_spectrum: ClassVar[bool] = False  # the leading eigenvalues are nearly equal
     graph: ClassVar[bool] = False  # values depend on the neighbour graph of all rows, not on two rows alone
+    loads: ClassVar[int] = 0  # bytes of the libraries that the kernel needs besides those of other fits
     of_rows: ClassVar[bool] = True  # the columns are features; False: the table is the kernel matrix
 
     def __init__(self, settings: KernelSettings) -> None:
@@ -220,6 +221,10 @@ class Kernel(ABC):
     def remark(self, values: Array) -> str:
         """Return a warning about components with these eigenvalues (k,); empty for most kernels."""
         return ""
+
+    def most_rank(self, d: int) -> int | None:
+        """Return the largest rank of a kernel matrix of rows of d columns; None if the rank has no such bound."""
+        return None
 
     def is_definite(self, centred: bool) -> bool:
         """Whether the kernel matrix, centred or not, is known to be positive semidefinite."""

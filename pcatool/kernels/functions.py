@@ -6,6 +6,7 @@ scikit-learn's pairwise kernels. Each kernel computes a block of values in place
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 
 import numpy as np
@@ -171,6 +172,9 @@ class Linear(Pointwise):
     def squared_norms(self, X: Array) -> Array:
         return squares(X)
 
+    def most_rank(self, d: int) -> int | None:
+        return d
+
 
 class MDS(Pointwise):
     """The kernel -|x - y|^2 / 2 of classical scaling.
@@ -223,6 +227,10 @@ class Polynomial(Pointwise):
 
     def squared_norms(self, X: Array) -> Array:
         return self._power(_gamma_coef0(squares(X), self.settings))
+
+    def most_rank(self, d: int) -> int | None:
+        """Return the number of monomials of d variables up to the degree; None for a degree that is not whole."""
+        return math.comb(d + int(self.degree), d) if self.degree.is_integer() else None
 
     def row_error_bounds(self, K: Array, X: Prepared, T: Prepared) -> Array:
         """Return bounds (h,) as in `Kernel.row_error_bounds`.
@@ -286,6 +294,7 @@ class Laplacian(Pointwise):
 
     uses = ("gamma",)
     invariant = True
+    loads = 30 << 20  # `scipy.spatial`
 
     def values(self, X: Array, T: Array) -> Array:
         from scipy.spatial.distance import cdist
@@ -314,6 +323,9 @@ class Cosine(Pointwise):
 
     def squared_norms(self, X: Array) -> Array:
         return np.where(np.any(X != 0, axis=1), 1.0, 0.0)
+
+    def most_rank(self, d: int) -> int | None:
+        return d
 
     def row_error_bounds(self, K: Array, X: Prepared, T: Prepared) -> Array:
         d, n = X.Y.shape[1], len(T.Y)

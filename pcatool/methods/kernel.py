@@ -51,8 +51,11 @@ __all__ = ["KernelPCA"]
 COPIES, GRAPH_COPIES = 5, 6
 DUAL_COPIES = 3  # copies of the n x k kept vectors: with their signs, in the certificate, in the model
 SPACE_COPIES = 1  # copies of the Lanczos space, which is planned at three times its usual size
-SOLUTION_COPIES = 8  # m x m matrices: the kernel of the landmarks, or the scatter of phi, with LAPACK's copies and phi
-SLAB_COPIES, LANDMARK_COPIES = 3, 5  # copies of a slab of kernel values per thread, without and with landmarks
+DECOMPOSED_COPIES = 5  # m x m matrices while LAPACK decomposes the kernel of the landmarks: as in COPIES
+SLAB_COPIES = 3  # copies of a slab of kernel values per thread, without landmarks
+# With landmarks: of the kernel values (the values, and one copy while errors are bounded), and of phi (as multiplied,
+# centred, and one in between).
+VALUE_COPIES, PHI_COPIES = 2, 3
 ROW_COPIES = 3  # copies of the rows: as read, as prepared, and one in between
 
 
@@ -102,23 +105,37 @@ class Needs(NamedTuple):
         """Bytes at the peak, including the program; `dense` if LAPACK decomposes the whole matrix."""
         rows = min(n or 0, self.options.landmarks or sys.maxsize)
         k = most_kept(self.wish, rows)
-        return max(self._fitting(n, dense=dense), self.supply.scoring(k, 2 * 8 * rows * (self.d + k) + self._slabs))
+        held = 2 * 8 * rows * (self.d + k) + self._slabs(rows)
+        return self.kernel.loads + max(self._fitting(n, dense=dense), self.supply.scoring(k, held))
 
-    @property
-    def _slabs(self) -> int:
-        copies = SLAB_COPIES if self.options.landmarks is None else LANDMARK_COPIES
-        return self.supply.threads * copies * 8 * CELLS_PER_STEP
+    def _features(self, m: int) -> int:
+        """Return the most features phi for m landmarks: the rank of their kernel matrix."""
+        rank = self.kernel.most_rank(self.d)
+        return m if rank is None else min(m, rank)
+
+    def _slabs(self, m: int) -> int:
+        """Bytes of the slabs of kernel values that threads hold; m is the number of landmarks."""
+        one = self.supply.threads * 8 * CELLS_PER_STEP
+        if self.options.landmarks is None:
+            return SLAB_COPIES * one
+        return VALUE_COPIES * one + PHI_COPIES * one * self._features(m) // max(m, 1)
 
     def _fitting(self, n: int | None, *, dense: bool) -> int:
         """Bytes at the peak of the fit alone, without scoring."""
         m, d = self.options.landmarks, self.d
         threads = self.supply.threads
-        in_hand = self.supply.reading() + blocks_bytes(d, n, threads, copies=2) + self._slabs
+        in_hand = self.supply.reading() + blocks_bytes(d, n, threads, copies=2)
         if m is not None:
             m = min(m, n or m)
-            # The scatter and its correction, the scatters of waiting slabs and of the threads, and phi.
-            scatters = 3 + in_flight(threads) + threads
-            return total_bytes(d, in_hand + 8 * m * (max(scatters, SOLUTION_COPIES) * m + ROW_COPIES * d))
+            r = self._features(m)
+            # First: the kernel matrix. Second, in the pass: the factor, the scatter so far with a correction, the
+            # scatters that wait, and of each thread the scatter of a block so far, of a slab, and its correction.
+            # Third: the scatter as summed and as divided, the eigenvectors and a part of them; and the factor, a part
+            # of the factor, their product, and two copies while its columns are measured.
+            scatters = 2 + (in_flight(threads) - threads) + 3 * threads
+            numbers = max(DECOMPOSED_COPIES * m * m, m * r + scatters * r * r, 4 * r * r + 5 * m * r)
+            return total_bytes(d, in_hand + self._slabs(m) + 8 * (numbers + ROW_COPIES * m * d))
+        in_hand += self._slabs(0)
         rows = n or 0
         if not dense and isinstance(self.wish, int) and self.solver(rows)[0] == LANCZOS:
             work = (GRAPH_COPIES if self.kernel.graph else 1) * rows + SPACE_COPIES * expected_space(rows, self.wish)

@@ -43,6 +43,30 @@ def test_the_matrix_is_exactly_symmetric_whoever_makes_it(name: str) -> None:
     assert K.tobytes() == other.tobytes()
 
 
+@pytest.mark.parametrize("d", [2, 5])
+@pytest.mark.parametrize(
+    ("name", "numbers", "most"),
+    [
+        ("linear", {}, {2: 2, 5: 5}),
+        ("cosine", {}, {2: 2, 5: 5}),
+        ("polynomial", {"degree": 3.0}, {2: 10, 5: 56}),
+        ("polynomial", {"degree": 1.0}, {2: 3, 5: 6}),
+    ],
+)
+def test_the_rank_of_a_matrix_is_at_most_what_memory_is_planned_for(
+    name: str, numbers: dict[str, float], most: dict[int, int], d: int
+) -> None:
+    kernel = kernel_of(name, d, **numbers)
+    assert kernel.most_rank(d) == most[d] == np.linalg.matrix_rank(kernel.matrix(cloud(90, d), run_serially))
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"), [("rbf", {}), ("laplacian", {}), ("sigmoid", {}), ("polynomial", {"degree": 2.5})]
+)
+def test_other_kernels_have_no_bound_of_the_rank(name: str, numbers: dict[str, float]) -> None:
+    assert kernel_of(name, 5, **numbers).most_rank(5) is None
+
+
 @pytest.mark.parametrize("name", [*POINTWISE, "mds"])
 def test_squared_norms_are_the_diagonal(name: str) -> None:
     X = cloud(30)
