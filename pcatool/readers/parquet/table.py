@@ -126,6 +126,8 @@ def _joined(column: pa.ChunkedArray) -> pa.Array:
 # and a dictionary of at most 1 MB each, and one of them compressed. If it is less, OPEN_COPIES (four) times the
 # uncompressed size of the columns in the file counts instead of OPEN_COLUMN.
 READER, OPEN_COLUMN, OPEN_COPIES = 10 << 10, 3 << 20, 4
+# Bytes of Arrow's functions, which vectors need.
+COMPUTE = 10 << 20
 # If the open columns together would take more bytes than MOST_OPEN, row groups are transposed through a temporary file.
 # A row group of at most IN_MEMORY_BYTES of numbers is transposed in memory, already where its open columns would take
 # more than MOST_OPEN_IN_MEMORY bytes.
@@ -151,10 +153,13 @@ class Reading(NamedTuple):
     once: int = 0  # independent of the number of parts
     worked_on: int = 0  # for each part that a thread works on
     each: int = 0  # for each part in hand, whether waiting, worked on or done
+    portion: int = 0  # for each part in hand, while a row group is transposed
+    portions: int = 0  # most bytes of all portions
 
     def of(self, parts: int) -> int:
         """Return the total for this many parts in hand."""
-        return self.once + max(parts - QUEUED_TASKS, 1) * self.worked_on + parts * self.each
+        worked_on = max(parts - QUEUED_TASKS, 1) * self.worked_on
+        return self.once + worked_on + parts * self.each + min(parts * self.portion, self.portions)
 
 
 class ParquetTable:
@@ -265,8 +270,8 @@ class ParquetTable:
         """
         cells = len(features) * min(rows_at_once(len(features)), max(self.group_rows, default=0))
         vectors = any(f.element is not None for f in features)
-        batch, pages = cells * (16 if vectors else 8), 2 * OPEN_COLUMN if vectors else 0
-        return Reading(once=self._open_bytes(needed) + pages + batch, each=batch + 8 * cells)
+        batch, more = cells * (16 if vectors else 8), 2 * OPEN_COLUMN + COMPUTE if vectors else 0
+        return Reading(once=self._open_bytes(needed) + more + batch, each=batch + 8 * cells)
 
     def _of_turned(self, d: int) -> Reading:
         """Return the memory of transposing: all numbers if they are few, and for each part some columns and a block."""
@@ -275,7 +280,8 @@ class ParquetTable:
         at_once = 2 if self._opened.one_of_many else min(len(self.group_rows), 2)  # one is filled, one still in use
         held = at_once * numbers if numbers <= IN_MEMORY_BYTES else 0
         reader = CONTENTS_READER * int(self._data.metadata.num_columns)
-        return Reading(once=held, each=portion + reader + 8 * d * min(block_rows(d), rows))
+        each = reader + 8 * d * min(block_rows(d), rows)
+        return Reading(once=held, each=each, portion=portion, portions=PORTION_COPIES * numbers)
 
     def _of_whole(self, d: int, needed: int) -> Reading:
         """Return the memory of reading files whole: footer and numbers of each, and the file itself while it is read.
