@@ -172,7 +172,10 @@ class IncompletePCA(PCA):
             check_rule(problem.wish, "pca --missing em")
             need = estimate(problem.d, problem.wish if isinstance(problem.wish, int) else FEW)
         elif _one_pass(rows, plan):
-            need = Estimate(plan.passes, 8 * 12 * problem.d**2, pair_bytes(problem.d))
+            # To merge: the sums so far, both sums about the common means, and matrices in between. Of a block: its
+            # cells, filled, and a mask of these as numbers; and its sums, about other means, and in between.
+            square = 8 * problem.d**2
+            need = Estimate(plan.passes, 12 * square, pair_bytes(problem.d), work=5 * square, copies=2)
         else:  # mask of each block, means in its missing cells, and the block about the origin
             filled = plan.threads * FILLED_COPIES * 8 * min(plan.rows or 1 << 30, block_rows(problem.d)) * problem.d
             if plan.solver in HOLDS_ROWS:  # they fill some of the rows at a time
