@@ -36,7 +36,7 @@ __all__ = [
     "block_rows",
     "empty_block",
     "fold",
-    "most_waiting",
+    "most_tasks",
     "nothing_to_fit",
     "recut",
     "run_serially",
@@ -158,7 +158,7 @@ def apply_in_blocks(function: Callable[[Array], Array], X: Array, first_row: int
 # Rows (h, d) and their weights (h,), None without weights: the item of an accumulator of rows.
 Block = tuple[Array, Array | None]
 
-# Most bytes of parts that wait to be merged, if there is more than one.
+# Most bytes of joined rows and results of all tasks under way, if there is more than one.
 WAITING_BYTES = 128 << 20
 
 
@@ -264,9 +264,9 @@ def fold(accumulator: Accumulator[Item, Part], parts: Iterable[Part]) -> Part:
     return accumulator.finish(total)
 
 
-def most_waiting(part_bytes: int) -> int:
-    """Return how many parts of this size may be computed or wait at once."""
-    return max(WAITING_BYTES // part_bytes, 1)
+def most_tasks(size: int, joined: int = 0) -> int:
+    """Return how many tasks may be under way, each with a result of `size` bytes and `joined` bytes of joined rows."""
+    return max(WAITING_BYTES // max(size + joined, 1), 1)
 
 
 class Serial:

@@ -21,7 +21,7 @@ from pcatool.arrays import (
     apply_in_blocks,
     block_rows,
     fold,
-    most_waiting,
+    most_tasks,
     recut,
 )
 from pcatool.engines.base import Listing
@@ -261,5 +261,5 @@ def test_an_error_of_an_item_is_that_of_the_sum() -> None:
 
 
 def test_parts_that_fill_the_memory_wait_one_at_a_time() -> None:
-    assert [most_waiting(size) for size in (1 << 40, 128 << 20, 64 << 20)] == [1, 1, 2]
+    assert [most_tasks(size) for size in (1 << 40, 128 << 20, 64 << 20)] == [1, 1, 2]
     assert ArraySum(len, 1 << 20).part_bytes == 1 << 20  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from contextvars import copy_context
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from pcatool.arrays import QUEUED_TASKS, Accumulator, fold, most_waiting
+from pcatool.arrays import QUEUED_TASKS, Accumulator, fold, most_tasks
 from pcatool.linalg.blas import threads
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Threads:
 
     def reduce(self, items: Iterable[Item], accumulator: Accumulator[Item, Part]) -> Part:
         """Return the sums over all items, merged in their order in the calling thread; raise `NoRows` without items."""
-        return fold(accumulator, self.map(accumulator.of_block, items, most=most_waiting(accumulator.part_bytes)))
+        return fold(accumulator, self.map(accumulator.of_block, items, most=most_tasks(accumulator.part_bytes)))
 
     def _ordered(
         self,

@@ -11,7 +11,7 @@ from pcatool.arrays import Accumulator, Array, Block
 from pcatool.linalg.eigen import triangle
 from pcatool.linalg.moments import Centre, Moments, center_block
 
-__all__ = ["Triangle", "TriangleAccumulator"]
+__all__ = ["Triangle", "TriangleAccumulator", "triangle_bytes"]
 
 
 class Triangle(NamedTuple):
@@ -67,6 +67,11 @@ class Triangle(NamedTuple):
             return np.asarray(np.einsum("ij,ij->j", self.R, self.R))
 
 
+def triangle_bytes(d: int) -> int:
+    """Bytes of a triangle (d, d), stored as a square."""
+    return 8 * d * d
+
+
 class TriangleAccumulator(Accumulator[Block, Triangle]):
     """Adds up the triangles of rows, about an origin (d,)."""
 
@@ -75,8 +80,8 @@ class TriangleAccumulator(Accumulator[Block, Triangle]):
 
     @property
     def part_bytes(self) -> int:
-        """Bytes of the triangle of one block, with room to compute it."""
-        return 24 * len(self.origin) ** 2
+        """Bytes of the triangle of one block."""
+        return triangle_bytes(len(self.origin))
 
     @property
     def height(self) -> int:

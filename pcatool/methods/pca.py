@@ -25,9 +25,11 @@ from pcatool.solvers.base import Problem, Solution
 from pcatool.solvers.plan import (
     DUAL_ROWS,
     EXPECTED_COMPONENTS,
+    FALLBACK_SOLVER,
     SCATTER_COLUMNS,
     Plan,
     choose,
+    fallback_plan,
     make_plan,
     most_kept,
     total_bytes,
@@ -52,10 +54,6 @@ COVERED = 1e-3
 # Matrices min(n, d) x d of a solution that is checked: the scatter, that of the fit, and the eigenvectors or as many
 # directions.
 KEPT_SQUARES = 4
-
-# Solver for a second fit while the rows are held, if eigenvalues of the first are not vouched for.
-FALLBACK_SOLVER = "svd"
-
 
 # EM is the solver for rows with missing cells, which `--solver` cannot choose. SETTLED is the largest relative error of
 # an eigenvalue that counts as settled when EM ends: the missing cells leave fewer digits certain than that.
@@ -168,8 +166,7 @@ class PCA:
         kept = 8 * KEPT_SQUARES * min(rows.n, problem.d) * problem.d
         peak = total_bytes(problem.d, need + kept) if need else 0
         if self.options.solver == "auto" and plan.solver != FALLBACK_SOLVER and (rule or problem.d <= CHEAP):
-            stabler = make_plan(FALLBACK_SOLVER, "", problem, rows.n, plan.threads, plan.reading)
-            peak = max(peak, stabler.peak_bytes)
+            peak = max(peak, fallback_plan(problem, rows.n, plan.threads, plan.reading).peak_bytes)
         return peak
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> Rows:

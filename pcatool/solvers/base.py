@@ -30,6 +30,8 @@ __all__ = [
     "check_solvable",
     "decomposing_bytes",
     "directions_bytes",
+    "estimate_in_memory",
+    "factor_bytes",
     "finish",
     "make_solution",
     "rounding",
@@ -142,6 +144,7 @@ class Estimate(NamedTuple):
     work: int = 0  # working bytes of a thread for one block, without copies of the block
     copies: int = 1  # copies of its block that a thread makes
     height: int = 0  # smaller blocks are joined until they have this many rows
+    merging: int = 0  # bytes to merge two results, while other threads work
     by_cells: bool = False  # whether the rows are held in compressed form, never in blocks
 
 
@@ -399,6 +402,21 @@ def decomposing_bytes(rows: int, d: int) -> int:
     They cover its scaled copy, LAPACK's copies and workspace, and singular vectors, but not the factor itself.
     """
     return 8 * (7 * rows * d // 2 + 6 * rows * rows)
+
+
+def factor_bytes(d: int, rows: int, k: int) -> int:
+    """Bytes of a factor (rows, d) of at most d rows, and to decompose this factor or to keep k directions."""
+    factor = 8 * rows * d
+    return factor + max(decomposing_bytes(rows, d), factor + directions_bytes(d, min(k, rows)))
+
+
+def estimate_in_memory(d: int, n: int | None, k: int) -> Estimate:
+    """Estimate the need of a solver that holds all n rows and decomposes them: solver `svd`."""
+    rows = n or 0
+    held = 8 * rows * d
+    if rows > d:  # LAPACK's two copies of the rows; then their triangle, like `tsqr`
+        return Estimate("1", held, solving=max(3 * held, factor_bytes(d, d, k)))
+    return Estimate("1", held, solving=max(factor_bytes(d, rows, k), held + min(held, AT_ONCE)))
 
 
 def centred_matrix(rows: Rows) -> tuple[Centre, Array]:

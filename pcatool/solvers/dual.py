@@ -11,9 +11,16 @@ from __future__ import annotations
 from pcatool.arrays import Array
 from pcatool.linalg.eigen import SLAB, of_factor, of_gram
 from pcatool.linalg.spectrum import Spectrum, Wish
-from pcatool.solvers.base import Estimate, Problem, Solution, centred_matrix, directions_bytes, finish
+from pcatool.solvers.base import (
+    Estimate,
+    Problem,
+    Solution,
+    centred_matrix,
+    directions_bytes,
+    estimate_in_memory,
+    finish,
+)
 from pcatool.solvers.rows import AT_ONCE, Rows
-from pcatool.solvers.svd import SVD
 
 __all__ = ["Dual"]
 
@@ -24,7 +31,7 @@ class Dual:
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         rows = n or d
         if n is not None and n >= d:  # then the factor itself is decomposed
-            return SVD().estimate(d, n, k)
+            return estimate_in_memory(d, n, k)
         # The rows; then the inner products, those of scaled columns, and LAPACK's copies of both; or the model.
         held = 8 * rows * d
         after = max(min(held, AT_ONCE), 8 * 8 * rows * rows + 8 * SLAB * rows, directions_bytes(d, min(k, rows)))

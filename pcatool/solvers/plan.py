@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pcatool.arrays import QUEUED_TASKS, block_rows
+from pcatool.arrays import QUEUED_TASKS, block_rows, most_tasks
 from pcatool.errors import RefusedError
 from pcatool.registry import SOLVERS
 from pcatool.resources import size_text
-from pcatool.solvers.base import Estimate, Problem, Solver
-from pcatool.solvers.rows import SMALL_BYTES, WAITING_BYTES
+from pcatool.solvers.base import Estimate, Problem, Solver, estimate_in_memory
+from pcatool.solvers.rows import SMALL_BYTES
 
 __all__ = [
     "DUAL_ROWS",
     "EXPECTED_COMPONENTS",
+    "FALLBACK_SOLVER",
     "HOLDS_ROWS",
     "SCATTER_COLUMNS",
     "Plan",
     "blocks_bytes",
     "choose",
+    "fallback_plan",
     "in_flight",
     "make_plan",
     "most_kept",
@@ -53,8 +55,9 @@ def choose(problem: Problem) -> tuple[str, str]:
     return "covariance", f"a {d} x {d} scatter: {problem.wish} may ask for any number of components"
 
 
-# Bytes of the program with Arrow, numpy and the part of scipy that some fits load, before any data.
-PROGRAM = 100 << 20
+# Bytes of the program before any data: 70 MB with Arrow and numpy, 85 MB with Parquet and the part of scipy that some
+# fits load, and 15 MB for pieces of freed memory that are too small for reuse, which small fits have, too.
+PROGRAM = 95 << 20
 
 # Share added to the computed memory: fragmentation depends on the system. With it, a fit that is admitted under
 # --memory stays below the limit.
@@ -65,6 +68,9 @@ COLUMN = 1 << 10
 
 # Solvers that hold all rows in memory.
 HOLDS_ROWS = ("svd", "dual")
+
+# Solver that keeps most digits; it solves again where the chosen one leaves eigenvalues in doubt.
+FALLBACK_SOLVER = "svd"
 
 # Components to plan for where a rule will choose the number.
 EXPECTED_COMPONENTS = 32
@@ -142,6 +148,12 @@ def make_plan(name: str, reason: str, problem: Problem, rows: int | None, thread
     return plan_of(name, reason, _estimate(name, problem, rows), problem, rows, threads, reading)
 
 
+def fallback_plan(problem: Problem, rows: int, threads: int, reading: int) -> Plan:
+    """Return the plan for solving again by FALLBACK_SOLVER, without importing this solver: few fits come to it."""
+    need = estimate_in_memory(problem.d, rows, _most_kept(problem, rows))
+    return plan_of(FALLBACK_SOLVER, "", _of_held(need, problem, rows), problem, rows, threads, reading)
+
+
 def plan_of(
     name: str, reason: str, need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int = 0
 ) -> Plan:
@@ -158,16 +170,22 @@ def total_bytes(d: int, working: int) -> int:
 def blocks_bytes(
     d: int, rows: int | None, threads: int, copies: int = 1, *, height: int = 0, most: int = 1 << 30
 ) -> int:
-    """Bytes of the waiting blocks, at most `most`, and of the copies that each thread works on.
+    """Bytes of the block being filled, of at most `most` blocks under way, and of the copies that each thread makes.
 
-    Few rows fill few blocks.
+    Blocks under way are joined until they have `height` rows. Few rows fill few blocks.
     """
-    height = max(height, block_rows(d))
 
-    def of(blocks: int) -> int:
+    def of(blocks: int, height: int) -> int:
         return 8 * d * (blocks * height if rows is None else min(blocks * height, rows))
 
-    return of(1) + of(min(in_flight(threads), most)) + copies * of(min(threads, most))
+    tall = joined_rows(d, height)
+    return of(1, block_rows(d)) + of(min(in_flight(threads), most), tall) + copies * of(min(threads, most), tall)
+
+
+def joined_rows(d: int, height: int) -> int:
+    """Return the number of rows in the fewest whole blocks of d columns that have `height` rows together."""
+    one = block_rows(d)
+    return max(-(-height // one), 1) * one
 
 
 def scoring_bytes(d: int, k: int, rows: int, threads: int, held: int) -> int:
@@ -195,13 +213,17 @@ def in_flight(threads: int) -> int:
 
 def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int) -> int:
     """Bytes at the peak: the program, and the larger need of reading the rows and of solving."""
-    waiting = min(in_flight(threads), max(WAITING_BYTES // max(need.result, 1), 1))
+    d, height = problem.d, need.height
+    waiting = min(in_flight(threads), most_tasks(need.result, 8 * d * height))
     if rows is not None:
-        waiting = min(waiting, -(-rows // max(need.height, block_rows(problem.d), 1)) or 1)
-    blocks = blocks_bytes(problem.d, rows, threads, need.copies, height=need.height, most=waiting)
-    if need.by_cells:
-        blocks = 0
-    working = blocks + waiting * need.result + min(threads, waiting) * need.work + need.bytes
+        waiting = min(waiting, -(-rows // joined_rows(d, height)) or 1)
+
+    def under_way(tasks: int) -> int:
+        blocks = 0 if need.by_cells else blocks_bytes(d, rows, threads, need.copies, height=height, most=tasks)
+        return blocks + tasks * need.result + min(threads, tasks) * need.work
+
+    # The next task begins after the result before it is merged, so that one task less is under way meanwhile.
+    working = need.bytes + max(under_way(waiting), under_way(waiting - 1) + need.merging)
     left = reading // 4  # part of the freed reading memory is too fragmented for reuse
     if problem.n is None or need.by_cells:
         working += reading
@@ -213,11 +235,14 @@ def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, read
 
 
 def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:
-    """Return the estimate of a solver, with the copies that row means and an uncentred fit add."""
+    """Return the estimate of a solver for this problem."""
     solver: Solver = SOLVERS.load(name)()
     need = solver.estimate(problem.d, rows, _most_kept(problem, rows))
-    if name not in HOLDS_ROWS:
-        return need
+    return _of_held(need, problem, rows) if name in HOLDS_ROWS else need
+
+
+def _of_held(need: Estimate, problem: Problem, rows: int | None) -> Estimate:
+    """Return the estimate of a solver that holds the rows, with the copies that row means and an uncentred fit add."""
     held = 8 * (rows or 0) * problem.d
     if problem.rows_centred:  # rows as read, rows about one of their cells, and a copy while means are taken
         need = need._replace(solving=max(need.solving, 3 * held))

@@ -51,10 +51,15 @@ START = 32
 
 
 def krylov_bytes(d: int, k: int, n: int | None = None) -> int:
-    """Bytes of the space, of S times the space, of its best directions with S times these, and of the new block."""
+    """Bytes of the space, of S times the space, and of the best directions in the space with S times these.
+
+    In addition, the larger of two: while residuals are measured, four copies of a part of the directions, and the new
+    block with its product; while a smaller space grows, six copies of the new block.
+    """
     width = min(k + EXTRA, d)
     space = min(DEEP * width, d, (n or d) + width)  # n rows span at most n dimensions
-    return 8 * d * (4 * space + 6 * width)
+    smaller = max(space - width, width)
+    return 8 * d * max(4 * space + 4 * -(-space // DEEP) + 2 * width, 4 * smaller + 6 * width)
 
 
 class Randomized:
@@ -63,7 +68,8 @@ class Randomized:
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         if d <= min(k + EXTRA, WHOLE):
             return Covariance().estimate(d, n, k)
-        return Estimate("2 and a few more", krylov_bytes(d, k, n), 8 * d * (k + EXTRA), copies=3)
+        # Two copies of a block in `of_block` below: the rows about their origin, and about their mean.
+        return Estimate("2 and a few more", krylov_bytes(d, k, n), 8 * d * (k + EXTRA), copies=2)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         k = problem.wish if isinstance(problem.wish, int) else problem.d

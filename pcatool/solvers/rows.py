@@ -10,20 +10,19 @@ import numpy as np
 
 from pcatool.arrays import (
     SERIAL,
-    WAITING_BYTES,
     Accumulator,
     Array,
     Block,
     LocalEngine,
     empty_block,
     fold,
-    most_waiting,
+    most_tasks,
     nothing_to_fit,
 )
 from pcatool.errors import FileError, RefusedError
 from pcatool.resources import Spool, release_free_memory, size_text
 
-__all__ = ["AT_ONCE", "SMALL_BYTES", "WAITING_BYTES", "Rows", "Store", "first_heavy"]
+__all__ = ["AT_ONCE", "SMALL_BYTES", "Rows", "Store", "first_heavy"]
 
 Place = tuple[int, int, int]  # of a block in the file: offset in bytes, rows, columns
 
@@ -217,10 +216,15 @@ class Rows:
         """
 
         def work(blocks: list[Array]) -> Result:
-            return function(self._split(blocks[0] if len(blocks) == 1 else np.concatenate(blocks)))
+            if len(blocks) == 1:
+                return function(self._split(blocks[0]))
+            X = np.concatenate(blocks)
+            blocks.clear()  # free the rows, which X holds now
+            return function(self._split(X))
 
+        joined = 8 * height * len(self.origin) if height else 0
         first = not self._started
-        yield from self._engine.map(work, self._joined(height), most=most_waiting(size))
+        yield from self._engine.map(work, self._joined(height), most=most_tasks(size, joined))
         if first:  # other sizes follow; a later pass reuses the memory of the first
             release_free_memory()
 

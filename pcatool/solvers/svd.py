@@ -13,12 +13,10 @@ from pcatool.solvers.base import (
     Problem,
     Solution,
     centred_matrix,
-    decomposing_bytes,
-    directions_bytes,
+    estimate_in_memory,
     finish,
 )
-from pcatool.solvers.rows import AT_ONCE, Rows
-from pcatool.solvers.tsqr import TSQR
+from pcatool.solvers.rows import Rows
 
 __all__ = ["SVD"]
 
@@ -27,14 +25,7 @@ class SVD:
     """Solver `svd`: holds all rows in memory, centres them twice, then calls LAPACK's SVD."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        rows = n or 0
-        held = 8 * rows * d
-        if rows > d:  # LAPACK's two copies of the rows; then their triangle, like `tsqr`
-            return Estimate("1", held, solving=max(3 * held, TSQR().estimate(d, n, k).solving))
-        after = max(
-            decomposing_bytes(rows, d), held + directions_bytes(d, min(k, rows))
-        )  # besides the singular vectors
-        return Estimate("1", held, solving=held + max(after, min(held, AT_ONCE)))
+        return estimate_in_memory(d, n, k)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         centre, Y = centred_matrix(rows)

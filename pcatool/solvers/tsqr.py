@@ -12,9 +12,9 @@ Demmel, Grigori, Hoemmen, Langou 2012, SIAM J. Sci. Comput. 34(1).
 from __future__ import annotations
 
 from pcatool.linalg.eigen import of_factor
-from pcatool.linalg.triangle import TriangleAccumulator
+from pcatool.linalg.triangle import TriangleAccumulator, triangle_bytes
 from pcatool.resources import release_free_memory
-from pcatool.solvers.base import Estimate, Problem, Solution, decomposing_bytes, directions_bytes, finish
+from pcatool.solvers.base import Estimate, Problem, Solution, factor_bytes, finish
 from pcatool.solvers.rows import Rows
 
 __all__ = ["TSQR"]
@@ -24,15 +24,15 @@ class TSQR:
     """Solver `tsqr`: accumulates R, then computes the SVD of R."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        # While rows are read: two stacked triangles with LAPACK's copies; and a joined block, centred, with LAPACK's
-        # two copies. After that: the triangle and the memory to decompose it.
-        square, height = 8 * d * d, 2 * d
-        rows = d if n is None else min(n, d)
-        factor = 8 * rows * d
-        alone = n is not None and n <= height
-        merging, copies = (0, 3) if alone else (8 * square, 4)
-        solving = factor + max(decomposing_bytes(rows, d), factor + directions_bytes(d, k))
-        return Estimate("1", merging, factor, solving=solving, work=factor, copies=copies, height=height)
+        # While rows are read: the triangle so far; for each thread, joined rows, and three copies of these: centred and
+        # LAPACK's two. The triangle of these rows takes less than the copy that LAPACK frees before. To merge, two
+        # triangles are stacked and copied twice by LAPACK. After that: the triangle and the memory to decompose it.
+        height, rows = 2 * d, d if n is None else min(n, d)
+        one = triangle_bytes(d)
+        merging = 0 if n is not None and n <= height else 7 * one
+        held = min(one, 8 * rows * d)
+        solving = factor_bytes(d, rows, k)
+        return Estimate("1", held, held, solving=solving, copies=3, height=height, merging=merging)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         running = rows.reduce(TriangleAccumulator(rows.origin))

@@ -72,6 +72,15 @@ def test_a_fit_of_clean_numbers_loads_little(folder: Path) -> None:
     assert modules.isdisjoint(HEAVY | {"pyarrow.compute"})
 
 
+def test_a_fit_imports_its_solver_alone(folder: Path) -> None:
+    """Solving again is planned for, though eigenvalues of this table are in no doubt."""
+    (folder / "t.csv").write_text("a,b\n1,2\n2,1\n3,5\n4,4\n7,1\n")
+    modules = by_program("fit", "t.csv", "-o", "m.npz", folder=folder)
+    assert {name for name in modules if name.rpartition(".")[0] == "pcatool.solvers"} == {
+        f"pcatool.solvers.{name}" for name in ("base", "covariance", "plan", "rows")
+    }
+
+
 @pytest.mark.parametrize("arguments", ["fit houses.csv -o m.npz", "transform houses.npz houses.csv -o s.csv"])
 def test_one_thread_needs_no_pool(arguments: str, houses: Path) -> None:
     (houses / "houses.csv").symlink_to(houses / "sample_data" / "houses.csv")

@@ -8,7 +8,7 @@ import pytest
 from pcatool.arrays import recut
 from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import choose
+from pcatool.solvers.plan import FALLBACK_SOLVER, choose, fallback_plan, joined_rows, make_plan
 from pcatool.solvers.rows import SMALL_BYTES, Rows
 from solvers.cases import fit, names_of
 
@@ -77,3 +77,28 @@ def test_rows_are_counted_while_they_are_few(bytes_more: int) -> None:
     rows = Rows(recut([np.zeros((n, d))], d))
     assert rows.n == (n if n * d * 8 <= SMALL_BYTES else None)
     assert sum(rows.map(lambda block: len(block[0]), size=1)) == n
+
+
+@pytest.mark.parametrize(("d", "n"), [(5, 200), (40, 30), (300, 300)])
+@pytest.mark.parametrize("other", [{}, {"center": False}, {"rows_centred": True}])
+def test_solving_again_is_planned_like_the_solver_that_does_it(d: int, n: int, other: dict[str, bool]) -> None:
+    problem = Problem(names_of(d), n)._replace(**other)
+    plan = fallback_plan(problem, n, 2, 1 << 24)
+    assert plan == make_plan(FALLBACK_SOLVER, "", problem, n, 2, 1 << 24)
+
+
+@pytest.mark.parametrize(
+    ("d", "height", "rows"),
+    [(600, 0, 1024), (600, 1, 1024), (600, 1024, 1024), (600, 1200, 2048), (1512, 3024, 3072)],
+)
+def test_joined_rows_are_whole_blocks(d: int, height: int, rows: int) -> None:
+    assert joined_rows(d, height) == rows
+
+
+def test_merging_waits_for_a_task_where_one_is_under_way_at_a_time() -> None:
+    """With one thread, rows are reduced or triangles merged; with two threads, both at once."""
+    d = 1500
+    problem = Problem(names_of(d), None)
+    peaks = [make_plan("tsqr", "", problem, 100_000, threads).peak_bytes for threads in (1, 2)]
+    assert peaks[0] < 105 * 10**6 + 1.05 * 8 * d * d * 11
+    assert peaks[1] > peaks[0] + 8 * d * d * 4

@@ -248,3 +248,34 @@ def test_where_no_file_can_be_made_a_little_is_kept_in_memory(monkeypatch: pytes
     assert [block[0, 0] for block in store] == [0, 1, 2]
     with pytest.raises(FileError, match="No space left"):
         store.add(blocks[3])
+
+
+@pytest.mark.parametrize("height", [100, 1000])
+def test_rows_that_were_joined_are_held_once(height: int) -> None:
+    """Blocks are let go of once they are joined: a solver copies tall rows several times, and one time less counts."""
+    d = 200
+
+    def largest(X: Array, _: Array | None) -> int:
+        return tracemalloc.get_traced_memory()[0]
+
+    blocks = (empty_block(100, d) for _ in range(20))
+    rows = Rows(blocks, small=0)
+    tracemalloc.start()
+    held = max(rows.map(largest, size=1, height=height))
+    tracemalloc.stop()
+    assert held < 8 * d * (height + 200) + (1 << 16)
+
+
+def test_tall_rows_and_results_share_one_limit() -> None:
+    limits: list[int | None] = []
+
+    def run(function: Any, items: Any, *, ready: Any = None, most: int | None = None) -> Iterator[Any]:
+        limits.append(most)
+        return map(function, items)
+
+    d = 8
+    rows = Rows(iter([np.ones((4, d))]), run=run)
+    list(rows.map(lambda X, w: 0, size=1 << 20))
+    list(rows.map(lambda X, w: 0, size=1 << 20, height=(1 << 20) // 8 // d))
+    list(rows.map(lambda X, w: 0, size=1 << 40))
+    assert limits == [128, 64, 1]
