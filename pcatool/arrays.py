@@ -38,6 +38,7 @@ __all__ = [
     "fold",
     "most_tasks",
     "nothing_to_fit",
+    "orthonormality",
     "recut",
     "run_serially",
 ]
@@ -151,6 +152,13 @@ def apply_in_blocks(function: Callable[[Array], Array], X: Array, first_row: int
         parts.append(function(block)[offset : offset + take])
         at += take
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def orthonormality(B: Array) -> float:
+    """Return the largest absolute entry of B^T B - I."""
+    off = B.T @ B
+    off.flat[:: len(off) + 1] -= 1.0
+    return float(np.maximum(np.abs(off.max()), np.abs(off.min())))
 
 
 # --- sums ---

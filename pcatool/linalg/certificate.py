@@ -1,4 +1,4 @@
-"""Checks of eigenvectors: the sign rule, orthonormality, residuals, and angles between subspaces.
+"""Checks of eigenvectors: the sign rule, residuals, and angles between subspaces.
 
 `fix_signs` is the one sign rule for all solvers. `certify` measures how accurate a solution is.
 
@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Array
+from pcatool.arrays import Array, orthonormality
 from pcatool.linalg.blas import run_in_parallel
 
-__all__ = ["certify", "fix_signs", "orthonormality", "principal_angles", "vouched"]
+__all__ = ["certify", "fix_signs", "principal_angles", "vouched"]
 
 # Entries this close to the largest count as equal to it, so that rounding does not decide which entry sets the sign.
 EQUAL = 1e-8
@@ -83,13 +83,6 @@ TURNED = 1e-3
 def vouched(eigenvalues: Array, error: Array) -> NDArray[np.bool_]:
     """Return a mask of the eigenvalues whose relative error is at most VOUCHED; False for an eigenvalue of 0."""
     return (eigenvalues > 0) & (error <= VOUCHED * eigenvalues)
-
-
-def orthonormality(B: Array) -> float:
-    """Return the largest absolute entry of B^T B - I."""
-    off = B.T @ B
-    off.flat[:: len(off) + 1] -= 1.0
-    return float(np.maximum(np.abs(off.max()), np.abs(off.min())))
 
 
 def certify(

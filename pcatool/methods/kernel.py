@@ -37,6 +37,7 @@ from pcatool.linalg.spectrum import Wish
 from pcatool.methods.base import DEFAULT_SUPPLY, Fit, Supply, check_rule, note_constant, warn_past_rank, warn_unsure
 from pcatool.model.model import FORMAT_VERSION
 from pcatool.options import FitOptions, parse_components
+from pcatool.options.fields import settings_of
 from pcatool.progress import Reporter, doing
 from pcatool.resources import size_text
 from pcatool.rules.base import Choice, Evidence, decide
@@ -305,26 +306,23 @@ class KernelTask:
                 f"the eigenvalues of kernel {kernel.settings.name} are nearly equal, so that a share of the variance "
                 f"takes {choice.k} components; give a number with -k"
             )
+        by_sample = solved.solver == NYSTROEM
         meta: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
-            "method": "kernel",
-            "kernel": kernel.settings.used(),
-            "components": self.wish,
+            **settings_of(
+                o,
+                kernel=kernel.settings.used(),
+                components=self.wish,
+                landmarks=len(rows) if by_sample else None,
+                seed=o.seed if by_sample else None,
+            ),
             "choice": choice.reason,
-            "center": o.center,
-            "standardize": o.standardize,
-            "ddof": o.ddof,
-            "missing": o.missing,
             "rank": solved.rank,
             "constant_columns": len(prepared.constant) if kernel.of_rows else 0,
             "solver": solved.solver,
             "reason": solved.reason,
             "certificate": certificate,
         }
-        if o.center_rows:
-            meta["center_rows"] = True
-        if solved.solver == NYSTROEM:
-            meta |= {"landmarks": len(rows), "seed": o.seed}
         return KernelModel(
             mean=prepared.mean,
             std=prepared.std,

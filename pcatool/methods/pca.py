@@ -17,6 +17,7 @@ from pcatool.linalg.moments import center_rows
 from pcatool.methods.base import DEFAULT_SUPPLY, Fit, Supply, linear_model, note_constant, warn_past_rank, warn_unsure
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.options import FitOptions, parse_components
+from pcatool.options.fields import settings_of
 from pcatool.progress import Reporter
 from pcatool.registry import RULES, SOLVERS
 from pcatool.resources import release_free_memory
@@ -247,15 +248,21 @@ class PCA:
         )
         if not solved.proved:
             certificate |= {"relative_error": [None] * k, "vouched": [False] * k}
+        rule = problem.wish if isinstance(problem.wish, str) else ""
+        drawn = (
+            solved.name not in SOLVERS or SOLVERS[solved.name].seeded or (rule and RULES[split_rule(rule)[0]].seeded)
+        )
+        kept = settings_of(
+            self.options,
+            components=problem.wish,
+            missing=self.options.policy,
+            epsilon=None if self.options.whiten == "none" else whitening_epsilon(self.options, solved),
+            seed=problem.seed if drawn else None,
+        )
         meta: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
-            "method": "pca",
-            "components": problem.wish,
+            **kept,
             "choice": solved.choice.reason,
-            "center": problem.center,
-            "standardize": problem.standardize,
-            "ddof": problem.ddof,
-            "missing": self.options.policy,
             "rank": solution.rank,
             "constant_columns": len(solution.constant),
             "solver": solved.name,
@@ -263,15 +270,6 @@ class PCA:
             "certificate": certificate,
             **solved.record,
         }
-        if self.options.center_rows:
-            meta["center_rows"] = True
-        if self.options.whiten != "none":
-            meta |= {"whiten": self.options.whiten, "epsilon": whitening_epsilon(self.options, solved)}
-        if self.options.weights is not None:
-            meta |= {"weights": self.options.weights, "weights_kind": problem.weights}
-        rule = problem.wish if isinstance(problem.wish, str) else ""
-        if solved.name not in SOLVERS or SOLVERS[solved.name].seeded or (rule and RULES[split_rule(rule)[0]].seeded):
-            meta["seed"] = problem.seed
         return linear_model(solution, basis, problem.columns, meta)
 
     def _remark(self, problem: Problem, solved: Solved) -> None:

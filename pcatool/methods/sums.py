@@ -19,6 +19,7 @@ from pcatool.methods.base import Fit, Labels, Supply, rule_with_rows
 from pcatool.methods.pca import PCA, SMOOTHING, Solved, evidence
 from pcatool.model.model import Model
 from pcatool.options import FitOptions, parse_components
+from pcatool.options.fields import options_of_settings
 from pcatool.options.sums import ADDITIVE_SOLVERS, why_not_in_parts
 from pcatool.progress import Reporter
 from pcatool.rules.base import decide
@@ -43,25 +44,9 @@ if TYPE_CHECKING:
 
 def options_of(model: Model, **changes: Any) -> FitOptions:
     """Return the options of the fit that made a model, as far as they change the result; `changes` replace some."""
-    meta = model.meta
-    default = SMOOTHING * (model.total_variance / model.d)
-    given = {
-        "components": meta.get("components", model.k),
-        "standardize": model.standardized,
-        "center": model.centered,
-        "center_rows": model.rows_centered,
-        "ddof": model.ddof,
-        "method": meta.get("method", "pca"),
-        "whiten": model.whitening,
-        "epsilon": None if model.whitening == "none" or model.epsilon == default else model.epsilon,
-        "missing": meta.get("missing", "error"),
-        "weights": meta.get("weights"),
-        "weights_kind": meta.get("weights_kind", "frequency"),
-        "label": tuple(meta.get("labels", ())),
-        "label_kernel": meta.get("label_kernel"),
-        "seed": meta.get("seed", 0),
-        "updatable": True,
-    }
+    given = {"components": model.k, "updatable": True, **options_of_settings(FitOptions, model.meta)}
+    if model.epsilon == SMOOTHING * (model.total_variance / model.d):
+        given["epsilon"] = None  # the default, which depends on the rows
     return FitOptions(**{**given, **changes})
 
 

@@ -53,6 +53,7 @@ from pcatool.methods.label_kernels import MOST_STEPS, LabelKernel
 from pcatool.methods.pca import PCA, Solved
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.options import FitOptions, parse_components
+from pcatool.options.fields import settings_of
 from pcatool.progress import Reporter
 from pcatool.rules.base import Evidence, decide
 from pcatool.solvers.base import Problem
@@ -191,8 +192,9 @@ class SupervisedPCA(PCA):
         certificate["relative_error"] += [None] * (k - kept)
         certificate["vouched"] += [False] * (k - kept)
         meta = {
-            **settings(problem, task.labels, task.kernel, self.options, found.classes),
-            "kernel": found.kernel.settings.used(),
+            **settings(
+                problem, task.labels, task.kernel, self.options, found.classes, features=found.kernel.settings.used()
+            ),
             "choice": choice.reason,
             "rank": found.rank,
             "constant_columns": len(found.prepared.constant),
@@ -268,24 +270,24 @@ def evidence(found: Dependence, problem: Problem) -> Evidence:
 
 
 def settings(
-    problem: Problem, labels: Labels, kernel: LabelKernel, options: FitOptions, classes: int | None
+    problem: Problem,
+    labels: Labels,
+    kernel: LabelKernel,
+    options: FitOptions,
+    classes: int | None,
+    *,
+    features: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the settings of the model that are known before the fit."""
-    meta: dict[str, Any] = {
-        "format_version": FORMAT_VERSION,
-        "method": "supervised",
-        "components": problem.wish,
-        "center": True,
-        "standardize": problem.standardize,
-        "ddof": problem.ddof,
-        "missing": options.missing,
-        "labels": list(labels.names),
-        "label_kernel": kernel.name,
-    }
-    if kernel.gamma is not None:
-        meta["label_gamma"] = kernel.gamma
-    if classes is not None:
-        meta["classes"] = classes
-    if options.center_rows:
-        meta["center_rows"] = True
-    return meta
+    """Return the settings of the model that are known before the fit.
+
+    `features` are the name and numbers of the kernel of the rows; None for linear directions.
+    """
+    kept = settings_of(
+        options,
+        components=problem.wish,
+        labels=list(labels.names),
+        label_kernel=kernel.name,
+        label_gamma=kernel.gamma,
+        kernel=features,
+    )
+    return {"format_version": FORMAT_VERSION, **kept, **({} if classes is None else {"classes": classes})}

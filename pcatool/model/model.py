@@ -7,8 +7,9 @@ are samples: X has shape (n, d). Scores are Z = ((X - mu) / sigma) B; the recons
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from pcatool.arrays import Array
 from pcatool.errors import DataError, ModelError, UsageError, show
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import center_rows, row_means
-from pcatool.model.settings import frozen
 from pcatool.model.validate import OPTIONAL, check_model, check_orthonormal
 
 __all__ = ["FORMAT_VERSION", "Model", "VarianceTable"]
@@ -110,7 +110,7 @@ class Model:
     total_variance: float  # tr S, computed from the data
     n_samples: int  # rows used
     columns: tuple[str, ...]  # feature names, in the order of the rows of basis
-    meta: Mapping[str, Any] = field(default_factory=dict)  # settings, listed in `settings.KINDS`
+    meta: Mapping[str, Any] = field(default_factory=dict)  # settings, listed in `validate.SETTINGS`
     variances: Array | None = None  # (d,) of the columns as read, about their mean; None in files of format 1
     column_means: Array | None = None  # (d,) values for missing cells, if the mean is not subtracted
     statistic: Statistic | None = None  # sums over rows, from which the model can be updated
@@ -381,3 +381,48 @@ def _alike(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return np.array_equal(one, other)
     return type(one) is type(other) and bool(one == other)
+
+
+# --- settings that nobody can change ---
+
+
+def _no_change(self: object, *given: object, **named: object) -> NoReturn:
+    """Raise `TypeError`; takes the place of every method that would change a record or a list."""
+    raise TypeError("the settings of a model cannot be changed; copy.deepcopy gives a copy that can")
+
+
+class Record(dict[str, Any]):
+    """Immutable JSON object. Its copies and pickles are plain dictionaries."""
+
+    __setitem__ = __delitem__ = __ior__ = _no_change
+    clear = pop = popitem = setdefault = update = _no_change
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+    def __deepcopy__(self, memo: object) -> dict[str, Any]:
+        return {key: deepcopy(value) for key, value in self.items()}
+
+
+class FrozenList(list[Any]):
+    """Immutable JSON array. Its copies and pickles are plain lists."""
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _no_change
+    append = clear = extend = insert = pop = remove = reverse = sort = _no_change
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+    def __deepcopy__(self, memo: object) -> list[Any]:
+        return [deepcopy(value) for value in self]
+
+
+def frozen(value: Any) -> Any:
+    """Return a copy of a JSON value that is immutable at every depth."""
+    if isinstance(value, (Record, FrozenList)):
+        return value
+    if isinstance(value, Mapping):
+        return Record({key: frozen(inner) for key, inner in value.items()})
+    if isinstance(value, (list, tuple)):
+        return FrozenList(map(frozen, value))
+    return value

@@ -17,8 +17,8 @@ from pcatool.errors import ModelError, check_memory, show
 from pcatool.linalg.row_sums import KINDS as SUMS
 from pcatool.linalg.row_sums import Statistic
 from pcatool.model.model import FORMAT_VERSION, Model
-from pcatool.model.settings import check_json
 from pcatool.model.validate import OPTIONAL
+from pcatool.options.fields import is_number
 from pcatool.progress import doing
 from pcatool.readers.opener import ZIP, read_beginning, read_file
 from pcatool.readers.paths import Input
@@ -35,6 +35,12 @@ MOST_PACKED = 100
 
 # Bytes. With so much memory free, reading the short header of an array does not fail for lack of memory.
 ENOUGH = 64 << 20
+
+# Bound of integers in `meta` in either direction, so that they fit 64 bits.
+MOST = 2**63
+
+# Deepest nesting of JSON values. A certificate holds lists of lists, and nothing is nested deeper.
+DEEPEST = 8
 
 # Required arrays -> numpy kind.
 KINDS = {
@@ -291,7 +297,7 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
         # Code points beyond Unicode pass `encode`, but not `decode`.
         meta = json.loads(str(arrays["meta"]).encode().decode())
         version = meta["format_version"]
-        check_json(meta)
+        _check_json(meta)
     except MemoryError:
         raise
     except Exception:
@@ -303,6 +309,34 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
             f"{show(name)} has format version {version}, this pcatool reads up to {FORMAT_VERSION}", "update pcatool"
         )
     return dict(meta)
+
+
+def _check_json(value: Any, depth: int = 0) -> None:
+    """Raise `ValueError` if a value is not plain JSON that pcatool can write.
+
+    Numbers must fit a double or 64 bits, text must be encodable, and nesting must not be deep.
+    """
+    match value:
+        case None | bool():
+            return
+        case int():
+            sound = -MOST <= value < MOST
+        case float():
+            sound = is_number(value)
+        case str():
+            value.encode()
+            return
+        case list():
+            sound = depth < DEEPEST
+        case dict():
+            sound = depth < DEEPEST and all(isinstance(key, str) for key in value)
+            "".join(map(str, value)).encode()
+        case _:
+            sound = False
+    if not sound:
+        raise ValueError("a value that is no plain JSON")
+    for inner in (*value, *value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _check_json(inner, depth + 1)
 
 
 def _check_arrays(

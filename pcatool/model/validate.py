@@ -1,14 +1,21 @@
-"""Checks that every model must pass, fitted or read: shapes, order, orthonormality, settings, sums over rows."""
+"""Checks that every model must pass, fitted or read: shapes, order, orthonormality, settings, sums over rows.
+
+`pcatool.options` declares the settings that keep an option of the fit, with their checks; `FOUND` lists the others.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pcatool.errors import ModelError
-from pcatool.linalg.certificate import orthonormality
-from pcatool.model.settings import Sizes, check_settings
+from pcatool.arrays import orthonormality
+from pcatool.errors import ModelError, show
+from pcatool.options import FitOptions
+from pcatool.options.fields import Setting, are_names, checks_of, is_count, is_flag, is_number, is_object, is_text
+from pcatool.registry import METHODS, SOLVERS
 
 if TYPE_CHECKING:
     from pcatool.arrays import Array
@@ -159,3 +166,185 @@ def check_orthonormal(B: Array, name: str) -> None:
     off = orthonormality(B)
     if not off <= ORTHONORMAL:
         raise ModelError(f"{name} is not orthonormal: |B^T B - I| is {off:.1e}, the bound is {ORTHONORMAL:.0e}")
+
+
+# --- settings ---
+
+
+class Sizes(NamedTuple):
+    """Sizes of the arrays of a model, against which its settings are checked."""
+
+    rows: int  # rows used
+    columns: tuple[str, ...]  # feature names
+    possible: int  # largest possible number of eigenvalues
+    directions: int  # largest possible number of components, see `Model.directions`
+    kept: int  # components in the model
+    known: int  # eigenvalues in the model
+
+
+def _are(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Return a test for lists whose items all pass `test`."""
+    return lambda value: isinstance(value, list) and all(map(test, value))
+
+
+def _is_order(value: Any) -> bool:
+    """Whether a value lists 1, 2, ... once each, in any order."""
+    return bool(_are(is_count)(value) and value and sorted(value) == list(range(1, len(value) + 1)))
+
+
+def _is_widths(value: Any) -> bool:
+    """Whether a value maps vector columns to their lengths."""
+    return isinstance(value, dict) and all(is_count(width) and width > 0 for width in value.values())
+
+
+# Solvers that are not in the registry: a method chooses them, or the model came from scikit-learn.
+OF_METHODS = ("em", "lapack", "lanczos", "nystroem", "cross-moment", "label-kernel", "kernel", "scikit-learn")
+NAMES = (*SOLVERS, *OF_METHODS)
+
+COUNT = Setting(is_count, "not a number of things")
+TEXT = Setting(is_text, "no text")
+
+
+# Settings that a fit finds, beside the options of the fit that a model keeps.
+FOUND = {
+    "format_version": Setting(lambda value: is_count(value) and value > 0, "not a number from 1"),
+    "aligned": Setting(_is_order, "not an order of components"),
+    "booleans": Setting(are_names, "not a list of columns"),
+    "vectors": Setting(_is_widths, "not the lengths of vector columns"),
+    "label_numbers": Setting(are_names, "not a list of names", ("supervised",), "labels"),
+    "choice": TEXT,
+    "solver": Setting(lambda value: is_text(value) and value in NAMES, f"none of {', '.join(NAMES)}"),
+    "reason": TEXT,
+    "hsic": Setting(is_number, "not a number", ("supervised",)),
+    "classes": Setting(lambda value: is_count(value) and value > 0, "not a number of classes", ("supervised",)),
+    "constant_columns": COUNT,
+    "rank": COUNT,
+    "certificate": Setting(is_object, "not a record of numbers"),
+    "em": Setting(is_object, "not a record of its steps", ("pca",)),
+}
+
+# Name in `meta` -> setting. Any may be absent; pcatool writes no others.
+SETTINGS = checks_of(FitOptions) | FOUND
+
+# Entries of the record of an EM fit -> test of the value.
+OF_EM: Mapping[str, Callable[[Any], bool]] = {
+    "steps": is_count,
+    "converged": is_flag,
+    "proved": is_flag,
+    "noise_variance": lambda value: is_number(value) and value >= 0,
+    "log_likelihood": lambda value: value is None or is_number(value),
+    "climb": _are(lambda value: value is None or is_number(value)),
+}
+# Entries that are always there.
+ALWAYS_OF_EM = {"steps", "converged", "noise_variance", "log_likelihood"}
+
+# Entries of a certificate -> test of the value. `relative_error` and `vouched` have one item per component.
+OF_CERTIFICATE: Mapping[str, Callable[[Any], bool]] = {
+    "eigen_residual": lambda value: is_number(value) and value >= 0,
+    "orthonormality": lambda value: is_number(value) and value >= 0,
+    "trace_closure": lambda value: is_number(value) and value >= 0,
+    "relative_error": _are(lambda value: value is None or (is_number(value) and value >= 0)),
+    "vouched": _are(is_flag),
+    "close_pairs": _are(lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(is_count, pair))),
+}
+
+
+def check_settings(meta: Mapping[str, Any], sizes: Sizes) -> None:
+    """Raise `ModelError` if a setting is invalid, or does not fit other settings or the sizes of the arrays."""
+    method = meta.get("method", "pca")
+    if not isinstance(method, str) or method not in METHODS:
+        raise ModelError(f"method {show(method)} is none that this pcatool knows", "update pcatool")
+    for name, setting in SETTINGS.items():
+        if name in meta and setting.test is not None and not setting.test(meta[name]):
+            raise ModelError(f"{name} is {show(meta[name])}, {setting.why}")
+    _check_method(meta, method)
+    if not set(meta.get("booleans", ())) <= set(sizes.columns):
+        raise ModelError(f"booleans are {show(meta['booleans'])}, not a list of columns")
+    if not set(meta.get("label_numbers", ())) <= set(meta.get("labels", ())):
+        raise ModelError(f"label_numbers are {show(meta['label_numbers'])}, not a list of labels")
+    _check_sizes(meta, sizes)
+    _check_vectors(meta.get("vectors", {}), sizes.columns)
+    _check_certificate(meta, sizes)
+    _check_em(meta)
+
+
+def _check_method(meta: Mapping[str, Any], method: str) -> None:
+    """Refuse settings that the method does not have, and settings that exclude or need each other."""
+    for name, setting in SETTINGS.items():
+        if name in meta and setting.methods and method not in setting.methods:
+            raise ModelError(f"{name} is {show(meta[name])}, which a {method} model has not")
+    for name, setting in SETTINGS.items():
+        if name in meta and setting.needs and setting.needs not in meta:
+            raise ModelError(f"{name} is {show(meta[name])}, and there is no {setting.needs}")
+    missing = meta.get("missing", "error")
+    if method != "pca" and missing in ("mean", "em"):
+        raise ModelError(f"missing is {show(missing)}, which a {method} model has not")
+    if method != "pca" and meta.get("whiten", "none") != "none":
+        raise ModelError(f"whiten is {show(meta['whiten'])}, which a {method} model has not")
+    if method == "supervised" and not meta.get("center", True):
+        raise ModelError(f"center is {show(meta['center'])}, and a supervised model is centred")
+    if method == "supervised" and not {"labels", "label_kernel"} <= meta.keys():
+        raise ModelError("a supervised model without labels and label_kernel")
+    if "label_gamma" in meta and meta["label_kernel"] != "rbf":
+        raise ModelError(f"label_gamma is {show(meta['label_gamma'])}, and the label_kernel is not rbf")
+    if meta.get("whiten", "none") == "none" and "epsilon" in meta:
+        raise ModelError(f"epsilon is {show(meta['epsilon'])}, and nothing is whitened")
+
+
+def _check_sizes(meta: Mapping[str, Any], sizes: Sizes) -> None:
+    """Refuse a rank, number of constant columns, ddof or number of components that the sizes rule out."""
+    rank = meta.get("rank", sizes.possible)
+    if not 1 <= rank <= sizes.possible:
+        raise ModelError(f"rank is {show(rank)}, not from 1 to {sizes.possible}")
+    constant = meta.get("constant_columns", 0)
+    if constant > len(sizes.columns) - meta.get("center", True):
+        raise ModelError(f"constant_columns are {constant} of {len(sizes.columns)}")
+    # A frequency weight counts a row several times, so a single row can have a divisor above 0.
+    if sizes.rows <= meta.get("ddof", 0) and meta.get("weights_kind") != "frequency":
+        raise ModelError(f"ddof is {meta['ddof']}, of {sizes.rows} rows")
+    wish = meta.get("components", sizes.kept)
+    if isinstance(wish, int) and not sizes.kept <= wish <= sizes.directions:
+        raise ModelError(f"components is {show(wish)}, not from {sizes.kept} to {sizes.directions}")
+
+
+def _check_vectors(widths: Mapping[str, int], columns: Sequence[str]) -> None:
+    """Refuse a feature `name[i]` whose index is beyond the length of its vector column."""
+    for column in columns:
+        found = re.fullmatch(r"(.*)\[([0-9]+)\]", column, re.ASCII | re.DOTALL) if widths else None
+        if found and int(found[2]) >= widths.get(found[1], int(found[2]) + 1):
+            raise ModelError(f"vectors are {show(widths)}, and there is a column {show(column)}")
+
+
+def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
+    """Refuse a malformed certificate, or one that does not fit the numbers of components and eigenvalues."""
+    certificate = meta.get("certificate", {})
+    if not _is_record(certificate, OF_CERTIFICATE):
+        raise ModelError(f"certificate is {show(certificate)}, not a record of numbers")
+    errors, vouched = certificate.get("relative_error", []), certificate.get("vouched", [])
+    if len(errors) < len(vouched) or any(good and error is None for error, good in zip(errors, vouched, strict=False)):
+        raise ModelError("certificate vouches for components without a bound")
+    if "vouched" in certificate and len(errors) != len(vouched):
+        raise ModelError("certificate has bounds of components and does not say for which it vouches")
+    least = min(sizes.kept, meta.get("rank", sizes.kept))  # components beyond the rank have no bound
+    if "vouched" in certificate and not least <= len(vouched) <= sizes.known:
+        raise ModelError(f"certificate has bounds of {len(vouched)} components, there are {least}")
+    for pair in certificate.get("close_pairs", []):
+        if not 1 <= min(pair) < max(pair) <= sizes.known:
+            raise ModelError(f"certificate's close_pairs hold {show(pair)}, there are {sizes.known} eigenvalues")
+
+
+def _check_em(meta: Mapping[str, Any]) -> None:
+    """Refuse a malformed record of an EM fit, or one in a model whose setting `missing` is not em."""
+    em = meta.get("em")
+    if em is None:
+        return
+    bounds = meta.get("certificate", {}).get("relative_error")
+    if not (em.keys() >= ALWAYS_OF_EM and _is_record(em, OF_EM) and bounds):
+        raise ModelError(f"em is {show(em)}, not a record of its steps")
+    if meta.get("missing") != "em":
+        raise ModelError(f"missing is {show(meta.get('missing', 'error'))}, and the model was fitted by EM")
+
+
+def _is_record(value: Any, tests: Mapping[str, Callable[[Any], bool]]) -> bool:
+    """Whether a value is a dict whose entries pass their tests; entries may be absent."""
+    return isinstance(value, dict) and all(test(value[name]) for name, test in tests.items() if name in value)

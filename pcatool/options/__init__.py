@@ -7,44 +7,33 @@ from these declarations.
 from __future__ import annotations
 
 from pcatool.options.applying import (
-    APPLY_MISSING,
     AlignOptions,
     ApplyOptions,
     OutputOptions,
     RefitOptions,
-    ScoreOptions,
     UpdateOptions,
     parse_truncation,
 )
 from pcatool.options.fields import ANY_FILE, DATA, MODEL, MODEL_OR_DATA, NOTHING, Flag, ValueKind, some_of, word_of
 from pcatool.options.fitting import (
-    LABEL_KERNELS,
     MAX_UPDATABLE_COLUMNS,
-    MISSING,
-    WEIGHTS_KINDS,
-    WHITENINGS,
     FitOptions,
+    ScoreOptions,
     parse_components,
 )
-from pcatool.options.reading import ABSENT, BLANKS, NULLS, SelectOptions, TableOptions
+from pcatool.options.reading import BLANKS, NULLS, SelectOptions, TableOptions
 from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions, ThreadOptions
 from pcatool.options.showing import ComponentsOptions, DiffOptions, PageOptions, PictureOptions, PlotOptions
 
 __all__ = [
-    "ABSENT",
     "ANY_FILE",
-    "APPLY_MISSING",
     "BLANKS",
     "DATA",
-    "LABEL_KERNELS",
     "MAX_UPDATABLE_COLUMNS",
-    "MISSING",
     "MODEL",
     "MODEL_OR_DATA",
     "NOTHING",
     "NULLS",
-    "WEIGHTS_KINDS",
-    "WHITENINGS",
     "AlignOptions",
     "ApplyOptions",
     "ComponentsOptions",

@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from pcatool.errors import UsageError, show
-from pcatool.options.fields import ANY_FILE, MODEL, names_of, option, require, word_of
-from pcatool.options.fitting import WHITENINGS, numbered, parse_components
-from pcatool.options.reading import TriplesOptions
-from pcatool.registry import RULES, WRITERS
+from pcatool.options.fields import ANY_FILE, check_choices, names_of, numbered, option, option_like
+from pcatool.options.fitting import FitOptions, parse_components
+from pcatool.options.reading import SelectOptions, TriplesOptions
+from pcatool.registry import WRITERS
 
 __all__ = [
     "APPLY_MISSING",
@@ -18,10 +18,12 @@ __all__ = [
     "ApplyOptions",
     "OutputOptions",
     "RefitOptions",
-    "ScoreOptions",
     "UpdateOptions",
     "parse_truncation",
 ]
+
+# Default of settings that are those of a fitted model, as help shows it.
+AS_FITTED = "as the model was fitted"
 
 # Values of --missing where a model is applied.
 APPLY_MISSING = ("error", "mean", "project", "em", "keep")
@@ -85,8 +87,7 @@ class ApplyOptions(TriplesOptions):
         object.__setattr__(self, "components", parse_truncation(self.components))
         if self.missing == "drop":
             raise UsageError("--missing drop is for fits: here every row read is a row written", "keep leaves it empty")
-        if self.missing is not None:
-            require(self.missing, lambda: APPLY_MISSING, "--missing")
+        check_choices(self)
         self.check_triples({"--keep": bool(self.keep), "--keep-all": self.keep_all})
 
 
@@ -134,8 +135,7 @@ class OutputOptions:
     )
 
     def __post_init__(self) -> None:
-        if self.output_format is not None:
-            require(self.output_format, names_of(WRITERS), "--output-format")
+        check_choices(self)
         if self.float_format is not None:
             spec = "%" + self.float_format.removeprefix("%")
             if not re.fullmatch(r"%[-+ 0#]*[0-9]*(\.[0-9]+)?[eEfFgG]", spec, re.ASCII):
@@ -144,44 +144,14 @@ class OutputOptions:
 
 
 @dataclass(frozen=True)
-class ScoreOptions:
-    """Options of `fit` for writing the scores of the fitted rows."""
-
-    scores: str | None = option(
-        None,
-        "--scores",
-        group="output",
-        metavar="OUT",
-        help="Write the scores of the same rows here, too, as transform would; a pipe is read once, through a "
-        "temporary file. - is standard output.",
-        wanted=ANY_FILE,
-    )
-    keep: tuple[str, ...] = option(
-        (),
-        "--keep",
-        group="output",
-        metavar="COLS",
-        help="With --scores: pass these input columns through, ahead of the scores; terms as in -c; repeatable.",
-    )
-    keep_all: bool = option(False, "--keep-all", group="output", help="With --scores: pass every input column through.")
-
-    def __post_init__(self) -> None:
-        given = "--keep-all" if self.keep_all else "--keep" if self.keep else None
-        if given is not None and self.scores is None:
-            raise UsageError(f"{given} would change nothing here", "it belongs to --scores")
-
-
-@dataclass(frozen=True)
 class AlignOptions:
     """Option of aligning the components with those of an older model."""
 
-    align_to: Any = option(  # noqa: RUF009  (a path, or from Python a model)
+    align_to: Any = option_like(  # noqa: RUF009  (as in FitOptions)
+        FitOptions,
+        "align_to",
         None,
-        "--align-to",
-        group="model",
-        metavar="OLD",
         help="Give components the signs that they have in this older model, and nearly equal ones its order.",
-        wanted=MODEL,
     )
 
 
@@ -195,80 +165,49 @@ class UpdateOptions(AlignOptions):
         group="input",
         help="Rows with missing cells: an error, or dropped.",
         choices=lambda: ("error", "drop"),
-        shown_default="as the model was fitted",
+        shown_default=AS_FITTED,
     )
 
     def __post_init__(self) -> None:
-        if self.missing is not None:
-            require(self.missing, lambda: ("error", "drop"), "--missing")
+        check_choices(self)
 
 
 @dataclass(frozen=True)
 class RefitOptions(AlignOptions):
     """Options of `refit`: settings to change; all others stay as they were fitted."""
 
-    components: int | float | str | None = option(
+    components: int | float | str | None = option_like(
+        FitOptions,
+        "components",
         None,
-        "-k",
-        "--components",
-        group="model",
-        metavar="K",
         help="How many components: a number, a share of the variance, all, or a rule, as in fit.",
-        shown_default="as the model was fitted",
-        wanted=word_of(*RULES),
+        shown_default=AS_FITTED,
     )
-    standardize: bool | None = option(
+    standardize: bool | None = option_like(
+        FitOptions,
+        "standardize",
         None,
-        "--standardize/--no-standardize",
-        "-s",
-        group="model",
+        names=("--standardize/--no-standardize", "-s"),
         help="Divide each column by its standard deviation, or do not.",
-        shown_default="as the model was fitted",
+        shown_default=AS_FITTED,
     )
-    center: bool | None = option(
-        None,
-        "--center/--no-center",
-        group="model",
-        help="Subtract the column means, or do not.",
-        shown_default="as the model was fitted",
+    center: bool | None = option_like(FitOptions, "center", None, shown_default=AS_FITTED)
+    ddof: int | None = option_like(
+        FitOptions, "ddof", None, help="Divide by n (0) or by n - 1 (1).", shown_default=AS_FITTED
     )
-    ddof: int | None = option(
-        None,
-        "--ddof",
-        group="model",
-        metavar="0|1",
-        help="Divide by n (0) or by n - 1 (1).",
-        shown_default="as the model was fitted",
-        wanted=word_of("0", "1"),
-    )
-    whiten: str | None = option(
-        None,
-        "--whiten",
-        group="model",
-        help="Scores of variance 1: pca, or turned back to the original columns: zca.",
-        choices=lambda: WHITENINGS,
-        shown_default="as the model was fitted",
-    )
-    epsilon: float | None = option(
-        None,
-        "--epsilon",
-        group="model",
-        metavar="E",
-        help="Whitening divides by the root of eigenvalue + E; 0 is allowed.",
-        shown_default="as the model was fitted",
-    )
-    columns: tuple[str, ...] = option(
+    whiten: str | None = option_like(FitOptions, "whiten", None, shown_default=AS_FITTED)
+    epsilon: float | None = option_like(FitOptions, "epsilon", None, shown_default=AS_FITTED)
+    columns: tuple[str, ...] = option_like(
+        SelectOptions,
+        "columns",
         (),
-        "-c",
-        "--columns",
         group="model",
-        metavar="COLS",
         help="Keep these columns of the model only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; "
         "repeatable.",
         shown_default="all in the model",
     )
-    exclude: tuple[str, ...] = option(
-        (), "-x", "--exclude", group="model", metavar="COLS", help="Drop these columns; same terms; repeatable."
+    exclude: tuple[str, ...] = option_like(
+        SelectOptions, "exclude", (), group="model", help="Drop these columns; same terms; repeatable."
     )
 
     def __post_init__(self) -> None:
@@ -280,8 +219,7 @@ class RefitOptions(AlignOptions):
             if word not in ("0", "1"):
                 raise UsageError(f"--ddof {word} is neither 0 nor 1", "0 divides by n, 1 by n - 1")
             object.__setattr__(self, "ddof", int(word))
-        if self.whiten is not None:
-            require(self.whiten, lambda: WHITENINGS, "--whiten")
+        check_choices(self)
         numbered(self, "epsilon", "--epsilon")
 
     @property

@@ -1,4 +1,7 @@
-"""Declare fields of option records: flags, help, choices and completion; and the option names of other tools.
+"""Declare fields of option records: flags, help, choices, completion, Python types, and what a model keeps of them.
+
+A field is declared once, by `option`. The parser, help and completion read its `Flag`; the Python keywords read its
+type, or `takes`; the settings of a model, their checks, and the way back from settings to options read its `Setting`.
 
 `OPTIONS` and `SENTENCES` hold option names of scikit-learn, pandas, R, csvkit and Miller, without leading dashes and
 with hyphens between words. They give the option here, or a sentence that says what to use instead.
@@ -6,8 +9,11 @@ with hyphens between words. They give the option here, or a sentence that says w
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import field, fields
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import Field, field, fields
+from sys import float_info
 from typing import Any, NamedTuple
 
 from pcatool.errors import UsageError, nearest, show
@@ -22,12 +28,28 @@ __all__ = [
     "OPTIONS",
     "SENTENCES",
     "Flag",
+    "Setting",
     "ValueKind",
+    "are_names",
+    "check_choices",
+    "checks_of",
+    "counted",
     "given_flags",
+    "is_count",
+    "is_flag",
+    "is_number",
+    "is_object",
+    "is_text",
     "names_of",
+    "numbered",
+    "only_with",
     "option",
+    "option_like",
     "option_word",
+    "options_of_settings",
+    "python_type",
     "require",
+    "settings_of",
     "some_of",
     "word_of",
 ]
@@ -70,9 +92,126 @@ class Flag(NamedTuple):
     wanted: ValueKind = NOTHING  # completion of a value without choices
 
 
-def option(default: Any, *names: str, group: str, help: str, **more: Any) -> Any:
-    """Declare a field of an option record: its default, flags and help."""
-    return field(default=default, metadata={"flag": Flag(names, help, group, **more)})
+class Setting(NamedTuple):
+    """Entry of the `meta` of a model, and the check of its value.
+
+    Where an option has choices or is a bool, test and words of its setting follow from that.
+    """
+
+    test: Callable[[Any], bool] | None = None
+    why: str = ""  # words of the error message for any other value
+    methods: tuple[str, ...] = ()  # those whose models have it; all if empty
+    needs: str = ""  # another setting without which it has no meaning
+    name: str = ""  # if it is not that of the option
+    key: str = ""  # of the option's value, in a setting that is an object
+    part_of: str = ""  # setting that holds the option's value instead, under the name of the option
+    always: bool = False  # also written where the option is at its default
+    decided: bool = False  # written only with the value that the fit gives it
+
+
+def option(
+    default: Any, *names: str, group: str, help: str, takes: str = "", kept: Setting | None = None, **more: Any
+) -> Any:
+    """Declare a field of an option record: its default, flags and help.
+
+    `takes` is the type of the Python keyword, if it is not that of the field. `kept` makes the option a setting of the
+    fitted model.
+    """
+    return field(default=default, metadata={"flag": Flag(names, help, group, **more), "takes": takes, "kept": kept})
+
+
+def option_like(record: type, name: str, default: Any, **changes: Any) -> Any:
+    """Declare a field with the flags and help of the field `name` of another record, but for `changes`."""
+    (model,) = (each for each in fields(record) if each.name == name)
+    flag = model.metadata["flag"]._replace(**changes)
+    return field(default=default, metadata={**model.metadata, "flag": flag, "kept": None})
+
+
+def python_type(field: Field[Any]) -> str:
+    """Return the type of the Python keyword of a field; where a field holds several texts, one is enough."""
+    several = "str | Sequence[str]" if field.type == "tuple[str, ...]" else str(field.type)
+    return field.metadata["takes"] or several
+
+
+# --- settings that a model keeps ---
+
+
+def _kept(record: Any) -> dict[str, tuple[Field[Any], Setting]]:
+    """Return the fields of a record that a model keeps, with their settings, by the names of the settings."""
+    kept = ((each, each.metadata["kept"]) for each in fields(record))
+    return {setting.name or each.name: (each, setting) for each, setting in kept if setting and not setting.part_of}
+
+
+def settings_of(options: Any, **decided: Any) -> dict[str, Any]:
+    """Return the settings of a model that keep the options of its fit.
+
+    `decided` gives settings the values that the fit has decided; None leaves a setting out. An option at its default is
+    no setting, unless models always have it, or have the setting that it needs.
+    """
+    settings: dict[str, Any] = {}
+    for name, (each, setting) in _kept(options).items():
+        value = decided.get(name) if setting.decided else decided.get(name, getattr(options, each.name))
+        told = setting.decided or setting.always or setting.needs in settings or value != each.default
+        if value is not None and told and (not setting.needs or setting.needs in settings):
+            settings[name] = value
+    return settings
+
+
+def options_of_settings(record: type, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that the settings of a model keep; options that are not among them have their defaults."""
+    given = {}
+    for each in fields(record):
+        setting: Setting | None = each.metadata["kept"]
+        if setting is None:
+            continue
+        value = settings.get(setting.part_of or setting.name or each.name)
+        key = each.name if setting.part_of else setting.key
+        value = value.get(key) if key and value is not None else value
+        if value is not None:
+            given[each.name] = tuple(value) if isinstance(value, list) else value
+    return given
+
+
+def checks_of(record: type) -> dict[str, Setting]:
+    """Return the settings that keep options of a record, each with its test, by their names."""
+    return {name: setting._replace(**_test(each, setting)) for name, (each, setting) in _kept(record).items()}
+
+
+def _test(field: Field[Any], setting: Setting) -> dict[str, Any]:
+    choices = field.metadata["flag"].choices
+    if setting.test is not None:
+        return {}
+    if choices is None:
+        return {"test": is_flag, "why": "neither true nor false"}
+    known = choices()
+    return {"test": lambda value: is_text(value) and value in known, "why": f"none of {', '.join(known)}"}
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite int or float, and not a bool."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= float_info.max
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is an int from 0 that fits 64 bits."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def are_names(value: Any) -> bool:
+    """Whether a value is a list of distinct texts."""
+    return isinstance(value, list) and all(map(is_text, value)) and len(set(value)) == len(value)
 
 
 def given_flags(*records: Any, leaving_out: str = "") -> list[str]:
@@ -90,12 +229,58 @@ def names_of(registry: Registry, *first: str) -> Callable[[], tuple[str, ...]]:
     return lambda: (*first, *registry)
 
 
+def check_choices(record: Any) -> None:
+    """Raise `UsageError` if a field of a record that has choices holds another value; None is no value."""
+    for each in fields(record):
+        flag: Flag = each.metadata["flag"]
+        value = getattr(record, each.name)
+        if flag.choices is not None and value is not None:
+            require(value, flag.choices, flag.names[0])
+
+
 def require(choice: str, allowed: Callable[[], tuple[str, ...]], flag: str) -> None:
     """Raise `UsageError` unless `choice` is one of `allowed()`."""
     if choice not in allowed():
         near = nearest(choice, allowed())
         hint = f"did you mean {near}?" if near else ""
         raise UsageError(f"{flag} {show(choice)} is none of {', '.join(allowed())}", hint)
+
+
+def numbered(record: object, name: str, flag: str, *, above: float = -math.inf) -> None:
+    """Convert a field of a frozen record to float in place; None stays.
+
+    Raises `UsageError` unless the value is a finite number above `above`.
+    """
+    value = getattr(record, name)
+    if value is None:
+        return
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (math.isfinite(number) and number > above) or "_" in str(value):
+        bound = f" above {above:g}" if math.isfinite(above) else ""
+        raise UsageError(f"{flag} {show(value)} is not a number{bound}", f"give a number{bound}")
+    object.__setattr__(record, name, number)
+
+
+def counted(record: object, name: str, flag: str) -> None:
+    """Convert a field of a frozen record to int in place; None stays.
+
+    Raises `UsageError` unless the value is a whole number from 1.
+    """
+    value = getattr(record, name)
+    if value is None:
+        return
+    if not re.fullmatch(r"[0-9]{1,9}", str(value), re.ASCII) or int(value) < 1:
+        raise UsageError(f"{flag} {show(value)} is not a whole number from 1", "give one")
+    object.__setattr__(record, name, int(value))
+
+
+def only_with(flag: str, value: object, allowed: bool, what: str) -> None:
+    """Refuse a flag that was given where it has no effect; `what` names the option that it belongs to."""
+    if value not in (None, ()) and not allowed:
+        raise UsageError(f"{flag} would change nothing here", f"it belongs to {what}")
 
 
 # Option here -> its names in other tools.

@@ -1,188 +1,40 @@
-"""Options of a fit: method, components, solver, scaling, kernel, labels, weights."""
+"""Options of a fit: method, components, solver, scaling, weights, missing cells; scores of the fitted rows."""
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from pcatool.errors import UsageError, nearest, show
-from pcatool.options.fields import MODEL, names_of, option, require, word_of
+from pcatool.options.fields import (
+    ANY_FILE,
+    MODEL,
+    Setting,
+    check_choices,
+    is_count,
+    is_number,
+    is_text,
+    names_of,
+    numbered,
+    option,
+    word_of,
+)
+from pcatool.options.kernels import KernelOptions, LabelOptions
 from pcatool.options.reading import TriplesOptions
 from pcatool.options.sums import SumSettings, why_no_sums
-from pcatool.registry import KERNELS, METHODS, RULES, SOLVERS
+from pcatool.registry import METHODS, RULES, SOLVERS
 from pcatool.resources import parse_size
 
 __all__ = [
-    "LABEL_KERNELS",
     "MAX_UPDATABLE_COLUMNS",
     "MISSING",
     "WEIGHTS_KINDS",
     "WHITENINGS",
     "FitOptions",
-    "numbered",
+    "ScoreOptions",
     "parse_components",
 ]
-
-# Kernels made from the graph of neighbours.
-GRAPHS = ("isomap", "lle", "laplacian-eigenmap")
-
-# Parameter -> kernels that use it. With another kernel it would be ignored silently, so it is refused.
-USED = {
-    "gamma": ("rbf", "polynomial", "sigmoid", "laplacian"),
-    "degree": ("polynomial",),
-    "coef0": ("polynomial", "sigmoid"),
-    "neighbours": GRAPHS,
-}
-
-
-def numbered(record: object, name: str, flag: str, *, above: float = -math.inf) -> None:
-    """Convert a field of a frozen record to float in place; None stays.
-
-    Raises `UsageError` unless the value is a finite number above `above`.
-    """
-    value = getattr(record, name)
-    if value is None:
-        return
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not (math.isfinite(number) and number > above) or "_" in str(value):
-        bound = f" above {above:g}" if math.isfinite(above) else ""
-        raise UsageError(f"{flag} {show(value)} is not a number{bound}", f"give a number{bound}")
-    object.__setattr__(record, name, number)
-
-
-def counted(record: object, name: str, flag: str) -> None:
-    """Convert a field of a frozen record to int in place; None stays.
-
-    Raises `UsageError` unless the value is a whole number from 1.
-    """
-    value = getattr(record, name)
-    if value is None:
-        return
-    if not re.fullmatch(r"[0-9]{1,9}", str(value), re.ASCII) or int(value) < 1:
-        raise UsageError(f"{flag} {show(value)} is not a whole number from 1", "give one")
-    object.__setattr__(record, name, int(value))
-
-
-def only_with(flag: str, value: object, allowed: bool, what: str) -> None:
-    """Refuse a flag that was given where it has no effect; `what` names the option that it belongs to."""
-    if value not in (None, ()) and not allowed:
-        raise UsageError(f"{flag} would change nothing here", f"it belongs to {what}")
-
-
-@dataclass(frozen=True)
-class KernelOptions:
-    """Options of the kernel, for `--method kernel` and for supervised PCA with a kernel."""
-
-    kernel: str | None = option(
-        None,
-        "--kernel",
-        group="kernel",
-        metavar="NAME",
-        help="How alike two rows are: " + ", ".join(KERNELS) + ".",
-        shown_default="rbf with --method kernel",
-        wanted=word_of(*KERNELS),
-    )
-    gamma: float | None = option(
-        None,
-        "--gamma",
-        group="kernel",
-        metavar="G",
-        help="Of rbf, polynomial, sigmoid, laplacian.",
-        shown_default="1/d",
-    )
-    degree: float | None = option(
-        None, "--degree", group="kernel", metavar="P", help="Of polynomial.", shown_default="3"
-    )
-    coef0: float | None = option(
-        None, "--coef0", group="kernel", metavar="C", help="Of polynomial and sigmoid.", shown_default="1"
-    )
-    neighbours: int | None = option(
-        None,
-        "--neighbours",
-        "--neighbors",
-        group="kernel",
-        metavar="N",
-        help="Neighbours of each row, of isomap, lle, laplacian-eigenmap.",
-        shown_default="10",
-    )
-    landmarks: int | None = option(
-        None,
-        "--landmarks",
-        group="kernel",
-        metavar="M",
-        help="Approximate from M rows drawn at random (Nystroem), where n x n numbers are too many.",
-        shown_default="every row",
-    )
-
-    def check_kernel(self, method: str) -> None:
-        """Check the options that can be checked without data, and set the default kernel."""
-        with_kernel = method in ("kernel", "supervised")
-        only_with("--kernel", self.kernel, with_kernel, "--method kernel or supervised")
-        if self.kernel is None and method == "kernel":
-            object.__setattr__(self, "kernel", "rbf")
-        if self.kernel is not None:
-            KERNELS[self.kernel]
-        for name, kernels in USED.items():
-            only_with(f"--{name}", getattr(self, name), self.kernel in kernels, f"--kernel {', '.join(kernels)}")
-        only_with("--landmarks", self.landmarks, method == "kernel", "--method kernel")
-        if self.landmarks is not None and self.kernel in ("precomputed", *GRAPHS):
-            raise UsageError(f"--landmarks does not go with --kernel {self.kernel}", "it needs every row")
-        if method == "supervised" and self.kernel in GRAPHS:
-            raise UsageError(f"--kernel {self.kernel} has no supervised form", "use rbf, linear or another of rows")
-        numbered(self, "gamma", "--gamma", above=0)
-        numbered(self, "degree", "--degree", above=0)
-        numbered(self, "coef0", "--coef0")
-        counted(self, "neighbours", "--neighbours")
-        counted(self, "landmarks", "--landmarks")
-        if self.kernel is not None:
-            require(self.kernel, names_of(KERNELS), "--kernel")
-
-
-LABEL_KERNELS = ("delta", "linear", "rbf")
-
-
-@dataclass(frozen=True)
-class LabelOptions:
-    """Options of the labels of `--method supervised`."""
-
-    label: tuple[str, ...] = option(
-        (),
-        "--label",
-        group="supervised",
-        metavar="COLS",
-        help="Columns that supervise; they are no features; terms as in -c; repeatable.",
-    )
-    label_kernel: str | None = option(
-        None,
-        "--label-kernel",
-        group="supervised",
-        help="How alike two labels are: equal or not, their product, or exp(-gamma |y - y'|^2).",
-        choices=lambda: LABEL_KERNELS,
-        shown_default="delta for text, linear for numbers",
-    )
-    label_gamma: float | None = option(
-        None, "--label-gamma", group="supervised", metavar="G", help="Of --label-kernel rbf.", shown_default="1/labels"
-    )
-
-    def check_labels(self, method: str) -> None:
-        """Refuse label options that do not fit the method, or are not valid."""
-        supervised = method == "supervised"
-        for flag, value in (
-            ("--label", self.label), ("--label-kernel", self.label_kernel), ("--label-gamma", self.label_gamma)
-        ):  # fmt: skip
-            only_with(flag, value, supervised, "--method supervised")
-        if supervised and not self.label:
-            raise UsageError("--method supervised needs a label", "name its column with --label")
-        if self.label_kernel is not None:
-            require(self.label_kernel, lambda: LABEL_KERNELS, "--label-kernel")
-        only_with("--label-gamma", self.label_gamma, self.label_kernel == "rbf", "--label-kernel rbf")
-        numbered(self, "label_gamma", "--label-gamma", above=0)
-
 
 # Values of --whiten.
 WHITENINGS = ("none", "pca", "zca")
@@ -227,6 +79,18 @@ def parse_components(text: str | int | float) -> int | float | str:
     )
 
 
+def is_components(value: object) -> bool:
+    """Whether a value is a number of components, a share or a rule, in the form that `parse_components` returns."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return False
+    if isinstance(value, str) and value.partition(":")[0] not in RULES:
+        return False
+    try:
+        return type(parse_components(value)) is type(value)
+    except UsageError:
+        return False
+
+
 SHARES = ("ratio",)  # rules whose number is a share of the variance
 
 
@@ -253,13 +117,33 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         + ", ".join(name for name in RULES if name != "all")
         + ". A report of a model shows its first K.",
         wanted=word_of(*RULES),
+        kept=Setting(
+            is_components,
+            "neither a number of components, nor a share, nor a rule",
+            decided=True,
+        ),
     )
     standardize: bool = option(
-        False, "-s", "--standardize", group="model", help="Divide each column by its standard deviation."
+        False,
+        "-s",
+        "--standardize",
+        group="model",
+        help="Divide each column by its standard deviation.",
+        kept=Setting(always=True),
     )
-    center: bool = option(True, "--center/--no-center", group="model", help="Subtract the column means, or do not.")
+    center: bool = option(
+        True,
+        "--center/--no-center",
+        group="model",
+        help="Subtract the column means, or do not.",
+        kept=Setting(always=True),
+    )
     center_rows: bool = option(
-        False, "--center-rows", group="model", help="Subtract from each row its own mean, first of all (for images)."
+        False,
+        "--center-rows",
+        group="model",
+        help="Subtract from each row its own mean, first of all (for images).",
+        kept=Setting(),
     )
     ddof: int = option(
         0,
@@ -268,8 +152,11 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         metavar="0|1",
         help="Divide by n (0) or by n - 1 (1, as scikit-learn and R do).",
         wanted=word_of("0", "1"),
+        kept=Setting(lambda value: is_count(value) and value < 2, "neither 0 nor 1", always=True),
     )
-    method: str = option("pca", "--method", group="model", help="What to fit.", choices=names_of(METHODS))
+    method: str = option(
+        "pca", "--method", group="model", help="What to fit.", choices=names_of(METHODS), kept=Setting(always=True)
+    )
     solver: str = option(
         "auto",
         "--solver",
@@ -283,6 +170,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         group="model",
         help="Scores of variance 1: pca, or turned back to the original columns: zca.",
         choices=lambda: WHITENINGS,
+        kept=Setting(),
     )
     epsilon: float | None = option(
         None,
@@ -291,6 +179,9 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         metavar="E",
         help="Whitening divides by the root of eigenvalue + E; 0 is allowed.",
         shown_default="1e-5 of the mean eigenvalue",
+        kept=Setting(
+            lambda value: is_number(value) and value >= 0, "not a number from 0", needs="whiten", decided=True
+        ),
     )
     missing: str = option(
         "error",
@@ -299,9 +190,15 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         help="Rows with missing cells: an error; dropped; the column's mean stands in; or the components are fitted "
         "to the cells that are there (probabilistic PCA by EM).",
         choices=lambda: MISSING,
+        kept=Setting(always=True),
     )
     weights: str | None = option(
-        None, "--weights", group="model", metavar="COL", help="Column with a weight for each row; it is no feature."
+        None,
+        "--weights",
+        group="model",
+        metavar="COL",
+        help="Column with a weight for each row; it is no feature.",
+        kept=Setting(is_text, "no text", methods=("pca",)),
     )
     weights_kind: str = option(
         "frequency",
@@ -310,6 +207,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         help="What a weight says: how often the row occurs, or how reliable it is. With --ddof 1 the divisor is "
         "sum w - 1, or sum w - sum w^2 / sum w.",
         choices=lambda: WEIGHTS_KINDS,
+        kept=Setting(methods=("pca",), needs="weights"),
     )
     updatable: bool | None = option(
         None,
@@ -318,7 +216,14 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         help="Keep the sums over rows in the model, d x d numbers, for update, merge, subtract and refit; or do not.",
         shown_default=f"kept up to {MAX_UPDATABLE_COLUMNS} columns",
     )
-    seed: int = option(0, "--seed", group="model", metavar="N", help="Start of everything random.")
+    seed: int = option(
+        0,
+        "--seed",
+        group="model",
+        metavar="N",
+        help="Start of everything random.",
+        kept=Setting(is_count, "not a number of things", decided=True),
+    )
     memory: str | None = option(
         None,
         "--memory",
@@ -336,22 +241,19 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         help="Give components the signs that they have in this older model, and nearly equal ones its order, so that "
         "nightly fits can be compared.",
         wanted=MODEL,
+        takes="Model | str | PathLike[str] | None",
     )
 
     def __post_init__(self) -> None:
         """Check each option, and refuse options that exclude each other."""
+        check_choices(self)
         parse_components(self.components)
-        require(self.weights_kind, lambda: WEIGHTS_KINDS, "--weights-kind")
         if self.memory is not None:
             parse_size(self.memory)
         if self.seed < 0:
             raise UsageError(f"--seed {self.seed} is below 0", "give a whole number from 0")
-        require(self.method, names_of(METHODS), "--method")
-        require(self.solver, names_of(SOLVERS, "auto"), "--solver")
-        require(self.missing, lambda: MISSING, "--missing")
         if self.ddof not in (0, 1):
             raise UsageError(f"--ddof {self.ddof} is neither 0 nor 1", "0 divides by n, 1 by n - 1")
-        require(self.whiten, lambda: WHITENINGS, "--whiten")
         numbered(self, "epsilon", "--epsilon")
         if self.epsilon is not None and self.epsilon < 0:
             raise UsageError(f"--epsilon {self.epsilon:g} is below 0", "give 0 or more")
@@ -424,3 +326,31 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         if self.kernel == "precomputed" and (self.standardize or self.center_rows):
             flag = "--standardize" if self.standardize else "--center-rows"
             raise UsageError(f"{flag} does not go with --kernel precomputed", "the table holds no rows to change")
+
+
+@dataclass(frozen=True)
+class ScoreOptions:
+    """Options of `fit` for writing the scores of the fitted rows."""
+
+    scores: str | None = option(
+        None,
+        "--scores",
+        group="output",
+        metavar="OUT",
+        help="Write the scores of the same rows here, too, as transform would; a pipe is read once, through a "
+        "temporary file. - is standard output.",
+        wanted=ANY_FILE,
+    )
+    keep: tuple[str, ...] = option(
+        (),
+        "--keep",
+        group="output",
+        metavar="COLS",
+        help="With --scores: pass these input columns through, ahead of the scores; terms as in -c; repeatable.",
+    )
+    keep_all: bool = option(False, "--keep-all", group="output", help="With --scores: pass every input column through.")
+
+    def __post_init__(self) -> None:
+        given = "--keep-all" if self.keep_all else "--keep" if self.keep else None
+        if given is not None and self.scores is None:
+            raise UsageError(f"{given} would change nothing here", "it belongs to --scores")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcatool.errors import UsageError, show
-from pcatool.options.fields import names_of, option, require, word_of
+from pcatool.options.fields import Setting, check_choices, names_of, option, word_of
 from pcatool.registry import READERS
 
 __all__ = ["ABSENT", "BLANKS", "NULLS", "SelectOptions", "TableOptions", "TriplesOptions"]
@@ -100,8 +100,7 @@ class TableOptions:
 
     def __post_init__(self) -> None:
         """Check the options, and convert a word for the delimiter to its character."""
-        if self.input_format is not None:
-            require(self.input_format, names_of(READERS), "--input-format")
+        check_choices(self)
         if self.delimiter is not None:
             object.__setattr__(self, "delimiter", DELIMITERS.get(self.delimiter, self.delimiter))
             self._one_character("-d", self.delimiter, also=(BLANKS,))
@@ -192,6 +191,7 @@ class TriplesOptions:
         metavar="COLS",
         help="One line for each cell: the columns of user, item and value, as in --triples user,item,rating. "
         "A row for each user, a column for each item.",
+        takes="str | Sequence[str] | None",
     )
     absent: str | None = option(
         None,
@@ -200,6 +200,7 @@ class TriplesOptions:
         help="With --triples: cells that no line gives are missing, or zero (counts, words of documents).",
         choices=lambda: ABSENT,
         shown_default="missing, or as the model was fitted",
+        kept=Setting(methods=("pca",), decided=True),
     )
 
     def check_triples(self, others: dict[str, Any]) -> None:
@@ -207,8 +208,6 @@ class TriplesOptions:
 
         `others` maps these flags to whether they were given.
         """
-        if self.absent is not None:
-            require(self.absent, lambda: ABSENT, "--absent")
         if not self.triples:
             if self.absent is not None:
                 raise UsageError("--absent would change nothing here", "it belongs to --triples")

@@ -6,10 +6,13 @@ import re
 from dataclasses import dataclass
 
 from pcatool.errors import UsageError, show
-from pcatool.options.fields import names_of, option, require
+from pcatool.options.fields import check_choices, names_of, option
 from pcatool.registry import ENGINES
 
-__all__ = ["EngineOptions", "GeneralOptions", "ReportOptions", "ThreadOptions"]
+__all__ = ["FORMS", "EngineOptions", "GeneralOptions", "ReportOptions", "ThreadOptions"]
+
+# Values of --format of a report that is a table.
+FORMS = ("table", "csv", "json", "markdown")
 
 # More threads than any machine has cores; a larger number is a typing error.
 MOST_THREADS = 1024
@@ -35,7 +38,7 @@ class ReportOptions:
         "--format",
         group="output",
         help="Form of the report.",
-        choices=lambda: ("table", "csv", "json", "markdown"),
+        choices=lambda: FORMS,
         shown_default="table on a terminal, csv elsewhere",
     )
     threshold: float | None = option(
@@ -47,8 +50,7 @@ class ReportOptions:
     )
 
     def __post_init__(self) -> None:
-        if self.format is not None:
-            require(self.format, lambda: ("table", "csv", "json", "markdown"), "--format")
+        check_choices(self)
         if self.threshold is not None:
             object.__setattr__(self, "threshold", parse_share(self.threshold, "--threshold"))
 
@@ -100,7 +102,7 @@ class EngineOptions(ThreadOptions):
     )
 
     def __post_init__(self) -> None:
-        require(self.engine, names_of(ENGINES), "--engine")
+        check_choices(self)
         if self.scheduler is not None and not self.far:
             raise UsageError("--scheduler would change nothing here", "it belongs to --engine dask or spark")
         super().__post_init__()

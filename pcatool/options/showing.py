@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pcatool.errors import UsageError, show
-from pcatool.options.fields import option, require, some_of
+from pcatool.options.fields import check_choices, option, option_like, require, some_of
+from pcatool.options.running import FORMS
 
 __all__ = [
     "VALUES",
@@ -23,9 +24,6 @@ __all__ = [
 
 # Values of --values -> the word for a single number. Each number belongs to a column and a component.
 VALUES = {"loadings": "loading", "correlations": "correlation", "contributions": "contribution", "cos2": "cos2"}
-
-# Values of --format of `components`.
-FORMS = ("table", "csv", "json", "markdown")
 
 
 def parse_values(text: str | Sequence[str]) -> tuple[str, ...]:
@@ -87,6 +85,7 @@ class ComponentsOptions:
         group="output",
         metavar="HxW",
         help="Draw the mean and the components as images instead, the columns as pixels, line by line; with -o.",
+        takes="tuple[int, int] | str | None",
     )
     format: str | None = option(
         None,
@@ -101,8 +100,7 @@ class ComponentsOptions:
         object.__setattr__(self, "values", parse_values(self.values))
         object.__setattr__(self, "first", parse_first(self.first))
         object.__setattr__(self, "image", parse_image(self.image))
-        if self.format is not None:
-            require(self.format, lambda: FORMS, "--format")
+        check_choices(self)
         if self.image is not None and (self.format is not None or self.values != ("loadings",)):
             flag = "--values" if self.format is None else "--format"
             raise UsageError(f"--image draws the loadings, {flag} prints numbers", "use one of the two")
@@ -234,10 +232,7 @@ class PlotOptions:
         object.__setattr__(self, "axes", parse_axes(self.axes))
         if self.color == "":
             raise UsageError("--color names nothing", "give the name of a column")
-        if self.scaling is not None:
-            require(self.scaling, lambda: SCALINGS, "--scaling")
-        if self.source is not None:
-            require(self.source, lambda: SOURCES, "--from")
+        check_choices(self)
 
 
 def parse_both(text: str | int | Sequence[int] | None) -> tuple[int, int] | None:
@@ -254,11 +249,10 @@ def parse_both(text: str | int | Sequence[int] | None) -> tuple[int, int] | None
 class PageOptions:
     """Options of the page of `report`."""
 
-    color: str | None = option(
+    color: str | None = option_like(
+        PlotOptions,
+        "color",
         None,
-        "--color",
-        group="output",
-        metavar="COL",
         help="Colour the scores by this input column: numbers in shades, other values as categories.",
     )
     axes: tuple[int, int] | None = option(
@@ -268,19 +262,18 @@ class PageOptions:
         metavar="X,Y",
         help="The components whose scores are drawn first, such as 1,3; others can be chosen on the page.",
         shown_default="1,2",
+        takes="tuple[int, int] | str | None",
     )
-    image: tuple[int, int] | None = option(
+    image: tuple[int, int] | None = option_like(
+        ComponentsOptions,
+        "image",
         None,
-        "--image",
-        group="output",
-        metavar="HxW",
         help="Show the mean and the components as images, too, the columns as pixels, line by line.",
     )
-    first: int | None = option(
+    first: int | None = option_like(
+        ComponentsOptions,
+        "first",
         None,
-        "--first",
-        group="output",
-        metavar="K",
         help="Show loadings, scores and images of the first K components only.",
         shown_default="as many as a page can hold",
     )
@@ -292,7 +285,7 @@ class PageOptions:
 
 
 # Values of --format of `diff`.
-DIFF_FORMS = ("text", "csv", "json", "markdown")
+DIFF_FORMS = ("text", *FORMS[1:])
 
 
 @dataclass(frozen=True)
@@ -308,4 +301,4 @@ class DiffOptions:
     )
 
     def __post_init__(self) -> None:
-        require(self.format, lambda: DIFF_FORMS, "--format")
+        check_choices(self)

@@ -113,7 +113,7 @@ def fit_command(model: Model, output: str = "model.npz", components: int | str |
         given["components"] = components
     names, remarks = column_words(model.columns)
     if "absent" in meta:
-        given["triples"], names = TRIPLES, []
+        names = []
         remarks = ["the names of the columns of user, item and value are not in the model: put yours"]
     if "aligned" in meta:
         given["align_to"] = OLDER
@@ -160,22 +160,13 @@ def _word(flag: str, value: str) -> list[str]:
 def _settings(model: Model) -> dict[str, Any]:
     """Return the options of the fit, as far as the model keeps them."""
     meta = model.meta
-    kernel = dict(meta.get("kernel", {}))
-    name = kernel.pop("name", None)
-    absent = {"absent": meta["absent"], "triples": TRIPLES} if "absent" in meta else {}
-    if absent and meta.get("missing") == "em":
-        absent["missing"] = "error"  # the default: with triples, a fit uses em unasked when cells are missing
-    more = {
-        "updatable": None,
-        "solver": meta.get("solver", "auto") if meta.get("reason") == "asked for" else "auto",
-        "label_gamma": meta.get("label_gamma"),
-        "landmarks": meta.get("landmarks"),
-        "kernel": name,
-        **kernel,
-        **absent,
-    }
-    if "em" in meta:
-        more["solver"] = "auto"
+    more: dict[str, Any] = {"updatable": None}
+    if meta.get("reason") == "asked for" and "em" not in meta:
+        more["solver"] = meta.get("solver", "auto")
+    if "absent" in meta:
+        more["triples"] = TRIPLES
+        if meta.get("missing") == "em":
+            more["missing"] = "error"  # the default: with triples, a fit uses em unasked when cells are missing
     usual = options_of(model, **more)
     given = {field.name: getattr(usual, field.name) for field in fields(usual)}
     given["components"] = parse_components(usual.components)

@@ -1,0 +1,179 @@
+"""Options of kernels, for kernel PCA and supervised PCA, and of the labels of supervised PCA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pcatool.errors import UsageError
+from pcatool.options.fields import (
+    Setting,
+    are_names,
+    counted,
+    is_count,
+    is_number,
+    is_object,
+    numbered,
+    only_with,
+    option,
+    word_of,
+)
+from pcatool.registry import KERNELS
+
+__all__ = ["KernelOptions", "LabelOptions"]
+
+# Kernels made from the graph of neighbours.
+GRAPHS = ("isomap", "lle", "laplacian-eigenmap")
+
+# Parameter -> kernels that use it. With another kernel it would be ignored silently, so it is refused.
+USED = {
+    "gamma": ("rbf", "polynomial", "sigmoid", "laplacian"),
+    "degree": ("polynomial",),
+    "coef0": ("polynomial", "sigmoid"),
+    "neighbours": GRAPHS,
+}
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """Options of the kernel, for `--method kernel` and for supervised PCA with a kernel."""
+
+    kernel: str | None = option(
+        None,
+        "--kernel",
+        group="kernel",
+        metavar="NAME",
+        help="How alike two rows are: " + ", ".join(KERNELS) + ".",
+        shown_default="rbf with --method kernel",
+        wanted=word_of(*KERNELS),
+        kept=Setting(  # `KernelModel` checks the numbers
+            is_object, "not a kernel with its numbers", key="name", methods=("kernel", "supervised"), decided=True
+        ),
+    )
+    gamma: float | None = option(
+        None,
+        "--gamma",
+        group="kernel",
+        metavar="G",
+        help="Of rbf, polynomial, sigmoid, laplacian.",
+        shown_default="1/d",
+        kept=Setting(part_of="kernel"),
+    )
+    degree: float | None = option(
+        None,
+        "--degree",
+        group="kernel",
+        metavar="P",
+        help="Of polynomial.",
+        shown_default="3",
+        kept=Setting(part_of="kernel"),
+    )
+    coef0: float | None = option(
+        None,
+        "--coef0",
+        group="kernel",
+        metavar="C",
+        help="Of polynomial and sigmoid.",
+        shown_default="1",
+        kept=Setting(part_of="kernel"),
+    )
+    neighbours: int | None = option(
+        None,
+        "--neighbours",
+        "--neighbors",
+        group="kernel",
+        metavar="N",
+        help="Neighbours of each row, of isomap, lle, laplacian-eigenmap.",
+        shown_default="10",
+        kept=Setting(part_of="kernel"),
+    )
+    landmarks: int | None = option(
+        None,
+        "--landmarks",
+        group="kernel",
+        metavar="M",
+        help="Approximate from M rows drawn at random (Nystroem), where n x n numbers are too many.",
+        shown_default="every row",
+        kept=Setting(
+            lambda value: is_count(value) and value > 0, "not a number of rows", methods=("kernel",), decided=True
+        ),
+    )
+
+    def check_kernel(self, method: str) -> None:
+        """Check the options that can be checked without data, and set the default kernel."""
+        with_kernel = method in ("kernel", "supervised")
+        only_with("--kernel", self.kernel, with_kernel, "--method kernel or supervised")
+        if self.kernel is None and method == "kernel":
+            object.__setattr__(self, "kernel", "rbf")
+        if self.kernel is not None:
+            KERNELS[self.kernel]
+        for name, kernels in USED.items():
+            only_with(f"--{name}", getattr(self, name), self.kernel in kernels, f"--kernel {', '.join(kernels)}")
+        only_with("--landmarks", self.landmarks, method == "kernel", "--method kernel")
+        if self.landmarks is not None and self.kernel in ("precomputed", *GRAPHS):
+            raise UsageError(f"--landmarks does not go with --kernel {self.kernel}", "it needs every row")
+        if method == "supervised" and self.kernel in GRAPHS:
+            raise UsageError(f"--kernel {self.kernel} has no supervised form", "use rbf, linear or another of rows")
+        numbered(self, "gamma", "--gamma", above=0)
+        numbered(self, "degree", "--degree", above=0)
+        numbered(self, "coef0", "--coef0")
+        counted(self, "neighbours", "--neighbours")
+        counted(self, "landmarks", "--landmarks")
+
+
+LABEL_KERNELS = ("delta", "linear", "rbf")
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """Options of the labels of `--method supervised`."""
+
+    label: tuple[str, ...] = option(
+        (),
+        "--label",
+        group="supervised",
+        metavar="COLS",
+        help="Columns that supervise; they are no features; terms as in -c; repeatable.",
+        kept=Setting(
+            lambda value: bool(value) and are_names(value),
+            "not a list of names",
+            name="labels",
+            methods=("supervised",),
+            decided=True,
+        ),
+    )
+    label_kernel: str | None = option(
+        None,
+        "--label-kernel",
+        group="supervised",
+        help="How alike two labels are: equal or not, their product, or exp(-gamma |y - y'|^2).",
+        choices=lambda: LABEL_KERNELS,
+        shown_default="delta for text, linear for numbers",
+        kept=Setting(methods=("supervised",), decided=True),
+    )
+    label_gamma: float | None = option(
+        None,
+        "--label-gamma",
+        group="supervised",
+        metavar="G",
+        help="Of --label-kernel rbf.",
+        shown_default="1/labels",
+        kept=Setting(
+            lambda value: is_number(value) and value > 0,
+            "not a number above 0",
+            methods=("supervised",),
+            needs="label_kernel",
+            decided=True,
+        ),
+    )
+
+    def check_labels(self, method: str) -> None:
+        """Refuse label options that do not fit the method, or are not valid."""
+        supervised = method == "supervised"
+        for flag, value in (
+            ("--label", self.label), ("--label-kernel", self.label_kernel), ("--label-gamma", self.label_gamma)
+        ):  # fmt: skip
+            only_with(flag, value, supervised, "--method supervised")
+        if supervised and not self.label:
+            raise UsageError("--method supervised needs a label", "name its column with --label")
+        only_with("--label-gamma", self.label_gamma, self.label_kernel == "rbf", "--label-kernel rbf")
+        numbered(self, "label_gamma", "--label-gamma", above=0)
