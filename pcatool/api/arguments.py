@@ -6,16 +6,20 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
-from pcatool.api.keywords import records
-from pcatool.errors import PcatoolNote, PcatoolWarning, UsageError
+import numpy as np
+
+from pcatool.errors import PcatoolNote, PcatoolWarning, UsageError, nearest, show
 from pcatool.model.model import Model
 from pcatool.model.npz import load_model
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
+from pcatool.options.fields import OPTIONS, option_word, python_type
 from pcatool.pipeline import fit as fitting
 from pcatool.progress import Reporter
+from pcatool.readers.paths import are_paths
 
 __all__ = [
     "Warnings",
@@ -27,6 +31,8 @@ __all__ = [
     "model_of",
     "model_or_fit",
     "named_model",
+    "records",
+    "texts",
 ]
 
 
@@ -61,7 +67,7 @@ def model_of(model: Model | str | Path) -> Model:
         )
     if not isinstance(model, (Model, str, os.PathLike)):
         raise UsageError(f"a {type(model).__name__} is no model, nor a path to one", "give what fit or load_model gave")
-    return model if isinstance(model, Model) else load_model(model)
+    return model if isinstance(model, Model) else load_model(os.fspath(model))
 
 
 def model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
@@ -76,7 +82,7 @@ def is_model(subject: Any) -> bool:
     """Whether the subject is a model, or a path to one."""
     from pcatool.pipeline.plot_request import is_model
 
-    return isinstance(subject, Model) or (isinstance(subject, (str, Path)) and is_model(str(subject)))
+    return isinstance(subject, Model) or (isinstance(subject, (str, os.PathLike)) and is_model(os.fspath(subject)))
 
 
 def fitted_of(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
@@ -109,4 +115,49 @@ def data_of(data: Any) -> Any:
 
 def is_path(data: Any) -> bool:
     """Whether the data are a path, or several."""
-    return isinstance(data_of(data), list) and all(isinstance(item, str) for item in data_of(data))
+    return are_paths(data_of(data))
+
+
+def records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[Any]:
+    """Sort the settings into option records of these kinds, in order.
+
+    Raises `UsageError` for a setting that no record has, with the nearest name. `always` adds settings as text.
+    """
+    given = {**settings, **{key: str(value) for key, value in always.items() if value is not None}}
+    known = [f.name for kind in kinds for f in fields(kind)]
+    for name in given:
+        if name not in known:
+            called = OPTIONS.get(option_word(name), "").strip("-").replace("-", "_")
+            near = called if called in known else nearest(name, known)
+            raise UsageError(f"no setting called {show(name)}", f"did you mean {near}?" if near else "")
+    return [kind(**{f.name: _plain(f, given[f.name]) for f in fields(kind) if f.name in given}) for kind in kinds]
+
+
+def _plain(field: Field[Any], value: Any) -> Any:
+    """Return a setting as its record holds it; numpy numbers and booleans become those of Python.
+
+    Raises `UsageError` for a value of the wrong type.
+    """
+    name = field.name
+    if isinstance(field.default, tuple):
+        return texts(value)
+    if "Sequence[str]" in python_type(field) and value is not None:
+        return ",".join(texts(value))
+    if isinstance(field.default, bool) or field.type == "bool | None":
+        if not isinstance(value, (bool, np.bool_)):
+            raise UsageError(f"{name} is {show(value)}", "give True or False")
+        return bool(value)
+    if isinstance(field.default, int):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+            raise UsageError(f"{name} is {show(value)}", "give a whole number")
+        return int(value)
+    if isinstance(value, (np.integer, np.floating)):
+        return value.item()
+    if field.type == "str | None" and value is not None:
+        return str(value)
+    return value
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """Return one text or several as a tuple."""
+    return (value,) if isinstance(value, str) else tuple(str(item) for item in value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Unpack
 
-from pcatool.api.arguments import Warnings, data_of, is_path, named_model
-from pcatool.api.keywords import AlignSettings, RefitSettings, UpdateSettings, records
+from pcatool.api.arguments import Warnings, data_of, is_path, named_model, records
+from pcatool.api.keywords import AlignSettings, RefitSettings, UpdateSettings
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options import (

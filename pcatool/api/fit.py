@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from pcatool.api.keywords import FitSettings, texts
+from pcatool.api.arguments import job_of, texts
+from pcatool.api.keywords import FitSettings
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options import (
@@ -18,7 +19,6 @@ from pcatool.readers.row_counts import RowCounts
 
 if TYPE_CHECKING:
     import pandas as pd
-from pcatool.api.arguments import job_of
 
 __all__ = ["compare_rules", "fit", "plan"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack, overload
 
-from pcatool.api.arguments import Warnings, data_of, is_model, job_of, model_of, named_model
-from pcatool.api.keywords import FitSettings, ReportSettings, records
+from pcatool.api.arguments import Warnings, data_of, is_model, job_of, model_of, named_model, records
+from pcatool.api.keywords import FitSettings, ReportSettings
 from pcatool.api.result_types import in_kind
 from pcatool.errors import UsageError
 from pcatool.model.model import Model

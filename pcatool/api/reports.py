@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from pcatool.api.keywords import FitSettings, texts
+from pcatool.api.arguments import fitted_of, model_or_fit, texts
+from pcatool.api.keywords import FitSettings
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.pipeline import scree as reporting
 
 if TYPE_CHECKING:
     import pandas as pd
-from pcatool.api.arguments import fitted_of, model_or_fit
 
 __all__ = ["components", "diff", "explain_variance", "inspect", "scree"]
 
@@ -46,7 +46,7 @@ def explain_variance(
 
 
 @overload
-def scree(model: Any, *, output: None = None, width: int = 80, **settings: Unpack[FitSettings]) -> str: ...
+def scree(model: Any, *, output: None = None, width: int | None = None, **settings: Unpack[FitSettings]) -> str: ...
 @overload
 def scree(
     model: Any,
@@ -64,7 +64,7 @@ def scree(
     model: Any,
     *,
     output: str | Path | None = None,
-    width: int = 80,
+    width: int | None = None,
     log: bool = False,
     log_components: bool = False,
     all_components: bool = False,
@@ -75,10 +75,10 @@ def scree(
 ) -> str | None:
     """Return the scree chart of a model, a path to one, or data to fit, as text; or draw it to the file `output`.
 
-    Text is `width` columns wide. A picture is png, svg or pdf, by the ending of the name; it needs matplotlib, and
-    without it a `UsageError` says so. A picture shows the first 30 components, or all with `all_components`. The scale
-    of the eigenvalues is logarithmic with `log`, that of the components with `log_components`. `rules` names the rules
-    whose choices are marked, or is "all". `size` is the width and height in inches, with `dpi` pixels per inch.
+    Text is `width` columns wide, or 80. A picture is png, svg or pdf, by the ending of the name; it needs matplotlib,
+    and without it a `UsageError` says so. A picture shows the first 30 components, or all with `all_components`. The
+    scale of the eigenvalues is logarithmic with `log`, that of the components with `log_components`. `rules` names the
+    rules whose choices are marked, or is "all". `size` is the width and height in inches, with `dpi` pixels per inch.
 
     >>> import pcatool
     >>> print(pcatool.scree("sample_data/digits.csv", exclude="digit", components=2, width=40).splitlines()[0])
@@ -94,6 +94,8 @@ def scree(
             "log, log_components, all_components, rules, size and dpi are for a picture",
             "name it with output, such as 'scree.png'",
         )
+    if output is not None and width is not None:
+        raise UsageError("width is for text", "size gives the width and height of a picture in inches")
     fitted = fitted_of(model, settings)
     if output is not None:
         named = None if names == ("all",) else tuple(name for text in names for name in text.split(","))
@@ -101,7 +103,8 @@ def scree(
         reporting.draw_scree(fitted, str(output), asked)
         return None
     made = fitted.model
-    return scree_chart(fitted.variance, kept=made.k, width=width, color=False, unicode=True, total_components=made.d)
+    columns = 80 if width is None else width
+    return scree_chart(fitted.variance, kept=made.k, width=columns, color=False, unicode=True, total_components=made.d)
 
 
 @overload

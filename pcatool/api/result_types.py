@@ -11,6 +11,7 @@ import pyarrow as pa
 from pcatool.arrays import Array
 from pcatool.pipeline.results import BatchTable
 from pcatool.readers.memory_tables import is_pandas
+from pcatool.readers.paths import are_paths
 
 __all__ = ["in_kind"]
 
@@ -43,10 +44,10 @@ def in_kind(results: BatchTable, data: Any) -> Any:
 
 def _is_table(data: Any) -> bool:
     """Whether the data have column names: paths and tables do, arrays and lists of rows do not."""
-    if isinstance(data, (list, tuple)):
-        return all(isinstance(item, str) for item in data)
-    return is_pandas(data) or any(
-        hasattr(data, way) for way in ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+    return (
+        are_paths(data)
+        or is_pandas(data)
+        or any(hasattr(data, way) for way in ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__"))
     )
 
 

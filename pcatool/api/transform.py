@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.api.keywords import ApplySettings, ArraySettings, records
+from pcatool.api.arguments import Warnings, data_of, is_path, model_of, records
+from pcatool.api.keywords import ApplySettings, ArraySettings
 from pcatool.api.result_types import in_kind
 from pcatool.errors import UsageError, show
 from pcatool.model.model import Model
@@ -27,7 +29,6 @@ from pcatool.progress import Reporter
 
 if TYPE_CHECKING:
     import pandas as pd
-from pcatool.api.arguments import Warnings, data_of, is_path, model_of
 
 __all__ = ["deliver", "reconstruct", "transform"]
 
@@ -182,7 +183,7 @@ def deliver(
 
     `make` computes results from data, table options and notices. `model` is given for its path.
     """
-    path = None if isinstance(model, Model) else str(model)
+    path = None if isinstance(model, Model) else os.fspath(model)
     if engine.far:
         from pcatool.pipeline.cluster import write_parts
 

@@ -26,7 +26,7 @@ from pcatool.progress import Reporter, doing
 from pcatool.readers.hive_partitions import Partitions
 from pcatool.readers.input_files import ResolvedInputs
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.paths import Input
+from pcatool.readers.paths import Input, are_paths
 from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.schema import ColumnChoice, NewColumns, SchemaFacts
 from pcatool.readers.skip_bad import SKIP_BAD_REMEDY, Skip, is_bad_file
@@ -324,7 +324,7 @@ def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolde
 
 def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions, notices: Reporter) -> ResolvedInputs:
     """Return the inputs without results of an earlier run that a search for inputs found in the output folder."""
-    if not (isinstance(data, list) and all(isinstance(item, str) for item in data)):
+    if not are_paths(data):
         raise UsageError("a table in memory cannot be read elsewhere", "write it to files that all workers see")
     folder = str(output.output)
     found = ResolvedInputs.of(data, table)

@@ -17,6 +17,7 @@ from pcatool.pipeline.output_parts import remove
 from pcatool.pipeline.results import Results, write
 from pcatool.progress import doing
 from pcatool.readers.input_files import ResolvedInputs
+from pcatool.readers.paths import are_paths
 from pcatool.readers.streams import Copy
 from pcatool.registry import WRITERS
 from pcatool.resources import release_free_memory
@@ -129,7 +130,7 @@ def _check_ending(scores: OutputOptions) -> None:
 
 def with_copies(data: Any, table: TableOptions) -> Any:
     """Return the data; an input that can be read only once gets a place for a copy, and can be read again."""
-    if not (isinstance(data, list) and all(isinstance(item, str) for item in data)):
+    if not are_paths(data):
         return data
     found = ResolvedInputs.of(data, table)
     return found.some(item._replace(copy=Copy()) if item.flows else item for item in found.inputs)

@@ -23,7 +23,7 @@ from pcatool.pipeline.fit import (
 from pcatool.pipeline.fit_and_score import with_copies
 from pcatool.pipeline.loadings import check_columns, check_method, refuse_past
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.paths import MODEL_SUFFIX, STDIN
+from pcatool.readers.paths import MODEL_SUFFIX, STDIN, are_paths
 from pcatool.registry import PLOTS
 from pcatool.render.figures import check_room, is_picture, picture_form, plain_matplotlib
 from pcatool.stores.uri import plain_name
@@ -163,7 +163,7 @@ def subject_of(job: Job, asked: PlotRequest, model: Model | None = None) -> Subj
     if model is not None:
         first = _first_of_model("the model", job, asked)
         return _with_model(job, asked, model.truncated(first), ())
-    if isinstance(job.data, list) and job.data and all(isinstance(item, str) for item in job.data):
+    if are_paths(job.data) and job.data:
         first, rest = job.data[0], job.data[1:]
         if (first == STDIN and rest) or (first != STDIN and is_model(first)):
             shown = _first_of_model(first, job, asked, *([job.engine] if job.engine.far else []))

@@ -36,7 +36,7 @@ from pcatool.pipeline.loadings import (
 )
 from pcatool.pipeline.results import Sample, TextCounts, sample_of
 from pcatool.progress import Reporter
-from pcatool.readers.paths import STDIN
+from pcatool.readers.paths import STDIN, are_paths
 from pcatool.render.component_images import image_facts
 from pcatool.render.figures import distinct_names
 from pcatool.render.plots.marks import CLIPPED_PERCENT
@@ -337,7 +337,7 @@ def report_to(
 
 def _paths(data: Any) -> list[str]:
     """Return the data if they are paths, else an empty list."""
-    return data if isinstance(data, list) and all(isinstance(item, str) for item in data) else []
+    return data if are_paths(data) else []
 
 
 def report(model: Model, name: str | None, rows: ReportRows, asked: PageOptions, notices: Reporter) -> ReportPage:

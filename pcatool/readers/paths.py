@@ -17,7 +17,7 @@ from pcatool.stores.uri import is_remote, plain_name, shown
 if TYPE_CHECKING:
     from pcatool.readers.streams import Copy
 
-__all__ = ["MODEL_SUFFIX", "STDIN", "Input", "bare_name", "resolve", "resolve_models", "tables_in"]
+__all__ = ["MODEL_SUFFIX", "STDIN", "Input", "are_paths", "bare_name", "resolve", "resolve_models", "tables_in"]
 
 STDIN = "-"
 # Other names of standard input.
@@ -90,6 +90,11 @@ def bare_name(name: str) -> str:
         if name.lower().endswith(ending):
             return name[: -len(ending)]
     return name
+
+
+def are_paths(data: object) -> bool:
+    """Whether the data of a run are a list of paths, and not a table in memory."""
+    return isinstance(data, list) and all(isinstance(item, str) for item in data)
 
 
 def resolve(paths: Sequence[str]) -> list[Input]:

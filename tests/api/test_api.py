@@ -633,6 +633,22 @@ def test_save_and_load(model: pcatool.Model, tmp_path: Path) -> None:
         pcatool.load_model(tmp_path / "broken.npz")
 
 
+def test_a_path_to_a_model_is_of_any_kind(model: pcatool.Model, tmp_path: Path) -> None:
+    class Place:
+        def __fspath__(self) -> str:
+            return str(tmp_path / "m.npz")
+
+    pcatool.save_model(model, tmp_path / "m.npz")
+    for path in (str(tmp_path / "m.npz"), tmp_path / "m.npz", Place()):
+        loadings = pcatool.plot("loadings", path, axes=1)
+        assert len(loadings) == model.d
+        assert pcatool.explain_variance(path).equals(pcatool.explain_variance(model))
+        assert pcatool.refit(path, components=1).k == 1  # type: ignore[arg-type]
+        assert pcatool.transform(path, np.zeros((2, model.d))).shape == (2, model.k)  # type: ignore[call-overload]
+        with pytest.raises(pcatool.UsageError, match="a model alone has no rows to draw"):
+            pcatool.plot("scores", path)
+
+
 def test_a_model_cannot_be_changed(model: pcatool.Model) -> None:
     with pytest.raises(AttributeError):
         model.basis = np.eye(3)  # type: ignore[misc]

@@ -6,6 +6,8 @@ Where a line must be an error it says so, and mypy complains of a mark that is n
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, assert_type
@@ -72,6 +74,13 @@ def test_checkers_see_the_names_that_are_there() -> None:
     seen = {alias.name: line.module for line in block.body if isinstance(line, ast.ImportFrom) for alias in line.names}
     assert seen == vars(pcatool)["_HOMES"]
     assert set(pcatool.__all__) == {"__version__", *seen}
+
+
+def test_keywords_are_made_from_the_records() -> None:
+    """By hand nothing of them is changed: a field of a record is declared once."""
+    made = subprocess.run([sys.executable, ROOT / "tests" / "make_keywords.py", "-"], capture_output=True, check=True)
+    found = Path(str(settings.__file__)).read_bytes()
+    assert made.stdout == found, "run python tests/make_keywords.py"
 
 
 RECORDS = {

@@ -300,6 +300,9 @@ def test_from_python_what_is_for_a_picture_needs_one(tmp_path):
     for wish in ({"size": "4x3"}, {"dpi": 50}):
         with pytest.raises(UsageError, match="size and dpi are for a picture; give image and output, too"):
             pcatool.components(X, **wish)
+    with pytest.raises(UsageError, match="width is for text; size gives the width and height of a picture in inches"):
+        pcatool.scree(X, output=tmp_path / "a.svg", width=40)
+    assert not (tmp_path / "a.svg").exists()
     pcatool.scree(X, output=tmp_path / "a.svg", rules=["kaiser", "0.9"], log=True)
     assert {"<!-- kaiser -->", "<!-- 0.9 -->"} <= set(re.findall(r"<!-- .*? -->", (tmp_path / "a.svg").read_text()))
     pcatool.components(X, image="1x3", output=tmp_path / "b.png", size=(4, 2), dpi=50)
