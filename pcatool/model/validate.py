@@ -199,7 +199,7 @@ def _is_widths(value: Any) -> bool:
 
 # Solvers that are not in the registry: a method chooses them, or the model came from scikit-learn.
 OF_METHODS = ("em", "lapack", "lanczos", "nystroem", "cross-moment", "label-kernel", "kernel", "scikit-learn")
-NAMES = (*SOLVERS, *OF_METHODS)
+KNOWN_SOLVERS = (*SOLVERS, *OF_METHODS)
 
 COUNT = Setting(is_count, "not a number of things")
 TEXT = Setting(is_text, "no text")
@@ -213,7 +213,7 @@ FOUND = {
     "vectors": Setting(_is_widths, "not the lengths of vector columns"),
     "label_numbers": Setting(are_names, "not a list of names", ("supervised",), "labels"),
     "choice": TEXT,
-    "solver": Setting(lambda value: is_text(value) and value in NAMES, f"none of {', '.join(NAMES)}"),
+    "solver": Setting(lambda value: is_text(value) and value in KNOWN_SOLVERS, f"none of {', '.join(KNOWN_SOLVERS)}"),
     "reason": TEXT,
     "hsic": Setting(is_number, "not a number", ("supervised",)),
     "classes": Setting(lambda value: is_count(value) and value > 0, "not a number of classes", ("supervised",)),

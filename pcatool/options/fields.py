@@ -145,14 +145,19 @@ def _kept(record: Any) -> dict[str, tuple[Field[Any], Setting]]:
 def settings_of(options: Any, **decided: Any) -> dict[str, Any]:
     """Return the settings of a model that keep the options of its fit.
 
-    `decided` gives settings the values that the fit has decided; None leaves a setting out. An option at its default is
-    no setting, unless models always have it, or have the setting that it needs.
+    `decided` gives settings the values that the fit has decided; None leaves a setting out. A setting that needs
+    another is written with it. Any other is left out where its option is at the default, unless models always have it.
     """
-    settings: dict[str, Any] = {}
-    for name, (each, setting) in _kept(options).items():
-        value = decided.get(name) if setting.decided else decided.get(name, getattr(options, each.name))
-        told = setting.decided or setting.always or setting.needs in settings or value != each.default
-        if value is not None and told and (not setting.needs or setting.needs in settings):
+    kept, settings = _kept(options), dict[str, Any]()
+    if unknown := decided.keys() - kept.keys():
+        raise TypeError(f"no option is kept as {', '.join(sorted(unknown))}")
+    for name, (each, setting) in kept.items():
+        value = decided.get(name, None if setting.decided else getattr(options, each.name))
+        if setting.needs:
+            wanted = setting.needs in settings
+        else:
+            wanted = setting.decided or setting.always or value != each.default
+        if wanted and value is not None:
             settings[name] = value
     return settings
 
@@ -212,6 +217,9 @@ def is_object(value: Any) -> bool:
 def are_names(value: Any) -> bool:
     """Whether a value is a list of distinct texts."""
     return isinstance(value, list) and all(map(is_text, value)) and len(set(value)) == len(value)
+
+
+# --- checks of options ---
 
 
 def given_flags(*records: Any, leaving_out: str = "") -> list[str]:

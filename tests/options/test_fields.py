@@ -48,6 +48,11 @@ def test_options_come_back(given: dict[str, Any], settings: dict[str, Any]) -> N
     assert all(getattr(again, name) == value for name, value in given.items())
 
 
+def test_a_setting_that_no_option_is_kept_as_is_a_slip() -> None:
+    with pytest.raises(TypeError, match="no option is kept as landmark"):
+        settings_of(FitOptions(), landmark=7)
+
+
 def test_every_setting_has_a_check() -> None:
     assert not set(FOUND) & set(checks_of(FitOptions))
     assert [name for name, setting in SETTINGS.items() if setting.test is None or not setting.why] == []
