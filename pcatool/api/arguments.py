@@ -48,7 +48,8 @@ class Warnings(Reporter):
 def _levels_to_the_caller() -> int:
     """Return the `stacklevel` for `warnings.warn` in `show` that points to the first caller outside this package."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "pcatool":
+    inside = ("pcatool", "contextlib")  # a context manager of this package is entered by contextlib
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in inside:
         frame, level = frame.f_back, level + 1
     return level
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pcatool
-from pcatool.arrays import SERIAL, LocalEngine, empty_block, recut
+from pcatool.arrays import SERIAL, Block, LocalEngine, Serial, empty_block, recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import FileError
 from pcatool.model.npz import dumps
@@ -255,7 +255,7 @@ def test_rows_that_were_joined_are_held_once(height: int) -> None:
     """Blocks are let go of once they are joined: a solver copies tall rows several times, and one time less counts."""
     d = 200
 
-    def largest(X: Array, _: Array | None) -> int:
+    def largest(block: Block) -> int:
         return tracemalloc.get_traced_memory()[0]
 
     blocks = (empty_block(100, d) for _ in range(20))
@@ -269,13 +269,14 @@ def test_rows_that_were_joined_are_held_once(height: int) -> None:
 def test_tall_rows_and_results_share_one_limit() -> None:
     limits: list[int | None] = []
 
-    def run(function: Any, items: Any, *, ready: Any = None, most: int | None = None) -> Iterator[Any]:
-        limits.append(most)
-        return map(function, items)
+    class Recording(Serial):
+        def map(self, function: Any, items: Any, *, ready: Any = None, most: int | None = None) -> Iterator[Any]:
+            limits.append(most)
+            return map(function, items)
 
     d = 8
-    rows = Rows(iter([np.ones((4, d))]), run=run)
-    list(rows.map(lambda X, w: 0, size=1 << 20))
-    list(rows.map(lambda X, w: 0, size=1 << 20, height=(1 << 20) // 8 // d))
-    list(rows.map(lambda X, w: 0, size=1 << 40))
+    rows = Rows(iter([np.ones((4, d))]), engine=Recording())
+    list(rows.map(lambda _: 0, size=1 << 20))
+    list(rows.map(lambda _: 0, size=1 << 20, height=(1 << 20) // 8 // d))
+    list(rows.map(lambda _: 0, size=1 << 40))
     assert limits == [128, 64, 1]
