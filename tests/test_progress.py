@@ -15,9 +15,9 @@ every_solver = pytest.mark.parametrize("solver", list(SOLVERS))
 
 
 def said(X: Array, **options: Any) -> Reporter:
-    notices = Reporter()
-    fit(X, notices, **options)
-    return notices
+    reporter = Reporter()
+    fit(X, reporter, **options)
+    return reporter
 
 
 @pytest.fixture
@@ -30,15 +30,15 @@ def X() -> Array:
     "options", [{}, {"standardize": True}, {"center": False}, {"ddof": 1}, {"components": 3}], ids=str
 )
 def test_nothing_to_say(solver: str, X: Array, options: dict[str, Any]) -> None:
-    notices = said(X, solver=solver, **options)
-    assert (notices.notes, notices.warnings) == ([], [])
+    reporter = said(X, solver=solver, **options)
+    assert (reporter.notes, reporter.warnings) == ([], [])
 
 
 @every_solver
 def test_constant_columns_are_named_once(solver: str, X: Array) -> None:
-    notices = said(np.insert(X, 1, 0.1, axis=1), solver=solver)
-    assert notices.warnings == []
-    (note,) = notices.notes
+    reporter = said(np.insert(X, 1, 0.1, axis=1), solver=solver)
+    assert reporter.warnings == []
+    (note,) = reporter.notes
     assert "'c2'" in note
     many = said(np.column_stack([X, np.ones((50, 8))]), solver=solver)
     (note,) = many.notes
@@ -50,15 +50,15 @@ def test_constant_columns_are_named_once(solver: str, X: Array) -> None:
 @pytest.mark.parametrize(("k", "warned"), [(1, ""), (2, ""), (3, "PC3 carries"), (4, "PC3 to PC4 carry")])
 def test_components_past_the_rank(solver: str, X: Array, k: int, warned: str) -> None:
     X = np.column_stack([X[:, :2], X[:, :2]])
-    notices = said(X, solver=solver, components=k)
-    assert len(notices.warnings) == bool(warned)
-    assert all(warned in warning and "rank 2" in warning for warning in notices.warnings)
+    reporter = said(X, solver=solver, components=k)
+    assert len(reporter.warnings) == bool(warned)
+    assert all(warned in warning and "rank 2" in warning for warning in reporter.warnings)
 
 
 @every_solver
 def test_one_column_that_speaks_for_all(solver: str, X: Array) -> None:
-    notices = said(X * [1, 1e4, 1], solver=solver)
-    (note,) = notices.notes
+    reporter = said(X * [1, 1e4, 1], solver=solver)
+    (note,) = reporter.notes
     assert "'c2'" in note
     assert "--standardize" in note
     assert said(X * [1, 1e4, 1], solver=solver, standardize=True).notes == []

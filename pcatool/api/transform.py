@@ -83,8 +83,8 @@ def transform(
     table, apply, engine, out = records(settings, *kinds, output=output)
     fitted = model_of(model)
 
-    def make(data: Any, table: TableOptions, notices: Reporter) -> Results:
-        return applying.transform(fitted, data, table, apply, engine, notices)
+    def make(data: Any, table: TableOptions, reporter: Reporter) -> Results:
+        return applying.transform(fitted, data, table, apply, engine, reporter)
 
     return deliver(make, data, table, out, engine, model)
 
@@ -165,8 +165,8 @@ def reconstruct(
     back = applying.Back(source, preimage, fill)
     fitted = model_of(model)
 
-    def make(data: Any, table: TableOptions, notices: Reporter) -> Results:
-        return applying.reconstruct(fitted, data, table, apply, engine, notices, back)
+    def make(data: Any, table: TableOptions, reporter: Reporter) -> Results:
+        return applying.reconstruct(fitted, data, table, apply, engine, reporter, back)
 
     return deliver(make, data, table, out, engine, model)
 

@@ -162,7 +162,7 @@ def deliver(
     output: OutputOptions,
     engine: EngineOptions,
     model: str,
-    speaker: ConsoleReporter,
+    reporter: ConsoleReporter,
 ) -> int:
     """Write the rows that `make` returns for the inputs, and print the summary; return the exit code.
 
@@ -173,29 +173,29 @@ def deliver(
         from pcatool.pipeline.cluster import write_parts
         from pcatool.render.summary import apply_facts, apply_lines, parts_facts, parts_lines
 
-        results, written = write_parts(make, inputs, table, output, model, engine, speaker)
+        results, written = write_parts(make, inputs, table, output, model, engine, reporter)
         facts = apply_facts(name, results.model, results.tally, results.errors.mean, output.output)
         facts |= parts_facts(written)
-        speaker.close(facts, [*apply_lines(facts), *parts_lines(facts)], stdout_free=True)
+        reporter.close(facts, [*apply_lines(facts), *parts_lines(facts)], stdout_free=True)
         return 0
     if _goes_to_folder(output):
         from pcatool.pipeline.output_folder import write_each
         from pcatool.render.summary import apply_facts, apply_lines, folder_facts, folder_lines
 
-        outputs = write_each(make, inputs, table, output, model, speaker)
+        outputs = write_each(make, inputs, table, output, model, reporter)
         facts = apply_facts(name, fitted, outputs.tally, outputs.errors.mean, output.output)
         facts |= folder_facts(outputs.written, outputs.skipped, outputs.resumed)
-        speaker.close(facts, [*apply_lines(facts), *folder_lines(facts)], stdout_free=True)
+        reporter.close(facts, [*apply_lines(facts), *folder_lines(facts)], stdout_free=True)
         return 0
     from pcatool.pipeline.results import write
 
-    results = make(inputs, table, speaker)
+    results = make(inputs, table, reporter)
     write(results, output, model)
-    if speaker.summarizes:
+    if reporter.summarizes:
         from pcatool.render.summary import apply_facts, apply_lines
 
         facts = apply_facts(name, results.model, results.tally, results.errors.mean, output.output)
-        speaker.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))
+        reporter.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))
     return 0
 
 
@@ -205,7 +205,7 @@ def produce(
     no_clobber: bool,
     inputs: Sequence[str],
     make: Callable[[], Combined],
-    speaker: ConsoleReporter,
+    reporter: ConsoleReporter,
 ) -> int:
     """Write the model that `make` returns to `output`, and print the summary; return the exit code.
 
@@ -222,5 +222,5 @@ def produce(
     combined = make()
     save_model(combined.model, output, no_clobber=no_clobber, inputs=inputs)
     facts = combined_facts(name, combined.model, combined.before, combined.tally, output)
-    speaker.close(facts, combined_lines(facts), stdout_free=output != "-")
+    reporter.close(facts, combined_lines(facts), stdout_free=output != "-")
     return 0

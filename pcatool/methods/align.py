@@ -45,7 +45,7 @@ def check_older(old: Model, *, method: str, in_kernel: bool, standardized: bool)
         raise UsageError(f"--align-to: the older model {which} standardised, so its components have other units", flag)
 
 
-def aligned_to(model: Model, old: Model, notices: Reporter) -> Model:
+def aligned_to(model: Model, old: Model, reporter: Reporter) -> Model:
     """Return the model with components in the places of the most similar old ones, with their signs.
 
     A component may take the place of the i-th largest eigenvalue only if both eigenvalues differ by at most a tenth.
@@ -53,7 +53,7 @@ def aligned_to(model: Model, old: Model, notices: Reporter) -> Model:
     rank by eigenvalue of its component.
     """
     check_older(old, method=method_of(model), in_kernel="kernel" in model.meta, standardized=model.standardized)
-    _tell_others(model, old, notices)
+    _tell_others(model, old, reporter)
     C = cosines(model, old)
     order = _order(model, C)
     B = model.basis[:, order] * _signs(C[order])
@@ -92,7 +92,7 @@ def matched(alike: Array) -> tuple[Indices, Indices]:
     return rows, columns
 
 
-def _tell_others(model: Model, old: Model, notices: Reporter) -> None:
+def _tell_others(model: Model, old: Model, reporter: Reporter) -> None:
     """Note columns that are in only one of the models.
 
     Raise `DataError` if no column is in both.
@@ -108,7 +108,7 @@ def _tell_others(model: Model, old: Model, notices: Reporter) -> None:
         ("only in the older model", [name for name in old.columns if name not in new]),
     ):
         if names:
-            notices.note(f"--align-to: {whose}, so left out of the comparison: {listed(names)}")
+            reporter.note(f"--align-to: {whose}, so left out of the comparison: {listed(names)}")
 
 
 def _order(model: Model, C: Array) -> Indices:

@@ -99,25 +99,25 @@ def listed_components(indices: Sequence[int]) -> str:
     return shown if len(indices) <= FEW else f"{shown} and {len(indices) - FEW} more"
 
 
-def note_constant(notices: Reporter, columns: Sequence[str], constant: Iterable[int], so: str) -> None:
+def note_constant(reporter: Reporter, columns: Sequence[str], constant: Iterable[int], so: str) -> None:
     """Note the names of constant columns; `so` is the consequence."""
     names = [columns[j] for j in constant]
     if names:
-        notices.note(f"constant {'column' if len(names) == 1 else 'columns'}, {so}: {listed(names)}")
+        reporter.note(f"constant {'column' if len(names) == 1 else 'columns'}, {so}: {listed(names)}")
 
 
-def warn_past_rank(notices: Reporter, rank: int, k: int, of: str, zero: str) -> None:
+def warn_past_rank(reporter: Reporter, rank: int, k: int, of: str, zero: str) -> None:
     """Warn about components past the rank: they carry nothing `of` something, and `zero` names what is 0 there."""
     if k > rank:
         carries = "carries" if k == rank + 1 else "carry"
-        notices.warn(f"{span(rank + 1, k)} {carries} nothing{of} rank {rank}; {zero} are 0 (-k all keeps {rank})")
+        reporter.warn(f"{span(rank + 1, k)} {carries} nothing{of} rank {rank}; {zero} are 0 (-k all keeps {rank})")
 
 
-def warn_unsure(notices: Reporter, unsure: Sequence[int], more: str) -> None:
+def warn_unsure(reporter: Reporter, unsure: Sequence[int], more: str) -> None:
     """Warn about components, counted from 1, whose eigenvalue may be rounding error."""
     if unsure:
         noun = "eigenvalue is" if len(unsure) == 1 else "eigenvalues are"
-        notices.warn(f"{span(unsure[0], unsure[-1])}: the {noun} not told from rounding to 8 digits{more}")
+        reporter.warn(f"{span(unsure[0], unsure[-1])}: the {noun} not told from rounding to 8 digits{more}")
 
 
 def check_rule(wish: Wish, method: str) -> None:

@@ -72,7 +72,7 @@ class SupervisedTask(NamedTuple):
     kernel: LabelKernel
     supply: Supply
     center_rows: bool
-    notices: Reporter
+    reporter: Reporter
 
     def split(self, block: Array) -> tuple[Array, Array]:
         """Return the features (h, d), centred by row if asked for, and the labels (h, t) of a block."""
@@ -375,7 +375,7 @@ def check_targets(task: SupervisedTask, Y: Array) -> None:
         check_numbers(task.labels, Y[0], shifted.any(axis=0), np.square(shifted).sum(axis=0))
     wider = None if task.kernel.streams else task.kernel.wider(Y)
     if wider is not None:
-        task.notices.note(
+        task.reporter.note(
             f"--label-gamma {task.kernel.gamma:g} finds hardly any two rows alike in {listed(task.labels.names)}, "
             f"so the answer is close to that of PCA; {wider:.2g} would suit their distances"
         )

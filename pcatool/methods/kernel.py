@@ -178,9 +178,9 @@ class SolvedKernel(NamedTuple):
 class KernelTask:
     """The settings of a kernel fit, and the steps that are common to all solvers."""
 
-    def __init__(self, options: FitOptions, notices: Reporter) -> None:
+    def __init__(self, options: FitOptions, reporter: Reporter) -> None:
         self.options = options
-        self.notices = notices
+        self.reporter = reporter
         self.wish: Wish = parse_components(options.components)
         check_rule(self.wish, "kernel")
 
@@ -224,7 +224,7 @@ class KernelTask:
             what = f"column {show(data.columns[0])} is" if data.d == 1 else f"all {data.d} columns are"
             raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
         if kernel.invariant:
-            note_constant(self.notices, data.columns, constant, "telling no rows apart")
+            note_constant(self.reporter, data.columns, constant, "telling no rows apart")
         return prepared
 
     def check_rows(self, n: int, most: int) -> None:
@@ -256,7 +256,7 @@ class KernelTask:
     def warn_negative(self, kernel: Kernel, negative: int, n: int, lowest: float) -> None:
         """Warn about `negative` eigenvalues below 0, of n; `lowest` is relative to the largest."""
         which = f"1 of {n} eigenvalues is" if negative == 1 else f"{negative} of {n} eigenvalues are"
-        self.notices.warn(
+        self.reporter.warn(
             f"kernel {kernel.settings.name} is not positive semidefinite here: {which} negative, the lowest "
             f"{lowest:.2g} times the largest; components are taken from the others"
         )
@@ -277,7 +277,7 @@ class KernelTask:
             method="kernel",
         )
         choice = decide(self.wish, evidence)
-        warn_past_rank(self.notices, solved.rank, choice.k, ": the kernel has", "eigenvalues and scores there")
+        warn_past_rank(self.reporter, solved.rank, choice.k, ": the kernel has", "eigenvalues and scores there")
         return evidence, choice
 
     def model(
@@ -297,12 +297,12 @@ class KernelTask:
         """
         o, kernel = self.options, data.kernel
         unsure = [j for j, sure in enumerate(certificate["vouched"][: solved.rank], 1) if not sure]
-        warn_unsure(self.notices, unsure, "; give a smaller -k, or other numbers to the kernel")
+        warn_unsure(self.reporter, unsure, "; give a smaller -k, or other numbers to the kernel")
         remark = kernel.remark(solved.eigenvalues[: min(choice.k, solved.rank)] * (solved.n - o.ddof))
         if remark:
-            self.notices.warn(remark)
+            self.reporter.warn(remark)
         if kernel.flat_spectrum and isinstance(self.wish, float):
-            self.notices.note(
+            self.reporter.note(
                 f"the eigenvalues of kernel {kernel.settings.name} are nearly equal, so that a share of the variance "
                 f"takes {choice.k} components; give a number with -k"
             )
@@ -456,9 +456,9 @@ def _fit_features(
 class KernelPCA:
     """Method `kernel`: fits from all pairs of rows, or from landmarks."""
 
-    def __init__(self, options: FitOptions, notices: Reporter) -> None:
+    def __init__(self, options: FitOptions, reporter: Reporter) -> None:
         self.options = options
-        self.task = KernelTask(options, notices)
+        self.task = KernelTask(options, reporter)
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Fit:
         """Fit a model to blocks (h, d) of rows.

@@ -49,19 +49,19 @@ UNEQUAL = 1e10
 MOST_NAMED = 3
 
 
-def warn_unlinked_columns(notices: Reporter, groups: Groups, columns: Sequence[str]) -> None:
+def warn_unlinked_columns(reporter: Reporter, groups: Groups, columns: Sequence[str]) -> None:
     """Warn about groups of columns that no row links, directly or through other columns."""
     apart = groups_of(groups)
     if len(apart) > 1:
         some = "; ".join(listed((columns[j] for j in group), MOST_NAMED) for group in apart[:MOST_NAMED])
         more = f"; and {len(apart) - MOST_NAMED} more" if len(apart) > MOST_NAMED else ""
-        notices.warn(
+        reporter.warn(
             f"{len(apart)} groups of columns that no row links: {some}{more}; "
             "what components say of several groups at once is not in the data"
         )
 
 
-def warn_mostly_missing(notices: Reporter, shares: Array, what: str, remedy: str) -> None:
+def warn_mostly_missing(reporter: Reporter, shares: Array, what: str, remedy: str) -> None:
     """Warn about components that depend mostly on missing cells.
 
     `shares` (k,) are the shares that come from observed cells; `what` names the share.
@@ -70,33 +70,33 @@ def warn_mostly_missing(notices: Reporter, shares: Array, what: str, remedy: str
     if little:
         mean, their = ("means", "its") if len(little) == 1 else ("mean", "their")
         most = max(shares[little].max(), 0.0)
-        notices.warn(f"{listed_components(little)} {mean} little: at most {most:.0%} of {their} {what}; {remedy}")
+        reporter.warn(f"{listed_components(little)} {mean} little: at most {most:.0%} of {their} {what}; {remedy}")
 
 
-def warn_em(notices: Reporter, fitted: EMFit, problem: Problem, k: int, remedy: str) -> None:
+def warn_em(reporter: Reporter, fitted: EMFit, problem: Problem, k: int, remedy: str) -> None:
     """Warn about doubtful results of a fit by EM of which k components are kept."""
     if not fitted.converged:
         moved = float(np.max(fitted.error[:k] / fitted.eigenvalues[:k]))
-        notices.warn(
+        reporter.warn(
             f"EM has not converged in {fitted.iterations} steps: "
             f"an eigenvalue {'may be off' if fitted.proved else 'still moves'} by {moved:.1g} of itself"
             + ("; use a smaller -k" if k > 1 else "")
         )
     if fitted.exact and fitted.iterations:
-        _tell_exact(notices, fitted, problem, k)
-    warn_mostly_missing(notices, _told(fitted)[:k], "variance is told by the cells that are there", remedy)
+        _tell_exact(reporter, fitted, problem, k)
+    warn_mostly_missing(reporter, _told(fitted)[:k], "variance is told by the cells that are there", remedy)
     if problem.center:
-        _tell_inflated(notices, fitted, problem)
+        _tell_inflated(reporter, fitted, problem)
 
 
-def _tell_exact(notices: Reporter, fitted: EMFit, problem: Problem, k: int) -> None:
+def _tell_exact(reporter: Reporter, fitted: EMFit, problem: Problem, k: int) -> None:
     """Warn that the components explain every cell, or, if that is the cause, that variances are too far apart."""
     varying = fitted.variances[fitted.census.varies]
     if not problem.standardize and len(varying) and varying.max() / UNEQUAL > varying.min():
-        notices.warn("column variances are too far apart for EM to tell the noise of the smallest; use --standardize")
+        reporter.warn("column variances are too far apart for EM to tell the noise of the smallest; use --standardize")
         return
     remedy = "; use a smaller -k" if k > 1 else ""
-    notices.warn(f"the components explain every cell that is there, and leave nothing to the noise{remedy}")
+    reporter.warn(f"the components explain every cell that is there, and leave nothing to the noise{remedy}")
 
 
 def _told(fitted: EMFit) -> Array:
@@ -107,14 +107,14 @@ def _told(fitted: EMFit) -> Array:
     return np.where(weak, 1.0, np.clip(fitted.certainty / np.where(weak, 1.0, by_whole), 0.0, 1.0))
 
 
-def _tell_inflated(notices: Reporter, fitted: EMFit, problem: Problem) -> None:
+def _tell_inflated(reporter: Reporter, fitted: EMFit, problem: Problem) -> None:
     """Warn about columns to which components give far more variance than their cells have."""
     seen = fitted.variances / fitted.std**2
     given = (fitted.basis**2) @ (fitted.eigenvalues[: fitted.basis.shape[1]] - fitted.noise_variance)
     much = (given > INFLATED * seen) & (fitted.census.cells >= ENOUGH) & fitted.census.varies
     if much.any():
         names = listed(problem.columns[j] for j in np.flatnonzero(much).tolist())
-        notices.warn(
+        reporter.warn(
             f"components give more than {INFLATED:g} times the variance of its cells to {names}; use a larger -k"
         )
 
@@ -215,7 +215,7 @@ class IncompletePCA(PCA):
         there = np.ones(problem.d)
         if isinstance(moments, PairSums):
             moments.check(problem.columns)
-            warn_unlinked_columns(self.notices, links(moments.both > 0), problem.columns)
+            warn_unlinked_columns(self.reporter, links(moments.both > 0), problem.columns)
             there, moments = moments.seen / moments.weight, moments.filled()
         solution = Covariance().finish(moments, problem, noise)
         known = evidence(solution, problem, rows)
@@ -229,7 +229,7 @@ class IncompletePCA(PCA):
         """
         rows.several_passes()
         census = take_census(rows, problem)
-        warn_unlinked_columns(self.notices, census.groups, problem.columns)
+        warn_unlinked_columns(self.reporter, census.groups, problem.columns)
         about, mean = (census.origin, census.shift) if problem.center else (np.zeros(problem.d), census.mean)
         if census.missing.any():
             rows.fill(mean, about)
@@ -249,7 +249,7 @@ class IncompletePCA(PCA):
         fit = self.finished(problem, solved, known)
         shares = there @ (fit.model.basis**2)
         what = "weight lies on cells that are there, the rest on column means"
-        warn_mostly_missing(self.notices, shares, what, self.remedy)
+        warn_mostly_missing(self.reporter, shares, what, self.remedy)
         return fit if problem.center else fit._replace(model=replace(fit.model, column_means=means))
 
     # --- EM ---
@@ -270,9 +270,9 @@ class IncompletePCA(PCA):
         solved = Solved(EM, _how(fitted), solution, choice, fitted.proved, {"em": _record(fitted)})
         fit = self.finished(problem, solved, evidence(solution, problem))
         if isinstance(problem.wish, float) and fit.model.variance.cumulative[choice.k - 1] < problem.wish:
-            self.notices.note(f"-k {problem.wish:g} would take components as weak as the noise; {choice.k} kept")
-        warn_unlinked_columns(self.notices, census.groups, problem.columns)
-        warn_em(self.notices, fitted, problem, choice.k, self.remedy)
+            self.reporter.note(f"-k {problem.wish:g} would take components as weak as the noise; {choice.k} kept")
+        warn_unlinked_columns(self.reporter, census.groups, problem.columns)
+        warn_em(self.reporter, fitted, problem, choice.k, self.remedy)
         return fit
 
 
@@ -400,7 +400,7 @@ class TriplesPCA(IncompletePCA):
         solved = Solved(plan.solver, plan.reason, solution, decide(problem.wish, known))
         if not filled:
             return self.finished(problem, solved, known)
-        warn_unlinked_columns(self.notices, linked_columns_of_cells(table), problem.columns)
+        warn_unlinked_columns(self.reporter, linked_columns_of_cells(table), problem.columns)
         about = table.about()
         return self._with_means(problem, solved, known, about.origin + about.shift, about.cells / table.n)
 

@@ -104,9 +104,9 @@ class Solved(NamedTuple):
 class PCA:
     """Method `pca` for complete rows: chooses a solver, fits, and warns."""
 
-    def __init__(self, options: FitOptions, notices: Reporter) -> None:
+    def __init__(self, options: FitOptions, reporter: Reporter) -> None:
         self.options = options
-        self.notices = notices
+        self.reporter = reporter
 
     def fit(
         self,
@@ -276,11 +276,11 @@ class PCA:
         """Write the notes and warnings that the user should see before trusting the components."""
         solution, k = solved.solution, solved.choice.k
         if problem.center:
-            note_constant(self.notices, problem.columns, solution.constant, "carrying no variance")
-        warn_past_rank(self.notices, solution.rank, k, ": the data have", "eigenvalues and scores there")
+            note_constant(self.reporter, problem.columns, solution.constant, "carrying no variance")
+        warn_past_rank(self.reporter, solution.rank, k, ": the data have", "eigenvalues and scores there")
         better = f"; a fit with {BETTER[solved.name]} keeps more digits" if solved.name in BETTER else ""
         if solved.name != EM:  # EM has warnings of its own
-            warn_unsure(self.notices, solved.unsure, f" by solver {solved.name}{better}")
+            warn_unsure(self.reporter, solved.unsure, f" by solver {solved.name}{better}")
         self._compare_scales(problem, solution)
 
     def _compare_scales(self, problem: Problem, solution: Solution) -> None:
@@ -295,7 +295,7 @@ class PCA:
         # The difference of logarithms, since the quotient may overflow.
         decades = float(np.log10(variances.max()) - np.log10(variances.min()))
         factor = f"{10**decades:.2g}" if decades < 300 else f"1e{decades:.0f}"
-        self.notices.note(
+        self.reporter.note(
             f"column variances differ by a factor of {factor} ({largest!r} against {smallest!r}); "
             "--standardize gives every column the same weight"
         )

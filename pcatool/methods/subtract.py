@@ -25,7 +25,7 @@ DIGITS = 1e-8
 WORSE = 10.0
 
 
-def less(model: Model, notices: Reporter) -> Callable[[Statistic, Statistic], Statistic]:
+def less(model: Model, reporter: Reporter) -> Callable[[Statistic, Statistic], Statistic]:
     """Return a function that subtracts sums: (whole, gone) -> sums of the rows that are left.
 
     The function raises `DataError` if `gone` cannot be part of `whole`, and `RefusedError` if cancellation leaves too
@@ -55,7 +55,7 @@ def less(model: Model, notices: Reporter) -> Callable[[Statistic, Statistic], St
                     f"what cancels leaves no variance that is told from rounding in {names}",
                     "fit the rows that are left",
                 )
-            notices.note(f"no variance is left that is told from rounding in {names}")
+            reporter.note(f"no variance is left that is told from rounding in {names}")
         _check_products(rest)
         return rest
 

@@ -51,7 +51,7 @@ def options_of(model: Model, **changes: Any) -> FitOptions:
 
 
 def fit_from_statistic(
-    statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Reporter, reason: str | None = None
+    statistic: Statistic, columns: tuple[str, ...], options: FitOptions, reporter: Reporter, reason: str | None = None
 ) -> Fit:
     """Fit a model to kept sums, with a certificate of its own.
 
@@ -65,8 +65,8 @@ def fit_from_statistic(
         )
     with threads(1), np.errstate(all="ignore"):  # overflow and underflow are refused with a message
         if options.method == "supervised":
-            return _fit_with_labels(statistic, columns, options, notices, reason)
-        method = PCA(options, notices)
+            return _fit_with_labels(statistic, columns, options, reporter, reason)
+        method = PCA(options, reporter)
         problem = method.problem(columns, statistic.centre.rows)
         name, solution = _solved(statistic, problem._replace(keeps=False))
         if solution.rank == 0:
@@ -136,7 +136,7 @@ def about_zero(statistic: Statistic) -> Array:
 
 
 def _fit_with_labels(
-    statistic: Statistic, columns: tuple[str, ...], options: FitOptions, notices: Reporter, reason: str
+    statistic: Statistic, columns: tuple[str, ...], options: FitOptions, reporter: Reporter, reason: str
 ) -> Fit:
     """Like `fit_from_statistic`, for sums over rows and labels."""
     from pcatool.linalg.cross_moments import CrossMoments
@@ -148,7 +148,7 @@ def _fit_with_labels(
     sums = known.sums
     if not isinstance(sums, CrossMoments):
         raise ModelError("sums over rows without labels in a supervised model", "fit the model anew")
-    method = SupervisedPCA(options, notices)
+    method = SupervisedPCA(options, reporter)
     labels = Labels(options.label, bool(statistic.classes), sums.t, lambda: list(statistic.classes))
     problem = method.problem(columns, statistic.centre.rows)._replace(keeps=False)
     found = of_cross_moments(sums, problem, labels, known.noise)
@@ -229,11 +229,11 @@ def check_adds_up(options: FitOptions) -> None:
         raise UsageError(*reason)
 
 
-def fit_sums(sums: Sums, columns: tuple[str, ...], options: FitOptions, notices: Reporter, reason: str) -> Fit:
+def fit_sums(sums: Sums, columns: tuple[str, ...], options: FitOptions, reporter: Reporter, reason: str) -> Fit:
     """Fit a model to sums over all rows; see `fit_from_statistic` for `reason` and errors."""
     if isinstance(sums, Statistic):
-        return fit_from_statistic(sums, columns, options, notices, reason)
+        return fit_from_statistic(sums, columns, options, reporter, reason)
     from pcatool.methods.missing_data import IncompletePCA
 
     with threads(1), np.errstate(all="ignore"):
-        return IncompletePCA(options, notices).of_sums(sums, columns, reason)
+        return IncompletePCA(options, reporter).of_sums(sums, columns, reason)

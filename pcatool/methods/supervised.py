@@ -71,8 +71,8 @@ WHOLE = "dependence on the label"
 class SupervisedPCA(PCA):
     """Method `supervised`: linear directions, or, with `--kernel`, directions in the features of a kernel."""
 
-    def __init__(self, options: FitOptions, notices: Reporter) -> None:
-        super().__init__(options, notices)
+    def __init__(self, options: FitOptions, reporter: Reporter) -> None:
+        super().__init__(options, reporter)
         check_rule(parse_components(options.components), "supervised")
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Fit:
@@ -118,7 +118,7 @@ class SupervisedPCA(PCA):
         rows = Rows(blocks, reread=supply.reread, engine=supply.engine, small=supply.small)
         problem = self.problem(columns, rows.n)
         kernel = LabelKernel.of(self.options, labels)
-        task = SupervisedTask(rows, problem, labels, kernel, supply, self.options.center_rows, self.notices)
+        task = SupervisedTask(rows, problem, labels, kernel, supply, self.options.center_rows, self.reporter)
         return task, self._planned(task, supply.expected() if rows.n is None else rows.n)
 
     def _planned(self, task: SupervisedTask, n: int | None) -> Plan:
@@ -223,7 +223,7 @@ class SupervisedPCA(PCA):
         """Warn about negative and uncertain eigenvalues of the kernel form."""
         if found.negative:
             some = "1 eigenvalue is" if found.negative == 1 else f"{found.negative} eigenvalues are"
-            self.notices.warn(
+            self.reporter.warn(
                 f"kernel {found.kernel.settings.name} is not positive semidefinite here: {some} negative; "
                 "components are taken from the others"
             )
@@ -232,19 +232,19 @@ class SupervisedPCA(PCA):
 
     def _remark(self, problem: Problem, solved: Solved) -> None:
         solution, k = solved.solution, solved.choice.k
-        note_constant(self.notices, problem.columns, solution.constant, "carrying no variance")
+        note_constant(self.reporter, problem.columns, solution.constant, "carrying no variance")
         self._doubts(solution.rank, k, solved.unsure)
         self._compare_scales(problem, solution)
 
     def _tell_all_differ(self, classes: int | None, n: int) -> None:
         if classes == n:
-            self.notices.note(f"all {n} rows differ in their label: directions are those of plain PCA")
+            self.reporter.note(f"all {n} rows differ in their label: directions are those of plain PCA")
 
     def _doubts(self, rank: int, k: int, unsure: list[int]) -> None:
         """Warn about components past the rank, and about uncertain eigenvalues."""
         shared = " of the label: what columns and label share has"
-        warn_past_rank(self.notices, rank, k, shared, "eigenvalues there")
-        warn_unsure(self.notices, unsure, "; the label shares hardly anything there")
+        warn_past_rank(self.reporter, rank, k, shared, "eigenvalues there")
+        warn_unsure(self.reporter, unsure, "; the label shares hardly anything there")
 
 
 def _kernel_reason(options: FitOptions) -> str:

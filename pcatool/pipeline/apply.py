@@ -92,19 +92,19 @@ class Back(NamedTuple):
 
 
 def transform(
-    model: Model, data: Any, table: TableOptions, options: ApplyOptions, engine: EngineOptions, notices: Reporter
+    model: Model, data: Any, table: TableOptions, options: ApplyOptions, engine: EngineOptions, reporter: Reporter
 ) -> Results:
     """Return the scores of the rows of `data`, computed as the results are taken."""
-    return transform_opened(model, Inputs(data, table, notices), options, engine, notices)
+    return transform_opened(model, Inputs(data, table, reporter), options, engine, reporter)
 
 
 def transform_opened(
-    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Reporter
+    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, reporter: Reporter
 ) -> Results:
     """Like `transform`, for inputs that are already open."""
     doing("scoring")
     model = _light(model, engine).truncated(options.components)
-    return _settled(inputs, lambda one: _transform(model, one, options, engine, notices))
+    return _settled(inputs, lambda one: _transform(model, one, options, engine, reporter))
 
 
 def _light(model: Model, engine: EngineOptions) -> Model:
@@ -125,12 +125,12 @@ def _settled(inputs: Inputs, make: Callable[[Inputs], Results]) -> Results:
 
 
 def _transform(
-    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Reporter
+    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, reporter: Reporter
 ) -> Results:
     policy = policy_for_rows(model, options.missing, fill=False, back=False)
     holes = MissingCells(model, policy)
     work = RowWork(model.project, holes.scores, policy, model.score_names())
-    return _apply(model, inputs, model_columns(model, inputs), work, options, engine, notices)
+    return _apply(model, inputs, model_columns(model, inputs), work, options, engine, reporter)
 
 
 def reconstruct(
@@ -139,7 +139,7 @@ def reconstruct(
     table: TableOptions,
     options: ApplyOptions,
     engine: EngineOptions,
-    notices: Reporter,
+    reporter: Reporter,
     back: Back = Back(),  # noqa: B008
 ) -> Results:
     """Return rows in original units, from scores, or from original rows that are projected and reconstructed.
@@ -149,12 +149,12 @@ def reconstruct(
     doing("reconstructing")
     model = _light(model, engine)
     model = (model.with_preimage() if back.preimage else model.reversible()).truncated(options.components)
-    inputs = Inputs(data, table, notices)
-    return _settled(inputs, lambda one: _reconstruct(model, one, options, engine, notices, back))
+    inputs = Inputs(data, table, reporter)
+    return _settled(inputs, lambda one: _reconstruct(model, one, options, engine, reporter, back))
 
 
 def _reconstruct(
-    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, notices: Reporter, back: Back
+    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, reporter: Reporter, back: Back
 ) -> Results:
     """Reconstruct from rows or from scores, whichever the inputs hold.
 
@@ -169,20 +169,22 @@ def _reconstruct(
         policy = policy_for_rows(model, options.missing, fill=back.fill, back=True)
         holes = MissingCells(model, policy)
         work = RowWork(model.there_and_back, holes.rows, policy, names, back.fill)
-        return _apply(model, inputs, model_columns(model, inputs), work, options, engine, notices)
+        return _apply(model, inputs, model_columns(model, inputs), work, options, engine, reporter)
     for flag, given in (
         ("--with-error", options.with_error), ("--with-coverage", options.with_coverage), ("--fill", back.fill)
     ):  # fmt: skip
         if given:
             raise UsageError(f"{flag} needs the original rows, the input holds scores", "give the original rows")
     if model.rows_centered:
-        notices.warn("the rows come back about 0: their own means, which --center-rows took out, are not in the scores")
+        reporter.warn(
+            "the rows come back about 0: their own means, which --center-rows took out, are not in the scores"
+        )
     if model.whitening == "zca":
         wanted = model_columns(model, inputs)
     else:
         wanted = ColumnChoice(tuple(score_columns(model, inputs, options.components)))
     work = RowWork(model.reconstruct, None, policy_for_scores(model, options.missing), names)
-    return _apply(model, inputs, wanted, work, options, engine, notices)
+    return _apply(model, inputs, wanted, work, options, engine, reporter)
 
 
 def _apply(
@@ -192,7 +194,7 @@ def _apply(
     work: RowWork,
     options: ApplyOptions,
     engine: EngineOptions,
-    notices: Reporter,
+    reporter: Reporter,
 ) -> Results:
     """Return the results of `work` on the inputs, with the columns to pass through."""
     scorer = Scorer(model, work, options.with_error, options.with_coverage)
@@ -206,4 +208,4 @@ def _apply(
         if work.fill and options.keep_all:  # reconstructed columns are not passed through a second time
             keep = tuple(name for name in keep if name not in work.names)
     wanted = wanted._replace(passthrough=keep)
-    return results_of(ResultsPlan(wanted, scorer, options), inputs, engine, notices)
+    return results_of(ResultsPlan(wanted, scorer, options), inputs, engine, reporter)

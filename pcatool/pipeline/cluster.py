@@ -52,15 +52,15 @@ def cluster_of(engine: EngineOptions) -> Cluster:
     return cluster
 
 
-def counting(notices: Reporter, parts: int) -> Done:
+def counting(reporter: Reporter, parts: int) -> Done:
     """Return a callback that reports how many of the parts are done."""
     done = 0
-    notices.at_part(0, parts)
+    reporter.at_part(0, parts)
 
     def more(count: int) -> None:
         nonlocal done
         done += count
-        notices.at_part(done, parts)
+        reporter.at_part(done, parts)
 
     return more
 
@@ -111,15 +111,15 @@ class ReadRecord(NamedTuple):
             (*self.skipped, *other.skipped),
         )
 
-    def tell(self, inputs: Inputs, notices: Reporter) -> None:
+    def tell(self, inputs: Inputs, reporter: Reporter) -> None:
         """Report the record as if the parts had been read in this process."""
         inputs.at_rows(self.tally.rows)
         if self.rounded:
             inputs.tell_rounding(self.rounded)
         for note in self.notes:
-            notices.note(note)
+            reporter.note(note)
         for warning in self.warnings:
-            notices.warn(warning)
+            reporter.warn(warning)
         for at, further in self.further:
             inputs.columns.found_more(at, further)
         for at, skip in self.skipped:
@@ -145,10 +145,10 @@ class SplitReading:
 
         The result is None for a bad file that --skip-bad leaves out.
         """
-        notices, tally = Reporter(), RowCounts()
+        reporter, tally = Reporter(), RowCounts()
         try:
-            inputs = self._open(split, notices)
-            taken = take(inputs, notices, tally)
+            inputs = self._open(split, reporter)
+            taken = take(inputs, reporter, tally)
         except PcatoolError as error:
             if not (self.table.skip_bad and error.of_input and is_bad_file(error)):
                 raise
@@ -157,17 +157,17 @@ class SplitReading:
         return taken, ReadRecord(
             tally,
             rounded,
-            tuple(note for note in notices.notes if note != rounded),
-            tuple(notices.warnings),
+            tuple(note for note in reporter.notes if note != rounded),
+            tuple(reporter.warnings),
             ((split.at, further),) if further else (),
         )
 
-    def _open(self, split: Split, notices: Reporter) -> Inputs:
+    def _open(self, split: Split, reporter: Reporter) -> Inputs:
         """Open a part; an error is marked as an error of the input."""
         found = ResolvedInputs((split.input,), self.partitions)
         table = replace(self.table, skip_bad=False)
         try:
-            return Inputs(found, table, notices, by_file=self.table.skip_bad, facts=self.facts.of(split.at))
+            return Inputs(found, table, reporter, by_file=self.table.skip_bad, facts=self.facts.of(split.at))
         except PcatoolError as error:
             error.of_input = True
             raise
@@ -200,7 +200,7 @@ class SplitSums(Accumulator[tuple[Split, ...], SplitSum]):
             return SplitSum(other.sums if one.sums is None else one.sums, record)
         return SplitSum(one.sums.merged(other.sums), record)  # type: ignore[arg-type]  # both are of one kind
 
-    def _sums(self, inputs: Inputs, notices: Reporter, counts: RowCounts) -> Sums | None:
+    def _sums(self, inputs: Inputs, reporter: Reporter, counts: RowCounts) -> Sums | None:
         """Return the sums over one split; None without rows, or for missing cells that are to be refused."""
         classes = self.columns.classes
         columns = self.columns if classes is None else self.columns._replace(classes=classes.fresh())
@@ -262,9 +262,9 @@ class WriteParts:
             raise FileError(f"a worker does not see the folder {show(self.folder.name)} that is here", SEEN_BY_ALL)
         return [Written(*self.reading.read(item.split, partial(self._write, item.name))) for item in items]
 
-    def _write(self, name: str, inputs: Inputs, notices: Reporter, tally: RowCounts) -> ErrorSum:
+    def _write(self, name: str, inputs: Inputs, reporter: Reporter, tally: RowCounts) -> ErrorSum:
         """Write the results of one part, count its rows, and return its squared errors."""
-        results = results_of(self.plan, inputs, EngineOptions(threads=1), notices)
+        results = results_of(self.plan, inputs, EngineOptions(threads=1), reporter)
         write(results, replace(self.output, output=self.folder.place(name)), None)
         tally.join(results.tally)
         return results.errors
@@ -277,19 +277,19 @@ def write_parts(
     output: OutputOptions,
     model: str | None,
     engine: EngineOptions,
-    notices: Reporter,
+    reporter: Reporter,
 ) -> PartsOutcome:
     """Write the results of all inputs into a folder, one file for each part; return what was written.
 
     Everything that can be refused is refused before the first file is written.
     """
     folder, output = _folder_of(output, engine)
-    found = _inputs_of(make, data, table, output, notices)
+    found = _inputs_of(make, data, table, output, reporter)
     splits = splits_of(found, table)
     items = [Item(*pair) for pair in zip(splits, folder.parts(len(splits)), strict=True)]
     refuse_inputs([OutputTask(item.split.input, folder.called(item.name)) for item in items], model)
     folder.look_at(no_clobber=output.no_clobber)
-    results = make(found, table, notices)
+    results = make(found, table, reporter)
     if results.by_users:
         raise UsageError(
             "--triples cannot be spread over parts: any line may add to any row",
@@ -297,7 +297,7 @@ def write_parts(
         )
     _try_writer(results, output)
     items = [item for item in items if item.split.at not in results.inputs.skipping.bad]
-    written = _run(results, items, folder, table, output, engine, notices)
+    written = _run(results, items, folder, table, output, engine, reporter)
     done = [(item, part) for item, part in zip(items, written, strict=True) if part.errors is not None]
     named = [(item.split.input.path, shown(folder.called(item.name)), part.record.tally.rows) for item, part in done]
     return PartsOutcome(results, named)
@@ -322,7 +322,7 @@ def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolde
     return PartsFolder(name, str(output.output_format)), output
 
 
-def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions, notices: Reporter) -> ResolvedInputs:
+def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions, reporter: Reporter) -> ResolvedInputs:
     """Return the inputs without results of an earlier run that a search for inputs found in the output folder."""
     if not are_paths(data):
         raise UsageError("a table in memory cannot be read elsewhere", "write it to files that all workers see")
@@ -333,7 +333,7 @@ def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions
         marks = marks_of(make, found, within, folder, table)
         earlier = {item for item in within if marks.are_in(columns_of(item), by_name=True)}
         found = found.some(item for item in found.inputs if item not in earlier)
-        tell(list(earlier), folder, notices)
+        tell(list(earlier), folder, reporter)
     _refuse_within(found.inputs, folder)
     return found
 
@@ -361,7 +361,7 @@ def _run(
     table: TableOptions,
     output: OutputOptions,
     engine: EngineOptions,
-    notices: Reporter,
+    reporter: Reporter,
 ) -> list[Written]:
     """Let workers write all parts, add up what they recorded, and mark the folder as complete."""
     inputs = results.inputs
@@ -369,11 +369,11 @@ def _run(
     inputs.close()
     tasks = _tasks(items)
     output = replace(output, no_clobber=False)  # a task that is run again finds the file it wrote
-    with entered(engine, inputs.found, table) as cluster, folder.writing(notices) as sign:
+    with entered(engine, inputs.found, table) as cluster, folder.writing(reporter) as sign:
         work = WriteParts(reading, results.plan, output, folder, sign)
-        written = [part for parts in cluster.map(work, tasks, counting(notices, len(tasks))) for part in parts]
-        notices.all_parts(engine.engine, len(items))
-        _add_up(results, written, notices)
+        written = [part for parts in cluster.map(work, tasks, counting(reporter, len(tasks))) for part in parts]
+        reporter.all_parts(engine.engine, len(items))
+        _add_up(results, written, reporter)
         folder.finish([item.name for item, part in zip(items, written, strict=True) if part.errors is not None])
     return written
 
@@ -384,10 +384,10 @@ def _tasks(items: Sequence[Item]) -> list[list[Item]]:
     return [list(islice(rest, len(splits))) for splits in together([item.split for item in items])]
 
 
-def _add_up(results: Results, written: Sequence[Written], notices: Reporter) -> None:
+def _add_up(results: Results, written: Sequence[Written], reporter: Reporter) -> None:
     """Add the counts, errors and notices of all parts to the results, in the order of the parts."""
     record = reduce(ReadRecord.merged, (part.record for part in written), ReadRecord(RowCounts()))
     results.tally.join(record.tally)
     for part in written:
         results.errors.join(part.errors or ErrorSum())
-    record.tell(results.inputs, notices)
+    record.tell(results.inputs, reporter)

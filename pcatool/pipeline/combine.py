@@ -164,9 +164,9 @@ class MergeChecks:
     Two models of the same rows count these rows twice; models may also differ in the number of components asked for.
     """
 
-    def __init__(self, first: Named, notices: Reporter) -> None:
+    def __init__(self, first: Named, reporter: Reporter) -> None:
         self._name, self._wish = first[0], first[1].meta.get("components")
-        self._notices = notices
+        self._reporter = reporter
         self._otherwise: list[str] = []
         self._seen: dict[bytes, str] = {}
         self.see(first)
@@ -179,13 +179,13 @@ class MergeChecks:
         centre = statistic_of(named).centre
         key = b"".join(part.tobytes() for part in (centre.high, centre.low, statistic_of(named).sums.squares))
         if key in self._seen:
-            self._notices.warn(f"{show(self._seen[key])} and {show(name)} are of the same rows, which count twice now")
+            self._reporter.warn(f"{show(self._seen[key])} and {show(name)} are of the same rows, which count twice now")
         self._seen.setdefault(key, name)
 
     def tell(self) -> None:
         """Write a note that names the models fitted with another -k than the first; none if all agree."""
         if self._otherwise:
-            self._notices.note(
+            self._reporter.note(
                 f"-k {self._wish} is taken from {show(self._name)}; another one in {listed(self._otherwise)}"
             )
 
@@ -199,22 +199,22 @@ class Combined(NamedTuple):
 
 
 def update(
-    named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, notices: Reporter
+    named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, reporter: Reporter
 ) -> Combined:
     """Return the model of its own rows and the rows of `data`."""
-    combined = _with_rows(named, data, table, options, engine, notices, Statistic.merged)
-    _tell_lost(_rank(named[1]), combined.model, notices)
+    combined = _with_rows(named, data, table, options, engine, reporter, Statistic.merged)
+    _tell_lost(_rank(named[1]), combined.model, reporter)
     return combined
 
 
 def subtract(
-    named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, notices: Reporter
+    named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, reporter: Reporter
 ) -> Combined:
     """Return the model without the rows of `data`, which it was fitted to.
 
     Raises `DataError` for rows that the model does not hold, and `RefusedError` where too few digits are left.
     """
-    combined = _with_rows(named, data, table, options, engine, notices, less(named[1], notices))
+    combined = _with_rows(named, data, table, options, engine, reporter, less(named[1], reporter))
     check_digits(named[1], combined.model)
     return combined
 
@@ -225,7 +225,7 @@ def _with_rows(
     table: TableOptions,
     options: UpdateOptions,
     engine: EngineOptions,
-    notices: Reporter,
+    reporter: Reporter,
     join: Callable[[Statistic, Statistic], Statistic],
 ) -> Combined:
     """Refit the model from its sums joined with the sums over `data`.
@@ -235,7 +235,7 @@ def _with_rows(
     _, model = named
     statistic = statistic_of(named)
     fit_options = options_of(model, missing=options.missing or model.meta.get("missing", "error"))
-    job = Job(data, table, SelectOptions(), fit_options, engine, notices, model)
+    job = Job(data, table, SelectOptions(), fit_options, engine, reporter, model)
     old = model_to_align_to(model, options.align_to, data)
     tally, inputs = RowCounts(), job.open()
     if inputs.model is not None:
@@ -243,28 +243,28 @@ def _with_rows(
     rows: Any = sums_of_job(job, inputs, tally, triangular=isinstance(statistic.sums, Triangle))
     if rows is None:
         what = f"none of the {tally.rows} rows of the input is left" if tally.rows else "the input has no rows"
-        notices.warn(f"{what}: the model stays as it is")
+        reporter.warn(f"{what}: the model stays as it is")
         return Combined(model, model.n_samples, tally)
-    return Combined(refitted(model, join(statistic, rows), fit_options, old, notices), model.n_samples, tally)
+    return Combined(refitted(model, join(statistic, rows), fit_options, old, reporter), model.n_samples, tally)
 
 
-def merge(models: Iterable[Named], align_to: Any, notices: Reporter) -> Combined:
+def merge(models: Iterable[Named], align_to: Any, reporter: Reporter) -> Combined:
     """Return the model of the rows of all models, which are taken from the iterator one at a time."""
     others = iter(models)
     named = next(others)
     name, first = named
     statistic = statistic_of(named)
     old = model_to_align_to(first, align_to, None)
-    watch, rank, booleans = MergeChecks(named, notices), _rank(first), set(first.meta.get("booleans", ()))
+    watch, rank, booleans = MergeChecks(named, reporter), _rank(first), set(first.meta.get("booleans", ()))
     for other in others:
         statistic = statistic.merged(compatible_sums(first, other, name))
         watch.see(other)
         rank = max(rank, _rank(other[1]))
         booleans.update(other[1].meta.get("booleans", ()))
     watch.tell()
-    merged = refitted(first, statistic, options_of(first), old, notices)
+    merged = refitted(first, statistic, options_of(first), old, reporter)
     merged = merged.with_meta(booleans=sorted(booleans)) if booleans else merged
-    _tell_lost(rank, merged, notices)
+    _tell_lost(rank, merged, reporter)
     return Combined(merged, first.n_samples)
 
 
@@ -276,25 +276,25 @@ def _rank(model: Model) -> int:
     return int(model.meta.get("rank", 0)) if model.meta.get("method") == "pca" else 0
 
 
-def _tell_lost(rank: int, model: Model, notices: Reporter) -> None:
+def _tell_lost(rank: int, model: Model, reporter: Reporter) -> None:
     """Warn when the combined model has a lower rank than a model of some of its rows.
 
     Sums over all rows then hold too few digits of the weakest components.
     """
     if rank > _rank(model):
-        notices.warn(
+        reporter.warn(
             f"of {rank} components that some of the rows have, {_rank(model)} are told from rounding in the sums over "
             "all; a fit of all rows with --solver tsqr keeps more digits"
         )
 
 
-def subtract_models(named: Named, others: Iterable[Named], align_to: Any, notices: Reporter) -> Combined:
+def subtract_models(named: Named, others: Iterable[Named], align_to: Any, reporter: Reporter) -> Combined:
     """Return the model without the rows of the other models."""
     name, model = named
     whole = statistic_of(named)
     old = model_to_align_to(model, align_to, None)
     gone = reduce(Statistic.merged, (compatible_sums(model, other, name) for other in others))
-    left = refitted(model, less(model, notices)(whole, gone), options_of(model), old, notices)
+    left = refitted(model, less(model, reporter)(whole, gone), options_of(model), old, reporter)
     check_digits(model, left)
     return Combined(left, model.n_samples)
 
@@ -314,7 +314,7 @@ def refitted(
     statistic: Statistic,
     options: FitOptions,
     old: Model | None,
-    notices: Reporter,
+    reporter: Reporter,
     columns: tuple[str, ...] = (),
 ) -> Model:
     """Fit a model from sums over rows, and copy from `model` what sums do not hold, such as boolean columns.
@@ -323,16 +323,16 @@ def refitted(
     given.
     """
     columns = columns or model.columns
-    fitted = fit_from_statistic(statistic, columns, options, notices).model
+    fitted = fit_from_statistic(statistic, columns, options, reporter).model
     if booleans := [column for column in model.meta.get("booleans", ()) if column in columns]:
         fitted = fitted.with_meta(booleans=booleans)
     of_columns = {key: model.meta[key] for key in ("label_numbers", "vectors") if key in model.meta}
     if of_columns:
         fitted = fitted.with_meta(**of_columns)
-    return fitted if old is None else aligned_to(fitted, old, notices)
+    return fitted if old is None else aligned_to(fitted, old, reporter)
 
 
-def refit(named: Named, options: RefitOptions, notices: Reporter) -> Model:
+def refit(named: Named, options: RefitOptions, reporter: Reporter) -> Model:
     """Return the model that a fit of the same rows with the changed settings would have given.
 
     Raises `UsageError` when no setting is changed, and `ModelError` for a model without sums.
@@ -353,7 +353,7 @@ def refit(named: Named, options: RefitOptions, notices: Reporter) -> Model:
     taken = statistic.take(np.array(places, dtype=np.intp))
     if settings.standardize:
         check_scales(taken, columns)
-    return refitted(model, taken, settings, old, notices, columns)
+    return refitted(model, taken, settings, old, reporter, columns)
 
 
 def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:

@@ -71,13 +71,13 @@ class Job(NamedTuple):
     select: SelectOptions
     options: FitOptions
     engine: EngineOptions
-    notices: Reporter
+    reporter: Reporter
     like: Model | None = None  # model whose columns are taken instead of the selected ones
     scored: bool = False  # the rows are read again and scored after the fit
 
     def open(self) -> Inputs:
         """Open the inputs."""
-        return Inputs(self.data, self.table, self.notices)
+        return Inputs(self.data, self.table, self.reporter)
 
     @property
     def limit(self) -> int:
@@ -182,8 +182,8 @@ def report_rows(job: Job, inputs: Inputs, counts: RowCounts) -> None:
     """Warn about dropped rows, and report the counts of the rows that were read."""
     dropped = counts.incomplete if job.options.missing == "drop" else 0
     if dropped:
-        job.notices.warn(f"dropped {dropped} of {counts.rows} rows for missing cells")
-    job.notices.taken = Taken(counts.rows, dropped, inputs.columns.left_out)
+        job.reporter.warn(f"dropped {dropped} of {counts.rows} rows for missing cells")
+    job.reporter.taken = Taken(counts.rows, dropped, inputs.columns.left_out)
 
 
 # --- fits ---
@@ -229,7 +229,7 @@ def fit(job: Job) -> Fitted:
 def fit_opened(job: Job, inputs: Inputs, old: Model | None) -> Fitted:
     """Like `fit`, for inputs that are already open and an older model to align to, None without one."""
     fitted = _fit_rows(job, inputs)
-    return fitted if old is None else fitted._replace(model=aligned_to(fitted.model, old, job.notices))
+    return fitted if old is None else fitted._replace(model=aligned_to(fitted.model, old, job.reporter))
 
 
 def plan_fit(job: Job) -> Plan:
@@ -286,7 +286,7 @@ def prepared(job: Job, inputs: Inputs, counts: RowCounts) -> Iterator[PreparedFi
         return
     with Threads(job.engine.threads) as pool:
         read = open_rows(job, inputs, counts, pool.map)
-        method = method_of(job.options if read.columns is None else read.columns.named(job.options), job.notices)
+        method = method_of(job.options if read.columns is None else read.columns.named(job.options), job.reporter)
         work = (read.rows, read.features)
         supply = supply_of(job, inputs, pool, read)
         yield PreparedFit(
@@ -309,12 +309,12 @@ def _from_sums(job: Job, inputs: Inputs, counts: RowCounts) -> PreparedFit:
     planned = plan_sums(options, columns.features, labels, inputs.expected_rows())
 
     def run() -> Fit:
-        planned.check(job.limit, PCA(options, job.notices).problem(columns.features, None))
+        planned.check(job.limit, PCA(options, job.reporter).problem(columns.features, None))
         sums = _sums_of_splits(job, inputs, splits, columns, counts, triangular=planned.solver == "tsqr")
         if sums is None:
             raise nothing_to_fit()
         reason = "" if labels else planned.reason  # labels have a reason that names their number
-        return fit_sums(sums, columns.features, options, job.notices, reason)
+        return fit_sums(sums, columns.features, options, job.reporter, reason)
 
     return PreparedFit(columns, lambda: planned._replace(parts=len(tasks_of(splits, inputs))), run)
 
@@ -360,10 +360,10 @@ def _sums_of_splits(
     options = replace(options, solver=solver, align_to=None)
     accumulator = SplitSums(SplitReading(found.partitions, job.table, facts), columns, options, triangular)
     with entered(job.engine, found, job.table) as cluster:
-        summed = cluster.reduce(tasks, accumulator, counting(job.notices, len(tasks)))
-    job.notices.all_parts(job.engine.engine, len(tasks))
+        summed = cluster.reduce(tasks, accumulator, counting(job.reporter, len(tasks)))
+    job.reporter.all_parts(job.engine.engine, len(tasks))
     counts.join(summed.record.tally)
-    summed.record.tell(inputs, job.notices)
+    summed.record.tell(inputs, job.reporter)
     if options.missing == "error" and counts.incomplete:
         raise counts.error(job.remedy)
     return summed.sums
@@ -398,17 +398,17 @@ def _read_older(path: str, data: Any) -> Model:
         raise FileError(error.message, "a first fit has nothing to align to: leave out --align-to") from None
 
 
-def method_of(options: FitOptions, notices: Reporter) -> Any:
+def method_of(options: FitOptions, reporter: Reporter) -> Any:
     """Return the method that fits, such as `PCA`; others where cells are missing."""
     if options.triples:
         from pcatool.methods.missing_data import TriplesPCA
 
-        return TriplesPCA(options, notices)
+        return TriplesPCA(options, reporter)
     if options.missing in USES_INCOMPLETE:
         from pcatool.methods.missing_data import IncompletePCA
 
-        return IncompletePCA(options, notices)
-    return METHODS.load(options.method)(options, notices)
+        return IncompletePCA(options, reporter)
+    return METHODS.load(options.method)(options, reporter)
 
 
 def fit_and_save(job: Job, output: str, *, no_clobber: bool) -> Fitted:

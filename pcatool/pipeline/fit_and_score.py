@@ -69,7 +69,7 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
             npz.save_model(fitted.model, output, no_clobber=no_clobber, inputs=paths)
 
     table = replace(job.table, skip_bad=False)  # bad files are already left out
-    results = transform(fitted.model, inputs.good, table, apply, job.engine, job.notices.silent())
+    results = transform(fitted.model, inputs.good, table, apply, job.engine, job.reporter.silent())
     try:
         if output is None or not is_remote(scores.output or ""):
             write(results, scores, older, before_end=save)

@@ -144,11 +144,11 @@ def columns_of(item: Input) -> list[str]:
         return []
 
 
-def tell(earlier: Sequence[Input], folder: str, notices: Reporter) -> None:
+def tell(earlier: Sequence[Input], folder: str, reporter: Reporter) -> None:
     """Note how many earlier results were left out of the inputs."""
     if earlier:
         what = "1 file is an earlier result" if len(earlier) == 1 else f"{len(earlier)} files are earlier results"
-        notices.note(f"{what} in {show(shown(folder))}, and no input")
+        reporter.note(f"{what} in {show(shown(folder))}, and no input")
 
 
 class OutputTask(NamedTuple):
@@ -187,14 +187,14 @@ def goes_to_folder(output: OutputOptions) -> bool:
 
 
 def write_each(
-    make: Make, paths: Sequence[str], table: TableOptions, output: OutputOptions, model: str | None, notices: Reporter
+    make: Make, paths: Sequence[str], table: TableOptions, output: OutputOptions, model: str | None, reporter: Reporter
 ) -> Outputs:
     """Write the results of every input to its own file, and return the counts.
 
     Everything that can be refused is refused before the first file is written.
     """
     found = ResolvedInputs.of(paths, table)
-    tasks = _tasks(_without_earlier(make, found, table, output, notices), output)
+    tasks = _tasks(_without_earlier(make, found, table, output, reporter), output)
     refuse_inputs(tasks, model)
     outputs = Outputs()
     todo = [task for task in tasks if not _is_done(task, model)] if output.resume else tasks
@@ -204,10 +204,10 @@ def write_each(
                 raise exists(shown(task.output))
     outputs.resumed = len(tasks) - len(todo)
     if outputs.resumed:
-        notices.note(f"{outputs.resumed} of {len(tasks)} files were done already")
-    each = _Each(make, found, replace(table, skip_bad=False), output, model, NestedReporter(notices))
+        reporter.note(f"{outputs.resumed} of {len(tasks)} files were done already")
+    each = _Each(make, found, replace(table, skip_bad=False), output, model, NestedReporter(reporter))
     for number, task in enumerate(todo, 1):
-        notices.at_file(number, len(todo))
+        reporter.at_file(number, len(todo))
         try:
             outputs.add(task, each.run(task))
         except PcatoolError as error:
@@ -218,11 +218,11 @@ def write_each(
                     error.add_remedy(SKIP_BAD_REMEDY)
                 raise
             outputs.skipped.append(Skip(task.input.name, error.message))
-    notices.all_read(len(outputs.written), outputs.skipped)
+    reporter.all_read(len(outputs.written), outputs.skipped)
     if len(outputs.skipped) == len(tasks):
         raise none_left(outputs.skipped)
     if outputs.skipped:
-        notices.warn(f"left out {len(outputs.skipped)} of {len(tasks)} files:", reasons(outputs.skipped))
+        reporter.warn(f"left out {len(outputs.skipped)} of {len(tasks)} files:", reasons(outputs.skipped))
     return outputs
 
 
@@ -234,13 +234,13 @@ class _Each(NamedTuple):
     table: TableOptions
     output: OutputOptions
     model: str | None
-    notices: Reporter
+    reporter: Reporter
 
     def run(self, task: OutputTask) -> Results:
         """Write and return the results of one input; warn if the input was changed meanwhile."""
         before = state_of(task.input.path)
         try:
-            results = self.make(self.found.some([task.input]), self.table, self.notices)
+            results = self.make(self.found.some([task.input]), self.table, self.reporter)
         except PcatoolError as error:  # nothing is written yet, so reading failed
             error.of_input = True
             raise
@@ -261,11 +261,11 @@ class _Each(NamedTuple):
         remedy = "--resume makes it again" if make_old(task.output) else "make it again"
         now = "was removed" if is_remote(task.output) else "may be of what was there before"
         what = f"{task.input.name} was changed while it was read: {show(shown(task.output))} {now}"
-        self.notices.warn(f"{what}; {remedy}")
+        self.reporter.warn(f"{what}; {remedy}")
 
 
 def _without_earlier(
-    make: Make, found: ResolvedInputs, table: TableOptions, output: OutputOptions, notices: Reporter
+    make: Make, found: ResolvedInputs, table: TableOptions, output: OutputOptions, reporter: Reporter
 ) -> Sequence[Input]:
     """Return the inputs without results of an earlier run that a search for inputs found in the output folder."""
     if any(item.path == STDIN for item in found.inputs):
@@ -279,7 +279,7 @@ def _without_earlier(
     inputs, earlier = sorted_out(
         found, within, marks_of(make, found, within, folder, table), lambda item: _output_of(item, output)
     )
-    tell(earlier, folder, notices)
+    tell(earlier, folder, reporter)
     return inputs
 
 

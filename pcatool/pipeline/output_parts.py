@@ -228,7 +228,7 @@ class PartsFolder:
             raise exists(shown(self.called(there[0] if there else MARK)))
 
     @contextmanager
-    def writing(self, notices: Reporter) -> Iterator[str]:
+    def writing(self, reporter: Reporter) -> Iterator[str]:
         """Create the folder, remove its mark, and yield the path of a file that workers check for.
 
         A worker that does not find this file sees another folder. After an error the folder stays unmarked.
@@ -241,7 +241,7 @@ class PartsFolder:
             with self._signed() as sign:
                 yield sign
         except PcatoolError:
-            notices.note(f"{show(self.name)} has no {MARK}: its parts are not those of a whole run")
+            reporter.note(f"{show(self.name)} has no {MARK}: its parts are not those of a whole run")
             raise
 
     def _is_marked(self) -> bool:

@@ -148,7 +148,7 @@ def _of_rows(
     names = plan.wanted.names
     more = tuple(name for name in colors.number if name not in names)
     results = results_of(
-        plan._replace(wanted=plan.wanted._replace(names=(*names, *more))), inputs, job.engine, job.notices
+        plan._replace(wanted=plan.wanted._replace(names=(*names, *more))), inputs, job.engine, job.reporter
     )
     at = [(*names, *more).index(name) for name in colors.number]
     columns = [number - 1 for number in axes]
@@ -182,7 +182,7 @@ def projected(job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, kep
     options = ApplyOptions(
         components=max(axes), missing="keep" if policy == "error" else policy, keep=kept, triples=job.options.triples
     )
-    return transform_opened(model, inputs, options, job.engine, job.notices)
+    return transform_opened(model, inputs, options, job.engine, job.reporter)
 
 
 def _drawn(part: ColoredRows, codes: dict[str, int], spreads: Array | None, cloud: RowCollector) -> Array:
@@ -268,7 +268,7 @@ def draw(job: Job, asked: PlotRequest, model: Model | None = None) -> PlotOutcom
             figure = asked.drawer().draw(view, asked.look)
             picture = figure_file(figure, form, asked.look)
             boxes = missing_glyphs(figure)
-        tell_letters(boxes, job.notices)
+        tell_letters(boxes, job.reporter)
         write_whole(asked.output, picture, no_clobber=asked.no_clobber, inputs=subject.paths)
     elif asked.output not in (None, "-"):
         text = render_table(asked.drawer().table(view), asked.form, caption=view.caption)
@@ -327,7 +327,7 @@ def _view(job: Job, asked: PlotRequest, subject: Subject) -> View:
         return view
     assert subject.inputs is not None
     cloud = _cloud(job, asked, subject, subject.inputs, view)
-    tell(cloud, asked, job.notices)
+    tell(cloud, asked, job.reporter)
     return View(**{**vars(view), "cloud": cloud})
 
 
@@ -345,14 +345,14 @@ def _caption(model: Model) -> str:
     return f"{how_fitted(model)}; per cent {share}"
 
 
-def tell(cloud: RowCollector, asked: PlotRequest, notices: Reporter) -> None:
+def tell(cloud: RowCollector, asked: PlotRequest, reporter: Reporter) -> None:
     """Note what the picture leaves out: rows without scores, colours without effect, classes without a colour."""
     if cloud.left_out:
         has = "has" if cloud.left_out == 1 else "have"
-        notices.note(f"{cloud.left_out} of {cloud.rows + cloud.left_out} rows {has} no scores, for missing cells, and "
+        reporter.note(f"{cloud.left_out} of {cloud.rows + cloud.left_out} rows {has} no scores, for missing cells, and "
                      f"{'is' if cloud.left_out == 1 else 'are'} not drawn")  # fmt: skip
     if cloud.axes == 1 and cloud.hue is not None and not cloud.by_class:
-        notices.note("numbers do not colour bars: --color changes nothing in a picture of one component")
+        reporter.note("numbers do not colour bars: --color changes nothing in a picture of one component")
     if cloud.by_class:
         values = sum(1 for code in cloud.counts if code >= 0)
         if values > CLASSES:
@@ -360,11 +360,11 @@ def tell(cloud: RowCollector, asked: PlotRequest, notices: Reporter) -> None:
             which = f"the {CLASSES - 1} most frequent{among} have colours of their own"
             if max(cloud.counts.values()) == 1:
                 which = "none of them occurs twice: name a column of classes, or of numbers"
-            notices.note(f"--color {asked.color}: {values} values; {which}")
+            reporter.note(f"--color {asked.color}: {values} values; {which}")
 
 
-def tell_letters(boxes: list[str], notices: Reporter) -> None:
+def tell_letters(boxes: list[str], reporter: Reporter) -> None:
     """Warn of characters that the font of the picture lacks."""
     if boxes:
         said = f"the font of pictures lacks {listed(boxes)}: boxes stand in their place"
-        notices.warn(f"{said}; --format csv has the names")
+        reporter.warn(f"{said}; --format csv has the names")

@@ -259,7 +259,7 @@ def _without_model(job: Job, asked: PlotRequest) -> Subject:
     model = fit_opened(job, inputs, old).model
     asked.refuse_zca(model)
     asked.wanted(model)
-    again = Inputs(inputs.good, replace(job.table, skip_bad=False), job.notices.silent())
+    again = Inputs(inputs.good, replace(job.table, skip_bad=False), job.reporter.silent())
     return Subject(model, again, "rows", paths)
 
 

@@ -322,14 +322,14 @@ def report_to(
     path: str | None,
     rows: ReportRows,
     asked: PageOptions,
-    notices: Reporter,
+    reporter: Reporter,
     *,
     no_clobber: bool = False,
 ) -> ReportPage:
     """Like `report`, with the page written to `output`; an output that cannot be written is refused before the work."""
     inputs = [name for name in (path, *_paths(rows.data)) if name not in (None, STDIN)]
     check_target(output, no_clobber=no_clobber, inputs=inputs)
-    page = report(model, path, rows, asked, notices)
+    page = report(model, path, rows, asked, reporter)
     with open_sink(output, no_clobber=no_clobber, inputs=inputs) as sink:
         sink.write(page.html.encode())
     return page
@@ -340,7 +340,7 @@ def _paths(data: Any) -> list[str]:
     return data if are_paths(data) else []
 
 
-def report(model: Model, name: str | None, rows: ReportRows, asked: PageOptions, notices: Reporter) -> ReportPage:
+def report(model: Model, name: str | None, rows: ReportRows, asked: PageOptions, reporter: Reporter) -> ReportPage:
     """Return the page of a model, and of the scores of `rows` if there are any."""
     _check(rows, asked)
     kept, model = model, model.truncated(rows.apply.components)
@@ -364,16 +364,18 @@ def report(model: Model, name: str | None, rows: ReportRows, asked: PageOptions,
     if rows.data is None:
         return ReportPage(page_html(facts), model, None, None)
     places = columns_shown(scores, asked.first, asked.axes)
-    facts["page"]["scores"] = found = _scores(model, rows, places, asked, notices)
+    facts["page"]["scores"] = found = _scores(model, rows, places, asked, reporter)
     return ReportPage(page_html(facts), model, found["of"], len(found["rows"]))
 
 
-def _scores(model: Model, rows: ReportRows, places: list[int], asked: PageOptions, notices: Reporter) -> dict[str, Any]:
+def _scores(
+    model: Model, rows: ReportRows, places: list[int], asked: PageOptions, reporter: Reporter
+) -> dict[str, Any]:
     """Score the rows, and return a sample of them as facts of the page."""
     apply = rows.apply
     if asked.color is not None:
         apply = replace(apply, keep=(*apply.keep, asked.color))
-    results = applying.transform(model, rows.data, rows.table, apply, rows.engine, notices)
+    results = applying.transform(model, rows.data, rows.table, apply, rows.engine, reporter)
     color = None
     if asked.color is not None:
         named = results.inputs.columns.keep((asked.color,), False)

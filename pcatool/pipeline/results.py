@@ -255,7 +255,7 @@ class ErrorSum:
         return self.total / self.rows if self.rows else None
 
 
-def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, notices: Reporter) -> Results:
+def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporter: Reporter) -> Results:
     """Return the results of these inputs by a plan; nothing is read before the results are taken."""
     tally = RowCounts()
     (wanted, scorer, options), model = plan, plan.scorer.model
@@ -264,7 +264,7 @@ def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, notices
     if options.triples:
         from pcatool.pipeline.triples import rows_of_triples
 
-        read = partial(rows_of_triples, inputs, options, model, tally, notices)
+        read = partial(rows_of_triples, inputs, options, model, tally, reporter)
     else:
         read = partial(checked_batches, inputs, wanted, tally, eager=True, check=check)
 

@@ -36,7 +36,7 @@ def table_to_fit(job: Job, inputs: Inputs, tally: RowCounts, run: Runner) -> tup
     triples = read_triples(inputs, str(o.triples), tally, holes=o.absent != "zero", run=run)
     if not triples.users:
         raise nothing_to_fit()
-    _tell_odd_names(triples, job.notices)
+    _tell_odd_names(triples, job.reporter)
     table, items = triples.sorted()
     del triples
     release_free_memory()
@@ -44,16 +44,16 @@ def table_to_fit(job: Job, inputs: Inputs, tally: RowCounts, run: Runner) -> tup
     return table, items
 
 
-def _tell_odd_names(triples: Triples, notices: Reporter) -> None:
+def _tell_odd_names(triples: Triples, reporter: Reporter) -> None:
     """Note names such as NA: in text they may be ordinary words, and are not taken as missing."""
     for what, names in (("a user", triples.users), ("an item", triples.items)):
         odd = [name for name in names if name.lower() in {null.lower() for null in NULLS}]
         if odd:
-            notices.note(f"taken as the name of {what}, not as missing: {listed(odd)}")
+            reporter.note(f"taken as the name of {what}, not as missing: {listed(odd)}")
 
 
 def rows_of_triples(
-    inputs: Inputs, options: ApplyOptions, model: Model, tally: RowCounts, notices: Reporter, run: Runner
+    inputs: Inputs, options: ApplyOptions, model: Model, tally: RowCounts, reporter: Reporter, run: Runner
 ) -> Iterator[CheckedBatch]:
     """Yield a row for each user, in order of first appearance, under the columns of the model.
 
@@ -65,7 +65,7 @@ def rows_of_triples(
     if unknown and len(unknown) == len(triples.items):
         raise DataError(f"none of the items is known to the model: {listed(unknown)}", "name the columns as user, item")
     if unknown:
-        notices.note(f"items that the model does not know are left out: {listed(unknown)}")
+        reporter.note(f"items that the model does not know are left out: {listed(unknown)}")
     height = block_rows(table.d)
     for first in range(0, table.n, height):
         last = min(first + height, table.n)

@@ -64,11 +64,11 @@ class OpenedAhead(NamedTuple):
 class InputFiles:
     """The files of a run in their order, of which the one at `position` is open."""
 
-    def __init__(self, found: ResolvedInputs, options: TableOptions, notices: Reporter) -> None:
+    def __init__(self, found: ResolvedInputs, options: TableOptions, reporter: Reporter) -> None:
         self.found = found
         self.position = 0
         self._options = options
-        self._notices = notices
+        self._reporter = reporter
         self._opened: OpenedInput | None = None
 
     def __len__(self) -> int:
@@ -89,23 +89,23 @@ class InputFiles:
 
     def open(self) -> OpenedInput:
         """Open the current file."""
-        self._notices.at_file(self.position + 1, len(self))
-        self._opened = self._open(self.current, self._notices)
+        self._reporter.at_file(self.position + 1, len(self))
+        self._opened = self._open(self.current, self._reporter)
         return self._opened
 
-    def _open(self, item: Input, notices: Reporter) -> OpenedInput:
-        opened = OpenedInput(item, self._options.input_format, self._options.encoding, notices)
+    def _open(self, item: Input, reporter: Reporter) -> OpenedInput:
+        opened = OpenedInput(item, self._options.input_format, self._options.encoding, reporter)
         opened.one_of_many = len(self) > 1
         return opened
 
     def table(self, opened: OpenedInput) -> Table:
         """Return the opened file as a table of its format, with its partition columns; a model is refused."""
-        return self._table(opened, self._notices)
+        return self._table(opened, self._reporter)
 
-    def _table(self, opened: OpenedInput, notices: Reporter) -> Table:
+    def _table(self, opened: OpenedInput, reporter: Reporter) -> Table:
         if opened.format == MODEL:
             raise not_a_table(opened.name)
-        table: Table = READERS.load(opened.format)(opened, self._options, notices)
+        table: Table = READERS.load(opened.format)(opened, self._options, reporter)
         partitions = self.found.partitions
         return table if partitions is None else partitions.of(table, opened.input.path)
 
@@ -123,25 +123,25 @@ class InputFiles:
 
     def _before_its_turn(self, position: int) -> OpenedAhead:
         """Open the file at this position if it is local with a Parquet suffix; other files wait for their turn."""
-        item, notices = self.found.inputs[position], Reporter()
+        item, reporter = self.found.inputs[position], Reporter()
         if item.format != "parquet" or item.remote or item.flows:
             return OpenedAhead()
         opened: OpenedInput | None = None
         try:
-            opened = self._open(item, notices)
-            return OpenedAhead(opened, self._table(opened, notices), tuple(notices.notes))
+            opened = self._open(item, reporter)
+            return OpenedAhead(opened, self._table(opened, reporter), tuple(reporter.notes))
         except PcatoolError as error:
             if opened is not None:
                 opened.close()
-            return OpenedAhead(notes=tuple(notices.notes), error=error)
+            return OpenedAhead(notes=tuple(reporter.notes), error=error)
 
     def turn_of(self, later: OpenedAhead) -> Table:
         """Return the table of the current file, given what was done ahead; raises the error met then."""
         if later.table is None and later.error is None:
             return self.table(self.open())
-        self._notices.at_file(self.position + 1, len(self))
+        self._reporter.at_file(self.position + 1, len(self))
         for text in later.notes:
-            self._notices.note(text)
+            self._reporter.note(text)
         if later.table is None:
             assert later.error is not None
             raise later.error

@@ -30,7 +30,7 @@ class Inputs:
         self,
         data: Any,
         options: TableOptions,
-        notices: Reporter,
+        reporter: Reporter,
         *,
         by_file: bool = False,
         facts: SchemaFacts | None = None,
@@ -38,7 +38,7 @@ class Inputs:
         self._data = data
         self._facts = facts
         self._options = options
-        self._notices = notices
+        self._reporter = reporter
         self._columns: Schema | None = None
         self._stream: RowStream | None = None
         self._settled = False
@@ -47,7 +47,7 @@ class Inputs:
         self.by_file = by_file or options.skip_bad
         self.model: OpenedInput | None = None
         found = _find(data, options)
-        self._files = InputFiles(found, options, notices)
+        self._files = InputFiles(found, options, reporter)
         self.skipping = BadFiles(self._files, allowed=options.skip_bad)
         self._table: Table | None = None
         if found.inputs:
@@ -67,14 +67,14 @@ class Inputs:
         """The schema of all inputs, settled by the first."""
         if self._columns is None:
             first = First(self.first, self._files.others)
-            self._columns = Schema(first, self.nulls, self._notices, several=self._files.waiting, facts=self._facts)
+            self._columns = Schema(first, self.nulls, self._reporter, several=self._files.waiting, facts=self._facts)
         return self._columns
 
     @property
     def stream(self) -> RowStream:
         """All rows, read once: the first table may be a pipe, so `again` gives the rows of a second reading."""
         if self._stream is None:
-            self._stream = RowStream(self._files, self.first, self.columns, self.skipping, self._notices)
+            self._stream = RowStream(self._files, self.first, self.columns, self.skipping, self._reporter)
         return self._stream
 
     @property
@@ -137,7 +137,7 @@ class Inputs:
 
     def again(self) -> Inputs:
         """Return the good inputs, to be read again from their beginning, without repeating notes and warnings."""
-        return Inputs(self.good, replace(self._options, skip_bad=False), self._notices.silent(), by_file=self.by_file)
+        return Inputs(self.good, replace(self._options, skip_bad=False), self._reporter.silent(), by_file=self.by_file)
 
     @property
     def good(self) -> Any:
@@ -167,13 +167,13 @@ class Inputs:
 
     def at_rows(self, count: int) -> None:
         """Report that this many more rows were read."""
-        self._notices.at_rows(count)
+        self._reporter.at_rows(count)
 
     def tell_rounding(self, text: str) -> None:
         """Show the note on a rounded whole number, once per run."""
         if not self.told_rounding:
             self.told_rounding = text
-            self._notices.note(text)
+            self._reporter.note(text)
 
     def finish(self) -> None:
         """Report what reading left to say: inputs left out, and columns that only later inputs have.
@@ -181,12 +181,12 @@ class Inputs:
         Raises DataError if all inputs were left out.
         """
         count, bad = len(self._files), self.skipping.bad
-        self._notices.all_read(count - len(bad), list(bad.values()))
+        self._reporter.all_read(count - len(bad), list(bad.values()))
         if count and len(bad) == count:
             raise self.skipping.none_left()
         self.columns.warn_of_more(bad)
         if bad:
-            self.skipping.warn(self._notices)
+            self.skipping.warn(self._reporter)
 
     def close(self) -> None:
         """Close the current input."""

@@ -221,7 +221,9 @@ class OpenedInput:
     Raises FileError if the input cannot be opened, DataError if its format is refused.
     """
 
-    def __init__(self, source: Input, input_format: str | None, encoding: str, notices: Reporter | None = None) -> None:
+    def __init__(
+        self, source: Input, input_format: str | None, encoding: str, reporter: Reporter | None = None
+    ) -> None:
         self.input = source
         self.one_of_many = False
         self.lent = False
@@ -242,8 +244,8 @@ class OpenedInput:
         is_text = self.format not in (MODEL, "parquet")
         self.stream: ByteStream = as_utf8(stream, encoding, head, source.name) if is_text else stream
         # A missing line end is normal at the end of a file, but in a pipe may mean that the program before it failed.
-        if is_text and notices and not self._raw.regular and not self._packed:
-            self.stream = LineEndCheck(self.stream, partial(_tell_cut, self.name, notices))
+        if is_text and reporter and not self._raw.regular and not self._packed:
+            self.stream = LineEndCheck(self.stream, partial(_tell_cut, self.name, reporter))
 
     @property
     def size(self) -> int | None:
@@ -294,9 +296,9 @@ class OpenedInput:
             self._copy.close()
 
 
-def _tell_cut(name: str, notices: Reporter) -> None:
+def _tell_cut(name: str, reporter: Reporter) -> None:
     """Note that a pipe ended without a line end."""
-    notices.note(f"{name} ends in the middle of a line: if what writes it failed, its last row may be cut off")
+    reporter.note(f"{name} ends in the middle of a line: if what writes it failed, its last row may be cut off")
 
 
 def _undecided(head: bytes) -> bool:

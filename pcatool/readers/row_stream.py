@@ -36,12 +36,14 @@ class RowStream:
     their turn, and their columns are matched by the schema.
     """
 
-    def __init__(self, files: InputFiles, first: Table, schema: Schema, bad_files: BadFiles, notices: Reporter) -> None:
+    def __init__(
+        self, files: InputFiles, first: Table, schema: Schema, bad_files: BadFiles, reporter: Reporter
+    ) -> None:
         self._files = files
         self._first = first
         self._schema = schema
         self._bad_files = bad_files
-        self._notices = notices
+        self._reporter = reporter
         self._current: Table | None = None  # None before the first piece was asked for
 
     def pieces(self, choice: ColumnChoice, *, eager: bool, run: Runner) -> Iterator[Piece]:
@@ -51,7 +53,7 @@ class RowStream:
         """
         files = self._files
         later = files.later(run, self._first)
-        self._notices.at_reading(self)
+        self._reporter.at_reading(self)
         try:
             while True:
                 position = files.position

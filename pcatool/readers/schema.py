@@ -251,7 +251,7 @@ class Schema:
         self,
         first: First,
         nulls: tuple[str, ...],
-        notices: Reporter,
+        reporter: Reporter,
         *,
         several: bool,
         facts: SchemaFacts | None = None,
@@ -259,7 +259,7 @@ class Schema:
         self._first = first
         self._facts = facts
         self._nulls = nulls
-        self._notices = notices
+        self._reporter = reporter
         self._several = several
         self._chosen: tuple[ColumnChoice, tuple[Feature, ...]] | None = None  # last choice, in the first table
         self.left_out: tuple[str, ...] = ()  # columns of the first input that a fit does not use
@@ -294,7 +294,7 @@ class Schema:
         weight = [] if weights is None else [find_weights(weights, columns, where)]
         found = find_labels(labels, label_kernel, columns, where)
         features = choose_features(
-            columns, options, where, self._notices, without={*weight, *found.numbers, *found.texts}
+            columns, options, where, self._reporter, without={*weight, *found.numbers, *found.texts}
         )
         return self._taken(features, weight, found)
 
@@ -440,7 +440,7 @@ class Schema:
     def warn_of_more(self, without: Collection[int]) -> None:
         """Warn of columns found by `look_for_more`; `without` are the positions of inputs that were left out."""
         if self._facts is None and self._further is not None and (text := self._further.warning(without)):
-            self._notices.warn(text)
+            self._reporter.warn(text)
 
 
 def _check_widths(

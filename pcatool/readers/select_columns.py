@@ -213,7 +213,7 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
 
 
 def choose_features(
-    columns: Sequence[Column], options: SelectOptions, where: str, notices: Reporter, without: Collection[int] = ()
+    columns: Sequence[Column], options: SelectOptions, where: str, reporter: Reporter, without: Collection[int] = ()
 ) -> tuple[Feature, ...]:
     """Choose the features of a fit: the columns of -c, or all columns of numbers, without those of -x.
 
@@ -224,16 +224,16 @@ def choose_features(
     chosen = find_elements(options.columns, columns, where) if named else [(i, None) for i in range(len(columns))]
     excluded = set(find_elements(options.exclude, columns, where))
     chosen = [(i, element) for i, element in chosen if (i, None) not in excluded and i not in without]
-    chosen = _without_partitions(chosen, columns, options.columns, notices)
+    chosen = _without_partitions(chosen, columns, options.columns, reporter)
     chosen = _without_row_names(chosen, columns, options.columns, where)
     _check_doubles(dict.fromkeys(i for i, _ in chosen), columns, where)
     features = {
         (f.column, f.element): f
         for i, element in chosen
-        for f in _features(i, element, columns, named, where, notices)
+        for f in _features(i, element, columns, named, where, reporter)
         if (f.column, f.element) not in excluded
     }
-    _tell_truth(features.values(), columns, named=named, notices=notices)
+    _tell_truth(features.values(), columns, named=named, reporter=reporter)
     if not features:
         numbers = any(column.kind == "number" for column in columns)
         what = "no column is left" if named or numbers else "no column holds numbers"
@@ -256,16 +256,16 @@ def _of_digits(columns: Sequence[Column]) -> str:
     return f"numbers are stored as text ({columns[written[0]].stored}) in {listed(named)}: read them with -c {terms}"
 
 
-def _tell_truth(features: Collection[Feature], columns: Sequence[Column], *, named: bool, notices: Reporter) -> None:
+def _tell_truth(features: Collection[Feature], columns: Sequence[Column], *, named: bool, reporter: Reporter) -> None:
     """Note which columns of boolean type are used as 0 and 1, unless the user named the columns."""
     used = [] if named else [f.name for f in features if f.boolean and columns[f.column].typed]
     if used:
         noun, them = ("column", "it") if len(used) == 1 else ("columns", "them")
-        notices.note(f"used boolean {noun} {listed(used)} as 0 and 1; -x leaves {them} out")
+        reporter.note(f"used boolean {noun} {listed(used)} as 0 and 1; -x leaves {them} out")
 
 
 def _without_partitions(
-    chosen: Sequence[tuple[int, int | None]], columns: Sequence[Column], terms: Sequence[str], notices: Reporter
+    chosen: Sequence[tuple[int, int | None]], columns: Sequence[Column], terms: Sequence[str], reporter: Reporter
 ) -> list[tuple[int, int | None]]:
     """Drop partition columns that are not named in full.
 
@@ -277,7 +277,7 @@ def _without_partitions(
         if column.partition and not terms:
             first = f"first value {show(column.example)}" if column.example else "no value in it"
             hint = "; name it with -c to use it" if column.kind == "number" else ""
-            notices.note(f"left out partition column {show(column.name)} ({first}{hint})")
+            reporter.note(f"left out partition column {show(column.name)} ({first}{hint})")
     return [(i, element) for i, element in chosen if not columns[i].partition or columns[i].name in named]
 
 
@@ -296,7 +296,7 @@ def _without_row_names(
 
 
 def _features(
-    i: int, element: int | None, columns: Sequence[Column], named: bool, where: str, notices: Reporter
+    i: int, element: int | None, columns: Sequence[Column], named: bool, where: str, reporter: Reporter
 ) -> list[Feature]:
     """Return the features of a column: one per element of a vector, none if it is left out with a note.
 
@@ -325,13 +325,13 @@ def _features(
             hint = f"; it is of type {column.stored}: name it with -c to read its numbers"
         elif column.written == "some":
             hint = "; it mixes text and numbers"
-        notices.note(f"left out {column.kind} column {show(column.name)} ({first}{hint})")
+        reporter.note(f"left out {column.kind} column {show(column.name)} ({first}{hint})")
         return []
     if "\0" in column.name:
         raise DataError(f"{where}: a name with a NUL byte, {show(column.name)}", f"name it{_or_without(i, columns)}")
     if not column.name.strip():
         if column.kind == "empty" and not named:
-            notices.note(f"left out column {i + 1}, which has neither a name nor a value")
+            reporter.note(f"left out column {i + 1}, which has neither a name nor a value")
             return []
         what = f"column {i + 1} holds numbers and has no name"
         names = ", or read it with --row-names if it names the rows" if i == 0 and len(columns) > 1 else ""

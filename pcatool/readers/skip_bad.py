@@ -79,9 +79,9 @@ class BadFiles:
         """Return the error for a run without any good input."""
         return none_left(list(self.bad.values()))
 
-    def warn(self, notices: Reporter) -> None:
+    def warn(self, reporter: Reporter) -> None:
         """Warn of the inputs left out."""
-        notices.warn(f"left out {len(self.bad)} of {len(self.files)} files:", reasons(list(self.bad.values())))
+        reporter.warn(f"left out {len(self.bad)} of {len(self.files)} files:", reasons(list(self.bad.values())))
 
 
 def is_bad_file(error: PcatoolError) -> bool:

@@ -204,9 +204,9 @@ def test_names_keep_their_end() -> None:
 # --- where a run stands ---
 
 
-def shares(paths: list[str], notices: Reporter) -> list[float | None]:
+def shares(paths: list[str], reporter: Reporter) -> list[float | None]:
     """What was known after each piece."""
-    inputs = Inputs(paths, TableOptions(), notices)
+    inputs = Inputs(paths, TableOptions(), reporter)
     wanted = inputs.columns.choose(SelectOptions(), None, (), None)
     return [inputs.stream.share() for _ in inputs.stream.pieces(wanted, eager=False, run=run_serially)]
 

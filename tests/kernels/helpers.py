@@ -45,7 +45,7 @@ def names(d: int) -> tuple[str, ...]:
 def whole_fit(
     X: Array,
     *,
-    notices: Reporter | None = None,
+    reporter: Reporter | None = None,
     supply: Supply = DEFAULT_SUPPLY,
     cuts: Iterable[int] = (),
     **asked: Any,
@@ -53,7 +53,7 @@ def whole_fit(
     """A fit of the rows X, which come in the given cuts."""
     options = FitOptions(**{"method": "kernel", **asked})
     pieces = np.split(X, list(cuts))
-    return KernelPCA(options, notices or Reporter()).fit(recut(pieces, X.shape[1]), names(X.shape[1]), supply=supply)
+    return KernelPCA(options, reporter or Reporter()).fit(recut(pieces, X.shape[1]), names(X.shape[1]), supply=supply)
 
 
 def fit(X: Array, **asked: Any) -> KernelModel:

@@ -110,9 +110,9 @@ def test_a_share_a_rule_and_components_past_the_rank(standardize: bool) -> None:
     assert share.variance.cumulative[share.k - 1] >= 0.9
     every = fit(X, kernel="linear", components="all", landmarks=40, standardize=standardize)
     assert every.k == 3
-    notices = Reporter()
-    more = whole_fit(X, kernel="linear", components=40, landmarks=40, notices=notices).model
-    assert notices.warnings[0].startswith("PC4 to PC40 carry nothing: the kernel has rank 3;")
+    reporter = Reporter()
+    more = whole_fit(X, kernel="linear", components=40, landmarks=40, reporter=reporter).model
+    assert reporter.warnings[0].startswith("PC4 to PC40 carry nothing: the kernel has rank 3;")
     assert not more.project(X)[:, 3:].any()
 
 
@@ -124,6 +124,6 @@ def test_row_means_are_taken_out_first() -> None:
 
 
 def test_an_indefinite_kernel_says_so() -> None:
-    notices = Reporter()
-    whole_fit(cloud(200), kernel="sigmoid", gamma=1.0, components=2, landmarks=40, notices=notices)
-    assert any("kernel sigmoid is not positive semidefinite here" in text for text in notices.warnings)
+    reporter = Reporter()
+    whole_fit(cloud(200), kernel="sigmoid", gamma=1.0, components=2, landmarks=40, reporter=reporter)
+    assert any("kernel sigmoid is not positive semidefinite here" in text for text in reporter.warnings)

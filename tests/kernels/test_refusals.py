@@ -24,9 +24,9 @@ def method(**asked: Any) -> KernelPCA:
 
 
 def warned(rows: Array = X, **asked: Any) -> list[str]:
-    notices = Reporter()
-    whole_fit(rows, notices=notices, **asked)
-    return notices.warnings
+    reporter = Reporter()
+    whole_fit(rows, reporter=reporter, **asked)
+    return reporter.warnings
 
 
 # --- numbers of components ---
@@ -116,12 +116,12 @@ def test_nothing_but_zeros_is_refused() -> None:
 
 
 def test_a_constant_column_is_named() -> None:
-    notices = Reporter()
-    whole_fit(np.column_stack([X, np.ones(40)]), notices=notices, components=2)
-    assert notices.notes == ["constant column, telling no rows apart: 'c4'"]
-    notices = Reporter()
-    whole_fit(np.column_stack([np.zeros(40), X, np.ones(40)]), notices=notices, components=2)
-    assert notices.notes == ["constant columns, telling no rows apart: 'c1', 'c5'"]
+    reporter = Reporter()
+    whole_fit(np.column_stack([X, np.ones(40)]), reporter=reporter, components=2)
+    assert reporter.notes == ["constant column, telling no rows apart: 'c4'"]
+    reporter = Reporter()
+    whole_fit(np.column_stack([np.zeros(40), X, np.ones(40)]), reporter=reporter, components=2)
+    assert reporter.notes == ["constant columns, telling no rows apart: 'c1', 'c5'"]
 
 
 @pytest.mark.parametrize(
@@ -164,9 +164,9 @@ def test_distances_that_overflow_are_refused(kernel: str) -> None:
 
 
 def test_a_share_of_nearly_equal_eigenvalues_is_remarked() -> None:
-    notices = Reporter()
-    whole_fit(X, kernel="lle", neighbours=6, notices=notices)
-    assert "so that a share of the variance takes 38 components; give a number with -k" in notices.notes[0]
+    reporter = Reporter()
+    whole_fit(X, kernel="lle", neighbours=6, reporter=reporter)
+    assert "so that a share of the variance takes 38 components; give a number with -k" in reporter.notes[0]
 
 
 # --- kernels that are no inner products ---

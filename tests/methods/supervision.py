@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 class Fitted(NamedTuple):
     model: Model
     fit: Fit
-    notices: Reporter
+    reporter: Reporter
 
 
 def classes_of(y: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -42,11 +42,11 @@ def fit(X: Array, y: Any, *, classes: bool = False, supply: dict[str, Any] | Non
     """A fit of rows X (n, d) and labels y, (n,) or (n, t)."""
     Y = np.asarray(y, dtype=np.float64)
     Y = Y[:, None] if Y.ndim == 1 else Y
-    labels, notices = labels_of(Y, classes=classes), Reporter()
-    method = SupervisedPCA(FitOptions(method="supervised", label=labels.names, **options), notices)
+    labels, reporter = labels_of(Y, classes=classes), Reporter()
+    method = SupervisedPCA(FitOptions(method="supervised", label=labels.names, **options), reporter)
     table = np.hstack([X, Y])
     found = method.fit(recut([table], table.shape[1]), columns_of(X), supply=Supply(labels=labels, **(supply or {})))
-    return Fitted(found.model, found, notices)
+    return Fitted(found.model, found, reporter)
 
 
 def centring(n: int) -> Any:

@@ -128,9 +128,9 @@ def test_columns_are_matched_by_name() -> None:
     new = made([5.0, 3.0, 2.5, 1.0, 0.5])
     old = made([5.0, 3.0, 2.5, 1.0, 0.5], -EYE[::-1], "edcba")
     np.testing.assert_array_equal(align(new, old).basis, -EYE)
-    notices = Reporter()
-    aligned_to(new, made([5.0, 3.0, 2.5, 1.0, 0.5], -EYE, "abcxy"), notices)
-    assert notices.notes == [
+    reporter = Reporter()
+    aligned_to(new, made([5.0, 3.0, 2.5, 1.0, 0.5], -EYE, "abcxy"), reporter)
+    assert reporter.notes == [
         "--align-to: only here, so left out of the comparison: 'd', 'e'",
         "--align-to: only in the older model, so left out of the comparison: 'x', 'y'",
     ]

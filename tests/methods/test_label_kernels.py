@@ -106,9 +106,9 @@ def test_a_target_far_from_0_changes_nothing() -> None:
 def test_a_gamma_that_hardly_looks_at_the_label_is_told(kernel: str | None) -> None:
     rows = case(80, 4)
     salaries = rows.targets[:, 0] * 20_000 + 50_000
-    notes = fit(rows.X, salaries, label_kernel="rbf", kernel=kernel).notices.notes
+    notes = fit(rows.X, salaries, label_kernel="rbf", kernel=kernel).reporter.notes
     said = [note for note in notes if note.startswith("--label-gamma 1 finds hardly any two rows alike in 'y'")]
     assert len(said) == 1
     gamma = float(said[0].split("; ")[1].split()[0])
     assert 1e-10 < gamma < 1e-8
-    assert not fit(rows.X, salaries, label_kernel="rbf", label_gamma=gamma, kernel=kernel).notices.notes
+    assert not fit(rows.X, salaries, label_kernel="rbf", label_gamma=gamma, kernel=kernel).reporter.notes

@@ -185,11 +185,11 @@ def test_k_past_the_rank_is_kept_with_a_warning() -> None:
     found = fit(rows.X, rows.y, classes=True, components=5)
     assert found.model.k == 5
     assert found.model.eigenvalues[3:].tolist() == [0.0, 0.0, 0.0]
-    assert found.notices.warnings == [
+    assert found.reporter.warnings == [
         "PC4 to PC5 carry nothing of the label: what columns and label share has rank 3; eigenvalues there are 0 "
         "(-k all keeps 3)"
     ]
-    assert fit(rows.X, rows.targets[:, 0], components=2).notices.warnings[0].startswith("PC2 carries nothing")
+    assert fit(rows.X, rows.targets[:, 0], components=2).reporter.warnings[0].startswith("PC2 carries nothing")
     np.testing.assert_array_equal(found.model.basis[:, :3], fit(rows.X, rows.y, classes=True, components=3).model.basis)
 
 
@@ -237,7 +237,7 @@ def test_no_claim_where_the_label_is_all_but_independent() -> None:
     X = np.vstack([half, half[::-1] + np.array([1e-11, 0, 0])])
     found = fit(X, np.repeat([0, 1], 500), classes=True, components=1)
     assert found.model.meta["certificate"]["vouched"] == [False]
-    assert "not told from rounding" in found.notices.warnings[0]
+    assert "not told from rounding" in found.reporter.warnings[0]
 
 
 # --- the same rows, the same bits ---
@@ -278,6 +278,6 @@ def test_the_callers_rows_are_left_alone() -> None:
 def test_notes_are_those_of_pca() -> None:
     rows = case(50, 3)
     X = np.column_stack([rows.X * [1, 1000, 1], np.full(50, 4.0)])
-    notes = fit(X, rows.y, classes=True).notices.notes
+    notes = fit(X, rows.y, classes=True).reporter.notes
     assert notes[0] == "constant column, carrying no variance: 'x4'"
     assert "--standardize gives every column the same weight" in notes[1]

@@ -152,7 +152,7 @@ def test_k_past_the_rank(n: int, d: int, classes: int, k: int, seed: int) -> Non
     Z = model.project(rows.X)
     assert Z.shape == (n, min(k, n))
     assert not Z[:, rank:].any()
-    assert bool(outcome.notices.warnings) == (min(k, n) > rank)
+    assert bool(outcome.reporter.warnings) == (min(k, n) > rank)
     assert len(model.meta["certificate"]["vouched"]) == min(k, n)
 
 
@@ -160,7 +160,7 @@ def test_an_indefinite_kernel_is_told() -> None:
     rows = case(40, 3)
     K = -KERNELS["rbf"][1](rows.X, rows.X) + 2 * np.outer(rows.y == 0, rows.y == 0)
     outcome = fit((K + K.T) / 2, rows.y, classes=True, kernel="precomputed", components="all")
-    assert "kernel precomputed is not positive semidefinite here" in outcome.notices.warnings[0]
+    assert "kernel precomputed is not positive semidefinite here" in outcome.reporter.warnings[0]
     values = np.linalg.eigvals(
         (K + K.T) / 2 @ np.asarray(by_hand.centring(40) @ by_hand.delta(rows.y) @ by_hand.centring(40), dtype=float)
     )

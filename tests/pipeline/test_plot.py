@@ -290,9 +290,9 @@ def test_what_a_picture_leaves_out_is_told(
         made.loc[7, "b"] = np.nan
     drawn = cloud(made, pcatool.fit(X, components=2), color, axes)
     told: list[str] = []
-    notices = Warnings()
-    monkeypatch.setattr(notices, "show", lambda kind, text, items=(): told.append(text))
-    tell(drawn, PlotRequest("scores", PlotOptions(color=color)), notices)
+    reporter = Warnings()
+    monkeypatch.setattr(reporter, "show", lambda kind, text, items=(): told.append(text))
+    tell(drawn, PlotRequest("scores", PlotOptions(color=color)), reporter)
     assert len(told) == 1 and told[0].startswith(words)
 
 

@@ -49,8 +49,8 @@ def read(
     **options: Any,
 ) -> Read:
     """The features of a fit; or, with `names`, those columns, as a model asks for them."""
-    notices = Reporter()
-    inputs = Inputs([str(path) for path in paths], TableOptions(**options), notices)
+    reporter = Reporter()
+    inputs = Inputs([str(path) for path in paths], TableOptions(**options), reporter)
     if names is None:
         wanted = inputs.columns.choose(SelectOptions(tuple(columns), tuple(exclude)))
     else:
@@ -59,7 +59,7 @@ def read(
     batches = list(checked_batches(inputs, wanted, RowCounts(), eager=eager))
     X = np.concatenate([np.empty((0, len(wanted.names))), *(b.X for b in batches)])
     kept = [[cell for b in batches for cell in b.passthrough[i].to_pylist()] for i in range(len(wanted.passthrough))]
-    return Read(wanted.names, X, kept, notices.notes)
+    return Read(wanted.names, X, kept, reporter.notes)
 
 
 def write(folder: Path, data: str | bytes, name: str = "t.csv") -> Path:

@@ -46,9 +46,9 @@ def test_the_callers_array_is_as_it_was() -> None:
 
 def test_options_of_text_that_change_nothing_are_noted(tmp_path: Path) -> None:
     parquet.write_table(TABLE, tmp_path / "t.parquet")
-    notices = Reporter()
-    Inputs([str(tmp_path / "t.parquet")], TableOptions(header=False, delimiter=";"), notices)
-    assert notices.notes == [f"{tmp_path / 't.parquet'} is Parquet: --delimiter, --no-header change nothing there"]
+    reporter = Reporter()
+    Inputs([str(tmp_path / "t.parquet")], TableOptions(header=False, delimiter=";"), reporter)
+    assert reporter.notes == [f"{tmp_path / 't.parquet'} is Parquet: --delimiter, --no-header change nothing there"]
 
 
 def test_a_name_with_a_nul_byte_is_refused() -> None:

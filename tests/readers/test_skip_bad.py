@@ -49,9 +49,9 @@ class Made:
     """A model's bytes, and what was said."""
 
     def __init__(self, paths: Sequence[object], **options: object) -> None:
-        self.notices = Reporter()
+        self.reporter = Reporter()
         table, more = TableOptions(skip_bad=bool(options.pop("skip_bad", True))), FitOptions(**options)  # type: ignore[arg-type]
-        job = fitting.Job([str(p) for p in paths], table, SelectOptions(), more, EngineOptions(), self.notices)
+        job = fitting.Job([str(p) for p in paths], table, SelectOptions(), more, EngineOptions(), self.reporter)
         self.bytes = dumps(fitting.fit(job).model)
 
 
@@ -69,11 +69,11 @@ def test_the_model_is_that_of_the_good_files(kind: str, at: int, good: list[Path
     files = [*good[:at], bad, *good[at:]]
     made = Made(files)
     assert made.bytes == Made(good, skip_bad=False).bytes
-    assert [name for name, _ in made.notices.skipped] == [str(bad)]
-    (warning,) = made.notices.warnings
+    assert [name for name, _ in made.reporter.skipped] == [str(bad)]
+    (warning,) = made.reporter.warnings
     assert warning.startswith("left out 1 of 4 files:\n  ")
     assert "bad.csv" in warning
-    assert made.notices.files_read == 3
+    assert made.reporter.files_read == 3
     with pytest.raises((DataError, FileError), match=r"bad\.csv"):
         Made(files, skip_bad=False)
 
@@ -108,7 +108,7 @@ def test_passes_over_the_data_leave_out_the_same(good: list[Path], tmp_path: Pat
     bad = write(tmp_path, HEADER + rows(9) + "1,2,x\n", "bad.csv")
     made = Made([good[0], bad, *good[1:]], solver="randomized", components=1)
     assert made.bytes == Made(good, solver="randomized", components=1, skip_bad=False).bytes
-    assert len(made.notices.warnings) == len(made.notices.skipped) == 1
+    assert len(made.reporter.warnings) == len(made.reporter.skipped) == 1
 
 
 def test_classes_are_counted_in_good_files_only(good: list[Path], tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_classes_are_counted_in_good_files_only(good: list[Path], tmp_path: Path
     options = {"method": "supervised", "label": ("kind",)}
     made = Made([labelled[0], bad, *labelled[1:]], **options)
     assert made.bytes == Made(labelled, skip_bad=False, **options).bytes
-    assert "missing cell in column 'kind'" in made.notices.warnings[0]
+    assert "missing cell in column 'kind'" in made.reporter.warnings[0]
 
 
 def test_weights_below_zero(good: list[Path], tmp_path: Path) -> None:
@@ -125,13 +125,13 @@ def test_weights_below_zero(good: list[Path], tmp_path: Path) -> None:
     fine = [write(tmp_path, HEADER + "1,2,3\n4,5,1\n2,9,1\n", f"w{i}.csv") for i in range(2)]
     made = Made([bad, *fine, bad], weights="c")
     assert made.bytes == Made(fine, weights="c", skip_bad=False).bytes
-    assert "is a weight below 0" in made.notices.warnings[0]
+    assert "is a weight below 0" in made.reporter.warnings[0]
 
 
 def test_missing_cells_are_bad_only_where_they_are_refused(good: list[Path], tmp_path: Path) -> None:
     holes = write(tmp_path, HEADER + rows(9) + "1,,3\n", "holes.csv")
-    assert Made([holes, *good]).notices.skipped
-    assert not Made([holes, *good], missing="drop").notices.skipped
+    assert Made([holes, *good]).reporter.skipped
+    assert not Made([holes, *good], missing="drop").reporter.skipped
 
 
 def test_all_are_bad(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_all_are_bad(tmp_path: Path) -> None:
 
 def test_many_are_counted(good: list[Path], tmp_path: Path) -> None:
     bad = [write(tmp_path, "x\n1\n", f"bad{i:02}.csv") for i in range(13)]
-    warning = Made([*good, *bad]).notices.warnings[0]
+    warning = Made([*good, *bad]).reporter.warnings[0]
     assert warning.startswith("left out 13 of 16 files:\n")
     assert warning.endswith("bad09.csv: no columns 'a', 'b', 'c' (there: 'x')\n  and 3 more")
 
@@ -208,19 +208,19 @@ def test_further_columns_of_numbers_are_named_once(tmp_path: Path) -> None:
     two = write(tmp_path, "a,t,new,more,name\n1,x,4,5,z\n7,x,4,5,z\n", "2.csv")
     three = write(tmp_path, "new,a,t\n1,2,x\n", "3.csv")
     made = Made([one, two, three, three], skip_bad=False)
-    (warning,) = made.notices.warnings
+    (warning,) = made.reporter.warnings
     assert warning == (
         f"{two} has columns of numbers that {one} does not have, or not as numbers, left out: 'new', 'more', and so "
         "have 2 more files; name the columns with -c, or give that file first"
     )
-    assert Made([two, two], skip_bad=False).notices.warnings == []
+    assert Made([two, two], skip_bad=False).reporter.warnings == []
     swapped = write(tmp_path, "a,t\n1,5\n2,6\n", "4.csv")
-    assert "left out: 't'; name" in Made([one, swapped], skip_bad=False).notices.warnings[0]
-    notices, first = Reporter(), write(tmp_path, "a,t,n0,m0\n1,x,1,3\n2,y,8,2\n", "5.csv")
+    assert "left out: 't'; name" in Made([one, swapped], skip_bad=False).reporter.warnings[0]
+    reporter, first = Reporter(), write(tmp_path, "a,t,n0,m0\n1,x,1,3\n2,y,8,2\n", "5.csv")
     later = write(tmp_path, "a,t,n0,m0,n1,m1\n1,x,1,2,3,4\n", "6.csv")
     select = SelectOptions(exclude=("n*", "m0, m*"))
-    fitting.fit(fitting.Job([str(first), str(later)], TableOptions(), select, FitOptions(), EngineOptions(), notices))
-    assert notices.warnings == []
+    fitting.fit(fitting.Job([str(first), str(later)], TableOptions(), select, FitOptions(), EngineOptions(), reporter))
+    assert reporter.warnings == []
 
 
 def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -> None:
@@ -233,12 +233,12 @@ def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -
         "more file; give all files the same columns, or name those to keep with --keep"
     )
     for table in (TableOptions(), TableOptions(skip_bad=True)):
-        notices = Reporter()
+        reporter = Reporter()
         files, keep = [str(one), str(two), str(one), str(two)], ApplyOptions(keep_all=True)
-        results = applying.transform(model, files, table, keep, EngineOptions(), notices)
+        results = applying.transform(model, files, table, keep, EngineOptions(), reporter)
         results.read_through()
         assert [name for name, _ in results.kept] == ["a", "b", "k"]
-        assert notices.warnings == [said]
+        assert reporter.warnings == [said]
     with pytest.warns(PcatoolWarning, match="which --keep-all passes over: 'note', 'year'; give all"):
         pcatool.fit([one, two], scores=tmp_path / "s.csv", keep_all=True)
     with pytest.warns(PcatoolWarning, match="which --keep-all passes over: 'note', 'year'; give all"):

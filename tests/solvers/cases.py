@@ -230,10 +230,10 @@ def names_of(d: int) -> tuple[str, ...]:
     return tuple(f"c{j}" for j in range(1, d + 1))
 
 
-def fit(X: Array, notices: Reporter | None = None, **options: Any) -> Model:
+def fit(X: Array, reporter: Reporter | None = None, **options: Any) -> Model:
     """A fit as the pipeline does it, from rows in memory."""
     d = X.shape[1]
-    return PCA(FitOptions(**options), notices or Reporter()).fit(recut([X], d), names_of(d)).model
+    return PCA(FitOptions(**options), reporter or Reporter()).fit(recut([X], d), names_of(d)).model
 
 
 @cache

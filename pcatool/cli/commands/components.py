@@ -79,8 +79,8 @@ def run(
     from pcatool.render.facts import model_facts, report_lines
 
     loadings.check_method(options, asked.values)
-    speaker = ConsoleReporter(general)
-    job = fitting.Job(subject or [], table, select, options, engine, speaker)
+    reporter = ConsoleReporter(general)
+    job = fitting.Job(subject or [], table, select, options, engine, reporter)
     facts: dict[str, Any] = {"command": NAME, "output": shown(output or "-"), "values": list(asked.values)}
     to_file = output not in (None, "-")
     as_facts = general.json and asked.format is None and not to_file
@@ -95,11 +95,11 @@ def run(
     facts["shown"] = loadings.drawn(model, asked.first) if asked.image else loadings.shown(model, asked.first)
     if asked.image is not None:
         facts["image"] = list(asked.image)
-        _mention_others(model.k - facts["shown"], asked, speaker)
+        _mention_others(model.k - facts["shown"], asked, reporter)
     if as_facts:
         facts["entries"] = loadings.entries(model, asked.values, asked.first)
     facts |= model_facts(model)
-    speaker.close(facts, report_lines(model), stdout_free=to_file or as_facts)
+    reporter.close(facts, report_lines(model), stdout_free=to_file or as_facts)
     return 0
 
 
@@ -148,8 +148,8 @@ def _numbers(model: Model, *, asked: ComponentsOptions, form: str, screen: Scree
     return render_table(columns, form, caption=caption, width=screen.width, color=screen.color, unicode=screen.unicode)
 
 
-def _mention_others(left: int, asked: ComponentsOptions, speaker: ConsoleReporter) -> None:
+def _mention_others(left: int, asked: ComponentsOptions, reporter: ConsoleReporter) -> None:
     """Note how many components are not drawn, unless the user chose their number."""
     if left and asked.first is None:
         more = "1 more component is" if left == 1 else f"{left} more components are"
-        speaker.note(f"{more} not drawn; --first says how many to draw")
+        reporter.note(f"{more} not drawn; --first says how many to draw")

@@ -37,8 +37,8 @@ def run(
     from pcatool.pipeline.scree import smallest_k
     from pcatool.render.facts import model_facts, report_lines
 
-    speaker = ConsoleReporter(general)
-    job = fitting.Job(subject or [], table, select, options, engine, speaker)
+    reporter = ConsoleReporter(general)
+    job = fitting.Job(subject or [], table, select, options, engine, reporter)
     fitted = fitting.model_or_fit(job)
     model, columns = fitted.model, fitted.variance.columns()
     facts = {"command": NAME, **model_facts(model)}
@@ -55,5 +55,5 @@ def run(
         text = variance_report(fitted, form)
     if text is not None:
         print_result(text)
-    speaker.close(facts, report_lines(model), stdout_free=text is None)
+    reporter.close(facts, report_lines(model), stdout_free=text is None)
     return 0

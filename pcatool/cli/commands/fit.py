@@ -66,19 +66,19 @@ def run(
         raise UsageError("fit needs -o MODEL, the file to write the model to", meant)
     from pcatool.pipeline import fit as fitting
 
-    speaker = ConsoleReporter(general, rows_to=scoring.scores)
-    job = fitting.Job(inputs or [], table, select, options, engine, speaker)
+    reporter = ConsoleReporter(general, rows_to=scoring.scores)
+    job = fitting.Job(inputs or [], table, select, options, engine, reporter)
     if plan:
-        return _plan(job._replace(scored=scoring.scores is not None), speaker)
+        return _plan(job._replace(scored=scoring.scores is not None), reporter)
     refuse_binary(output, "a model")
     if scoring.scores is not None:
         return _fit_and_score(job, str(output), scoring, no_clobber)
     fitted = fitting.fit_and_save(job, str(output), no_clobber=no_clobber)
-    if speaker.summarizes:
+    if reporter.summarizes:
         from pcatool.render.summary import fit_facts, fit_lines
 
         facts = fit_facts(fitted.model, fitted.tally, str(output))
-        speaker.close(facts, fit_lines(facts), stdout_free=output != "-")
+        reporter.close(facts, fit_lines(facts), stdout_free=output != "-")
     return 0
 
 
@@ -89,20 +89,20 @@ def _fit_and_score(job: Job, output: str, scoring: ScoreOptions, no_clobber: boo
 
     fitted, results = fit_and_score(job, output, scoring, no_clobber=no_clobber)
     facts = fit_and_scores_facts(fitted.model, fitted.tally, output, results.tally, str(scoring.scores))
-    speaker = job.notices
-    assert isinstance(speaker, ConsoleReporter)
-    speaker.close(facts, fit_and_scores_lines(facts), stdout_free="-" not in (output, scoring.scores))
+    reporter = job.reporter
+    assert isinstance(reporter, ConsoleReporter)
+    reporter.close(facts, fit_and_scores_lines(facts), stdout_free="-" not in (output, scoring.scores))
     return 0
 
 
-def _plan(job: Job, speaker: ConsoleReporter) -> int:
+def _plan(job: Job, reporter: ConsoleReporter) -> int:
     """Print the plan of the fit, and fit nothing."""
     from pcatool.pipeline.fit import plan_fit
     from pcatool.render.summary import plan_facts, plan_lines
 
     facts = plan_facts(plan_fit(job))
-    if speaker.general.json:
-        speaker.close(facts, [], stdout_free=True)
+    if reporter.general.json:
+        reporter.close(facts, [], stdout_free=True)
     else:
         print_result("\n".join(plan_lines(facts)))
     return 0

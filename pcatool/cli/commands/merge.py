@@ -40,12 +40,12 @@ def run(
     from pcatool.pipeline import combine
     from pcatool.pipeline.combine import model_paths, models_of
 
-    speaker, paths = ConsoleReporter(general), model_paths(models)
+    reporter, paths = ConsoleReporter(general), model_paths(models)
     return produce(
         NAME,
         output,
         no_clobber,
         paths,
-        lambda: combine.merge(models_of(paths), options.align_to, speaker),
-        speaker,
+        lambda: combine.merge(models_of(paths), options.align_to, reporter),
+        reporter,
     )

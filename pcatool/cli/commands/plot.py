@@ -102,13 +102,13 @@ def run(
     asked.check(options)
     if shows_usage_instead(_read(subject, asked), f"{NAME} {kind}", USAGE.removeprefix("KIND ")):
         return 2
-    speaker = ConsoleReporter(general)
-    drawn = draw(Job(subject or [], table, select, options, engine, speaker), asked)
+    reporter = ConsoleReporter(general)
+    drawn = draw(Job(subject or [], table, select, options, engine, reporter), asked)
     printed = output in (None, "-")
     if printed and not asked.of_rows:
         _print(drawn, asked)
     facts = _facts(drawn, asked)
-    speaker.close(facts, _lines(facts, drawn), stdout_free=not printed)
+    reporter.close(facts, _lines(facts, drawn), stdout_free=not printed)
     return 0
 
 

@@ -74,10 +74,10 @@ def run(
     fitted = model_of(model, inputs)
     back = applying.Back(source, preimage, fill)
 
-    def results(data: Any, table: TableOptions, notices: Reporter) -> Results:
-        return applying.reconstruct(fitted, data, table, apply, engine, notices, back)
+    def results(data: Any, table: TableOptions, reporter: Reporter) -> Results:
+        return applying.reconstruct(fitted, data, table, apply, engine, reporter, back)
 
-    speaker = ConsoleReporter(general, rows_to=output.output or "-")
+    reporter = ConsoleReporter(general, rows_to=output.output or "-")
     return deliver(
-        NAME, fitted.truncated(apply.components), results, inputs or [], table, output, engine, model, speaker
+        NAME, fitted.truncated(apply.components), results, inputs or [], table, output, engine, model, reporter
     )

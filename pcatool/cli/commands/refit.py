@@ -31,9 +31,9 @@ def run(
         return 2
     from pcatool.pipeline.combine import Combined, refit
 
-    speaker, fitted = ConsoleReporter(general), model_of(model, ["data"])
+    reporter, fitted = ConsoleReporter(general), model_of(model, ["data"])
 
     def make() -> Combined:
-        return Combined(refit((model, fitted), options, speaker), fitted.n_samples)
+        return Combined(refit((model, fitted), options, reporter), fitted.n_samples)
 
-    return produce(NAME, output, no_clobber, (), make, speaker)
+    return produce(NAME, output, no_clobber, (), make, reporter)

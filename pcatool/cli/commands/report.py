@@ -71,16 +71,16 @@ def run(
     from pcatool.pipeline.report_page import ReportRows, report_to
     from pcatool.render.summary import page_facts, page_lines
 
-    speaker, fitted = ConsoleReporter(general), model_of(model, data or ["no data"])
+    reporter, fitted = ConsoleReporter(general), model_of(model, data or ["no data"])
     page = report_to(
         output,
         fitted,
         model,
         ReportRows(list(data) if data else None, table, apply, EngineOptions(threads.threads)),
         asked,
-        speaker,
+        reporter,
         no_clobber=no_clobber,
     )
     facts: dict[str, Any] = page_facts(page.model, model, output or "-", page.html, page.rows_read, page.rows_shown)
-    speaker.close(facts, page_lines(facts), stdout_free=output not in (None, "-"))
+    reporter.close(facts, page_lines(facts), stdout_free=output not in (None, "-"))
     return 0

@@ -110,8 +110,8 @@ def run(
     from pcatool.render.facts import model_facts, report_lines
     from pcatool.render.scree import ScreeLook, rules_report
 
-    speaker = ConsoleReporter(general)
-    job = fitting.Job(subject or [], table, select, options, engine, speaker)
+    reporter = ConsoleReporter(general)
+    job = fitting.Job(subject or [], table, select, options, engine, reporter)
     if output is not None:
         scree = ScreeLook(log, log_components, all_components)
         asked = report.Scree(scree, names if rules is not None else (), options.seed, look)
@@ -130,7 +130,7 @@ def run(
         model = fitted.model
         print_result(_chart(fitted) if form == "chart" else variance_report(fitted, form))
     facts = {"command": NAME, "output": shown(output or "-"), **model_facts(model)}
-    speaker.close(facts, report_lines(model), stdout_free=output is not None)
+    reporter.close(facts, report_lines(model), stdout_free=output is not None)
     return 0
 
 

@@ -40,13 +40,13 @@ def run(
     from pcatool.pipeline import combine
     from pcatool.pipeline.combine import are_models, models_of, refuse_reading
 
-    speaker, data = ConsoleReporter(general), inputs or []
+    reporter, data = ConsoleReporter(general), inputs or []
     named = (model, model_of(model, None if inputs and "-" not in inputs else inputs))
 
     def make() -> Combined:
         if are_models(data):
             refuse_reading(table, options, engine)
-            return combine.subtract_models(named, models_of(data), options.align_to, speaker)
-        return combine.subtract(named, data, table, options, engine, speaker)
+            return combine.subtract_models(named, models_of(data), options.align_to, reporter)
+        return combine.subtract(named, data, table, options, engine, reporter)
 
-    return produce(NAME, output, no_clobber, data, make, speaker)
+    return produce(NAME, output, no_clobber, data, make, reporter)

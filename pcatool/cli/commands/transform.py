@@ -45,10 +45,10 @@ def run(
 
     fitted = model_of(model, inputs)
 
-    def results(data: Any, table: TableOptions, notices: Reporter) -> Results:
-        return applying.transform(fitted, data, table, apply, engine, notices)
+    def results(data: Any, table: TableOptions, reporter: Reporter) -> Results:
+        return applying.transform(fitted, data, table, apply, engine, reporter)
 
-    speaker = ConsoleReporter(general, rows_to=output.output or "-")
+    reporter = ConsoleReporter(general, rows_to=output.output or "-")
     return deliver(
-        NAME, fitted.truncated(apply.components), results, inputs or [], table, output, engine, model, speaker
+        NAME, fitted.truncated(apply.components), results, inputs or [], table, output, engine, model, reporter
     )

@@ -34,13 +34,13 @@ def run(
         return 2
     from pcatool.pipeline import combine
 
-    speaker, data = ConsoleReporter(general), inputs or []
+    reporter, data = ConsoleReporter(general), inputs or []
     named = (model, model_of(model, inputs))
     return produce(
         NAME,
         output,
         no_clobber,
         data,
-        lambda: combine.update(named, data, table, options, engine, speaker),
-        speaker,
+        lambda: combine.update(named, data, table, options, engine, reporter),
+        reporter,
     )

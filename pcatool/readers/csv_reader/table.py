@@ -179,7 +179,7 @@ def by_blanks(names: Chunk | None, rows: Chunk, dialect: Dialect) -> str:
     return ""
 
 
-def check_names(cells: list[str], dialect: Dialect, place: str, notices: Reporter) -> None:
+def check_names(cells: list[str], dialect: Dialect, place: str, reporter: Reporter) -> None:
     """Check for a header that may be a row of data: note a header of whole numbers, refuse one with fractions."""
     filled = [c for c in cells if c.strip()]
     numbers = [c for c in filled if dialect.number(c) is not None]
@@ -191,7 +191,7 @@ def check_names(cells: list[str], dialect: Dialect, place: str, notices: Reporte
             "read it with --no-header, or with --header if these are names",
         )
     if numbers and len(numbers) == len(filled):
-        notices.note(f"{place}: whole numbers are taken as names; --no-header reads them as data")
+        reporter.note(f"{place}: whole numbers are taken as names; --no-header reads them as data")
 
 
 def check_text(cells: list[str], place: str) -> None:
@@ -236,7 +236,7 @@ class CsvTable:
     that the file is not a table or that an option is wrong.
     """
 
-    def __init__(self, opened: OpenedInput, options: TableOptions, notices: Reporter) -> None:
+    def __init__(self, opened: OpenedInput, options: TableOptions, reporter: Reporter) -> None:
         self.name = opened.name
         self.dialect = Dialect.of(options, "\t" if opened.format == "tsv" else ",")
         options.check_separator(self.dialect.separator)
@@ -249,7 +249,7 @@ class CsvTable:
         self.text = True
         self._first_line: Chunk | None = None
         self._cutter = RowCutter(opened.stream, self.dialect, self.name, options.skip_lines)
-        names = self._names(notices)
+        names = self._names(reporter)
         self._begins = None if self.nameless else self._cutter.line
         if options.row_names:
             names = with_row_name(names, self._first_row())
@@ -260,7 +260,7 @@ class CsvTable:
             self.dialect = replace(self.dialect, lone=True)
             self._cutter.read_as(self.dialect)
 
-    def _names(self, notices: Reporter) -> list[str]:
+    def _names(self, reporter: Reporter) -> list[str]:
         """Read and check the header; without a header, count the fields of the first row: c1, c2, ..."""
         # Eager: on a pipe, the rows after the header may arrive much later.
         first = self._cutter.rows(1, eager=True) if not self.nameless else self._cutter.peek(1, eager=True)
@@ -280,7 +280,7 @@ class CsvTable:
         if self.nameless:
             return [f"c{i}" for i in range(1, len(cells) + 1 - self._options.row_names)]
         if self._options.header is None:
-            check_names(cells, self.dialect, place, notices)
+            check_names(cells, self.dialect, place, reporter)
         return cells
 
     def _first_row(self) -> list[str] | None:

@@ -168,12 +168,12 @@ class ParquetTable:
     nameless = False
     text = False
 
-    def __init__(self, opened: OpenedInput, options: TableOptions, notices: Reporter) -> None:
+    def __init__(self, opened: OpenedInput, options: TableOptions, reporter: Reporter) -> None:
         self.name = opened.name
         self._opened = opened
         self._given = 0  # rows handed out
         if ignored := _of_text(options):
-            notices.note(f"{opened.name} is Parquet: {', '.join(ignored)} change nothing there")
+            reporter.note(f"{opened.name} is Parquet: {', '.join(ignored)} change nothing there")
         self._data = ParquetData(opened)
         self.columns = self._data.columns
         metadata, groups = self._data.metadata, self._data.groups

@@ -155,12 +155,12 @@ def test_errors_of_files_opened_before_their_turn_come_in_it(tmp_path: Path) -> 
 
 def test_notes_of_files_opened_before_their_turn_come_in_it(tmp_path: Path) -> None:
     files = save(tmp_path / "many", pa.table({"a": np.arange(60.0)}), 6)
-    notices = Reporter()
-    inputs = Inputs([str(file) for file in files], TableOptions(comment="#"), notices)
+    reporter = Reporter()
+    inputs = Inputs([str(file) for file in files], TableOptions(comment="#"), reporter)
     with Threads(2) as pool:
         wanted = inputs.columns.choose(SelectOptions())
         assert sum(len(b.X) for b in checked_batches(inputs, wanted, RowCounts(), eager=False, run=pool.map)) == 60
-    assert notices.notes == [f"{file} is Parquet: --comment change nothing there" for file in files]
+    assert reporter.notes == [f"{file} is Parquet: --comment change nothing there" for file in files]
 
 
 def test_files_opened_before_their_turn_are_closed_when_it_does_not_come(tmp_path: Path) -> None:
