@@ -23,17 +23,17 @@ def in_kind(results: BatchTable, data: Any) -> Any:
     through. A polars DataFrame gives a polars DataFrame, an Arrow record batch gives a record batch, and any other
     object that exports to Arrow gives an Arrow table.
     """
-    gathered = list(results.each(lambda kept, values: (kept, values)))
+    gathered = list(results.each(lambda passthrough, values: (passthrough, values)))
     values = np.concatenate([np.empty((0, len(results.names))), *(values for _, values in gathered)])
-    if not results.kept and not _is_table(data):
+    if not results.passthrough and not _is_table(data):
         return values
-    kept = {
+    passthrough = {
         name: pa.chunked_array([batch[i] for batch, _ in gathered], type=kind)
-        for i, (name, kind) in enumerate(results.kept)
+        for i, (name, kind) in enumerate(results.passthrough)
     }
     if isinstance(data, list) or not _is_table(data) or is_pandas(data):
-        return _pandas(results, kept, values, data)
-    table = pa.table({**kept, **{name: values[:, j] for j, name in enumerate(results.names)}})
+        return _pandas(results, passthrough, values, data)
+    table = pa.table({**passthrough, **{name: values[:, j] for j, name in enumerate(results.names)}})
     if isinstance(data, pa.RecordBatch):
         arrays = [column.combine_chunks() for column in table.columns]
         return pa.RecordBatch.from_arrays(arrays, names=table.column_names)
@@ -51,7 +51,7 @@ def _is_table(data: Any) -> bool:
     )
 
 
-def _pandas(results: BatchTable, kept: dict[str, Any], values: Array, data: Any) -> Any:
+def _pandas(results: BatchTable, passthrough: dict[str, Any], values: Array, data: Any) -> Any:
     """Return the results as a pandas DataFrame, after the columns passed through.
 
     The index and the columns passed through come from `data` if this is a DataFrame with the same rows.
@@ -60,7 +60,7 @@ def _pandas(results: BatchTable, kept: dict[str, Any], values: Array, data: Any)
 
     index: Any = data.index if is_pandas(data) and not results.by_users else None
     frame = pd.DataFrame(values, columns=results.names, index=index)
-    for at, (name, chunks) in enumerate(kept.items()):
+    for at, (name, chunks) in enumerate(passthrough.items()):
         own = index is not None and hasattr(data, "columns") and name in data
         series = data[name] if own else chunks.to_pandas()
         frame.insert(at, name, series.to_numpy() if index is not None else series)

@@ -174,7 +174,7 @@ def deliver(
         from pcatool.render.summary import apply_facts, apply_lines, parts_facts, parts_lines
 
         results, written = write_parts(make, inputs, table, output, model, engine, reporter)
-        facts = apply_facts(name, results.model, results.tally, results.errors.mean, output.output)
+        facts = apply_facts(name, results.model, results.row_counts, results.errors.mean, output.output)
         facts |= parts_facts(written)
         reporter.close(facts, [*apply_lines(facts), *parts_lines(facts)], stdout_free=True)
         return 0
@@ -183,7 +183,7 @@ def deliver(
         from pcatool.render.summary import apply_facts, apply_lines, folder_facts, folder_lines
 
         outputs = write_each(make, inputs, table, output, model, reporter)
-        facts = apply_facts(name, fitted, outputs.tally, outputs.errors.mean, output.output)
+        facts = apply_facts(name, fitted, outputs.row_counts, outputs.errors.mean, output.output)
         facts |= folder_facts(outputs.written, outputs.skipped, outputs.resumed)
         reporter.close(facts, [*apply_lines(facts), *folder_lines(facts)], stdout_free=True)
         return 0
@@ -194,7 +194,7 @@ def deliver(
     if reporter.summarizes:
         from pcatool.render.summary import apply_facts, apply_lines
 
-        facts = apply_facts(name, results.model, results.tally, results.errors.mean, output.output)
+        facts = apply_facts(name, results.model, results.row_counts, results.errors.mean, output.output)
         reporter.close(facts, apply_lines(facts), stdout_free=output.output not in (None, "-"))
     return 0
 
@@ -221,6 +221,6 @@ def produce(
     check_target(output, no_clobber=no_clobber, inputs=inputs)
     combined = make()
     save_model(combined.model, output, no_clobber=no_clobber, inputs=inputs)
-    facts = combined_facts(name, combined.model, combined.before, combined.tally, output)
+    facts = combined_facts(name, combined.model, combined.before, combined.row_counts, output)
     reporter.close(facts, combined_lines(facts), stdout_free=output != "-")
     return 0

@@ -128,8 +128,8 @@ def _transform(
     model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, reporter: Reporter
 ) -> Results:
     policy = policy_for_rows(model, options.missing, fill=False, back=False)
-    holes = MissingCells(model, policy)
-    work = RowWork(model.project, holes.scores, policy, model.score_names())
+    scorer = MissingCells(model, policy)
+    work = RowWork(model.project, scorer.scores, policy, model.score_names())
     return _apply(model, inputs, model_columns(model, inputs), work, options, engine, reporter)
 
 
@@ -167,8 +167,8 @@ def _reconstruct(
     known = back.source or ("rows" if rows else None)
     if (known or rows_or_scores(model, inputs)) == "rows":
         policy = policy_for_rows(model, options.missing, fill=back.fill, back=True)
-        holes = MissingCells(model, policy)
-        work = RowWork(model.there_and_back, holes.rows, policy, names, back.fill)
+        scorer = MissingCells(model, policy)
+        work = RowWork(model.there_and_back, scorer.rows, policy, names, back.fill)
         return _apply(model, inputs, model_columns(model, inputs), work, options, engine, reporter)
     for flag, given in (
         ("--with-error", options.with_error), ("--with-coverage", options.with_coverage), ("--fill", back.fill)
@@ -180,17 +180,17 @@ def _reconstruct(
             "the rows come back about 0: their own means, which --center-rows took out, are not in the scores"
         )
     if model.whitening == "zca":
-        wanted = model_columns(model, inputs)
+        choice = model_columns(model, inputs)
     else:
-        wanted = ColumnChoice(tuple(score_columns(model, inputs, options.components)))
+        choice = ColumnChoice(tuple(score_columns(model, inputs, options.components)))
     work = RowWork(model.reconstruct, None, policy_for_scores(model, options.missing), names)
-    return _apply(model, inputs, wanted, work, options, engine, reporter)
+    return _apply(model, inputs, choice, work, options, engine, reporter)
 
 
 def _apply(
     model: Model,
     inputs: Inputs,
-    wanted: ColumnChoice,
+    choice: ColumnChoice,
     work: RowWork,
     options: ApplyOptions,
     engine: EngineOptions,
@@ -207,5 +207,5 @@ def _apply(
         keep = inputs.columns.keep(options.keep, options.keep_all)
         if work.fill and options.keep_all:  # reconstructed columns are not passed through a second time
             keep = tuple(name for name in keep if name not in work.names)
-    wanted = wanted._replace(passthrough=keep)
-    return results_of(ResultsPlan(wanted, scorer, options), inputs, engine, reporter)
+    choice = choice._replace(passthrough=keep)
+    return results_of(ResultsPlan(choice, scorer, options), inputs, engine, reporter)

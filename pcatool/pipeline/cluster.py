@@ -88,7 +88,7 @@ class ReadRecord(NamedTuple):
     Workers return one with each result; `tell` reports it in the main process.
     """
 
-    tally: RowCounts
+    row_counts: RowCounts
     rounded: str = ""  # note on the first whole number that a double cannot hold exactly
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -100,10 +100,10 @@ class ReadRecord(NamedTuple):
 
         Both records stay unchanged, since a merge is run again when its worker is lost.
         """
-        tally = deepcopy(self.tally)
-        tally.join(other.tally)
+        row_counts = deepcopy(self.row_counts)
+        row_counts.join(other.row_counts)
         return ReadRecord(
-            tally,
+            row_counts,
             self.rounded or other.rounded,
             tuple(dict.fromkeys((*self.notes, *other.notes))),
             tuple(dict.fromkeys((*self.warnings, *other.warnings))),
@@ -113,7 +113,7 @@ class ReadRecord(NamedTuple):
 
     def tell(self, inputs: Inputs, reporter: Reporter) -> None:
         """Report the record as if the parts had been read in this process."""
-        inputs.at_rows(self.tally.rows)
+        inputs.at_rows(self.row_counts.rows)
         if self.rounded:
             inputs.tell_rounding(self.rounded)
         for note in self.notes:
@@ -145,17 +145,17 @@ class SplitReading:
 
         The result is None for a bad file that --skip-bad leaves out.
         """
-        reporter, tally = Reporter(), RowCounts()
+        reporter, row_counts = Reporter(), RowCounts()
         try:
             inputs = self._open(split, reporter)
-            taken = take(inputs, reporter, tally)
+            taken = take(inputs, reporter, row_counts)
         except PcatoolError as error:
             if not (self.table.skip_bad and error.of_input and is_bad_file(error)):
                 raise
             return None, ReadRecord(RowCounts(), skipped=((split.at, Skip(split.input.name, error.message)),))
         rounded, further = inputs.told_rounding, inputs.columns.more
         return taken, ReadRecord(
-            tally,
+            row_counts,
             rounded,
             tuple(note for note in reporter.notes if note != rounded),
             tuple(reporter.warnings),
@@ -262,11 +262,11 @@ class WriteParts:
             raise FileError(f"a worker does not see the folder {show(self.folder.name)} that is here", SEEN_BY_ALL)
         return [Written(*self.reading.read(item.split, partial(self._write, item.name))) for item in items]
 
-    def _write(self, name: str, inputs: Inputs, reporter: Reporter, tally: RowCounts) -> ErrorSum:
+    def _write(self, name: str, inputs: Inputs, reporter: Reporter, row_counts: RowCounts) -> ErrorSum:
         """Write the results of one part, count its rows, and return its squared errors."""
         results = results_of(self.plan, inputs, EngineOptions(threads=1), reporter)
         write(results, replace(self.output, output=self.folder.place(name)), None)
-        tally.join(results.tally)
+        row_counts.join(results.row_counts)
         return results.errors
 
 
@@ -299,7 +299,9 @@ def write_parts(
     items = [item for item in items if item.split.at not in results.inputs.skipping.bad]
     written = _run(results, items, folder, table, output, engine, reporter)
     done = [(item, part) for item, part in zip(items, written, strict=True) if part.errors is not None]
-    named = [(item.split.input.path, shown(folder.called(item.name)), part.record.tally.rows) for item, part in done]
+    named = [
+        (item.split.input.path, shown(folder.called(item.name)), part.record.row_counts.rows) for item, part in done
+    ]
     return PartsOutcome(results, named)
 
 
@@ -351,7 +353,7 @@ def _refuse_within(inputs: Sequence[Input], folder: str) -> None:
 def _try_writer(results: Results, output: OutputOptions) -> None:
     """Open a writer on the null device, to refuse here what every worker would refuse."""
     with open_sink(os.devnull, no_clobber=False) as sink:
-        open_writer(output, sink, results.kept, results.names)
+        open_writer(output, sink, results.passthrough, results.names)
 
 
 def _run(
@@ -365,7 +367,7 @@ def _run(
 ) -> list[Written]:
     """Let workers write all parts, add up what they recorded, and mark the folder as complete."""
     inputs = results.inputs
-    reading = SplitReading(inputs.found.partitions, table, inputs.columns.tell(results.plan.wanted.passthrough))
+    reading = SplitReading(inputs.found.partitions, table, inputs.columns.tell(results.plan.choice.passthrough))
     inputs.close()
     tasks = _tasks(items)
     output = replace(output, no_clobber=False)  # a task that is run again finds the file it wrote
@@ -387,7 +389,7 @@ def _tasks(items: Sequence[Item]) -> list[list[Item]]:
 def _add_up(results: Results, written: Sequence[Written], reporter: Reporter) -> None:
     """Add the counts, errors and notices of all parts to the results, in the order of the parts."""
     record = reduce(ReadRecord.merged, (part.record for part in written), ReadRecord(RowCounts()))
-    results.tally.join(record.tally)
+    results.row_counts.join(record.row_counts)
     for part in written:
         results.errors.join(part.errors or ErrorSum())
     record.tell(results.inputs, reporter)

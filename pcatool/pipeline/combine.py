@@ -195,7 +195,7 @@ class Combined(NamedTuple):
 
     model: Model
     before: int  # rows of the model that it came from
-    tally: RowCounts | None = None  # counts of the rows that were read; None where models are combined
+    row_counts: RowCounts | None = None  # counts of the rows that were read; None where models are combined
 
 
 def update(
@@ -237,15 +237,17 @@ def _with_rows(
     fit_options = options_of(model, missing=options.missing or model.meta.get("missing", "error"))
     job = Job(data, table, SelectOptions(), fit_options, engine, reporter, model)
     old = model_to_align_to(model, options.align_to, data)
-    tally, inputs = RowCounts(), job.open()
+    row_counts, inputs = RowCounts(), job.open()
     if inputs.model is not None:
         raise UsageError(f"{inputs.model.name} is a model, not a table", "pcatool merge adds models up")
-    rows: Any = sums_of_job(job, inputs, tally, triangular=isinstance(statistic.sums, Triangle))
+    rows: Any = sums_of_job(job, inputs, row_counts, triangular=isinstance(statistic.sums, Triangle))
     if rows is None:
-        what = f"none of the {tally.rows} rows of the input is left" if tally.rows else "the input has no rows"
+        what = (
+            f"none of the {row_counts.rows} rows of the input is left" if row_counts.rows else "the input has no rows"
+        )
         reporter.warn(f"{what}: the model stays as it is")
-        return Combined(model, model.n_samples, tally)
-    return Combined(refitted(model, join(statistic, rows), fit_options, old, reporter), model.n_samples, tally)
+        return Combined(model, model.n_samples, row_counts)
+    return Combined(refitted(model, join(statistic, rows), fit_options, old, reporter), model.n_samples, row_counts)
 
 
 def merge(models: Iterable[Named], align_to: Any, reporter: Reporter) -> Combined:

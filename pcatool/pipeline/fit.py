@@ -193,7 +193,7 @@ class Fitted(NamedTuple):
     """A fitted or loaded model, with the counts of the rows that were read for it."""
 
     model: Model
-    tally: RowCounts
+    row_counts: RowCounts
     evidence: Evidence | None = None  # what the rules for k need, from a fit; None for a loaded model
     first: int | None = None  # number of components that a report shows; None: all
 
@@ -362,7 +362,7 @@ def _sums_of_splits(
     with entered(job.engine, found, job.table) as cluster:
         summed = cluster.reduce(tasks, accumulator, counting(job.reporter, len(tasks)))
     job.reporter.all_parts(job.engine.engine, len(tasks))
-    counts.join(summed.record.tally)
+    counts.join(summed.record.row_counts)
     summed.record.tell(inputs, job.reporter)
     if options.missing == "error" and counts.incomplete:
         raise counts.error(job.remedy)

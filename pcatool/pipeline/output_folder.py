@@ -100,7 +100,7 @@ def marks_of(
         raise FileError(f"all inputs lie in {show(shown(folder))}, where their results would go", "name another folder")
     results = make(found.some(elsewhere), table, Reporter())
     results.inputs.close()
-    reads, keeps = results.plan.wanted.names, (name for name, _ in results.kept)
+    reads, keeps = results.plan.choice.names, (name for name, _ in results.passthrough)
     return ResultMarks(frozenset(reads), frozenset(keeps), results.names[0])
 
 
@@ -162,7 +162,7 @@ class OutputTask(NamedTuple):
 class Outputs:
     """Counts and outputs of a run over all inputs; made by `write_each`."""
 
-    tally: RowCounts = field(default_factory=RowCounts)
+    row_counts: RowCounts = field(default_factory=RowCounts)
     errors: ErrorSum = field(default_factory=ErrorSum)
     written: list[tuple[str, str, int]] = field(default_factory=list)  # input, output, rows
     resumed: int = 0  # inputs passed over, since their output was done
@@ -170,10 +170,10 @@ class Outputs:
 
     def add(self, task: OutputTask, results: Results) -> None:
         """Add the results of one input."""
-        self.written.append((task.input.path, task.output, results.tally.rows))
-        self.tally.rows += results.tally.rows
-        self.tally.incomplete += results.tally.incomplete
-        self.tally.left_empty += results.tally.left_empty
+        self.written.append((task.input.path, task.output, results.row_counts.rows))
+        self.row_counts.rows += results.row_counts.rows
+        self.row_counts.incomplete += results.row_counts.incomplete
+        self.row_counts.left_empty += results.row_counts.left_empty
         self.errors.join(results.errors)
 
 

@@ -92,13 +92,13 @@ class _Colors(NamedTuple):
         return () if self.column is None or self.by_texts else (self.column.name,)
 
     @property
-    def kept(self) -> tuple[str, ...]:
+    def passthrough(self) -> tuple[str, ...]:
         """The column as a column to pass through, if it holds texts."""
         return (self.column.name,) if self.column is not None and self.by_texts else ()
 
-    def of(self, kept: Sequence[Any], numbers: Array | None) -> Array | Texts | None:
+    def of(self, passthrough: Sequence[Any], numbers: Array | None) -> Array | Texts | None:
         """Return the colours of a batch, from its kept columns or its numbers."""
-        return texts_of(kept[0], self.nulls) if self.by_texts else numbers
+        return texts_of(passthrough[0], self.nulls) if self.by_texts else numbers
 
 
 def color_of(asked: PlotRequest, job: Job, inputs: Inputs) -> Column | None:
@@ -128,27 +128,27 @@ def names_of(axes: Sequence[int]) -> tuple[str, ...]:
 def _of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run: Runner) -> Iterator[ColoredRows]:
     """Yield the rows of a table of scores, with their colours."""
     more = tuple(name for name in colors.number if name not in names)
-    wanted = ColumnChoice((*names, *more), frozenset(), passthrough=colors.kept)
+    choice = ColumnChoice((*names, *more), frozenset(), passthrough=colors.passthrough)
 
     def colored(batch: CheckedBatch) -> ColoredRows:
-        at = wanted.names.index(colors.number[0]) if colors.number else None
+        at = choice.names.index(colors.number[0]) if colors.number else None
         return ColoredRows(
             batch.X[:, : len(names)], colors.of(batch.passthrough, None if at is None else batch.X[:, at])
         )
 
-    return map(colored, checked_batches(inputs, wanted, RowCounts(), eager=True, run=run))
+    return map(colored, checked_batches(inputs, choice, RowCounts(), eager=True, run=run))
 
 
 def _of_rows(
     job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, colors: _Colors, run: Runner
 ) -> Iterator[ColoredRows]:
     """Yield the projected rows, with their colours; a row that lacks only its colour still has scores."""
-    results = projected(job, axes, model, inputs, colors.kept)
+    results = projected(job, axes, model, inputs, colors.passthrough)
     plan = results.plan
-    names = plan.wanted.names
+    names = plan.choice.names
     more = tuple(name for name in colors.number if name not in names)
     results = results_of(
-        plan._replace(wanted=plan.wanted._replace(names=(*names, *more))), inputs, job.engine, job.reporter
+        plan._replace(choice=plan.choice._replace(names=(*names, *more))), inputs, job.engine, job.reporter
     )
     at = [(*names, *more).index(name) for name in colors.number]
     columns = [number - 1 for number in axes]
@@ -167,20 +167,23 @@ def _scored(
     numbers = batch.X[:, at[0]] if at else None
     if batch.X.shape[1] > width:
         X = batch.X[:, :width]
-        holes = None if batch.incomplete is None else np.asarray(np.isnan(X).any(axis=1))
-        batch = batch._replace(X=X, incomplete=holes if holes is not None and holes.any() else None)
+        incomplete = None if batch.incomplete is None else np.asarray(np.isnan(X).any(axis=1))
+        batch = batch._replace(X=X, incomplete=incomplete if incomplete is not None and incomplete.any() else None)
     scored = scorer.score(PlacedBatch(batch, placed.first_row))
     return ColoredRows(scored.values[:, columns], colors.of(batch.passthrough, numbers))
 
 
-def projected(job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, kept: tuple[str, ...]) -> Results:
+def projected(job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, passthrough: tuple[str, ...]) -> Results:
     """Return the scores of the rows, up to the last component in `axes`.
 
     A row with missing cells has the scores that the policy of the model gives, or empty ones; no row is refused.
     """
     policy = policy_for_rows(model, None, fill=False, back=False)
     options = ApplyOptions(
-        components=max(axes), missing="keep" if policy == "error" else policy, keep=kept, triples=job.options.triples
+        components=max(axes),
+        missing="keep" if policy == "error" else policy,
+        keep=passthrough,
+        triples=job.options.triples,
     )
     return transform_opened(model, inputs, options, job.engine, job.reporter)
 
@@ -216,7 +219,7 @@ class PlotTable:
     source: Results | None  # projected rows; None for a table of scores
     columns: tuple[int, ...]
     names: list[str]
-    kept: list[tuple[str, Any]]
+    passthrough: list[tuple[str, Any]]
     inputs: Inputs
     job: Job
     by_users: bool = False
@@ -224,23 +227,23 @@ class PlotTable:
     def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Generator[Result]:
         """Yield `finish(kept columns, scores)` of each batch, in order."""
         if self.source is not None:
-            yield from self.source.each(lambda kept, values: finish(kept, values[:, self.columns]))
+            yield from self.source.each(lambda passthrough, values: finish(passthrough, values[:, self.columns]))
             return
-        wanted = ColumnChoice(tuple(self.names), frozenset(), passthrough=tuple(name for name, _ in self.kept))
+        choice = ColumnChoice(tuple(self.names), frozenset(), passthrough=tuple(name for name, _ in self.passthrough))
         with Threads(self.job.engine.threads) as pool:
-            batches = checked_batches(self.inputs, wanted, RowCounts(), eager=True, run=pool.map)
+            batches = checked_batches(self.inputs, choice, RowCounts(), eager=True, run=pool.map)
             yield from pool.map(lambda batch: finish(batch.passthrough, batch.X), batches, ready=self.inputs.ready)
 
 
 def flow_of(job: Job, asked: PlotRequest, axes: tuple[int, ...], model: Model | None, inputs: Inputs) -> BatchTable:
     """Return every row with its scores, as a table to write; a row without scores has empty cells."""
     color = color_of(asked, job, inputs)
-    kept = () if color is None else (color.name,)
+    passthrough = () if color is None else (color.name,)
     if model is None:
-        return PlotTable(None, (), list(names_of(axes)), inputs.columns.passthrough_types(kept), inputs, job)
-    results = projected(job, axes, model, inputs, kept)
+        return PlotTable(None, (), list(names_of(axes)), inputs.columns.passthrough_types(passthrough), inputs, job)
+    results = projected(job, axes, model, inputs, passthrough)
     columns = tuple(number - 1 for number in axes)
-    return PlotTable(results, columns, list(names_of(axes)), results.kept, inputs, job, results.by_users)
+    return PlotTable(results, columns, list(names_of(axes)), results.passthrough, inputs, job, results.by_users)
 
 
 class PlotOutcome(NamedTuple):
@@ -298,7 +301,7 @@ def _flow(job: Job, asked: PlotRequest, subject: Subject) -> tuple[BatchTable, V
 def _axes(asked: PlotRequest, subject: Subject) -> tuple[int, ...]:
     """Return the components to show; for a table of scores, by default the first two that it has."""
     if subject.holds == "rows" and subject.model is not None:
-        return asked.wanted(subject.model)
+        return asked.components_to_show(subject.model)
     assert subject.inputs is not None
     there = {column.name for column in subject.inputs.columns.own}
     if "PC1" not in there and asked.plot.axes is None:

@@ -103,7 +103,7 @@ class PlotRequest(NamedTuple):
                 "give --format csv; pcatool transform writes other formats",
             )
 
-    def wanted(self, model: Model) -> tuple[int, ...]:
+    def components_to_show(self, model: Model) -> tuple[int, ...]:
         """Return the components of the model to show.
 
         Raises `DataError` when the model has too few, and `UsageError` when its components have no loadings.
@@ -206,7 +206,7 @@ def _load(path: str) -> Model:
 def _with_model(job: Job, asked: PlotRequest, model: Model, names: tuple[str, ...]) -> Subject:
     """Return a model with its rows, opened if the plot needs rows."""
     asked.refuse_zca(model)
-    asked.wanted(model)
+    asked.components_to_show(model)
     if not asked.of_rows:
         check_target(asked.output, no_clobber=asked.no_clobber, inputs=names)
         return Subject(model, None, paths=names)
@@ -240,7 +240,7 @@ def _without_model(job: Job, asked: PlotRequest) -> Subject:
     if not asked.of_rows:
         job = _with_enough(job, asked, inputs)
         model = model_or_fit_of(job, inputs).components
-        asked.wanted(model)
+        asked.components_to_show(model)
         return Subject(model, None, paths=paths)
     if inputs.model is not None:
         raise UsageError(
@@ -258,7 +258,7 @@ def _without_model(job: Job, asked: PlotRequest) -> Subject:
         inputs.columns.single(asked.color, "--color")  # refuses a missing column before the fit
     model = fit_opened(job, inputs, old).model
     asked.refuse_zca(model)
-    asked.wanted(model)
+    asked.components_to_show(model)
     again = Inputs(inputs.good, replace(job.table, skip_bad=False), job.reporter.silent())
     return Subject(model, again, "rows", paths)
 

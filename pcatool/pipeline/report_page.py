@@ -225,7 +225,7 @@ def points(
         "shares": shares,
         "scores": [rounded(sample.values[:, at], 6) for at in chosen],
         "more": {sample.names[at]: rounded(sample.values[:, at], 6) for at in range(own, len(sample.names))},
-        "kept": [(text(name), [_text(cell) for cell in cells]) for name, cells in sample.kept.items()],
+        "kept": [(text(name), [_text(cell) for cell in cells]) for name, cells in sample.passthrough.items()],
         "axes": [([places[at] for at in chosen].index(axis) if axis in places else -1) for axis in axes],
         "color": None if counted is None else _colored(counted, sample, {null.lower() for null in nulls}),
     }
@@ -253,7 +253,9 @@ def _colored(counted: TextCounts, sample: Sample, nulls: Collection[str]) -> dic
 
     Texts and few whole numbers are classes; other numbers are shades.
     """
-    cells = [None if cell is None or cell.strip().lower() in nulls else cell for cell in sample.kept[counted.name]]
+    cells = [
+        None if cell is None or cell.strip().lower() in nulls else cell for cell in sample.passthrough[counted.name]
+    ]
     counts = Counter(cell for cell in cells if cell is not None) if counted.texts is None else counted.texts
     name, numbers = text(counted.name), [_number(cell) for cell in counts]
     numeric = bool(counts) and None not in numbers
@@ -387,10 +389,12 @@ def _scores(
     sample = sample_of(results, POINTS, [*places, *more], counted)
     if not sample.seen:
         raise DataError("the input has no rows to show", "leave it out, or give some")
-    tally = results.tally
-    lacking = tally.left_empty if apply.triples else max(tally.incomplete, tally.left_empty)  # few users have all items
+    row_counts = results.row_counts
+    lacking = (
+        row_counts.left_empty if apply.triples else max(row_counts.incomplete, row_counts.left_empty)
+    )  # few users have all items
     found = points(model, sample, places, asked.axes, counted, (*NULLS, *rows.table.null_value))
-    return {**found, "incomplete": lacking, "empty": tally.left_empty}
+    return {**found, "incomplete": lacking, "empty": row_counts.left_empty}
 
 
 def _check(rows: ReportRows, asked: PageOptions) -> None:

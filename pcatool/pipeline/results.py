@@ -93,19 +93,19 @@ class Scorer(NamedTuple):
 
     def score(self, placed: PlacedBatch) -> Scored:
         """Return the results of one batch; `RefusedError` for a row whose result overflows."""
-        batch, holes = placed.batch, placed.batch.incomplete
-        X = batch.X if holes is None else _without_holes(batch.X, holes)
+        batch, incomplete = placed.batch, placed.batch.incomplete
+        X = batch.X if incomplete is None else _without_incomplete(batch.X, incomplete)
         values = apply_in_blocks(self._of_whole, X, placed.first_row)
-        if not all_finite(values) and not (good := _good(values, holes)).all():
+        if not all_finite(values) and not (good := _good(values, incomplete)).all():
             raise _overflow(good, batch)
-        if holes is not None:
-            values[holes] = self._of_incomplete(batch.X[holes])
+        if incomplete is not None:
+            values[incomplete] = self._of_incomplete(batch.X[incomplete])
             if np.isinf(values).any():
                 raise _overflow(~np.isinf(values), batch)
         if self.work.fill:
             values[:, : self.model.d] = fill(batch.X, values[:, : self.model.d])
         errors = values[:, len(self.work.names)] if self.with_error else NONE
-        empty = 0 if holes is None else int(np.isnan(values[holes, 0]).sum())
+        empty = 0 if incomplete is None else int(np.isnan(values[incomplete, 0]).sum())
         return Scored(values, errors[~np.isnan(errors)], empty)
 
     def _of_whole(self, X: Array) -> Array:
@@ -118,28 +118,28 @@ class Scorer(NamedTuple):
 
     def _of_incomplete(self, X: Array) -> Array:
         """Results of rows with missing cells, (n, w); NaN where the policy gives none."""
-        holes = MissingCells(self.model, self.work.policy)
-        coverage = [holes.coverage(X)] if self.with_coverage else []
+        scorer = MissingCells(self.model, self.work.policy)
+        coverage = [scorer.coverage(X)] if self.with_coverage else []
         if self.work.policy == "keep" or self.work.of_holes is None:
             return np.column_stack([np.full((len(X), len(self.names) - len(coverage)), np.nan), *coverage])
         with np.errstate(all="ignore"):
-            error = [holes.squared_error(X)] if self.with_error else []
+            error = [scorer.squared_error(X)] if self.with_error else []
             return np.column_stack([self.work.of_holes(X), *error, *coverage])
 
 
-def _without_holes(X: Array, holes: NDArray[np.bool_]) -> Array:
+def _without_incomplete(X: Array, incomplete: NDArray[np.bool_]) -> Array:
     """Return the rows with a complete row in place of each row with missing cells.
 
     Every row keeps its place in a block, and its bits; the results of the replaced rows are overwritten later.
     """
-    stand_in = X[np.argmin(holes)] if not holes.all() else 0.0
-    return np.where(holes[:, None], stand_in, X)
+    stand_in = X[np.argmin(incomplete)] if not incomplete.all() else 0.0
+    return np.where(incomplete[:, None], stand_in, X)
 
 
-def _good(values: Array, holes: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+def _good(values: Array, incomplete: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
     """Mask of results that are finite, or are overwritten later because their row has missing cells."""
     good = np.isfinite(values)
-    return good if holes is None else good | holes[:, None]
+    return good if incomplete is None else good | incomplete[:, None]
 
 
 def _overflow(good: NDArray[np.bool_], batch: CheckedBatch) -> RefusedError:
@@ -160,7 +160,7 @@ class ResultsPlan(NamedTuple):
     Workers get it to score parts of the inputs.
     """
 
-    wanted: ColumnChoice
+    choice: ColumnChoice
     scorer: Scorer
     options: ApplyOptions
 
@@ -168,12 +168,12 @@ class ResultsPlan(NamedTuple):
 class BatchTable(Protocol):
     """Protocol of a table that is written or gathered batch by batch: `Results`, or `PlotTable` for plots.
 
-    `kept` are the columns passed through, with their Arrow types; `names` are the result columns; `by_users` says
+    `passthrough` are the columns passed through, with their Arrow types; `names` are the result columns; `by_users` says
     whether the rows are users of triples; `each` yields `finish(kept columns, results)` of each batch.
     """
 
     @property
-    def kept(self) -> list[tuple[str, Any]]: ...
+    def passthrough(self) -> list[tuple[str, Any]]: ...
     @property
     def inputs(self) -> Inputs: ...
     @property
@@ -188,8 +188,8 @@ class Results:
     """Results of applying a model to inputs; rows are read and scored as the results are taken."""
 
     plan: ResultsPlan
-    kept: list[tuple[str, Any]]  # columns passed through, with their Arrow types; they precede the results
-    tally: RowCounts
+    passthrough: list[tuple[str, Any]]  # columns passed through, with their Arrow types; they precede the results
+    row_counts: RowCounts
     errors: ErrorSum
     inputs: Inputs
     engine: EngineOptions
@@ -224,7 +224,7 @@ class Results:
         with Threads(self.engine.threads) as pool:
             for result, scored in pool.map(work, self.placed(pool.map), ready=self.inputs.ready):
                 self.errors.add(scored.errors)
-                self.tally.left_empty += scored.empty
+                self.row_counts.left_empty += scored.empty
                 yield result
 
     def read_through(self) -> None:
@@ -257,16 +257,16 @@ class ErrorSum:
 
 def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporter: Reporter) -> Results:
     """Return the results of these inputs by a plan; nothing is read before the results are taken."""
-    tally = RowCounts()
-    (wanted, scorer, options), model = plan, plan.scorer.model
-    check = partial(_check, scorer.work, wanted, model)
+    row_counts = RowCounts()
+    (choice, scorer, options), model = plan, plan.scorer.model
+    check = partial(_check, scorer.work, choice, model)
     read: Callable[..., Iterator[CheckedBatch]]
     if options.triples:
         from pcatool.pipeline.triples import rows_of_triples
 
-        read = partial(rows_of_triples, inputs, options, model, tally, reporter)
+        read = partial(rows_of_triples, inputs, options, model, row_counts, reporter)
     else:
-        read = partial(checked_batches, inputs, wanted, tally, eager=True, check=check)
+        read = partial(checked_batches, inputs, choice, row_counts, eager=True, check=check)
 
     def batches(run: Runner) -> Iterator[PlacedBatch]:
         first_row = 0
@@ -276,15 +276,15 @@ def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporte
             first_row += len(batch.X)
 
     return Results(
-        plan, inputs.columns.passthrough_types(wanted.passthrough), tally, ErrorSum(), inputs, engine, batches
+        plan, inputs.columns.passthrough_types(choice.passthrough), row_counts, ErrorSum(), inputs, engine, batches
     )
 
 
-def _check(work: RowWork, wanted: ColumnChoice, model: Model, batch: CheckedBatch) -> None:
+def _check(work: RowWork, choice: ColumnChoice, model: Model, batch: CheckedBatch) -> None:
     """Raise `DataError` for missing cells if the policy is "error"."""
     if work.policy == "error":
         more = "; project goes by the cells that are there" if _is_linear(model, work) else ""
-        refuse_incomplete(batch, wanted, "--missing keep leaves such rows in, with empty cells" + more)
+        refuse_incomplete(batch, choice, "--missing keep leaves such rows in, with empty cells" + more)
 
 
 def _is_linear(model: Model, work: RowWork) -> bool:
@@ -301,7 +301,7 @@ def write(
     """
     inputs = [*results.inputs.paths, *([model_path] if model_path else [])]
     with open_sink(output.output, no_clobber=output.no_clobber, inputs=inputs) as sink:
-        writer = open_writer(output, sink, results.kept, results.names)
+        writer = open_writer(output, sink, results.passthrough, results.names)
         with closing(results.each(writer.format)) as rows:
             for formatted in rows:
                 writer.put(formatted)
@@ -341,22 +341,22 @@ class Sample(NamedTuple):
 
     numbers: NDArray[np.int64]  # (s,) of the rows, from 1
     values: Array  # (s, w) results
-    kept: dict[str, list[str | None]]  # cells passed through, by column
+    passthrough: dict[str, list[str | None]]  # cells passed through, by column
     names: list[str]  # of the result columns
     seen: int  # rows that the sample was taken from
 
     def smallest(self, most: int) -> Sample:
         """Return the `most` rows whose numbers have the smallest hashes."""
         order = smallest(hashes(self.numbers), most)
-        kept = {name: [cells[i] for i in order] for name, cells in self.kept.items()}
-        return self._replace(numbers=self.numbers[order], values=self.values[order], kept=kept)
+        passthrough = {name: [cells[i] for i in order] for name, cells in self.passthrough.items()}
+        return self._replace(numbers=self.numbers[order], values=self.values[order], passthrough=passthrough)
 
     def joined(self, other: Sample) -> Sample:
         """Return these rows followed by the rows of `other`."""
         return self._replace(
             numbers=np.concatenate([self.numbers, other.numbers]),
             values=np.concatenate([self.values, other.values]),
-            kept={name: cells + other.kept[name] for name, cells in self.kept.items()},
+            passthrough={name: cells + other.passthrough[name] for name, cells in self.passthrough.items()},
             seen=other.seen,
         )
 
@@ -381,7 +381,7 @@ def sample_of(results: Results, most: int, columns: list[int], counted: TextCoun
 
     No more than three times as many rows are held meanwhile. `counted` counts the texts of one column over all rows.
     """
-    names = [name for name, _ in results.kept]
+    names = [name for name, _ in results.passthrough]
     found = Sample(
         np.zeros(0, np.int64),
         np.zeros((0, len(columns))),
@@ -392,20 +392,22 @@ def sample_of(results: Results, most: int, columns: list[int], counted: TextCoun
     bound = np.uint64(2**64 - 1)
     at = names.index(counted.name) if counted is not None else 0
 
-    def part(kept: Sequence[Any], values: Array) -> tuple[Sequence[Any], Array, Counter[str]]:
-        return kept, values[:, columns], Counter() if counted is None else counted.of(kept[at])
+    def part(passthrough: Sequence[Any], values: Array) -> tuple[Sequence[Any], Array, Counter[str]]:
+        return passthrough, values[:, columns], Counter() if counted is None else counted.of(passthrough[at])
 
     with closing(results.each(part)) as batches:
-        for kept, values, texts in batches:
+        for passthrough, values, texts in batches:
             if counted is not None:
                 counted.add(texts)
             numbers = np.arange(found.seen + 1, found.seen + len(values) + 1)
             stirred = hashes(numbers)
             rows = np.flatnonzero(stirred <= bound)
             rows = rows[smallest(stirred[rows], most)]  # first, since turning cells into text is slow
-            cells = {name: cells_at(column, rows) for name, column in zip(names, kept, strict=True)}
+            cells = {name: cells_at(column, rows) for name, column in zip(names, passthrough, strict=True)}
             seen = found.seen + len(values)
-            found = found.joined(found._replace(numbers=numbers[rows], values=values[rows], kept=cells, seen=seen))
+            found = found.joined(
+                found._replace(numbers=numbers[rows], values=values[rows], passthrough=cells, seen=seen)
+            )
             if len(found.numbers) >= 2 * most:
                 found = found.smallest(most)
                 bound = hashes(found.numbers).max()

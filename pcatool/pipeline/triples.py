@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 __all__ = ["rows_of_triples", "table_to_fit"]
 
 
-def table_to_fit(job: Job, inputs: Inputs, tally: RowCounts, run: Runner) -> tuple[SparseRows, tuple[str, ...]]:
+def table_to_fit(job: Job, inputs: Inputs, row_counts: RowCounts, run: Runner) -> tuple[SparseRows, tuple[str, ...]]:
     """Read the triples of a job; return the sparse rows and the column names."""
     o = job.options
     for flag, given in (("-c", job.select.columns), ("-x", job.select.exclude)):
         if given:
             raise UsageError(f"{flag} does not go with --triples", "leave out the lines of items not wanted")
-    triples = read_triples(inputs, str(o.triples), tally, holes=o.absent != "zero", run=run)
+    triples = read_triples(inputs, str(o.triples), row_counts, holes=o.absent != "zero", run=run)
     if not triples.users:
         raise nothing_to_fit()
     _tell_odd_names(triples, job.reporter)
     table, items = triples.sorted()
     del triples
     release_free_memory()
-    tally.table = TripleCounts.of(table)
+    row_counts.table = TripleCounts.of(table)
     return table, items
 
 
@@ -53,7 +53,7 @@ def _tell_odd_names(triples: Triples, reporter: Reporter) -> None:
 
 
 def rows_of_triples(
-    inputs: Inputs, options: ApplyOptions, model: Model, tally: RowCounts, reporter: Reporter, run: Runner
+    inputs: Inputs, options: ApplyOptions, model: Model, row_counts: RowCounts, reporter: Reporter, run: Runner
 ) -> Iterator[CheckedBatch]:
     """Yield a row for each user, in order of first appearance, under the columns of the model.
 
@@ -73,8 +73,8 @@ def rows_of_triples(
         users = triples.user_values.slice(first, last - first)
         batch = Batch(X, [users], partial(_place, triples.users[first:last]), False)
         holes = IncompleteCells.of(batch, report=False)
-        tally.rows += len(X)
-        tally.count(batch, holes, model.columns)
+        row_counts.rows += len(X)
+        row_counts.count(batch, holes, model.columns)
         yield CheckedBatch(X, batch.passthrough, batch.place, holes.rows if holes.rows.any() else None)
 
 

@@ -52,17 +52,17 @@ def triples_text(table: Mapping[str, Any]) -> str:
     return f"{counted(table['cells'], 'cell')} of {users} and {items}, {share:.2%} of all ({spread})"
 
 
-def missing_facts(tally: RowCounts) -> dict[str, Any]:
+def missing_facts(row_counts: RowCounts) -> dict[str, Any]:
     """Return the counts of missing cells by column, by spelling and by pattern (columns missing in the same row)."""
     return {
-        "cells": tally.missing,
-        "share": tally.missing / (tally.rows * tally.features),
-        "rows": tally.incomplete,
-        "columns": {name: {"cells": n, "share": n / tally.rows} for name, n in tally.cells.most_common()},
-        "spellings": dict(tally.spellings.most_common()),
-        "patterns": len(tally.patterns),
-        "more_patterns": tally.more_patterns,
-        "commonest_patterns": [{"columns": names, "rows": rows} for names, rows in tally.commonest(MAX_NAMED)],
+        "cells": row_counts.missing,
+        "share": row_counts.missing / (row_counts.rows * row_counts.features),
+        "rows": row_counts.incomplete,
+        "columns": {name: {"cells": n, "share": n / row_counts.rows} for name, n in row_counts.cells.most_common()},
+        "spellings": dict(row_counts.spellings.most_common()),
+        "patterns": len(row_counts.patterns),
+        "more_patterns": row_counts.more_patterns,
+        "commonest_patterns": [{"columns": names, "rows": rows} for names, rows in row_counts.commonest(MAX_NAMED)],
     }
 
 
@@ -117,15 +117,15 @@ def _peak(facts: Mapping[str, Any]) -> str:
     return f"more than {size}, it grows with the rows" if facts.get("peak_grows") else f"about {size}"
 
 
-def fit_facts(model: Model, tally: RowCounts, output: str) -> dict[str, Any]:
+def fit_facts(model: Model, row_counts: RowCounts, output: str) -> dict[str, Any]:
     """Return the facts of a fit: row counts, missing cells, the model, its settings and its sums."""
-    facts: dict[str, Any] = {"command": "fit", "output": shown(output), "rows_read": tally.rows}
-    if tally.table is None:
-        facts["rows_dropped"] = tally.rows - model.n_samples
+    facts: dict[str, Any] = {"command": "fit", "output": shown(output), "rows_read": row_counts.rows}
+    if row_counts.table is None:
+        facts["rows_dropped"] = row_counts.rows - model.n_samples
     else:
-        facts["triples"] = tally.table._asdict()
-    if tally.incomplete:
-        facts["missing"] = missing_facts(tally)
+        facts["triples"] = row_counts.table._asdict()
+    if row_counts.incomplete:
+        facts["missing"] = missing_facts(row_counts)
     return facts | model_facts(model) | {"settings": how_fitted(model), "sums": sums_facts(model)}
 
 
@@ -142,9 +142,11 @@ def fit_lines(facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def fit_and_scores_facts(model: Model, tally: RowCounts, output: str, scored: RowCounts, scores: str) -> dict[str, Any]:
+def fit_and_scores_facts(
+    model: Model, row_counts: RowCounts, output: str, scored: RowCounts, scores: str
+) -> dict[str, Any]:
     """Return the facts of a fit that also scored its rows."""
-    return fit_facts(model, tally, output) | {
+    return fit_facts(model, row_counts, output) | {
         "scores": scores,
         "rows_scored": scored.rows,
         "rows_left_empty": scored.left_empty,
@@ -157,14 +159,16 @@ def fit_and_scores_lines(facts: Mapping[str, Any]) -> list[str]:
     return [*fit_lines(facts), f"scores of {counted(facts['rows_scored'], 'row')}{empty} written to {where}"]
 
 
-def combined_facts(command: str, model: Model, before: int, tally: RowCounts | None, output: str) -> dict[str, Any]:
+def combined_facts(
+    command: str, model: Model, before: int, row_counts: RowCounts | None, output: str
+) -> dict[str, Any]:
     """Return the facts of a model changed by adding or removing rows, or fitted again with other settings.
 
     `before` is the number of rows before the change.
     """
     facts: dict[str, Any] = {"command": command, "output": output, "rows_before": before}
-    if tally is not None:
-        facts["rows_read"] = tally.rows
+    if row_counts is not None:
+        facts["rows_read"] = row_counts.rows
     return facts | model_facts(model) | {"settings": how_fitted(model), "sums": sums_facts(model)}
 
 
@@ -196,15 +200,15 @@ def row_counts_lines(taken: Taken, command: str) -> list[str]:
 
 
 def apply_facts(
-    command: str, model: Model, tally: RowCounts, error: float | None, output: str | None
+    command: str, model: Model, row_counts: RowCounts, error: float | None, output: str | None
 ) -> dict[str, Any]:
     """Return the facts of transform or reconstruct; `error` is the mean squared error if it was computed."""
     facts: dict[str, Any] = {
         "command": command,
         "output": shown(output or "-"),
-        "rows_read": tally.rows,
-        "rows_incomplete": tally.incomplete,
-        "rows_left_empty": tally.left_empty,
+        "rows_read": row_counts.rows,
+        "rows_incomplete": row_counts.incomplete,
+        "rows_left_empty": row_counts.left_empty,
         "method": model.meta.get("method"),
         "columns": list(model.columns),
         "centered": model.centered,

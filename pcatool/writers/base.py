@@ -19,10 +19,10 @@ from pcatool.stores.uri import plain_name
 from pcatool.writers.cells import row_slices
 from pcatool.writers.sink import Data, Sink, uncompressed_name
 
-__all__ = ["Kept", "TextWriter", "Values", "Writer", "format_name", "open_writer", "output_names"]
+__all__ = ["PassthroughFields", "TextWriter", "Values", "Writer", "format_name", "open_writer", "output_names"]
 
 # Columns passed through: name and type of each.
-Kept = Sequence[tuple[str, pa.DataType]]
+PassthroughFields = Sequence[tuple[str, pa.DataType]]
 Values = NDArray[np.float64]
 
 
@@ -36,7 +36,7 @@ class Writer(ABC):
     def __init__(
         self,
         sink: Sink,
-        kept: Kept,
+        passthrough: PassthroughFields,
         names: Sequence[str],
         *,
         header: bool = True,
@@ -44,7 +44,7 @@ class Writer(ABC):
     ) -> None: ...
 
     @abstractmethod
-    def format(self, kept: Sequence[pa.Array], values: Values) -> Any:
+    def format(self, passthrough: Sequence[pa.Array], values: Values) -> Any:
         """Return a block in the form that `put` takes: kept columns of length n_b, values (n_b, m).
 
         Threads call `format` at the same time, so an implementation must not change the writer.
@@ -58,9 +58,9 @@ class Writer(ABC):
     def close(self) -> None:
         """Finish the table; the sink stays open."""
 
-    def write(self, kept: Sequence[pa.Array], values: Values) -> None:
+    def write(self, passthrough: Sequence[pa.Array], values: Values) -> None:
         """Format and append a block of rows."""
-        self.put(self.format(kept, values))
+        self.put(self.format(passthrough, values))
 
 
 class TextWriter(Writer):
@@ -69,13 +69,13 @@ class TextWriter(Writer):
     def __init__(
         self,
         sink: Sink,
-        kept: Kept,
+        passthrough: PassthroughFields,
         names: Sequence[str],
         *,
         header: bool = True,
         float_format: str | None = None,
     ) -> None:
-        self.names = output_names(kept, names)
+        self.names = output_names(passthrough, names)
         self.float_format = float_format
         self._sink = sink
         self._header = self.first_line() if header else b""
@@ -85,13 +85,13 @@ class TextWriter(Writer):
         return b""
 
     @abstractmethod
-    def format_slice(self, kept: Sequence[pa.Array], values: Values) -> Data:
+    def format_slice(self, passthrough: Sequence[pa.Array], values: Values) -> Data:
         """Return the text of a few thousand rows."""
 
-    def format(self, kept: Sequence[pa.Array], values: Values) -> Data:
+    def format(self, passthrough: Sequence[pa.Array], values: Values) -> Data:
         """Return the text of a block."""
         rows = row_slices(len(values))
-        return b"".join(self.format_slice([column[part] for column in kept], values[part]) for part in rows)
+        return b"".join(self.format_slice([column[part] for column in passthrough], values[part]) for part in rows)
 
     def put(self, formatted: Data) -> None:
         """Send the text of a block to the sink at once; the header goes before the first block."""
@@ -121,9 +121,9 @@ UNWRITABLE_SUFFIXES = (
 )
 
 
-def output_names(kept: Kept, names: Sequence[str]) -> list[str]:
+def output_names(passthrough: PassthroughFields, names: Sequence[str]) -> list[str]:
     """Return the names of all output columns in order; refuse a name that occurs twice."""
-    all_names = [*(name for name, _ in kept), *names]
+    all_names = [*(name for name, _ in passthrough), *names]
     duplicate = next((name for name, count in Counter(all_names).items() if count > 1), None)
     if duplicate is not None:
         raise UsageError(
@@ -149,8 +149,8 @@ def format_name(options: OutputOptions) -> str:
     return options.output_format or by_name or "csv"
 
 
-def open_writer(options: OutputOptions, sink: Sink, kept: Kept, names: Sequence[str]) -> Writer:
+def open_writer(options: OutputOptions, sink: Sink, passthrough: PassthroughFields, names: Sequence[str]) -> Writer:
     """Return the writer for the output format; refuse options that the format cannot follow."""
     kind: Any = WRITERS.load(format_name(options))
-    writer: Writer = kind(sink, kept, names, header=options.header, float_format=options.float_format)
+    writer: Writer = kind(sink, passthrough, names, header=options.header, float_format=options.float_format)
     return writer

@@ -45,11 +45,11 @@ class CsvWriter(TextWriter):
     def quoted_name(self, name: str) -> str:
         return '"' + name.replace('"', '""') + '"' if re.search(self.needs_quotes, name) else name
 
-    def format(self, kept: Sequence[pa.Array], values: Values) -> Data:
+    def format(self, passthrough: Sequence[pa.Array], values: Values) -> Data:
         """Return the text of a block, in one call of Arrow where possible."""
-        if not kept and self.float_format is None and len(self.names) > 1:
+        if not passthrough and self.float_format is None and len(self.names) > 1:
             return self.plain_numbers(values)
-        return super().format(kept, values)
+        return super().format(passthrough, values)
 
     def plain_numbers(self, values: Values) -> Data:
         """Return the text of values (n_b, m), written by Arrow; the common case.
@@ -65,8 +65,8 @@ class CsvWriter(TextWriter):
         write_csv(batch, out, options)
         return memoryview(out.getvalue())
 
-    def format_slice(self, kept: Sequence[pa.Array], values: Values) -> Data:
-        cells = [self.cells(column) for column in kept]
+    def format_slice(self, passthrough: Sequence[pa.Array], values: Values) -> Data:
+        cells = [self.cells(column) for column in passthrough]
         cells += [numbers_as_text(column, self.float_format) for column in values.T]
         return string_bytes(joined([joined(cells, self.delimiter, self.missing), literal("\n")]))
 

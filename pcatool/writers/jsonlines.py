@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pcatool.errors import UsageError, show
-from pcatool.writers.base import Kept, TextWriter, Values
+from pcatool.writers.base import PassthroughFields, TextWriter, Values
 from pcatool.writers.cells import TEXT_TYPE, as_text, decoded, joined, literal, numbers_as_text, string_bytes
 from pcatool.writers.sink import Data, Sink
 
@@ -33,7 +33,7 @@ class JsonLinesWriter(TextWriter):
     def __init__(
         self,
         sink: Sink,
-        kept: Kept,
+        passthrough: PassthroughFields,
         names: Sequence[str],
         *,
         header: bool = True,
@@ -43,10 +43,10 @@ class JsonLinesWriter(TextWriter):
             raise UsageError("JSON lines carry the names in every row", "leave out --no-output-header, or write csv")
         if float_format is not None:
             check_format(float_format)
-        super().__init__(sink, kept, names, float_format=float_format)
+        super().__init__(sink, passthrough, names, float_format=float_format)
 
-    def format_slice(self, kept: Sequence[pa.Array], values: Values) -> Data:
-        cells = [json_tokens(column) for column in kept]
+    def format_slice(self, passthrough: Sequence[pa.Array], values: Values) -> Data:
+        cells = [json_tokens(column) for column in passthrough]
         cells += [
             numbers_as_text(np.where(np.isfinite(column), column, np.nan), self.float_format) for column in values.T
         ]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pcatool.errors import UsageError, show
-from pcatool.writers.base import Kept, Values, Writer, output_names
+from pcatool.writers.base import PassthroughFields, Values, Writer, output_names
 from pcatool.writers.cells import floats
 from pcatool.writers.sink import ByteCollector, Sink
 
@@ -36,7 +36,7 @@ class ParquetWriter(Writer):
     def __init__(
         self,
         sink: Sink,
-        kept: Kept,
+        passthrough: PassthroughFields,
         names: Sequence[str],
         *,
         header: bool = True,
@@ -46,41 +46,41 @@ class ParquetWriter(Writer):
             raise UsageError("Parquet always holds the names", "leave out --no-output-header, or write csv")
         if float_format is not None:
             raise UsageError("Parquet holds numbers, not text", "leave out --float-format, or write csv")
-        output_names(kept, names)
-        self._schema = pa.schema([*kept, *((name, pa.float64()) for name in names)])
+        output_names(passthrough, names)
+        self._schema = pa.schema([*passthrough, *((name, pa.float64()) for name in names)])
         self._sink = sink
         self._buffer = ByteCollector()
-        self._writer = open_parquet(self._buffer, self._schema, [name for name, _ in kept])
+        self._writer = open_parquet(self._buffer, self._schema, [name for name, _ in passthrough])
         self._rows = group_rows(self._schema)
         self._filled = 0
-        self._kept: list[Sequence[pa.Array]] = []
+        self._passthrough: list[Sequence[pa.Array]] = []
         self._values = np.empty((len(names), self._rows))
 
-    def format(self, kept: Sequence[pa.Array], values: Values) -> tuple[Sequence[pa.Array], Values]:
-        return kept, values
+    def format(self, passthrough: Sequence[pa.Array], values: Values) -> tuple[Sequence[pa.Array], Values]:
+        return passthrough, values
 
     def put(self, formatted: tuple[Sequence[pa.Array], Values]) -> None:
-        kept, values = formatted
+        passthrough, values = formatted
         start = 0
         while start < len(values):
             stop = min(start + self._rows - self._filled, len(values))
-            self._add([column[start:stop] for column in kept], values[start:stop])
+            self._add([column[start:stop] for column in passthrough], values[start:stop])
             start = stop
 
-    def _add(self, kept: Sequence[pa.Array], values: Values) -> None:
+    def _add(self, passthrough: Sequence[pa.Array], values: Values) -> None:
         """Add rows that fit into the current group; values are copied, because the caller may reuse their memory."""
         self._values[:, self._filled : self._filled + len(values)] = values.T
-        self._kept.append(kept)
+        self._passthrough.append(passthrough)
         self._filled += len(values)
         if self._filled == self._rows:
             self._write_group()
 
     def _write_group(self) -> None:
-        columns = [pa.concat_arrays(parts) for parts in zip(*self._kept, strict=True)]
+        columns = [pa.concat_arrays(parts) for parts in zip(*self._passthrough, strict=True)]
         columns += [floats(column) for column in self._values[:, : self._filled]]
         batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         self._writer.write_batch(batch, row_group_size=self._rows)
-        self._kept, self._filled = [], 0
+        self._passthrough, self._filled = [], 0
         self._sink.write(self._buffer.take())
 
     def close(self) -> None:
@@ -90,11 +90,11 @@ class ParquetWriter(Writer):
         self._sink.write(self._buffer.take())
 
 
-def open_parquet(buffer: ByteCollector, schema: pa.Schema, kept: Sequence[str]) -> pq.ParquetWriter:
+def open_parquet(buffer: ByteCollector, schema: pa.Schema, passthrough: Sequence[str]) -> pq.ParquetWriter:
     """Return Arrow's writer into `buffer`; raise `UsageError` for a column type that Parquet cannot hold."""
     # Results hardly ever repeat a value, so only kept columns get a dictionary.
     try:
-        return pq.ParquetWriter(buffer, schema, use_dictionary=list(kept) or False)
+        return pq.ParquetWriter(buffer, schema, use_dictionary=list(passthrough) or False)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         bad = next(field for field in schema if not storable(field))
         raise UsageError(

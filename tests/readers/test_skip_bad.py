@@ -99,7 +99,7 @@ def test_rows_that_were_written_are_those_of_the_good_files(good: list[Path], tm
             made = applying.transform(model, data, table, apply, EngineOptions(), Reporter())
             blocks = list(made.each(lambda kept, values: ([k.to_pylist() for k in kept], values.tolist())))
             kept = [row for columns, _ in blocks for row in zip(*columns, strict=True)]
-            results.append((kept, [row for _, values in blocks for row in values], made.tally.rows))
+            results.append((kept, [row for _, values in blocks for row in values], made.row_counts.rows))
         assert results[0] == results[1]
         assert results[0][2] == 150
 
@@ -237,7 +237,7 @@ def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -
         files, keep = [str(one), str(two), str(one), str(two)], ApplyOptions(keep_all=True)
         results = applying.transform(model, files, table, keep, EngineOptions(), reporter)
         results.read_through()
-        assert [name for name, _ in results.kept] == ["a", "b", "k"]
+        assert [name for name, _ in results.passthrough] == ["a", "b", "k"]
         assert reporter.warnings == [said]
     with pytest.warns(PcatoolWarning, match="which --keep-all passes over: 'note', 'year'; give all"):
         pcatool.fit([one, two], scores=tmp_path / "s.csv", keep_all=True)

@@ -77,7 +77,7 @@ def run(
     if reporter.summarizes:
         from pcatool.render.summary import fit_facts, fit_lines
 
-        facts = fit_facts(fitted.model, fitted.tally, str(output))
+        facts = fit_facts(fitted.model, fitted.row_counts, str(output))
         reporter.close(facts, fit_lines(facts), stdout_free=output != "-")
     return 0
 
@@ -88,7 +88,7 @@ def _fit_and_score(job: Job, output: str, scoring: ScoreOptions, no_clobber: boo
     from pcatool.render.summary import fit_and_scores_facts, fit_and_scores_lines
 
     fitted, results = fit_and_score(job, output, scoring, no_clobber=no_clobber)
-    facts = fit_and_scores_facts(fitted.model, fitted.tally, output, results.tally, str(scoring.scores))
+    facts = fit_and_scores_facts(fitted.model, fitted.row_counts, output, results.row_counts, str(scoring.scores))
     reporter = job.reporter
     assert isinstance(reporter, ConsoleReporter)
     reporter.close(facts, fit_and_scores_lines(facts), stdout_free="-" not in (output, scoring.scores))
