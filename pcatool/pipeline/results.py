@@ -168,8 +168,8 @@ class ResultsPlan(NamedTuple):
 class BatchTable(Protocol):
     """Protocol of a table that is written or gathered batch by batch: `Results`, or `PlotTable` for plots.
 
-    `passthrough` are the columns passed through, with their Arrow types, and `names` the result columns. `by_users` says
-    whether the rows are users of triples. `each` yields `finish(passthrough columns, results)` of each batch.
+    `passthrough` are the columns passed through, with their Arrow types, and `names` the result columns. `by_users`
+    says whether the rows are users of triples. `each` yields `finish(passthrough columns, results)` of each batch.
     """
 
     @property
