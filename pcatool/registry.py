@@ -37,6 +37,7 @@ class Entry(NamedTuple):
     seeded: bool = False  # draws random numbers
     memory: str = ""  # of a rule that needs the rows: "module:function", which maps (n, d) to bytes, rows included
     in_other_processes: bool = False  # of an engine: works in other processes, perhaps on other machines
+    unsuited: tuple[str, ...] = ()  # of a plot: options, and groups of options, that do not go with it
 
     def load(self) -> Any:
         """Import and return the implementation."""
@@ -198,8 +199,16 @@ ENGINES = Registry(
 PLOTS = Registry(
     "plot",
     {
-        "scores": Entry("pcatool.render.plots.scores:Scores", "rows in the plane of two components"),
-        "loadings": Entry("pcatool.render.plots.loadings:Loadings", "what each component is made of"),
-        "biplot": Entry("pcatool.render.plots.biplot:Biplot", "rows and columns in one picture"),
+        "scores": Entry(
+            "pcatool.render.plots.scores:Scores",
+            "rows in the plane of two components",
+            unsuited=("--scaling", "--engine", "--scheduler"),
+        ),
+        "loadings": Entry(
+            "pcatool.render.plots.loadings:Loadings",
+            "what each component is made of",
+            unsuited=("--color", "--from", "--scaling", "kernel"),
+        ),
+        "biplot": Entry("pcatool.render.plots.biplot:Biplot", "rows and columns in one picture", unsuited=("kernel",)),
     },
 )

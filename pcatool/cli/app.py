@@ -83,14 +83,14 @@ def show_help(ctx: Any, param: Any, wanted: bool) -> None:
 class Command(TyperCommand):
     """One subcommand. Its help text is the docstring of its function, line by line."""
 
-    brief = False  # whether the short page was asked for
+    words: Sequence[str] = ()  # of the call
 
     def get_params(self, ctx: Any) -> list[Any]:
         return as_given(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of a call; refuse words that the parser would misread."""
-        self.brief = "-h" in args and "--help" not in args
+        self.words = tuple(args)
         check_words(self, args)
         rest = super().parse_args(ctx, args)
         refuse_option_as_value(self, ctx.params)
@@ -102,7 +102,7 @@ class Command(TyperCommand):
     def get_help(self, ctx: Any) -> str:
         from pcatool.cli.help_page import command_page
 
-        return command_page(self.get_usage(ctx), self, self.get_params(ctx), brief=self.brief)
+        return command_page(self.get_usage(ctx), self, self.get_params(ctx), self.words)
 
 
 class CommandGroup(TyperGroup):

@@ -12,12 +12,13 @@ from __future__ import annotations
 import re
 import shutil
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pcatool.registry import PLOTS
 from pcatool.terminal import BOLD, styled
 
-__all__ = ["PANELS", "USUAL", "command_page", "explained", "panel", "program_page", "with_headings"]
+__all__ = ["PANELS", "USUAL", "WIDEST", "command_page", "explained", "page", "panel", "program_page", "with_headings"]
 
 INDENT = 2  # columns before a word of the command line
 WORDS = 28  # column where explanations begin
@@ -30,20 +31,30 @@ PANELS = ("Input", "Model", "Kernel", "Supervised", "Output", "General")
 
 # The usual options: `-h` shows only these, `--help` shows all.
 USUAL = frozenset({
-    "--columns", "--exclude", "--delimiter", "--from",
-    "--components", "--standardize", "--missing", "--method", "--label",
-    "--output", "--scores", "--keep", "--with-error", "--format", "--threshold", "--rules", "--values",
-    "--image", "--color",
-    "--verbose", "--help",
+    "--columns", "--exclude", "--delimiter", "--header", "--from",
+    "--components", "--standardize", "--ddof", "--missing",
+    "--output", "--output-format", "--scores", "--keep", "--with-error", "--format", "--threshold", "--rules",
+    "--values", "--first", "--image", "--axes", "--color",
+    "--quiet", "--verbose", "--help",
 })  # fmt: skip
 
 
-def command_page(usage: str, command: Any, params: Iterable[Any], *, brief: bool) -> str:
-    """Return the help page of a command; the brief page has the usual options and the number of the others."""
+def command_page(usage: str, command: Any, params: Iterable[Any], words: Sequence[str]) -> str:
+    """Return the help page that the words of a call ask for.
+
+    With `-h` it has the usual options and the number of the others. With a kind of plot it is about this kind.
+    """
+    brief = "-h" in words and "--help" not in words
+    kind = next((word for word in words if not word.startswith("-")), "")
+    text, unsuited = command.help, tuple[str, ...]()
+    if "KIND" in usage and kind in PLOTS:
+        usage, text, unsuited = usage.replace("KIND", kind), of_kind(text, kind), ("KIND", *PLOTS[kind].unsuited)
     arguments: list[Entry] = []
     options: dict[str, list[Entry]] = {name: [] for name in PANELS}
     left_out = 0
     for param in params:
+        if not {param.metavar, panel(param).lower(), *param.opts}.isdisjoint(unsuited):
+            continue
         if param.param_type_name == "argument":
             arguments.append((param.metavar or "", param.help or ""))
         elif brief and USUAL.isdisjoint(param.opts):
@@ -51,10 +62,19 @@ def command_page(usage: str, command: Any, params: Iterable[Any], *, brief: bool
         else:
             options.setdefault(panel(param), []).append((spelled(param), explained(param)))
     if not brief:
-        return page(usage, command.help, {"Arguments": arguments, **options})
+        return page(usage, text, {"Arguments": arguments, **options})
     usual = {"Arguments": arguments, "Options": [entry for group in options.values() for entry in group]}
-    more = f"{left_out} more options: 'pcatool {command.name} --help'." if left_out else ""
-    return page(usage, in_short(command.help), usual, more)
+    name = f"{command.name} {kind}" if unsuited else command.name
+    more = f"{left_out} more options: 'pcatool {name} --help'." if left_out else ""
+    return page(usage, in_short(text), usual, more)
+
+
+def of_kind(text: str, kind: str) -> str:
+    """Return the help text of `plot` for one kind: what it draws, and the examples of this kind."""
+    of_rows = "--from" not in PLOTS[kind].unsuited
+    _, *others = (text if of_rows else in_short(text)).split("\n\n")
+    calls = re.sub(rf"^  pcatool plot (?!{kind} ).*\n(   .*\n?)*", "", "\n\n".join([*others, ""]), flags=re.MULTILINE)
+    return f"{kind.capitalize()}: {PLOTS[kind].summary}.\n\n{calls}"
 
 
 def program_page(usage: str, program: Any, params: Iterable[Any]) -> str:
@@ -105,7 +125,7 @@ def page(usage: str, text: str, named: Mapping[str, Iterable[Entry]], more: str 
         lines = [line for words, meaning in entries for line in entry(words, meaning, width)]
         if lines:
             parts.append("\n".join([f"{heading}:", *lines]))
-    parts += [more] if more else []
+    parts += [paragraph(more, width)] if more else []
     return "\n\n".join(parts)
 
 

@@ -73,12 +73,8 @@ class PlotRequest(NamedTuple):
                 pass  # raises if matplotlib is not installed
         else:
             self._check_table()
-        for flag, given, good in (
-            ("--color", plot.color, kind.rows),
-            ("--from", plot.source, kind.rows),
-            ("--scaling", plot.scaling, kind.rows and kind.columns),
-        ):
-            if given is not None and not good:
+        for flag, given in (("--color", plot.color), ("--from", plot.source), ("--scaling", plot.scaling)):
+            if given is not None and flag in PLOTS[self.kind].unsuited:
                 raise UsageError(f"{flag} would change nothing in a picture of {self.kind}", f"leave out {flag}")
         if plot.axes is not None and len(plot.axes) > kind.max_count:
             most = f"{kind.max_count} components" if kind.max_count > 1 else "1 component"

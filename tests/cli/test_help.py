@@ -14,6 +14,8 @@ import pytest
 
 from pcatool import options
 from pcatool.cli import app, help_page
+from pcatool.errors import UsageError
+from pcatool.registry import PLOTS
 from pcatool.terminal import Screen
 
 pytestmark = pytest.mark.long
@@ -112,9 +114,35 @@ def test_the_short_page_is_a_part_of_the_whole(name: str) -> None:
     assert examples(short) == examples(whole)
     lists = (text.partition("\nArguments:\n")[2] for text in (short, whole))
     usual, every = (re.findall(r"^ {2}(?:-.,| {3}) --[a-z0-9-]+", text, re.MULTILINE) for text in lists)
-    assert 1 <= len(usual) <= 14
+    assert 1 <= len(usual) <= 16
     if len(usual) < len(every):
         assert short.endswith(f"\n\n{len(every) - len(usual)} more options: 'pcatool {name} --help'.\n")
+
+
+@pytest.mark.parametrize("kind", list(PLOTS))
+def test_a_page_on_one_kind_of_plot(kind: str) -> None:
+    """It has the examples of this kind, and all options but those that do not go with it."""
+    text, whole = text_of("plot", kind, "--help"), text_of("plot", "--help")
+    assert text.startswith(f"Usage: pcatool plot {kind} MODEL|DATA... -o PICTURE [OPTIONS]\n\n{kind.capitalize()}: ")
+    assert examples(text) == [call for call in examples(whole) if call.startswith(f"pcatool plot {kind} ")]
+    assert len(examples(text)) == 1
+    shown, every = (set(re.findall(r"^ {2}(?:-.,| {3}) (--[a-z0-9-]+)", page, re.MULTILINE)) for page in (text, whole))
+    in_kernel = {"--kernel", "--gamma", "--degree", "--coef0", "--neighbors", "--landmarks"}
+    unsuited = {flag for name in PLOTS[kind].unsuited for flag in (in_kernel if name == "kernel" else {name})}
+    assert unsuited <= every
+    assert shown == every - unsuited
+    assert text_of("plot", kind, "-h").endswith(f"more options: 'pcatool plot {kind} --help'.\n")
+
+
+VALUES = {"--scaling": "rows", "--color": "a", "--from": "rows", "--engine": "dask", "--scheduler": "x:1", "kernel": ""}
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in PLOTS for name in PLOTS[kind].unsuited])
+def test_options_that_a_page_leaves_out_are_refused(kind: str, name: str, folder: Path) -> None:
+    option = ["--method", "kernel"] if name == "kernel" else [name, VALUES[name]]
+    more = ["--engine", "dask"] if name == "--scheduler" else []
+    with pytest.raises(UsageError):
+        app.run(["plot", kind, str(folder / "sample_data/houses.csv"), "--format", "csv", *option, *more])
 
 
 def test_usual_options_are_options() -> None:
