@@ -7,12 +7,12 @@
 _pcatool_of() {
     options=() arguments=()
     case $1 in
-        '' | help)
+        '')
             options=(
                 '-V|--version'
                 '-h|--help'
             )
-            arguments=('fit transform reconstruct explain-variance scree components plot report inspect diff update merge subtract refit completion')
+            arguments=('fit transform reconstruct explain-variance scree components plot report inspect diff update merge subtract refit completion help')
             ;;
         fit)
             options=(
@@ -554,6 +554,12 @@ _pcatool_of() {
                 '-h|--help'
             )
             arguments=('bash zsh fish powershell')
+            ;;
+        help)
+            options=(
+                '-h|--help'
+            )
+            arguments=('cluster coming-from files how-many limits methods missing models numbers oddities pictures python recipes tables unattended fit transform reconstruct explain-variance scree components plot report inspect diff update merge subtract refit completion help')
             ;;
     esac
 }

@@ -7,7 +7,7 @@ function __pcatool_of --no-scope-shadowing
     set options
     set arguments
     switch $argv[1]
-        case '' help
+        case ''
             set options \
                 '-V|--version'\t'Print the version' \
                 '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
@@ -523,6 +523,10 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
             set arguments 'bash zsh fish powershell'
+        case help
+            set options \
+                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+            set arguments 'cluster coming-from files how-many limits methods missing models numbers oddities pictures python recipes tables unattended fit transform reconstruct explain-variance scree components plot report inspect diff update merge subtract refit completion help'
     end
 end
 
@@ -542,7 +546,8 @@ function __pcatool_commands
             'merge'\t'Make one model of the rows of several, without the rows' \
             'subtract'\t'Take rows back out of a model, as for a sliding window' \
             'refit'\t'Fit a model otherwise, without its rows' \
-            'completion'\t'Print the script by which a shell completes pcatool'
+            'completion'\t'Print the script by which a shell completes pcatool' \
+            'help'\t'Show a help topic, or list the topics'
 end
 
 # Folders, and the files of the kinds wanted.
@@ -665,7 +670,7 @@ function __pcatool
         and __pcatool_value (string replace -rf '^[^\t=]*=(.*)\t.*$' '$1' -- $found) "$both[2]" "$both[1]="
     else if test -z "$ended"; and string match -q -- '-*' $current
         __pcatool_flags
-    else if contains -- "$command" '' help
+    else if test -z "$command"
         __pcatool_commands
     else if set -q arguments[1]
         if test $place -gt (count $arguments)

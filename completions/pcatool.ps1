@@ -21,7 +21,8 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         @{ Word = 'merge'; About = 'Make one model of the rows of several, without the rows' },
         @{ Word = 'subtract'; About = 'Take rows back out of a model, as for a sliding window' },
         @{ Word = 'refit'; About = 'Fit a model otherwise, without its rows' },
-        @{ Word = 'completion'; About = 'Print the script by which a shell completes pcatool' }
+        @{ Word = 'completion'; About = 'Print the script by which a shell completes pcatool' },
+        @{ Word = 'help'; About = 'Show a help topic, or list the topics' }
     )
 
     # What a subcommand takes. An option is its names, = when it has a value, and what that can be: words; some of
@@ -575,6 +576,12 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
             )
             Arguments = @('bash zsh fish powershell')
         }
+        'help' = @{
+            Options = @(
+                @{ Word = '-h|--help'; About = 'Show the usual options (-h), or all of them (--help)' }
+            )
+            Arguments = @('cluster coming-from files how-many limits methods missing models numbers oddities pictures python recipes tables unattended fit transform reconstruct explain-variance scree components plot report inspect diff update merge subtract refit completion help')
+        }
     }
 
     function Reply($text, $type, $about) {
@@ -687,7 +694,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
             }
         }
     }
-    elseif (-not $command -or $command -ceq 'help') {
+    elseif (-not $command) {
         foreach ($entry in $commands) {
             if ($entry.Word.StartsWith($typed)) { Reply $entry.Word 'ParameterValue' $entry.About }
         }

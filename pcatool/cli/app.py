@@ -24,6 +24,7 @@ from pcatool.cli.commands import (
     diff,
     explain_variance,
     fit,
+    help,
     inspect_model,
     merge,
     plot,
@@ -231,7 +232,7 @@ HELP = f"""Principal component analysis of tables: fit a model, save it, apply i
     {", ".join(f"{code} {ending.brief}" for code, ending in EXIT_CODES.items())}. The same rows give the same
     bytes on one machine; with OPENBLAS_CORETYPE=Haswell in the environment, on all x86-64 processors that have AVX2.
     'pcatool COMMAND -h' shows the usual options of a
-    command, 'pcatool COMMAND --help' all."""
+    command, 'pcatool COMMAND --help' all. 'pcatool help' lists topics, such as tables and missing."""
 
 COMMANDS = (
     fit,
@@ -249,6 +250,7 @@ COMMANDS = (
     subtract,
     refit,
     completion,
+    help,
 )
 
 
@@ -289,8 +291,9 @@ def run(arguments: Sequence[str]) -> int:
     An error of the parser is printed here, and gives exit code 2; any other error is raised.
     """
     words = list(arguments)
-    if words[:1] == ["help"]:
-        words = [*words[1:2], "--help"]
+    names = [module.NAME for module in COMMANDS]
+    if words[:1] == [help.NAME] and words[1:2] and words[1] in names:
+        words = [*words[1:], "--help"]
     named = [module for module in COMMANDS if words[:1] == [module.NAME]]
     needed = program(named or COMMANDS)  # one branch takes half the time of the whole tree
     try:

@@ -17,12 +17,13 @@ from typing import Any
 
 from typer.exceptions import TyperException
 
+from pcatool.cli.topics import topics
 from pcatool.errors import UsageError, nearest, nearest_file_hint, show
 from pcatool.options.fields import OPTIONS, SENTENCES, option_word
 from pcatool.registry import PLOTS, READERS
 from pcatool.stores.uri import is_remote
 
-__all__ = ["check_words", "no_command", "refuse_option_as_value", "sentence"]
+__all__ = ["check_words", "no_command", "no_topic", "refuse_option_as_value", "sentence"]
 
 # Name elsewhere, or what a user may look for -> command here.
 COMMANDS = {
@@ -241,11 +242,26 @@ def _arguments(command: Any) -> list[str]:
 def no_command(name: str, known: Iterable[str]) -> UsageError:
     """Return the error for an unknown command, with the command that was probably meant."""
     known = list(known)
-    near = COMMANDS.get(name.lower().replace("_", "-"))
+    near = _elsewhere(name)
     near = near if near in (*known, "--version") else nearest(name, known)
     if near is None and Path(name).exists():
         return UsageError(f"{show(name)} is a file, not a command", f"say what to do with it: {', '.join(known)}")
+    if name in topics():
+        return UsageError(f"{show(name)} is a help topic, not a command", f"write pcatool help {name}")
     return UsageError(f"no command {show(name)}", f"did you mean {near}?" if near else f"there are: {', '.join(known)}")
+
+
+def no_topic(name: str, commands: Sequence[str]) -> UsageError:
+    """Return the error for an unknown help topic, with the topic or command that was probably meant."""
+    near = _elsewhere(name)
+    near = near if near in commands else nearest(name, [*topics(), *commands])
+    hint = f"did you mean {near}?" if near else f"there are: {', '.join(topics())}; and the commands"
+    return UsageError(f"no help topic or command {show(name)}", hint)
+
+
+def _elsewhere(name: str) -> str | None:
+    """Return the command for a name that other tools use; None if there is none."""
+    return COMMANDS.get(name.lower().replace("_", "-"))
 
 
 def check_words(command: Any, words: Sequence[str]) -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 REPORTS = ("explain-variance", "scree", "components", "plot", "report", "inspect", "diff")
 AGAIN = ("update", "merge", "subtract", "refit")
-COMMANDS = ("fit", "transform", "reconstruct", *REPORTS, *AGAIN, "completion")
+COMMANDS = ("fit", "transform", "reconstruct", *REPORTS, *AGAIN, "completion", "help")
 TAKES = {
     "fit": ("TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
     "transform": ("TableOptions", "ApplyOptions", "OutputOptions", "GeneralOptions"),
@@ -46,6 +46,7 @@ TAKES = {
     "subtract": ("TableOptions", "UpdateOptions", "GeneralOptions"),
     "refit": ("RefitOptions", "GeneralOptions"),
     "completion": (),
+    "help": (),
 }
 
 
@@ -131,6 +132,7 @@ def test_a_page_on_one_kind_of_plot(kind: str) -> None:
     unsuited = {flag for name in PLOTS[kind].unsuited for flag in (in_kernel if name == "kernel" else {name})}
     assert unsuited <= every
     assert shown == every - unsuited
+    assert text_of("help", "plot", kind) == text
     assert text_of("plot", kind, "-h").endswith(f"more options: 'pcatool plot {kind} --help'.\n")
 
 

@@ -53,7 +53,9 @@ def houses(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("arguments", ["--help", "--version", "fit --help", "scree --help", "completion zsh"])
+@pytest.mark.parametrize(
+    "arguments", ["--help", "help", "help tables", "--version", "fit --help", "scree --help", "completion zsh"]
+)
 def test_help_needs_no_numbers(arguments: str, folder: Path) -> None:
     modules = by_program(*arguments.split(), folder=folder)
     assert modules.isdisjoint({"numpy", "pyarrow", "pandas", "scipy", "rich.console", "pydantic"})
@@ -115,7 +117,7 @@ def test_reports_load_little(arguments: str, houses: Path) -> None:
 # --- only the subcommand named is built ---
 
 COMMANDS = ["fit", "transform", "reconstruct", "explain-variance", "scree", "components", "plot", "report"]
-COMMANDS += ["inspect", "diff", "update", "merge", "subtract", "refit", "completion"]
+COMMANDS += ["inspect", "diff", "update", "merge", "subtract", "refit", "completion", "help"]
 
 
 @pytest.fixture
@@ -141,7 +143,16 @@ def test_only_the_subcommand_named_is_built(name: str, built: list[str], capsys:
         assert f"pcatool {name} " in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [[], ["--help"], ["--version"], ["help"], ["-x", "fit"]])
+@pytest.mark.parametrize("words", [["help"], ["help", "tables"]])
+def test_topics_need_no_other_subcommand(
+    words: list[str], built: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(words) == 0
+    assert built == ["help"]
+    assert "pcatool" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["--version"], ["-x", "fit"]])
 def test_without_one_all_are_built(words: list[str], built: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     app.run(words)
     assert built == COMMANDS

@@ -27,7 +27,7 @@ def bash_script(table: CommandTable) -> str:
     """Return the completion script of bash."""
     names = " ".join(subcommand.name for subcommand in table.subcommands)
     branches = [
-        bash_branch("'' | help", table.program, [names]),
+        bash_branch("''", table.program, [names]),
         *(bash_branch(entry.name, entry, list(map(of_argument, entry.arguments))) for entry in table.subcommands),
     ]
     return filled(
@@ -123,9 +123,7 @@ def fish_script(table: CommandTable) -> str:
     return filled(
         "walk.fish",
         COMMANDS=" \\\n".join(commands),
-        TABLE="\n".join(
-            [fish_branch("'' help", table.program), *(fish_branch(one.name, one) for one in table.subcommands)]
-        ),
+        TABLE="\n".join([fish_branch("''", table.program), *(fish_branch(one.name, one) for one in table.subcommands)]),
         MODEL=fish_pattern(MODEL_ENDING),
         TABLES=fish_pattern(*TABLE_ENDINGS),
         PACKED=fish_pattern(*PACKED_ENDINGS),

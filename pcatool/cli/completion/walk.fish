@@ -136,7 +136,7 @@ function __pcatool
         and __pcatool_value (string replace -rf '^[^\t=]*=(.*)\t.*$' '$1' -- $found) "$both[2]" "$both[1]="
     else if test -z "$ended"; and string match -q -- '-*' $current
         __pcatool_flags
-    else if contains -- "$command" '' help
+    else if test -z "$command"
         __pcatool_commands
     else if set -q arguments[1]
         if test $place -gt (count $arguments)

@@ -126,7 +126,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
             }
         }
     }
-    elseif (-not $command -or $command -ceq 'help') {
+    elseif (-not $command) {
         foreach ($entry in $commands) {
             if ($entry.Word.StartsWith($typed)) { Reply $entry.Word 'ParameterValue' $entry.About }
         }

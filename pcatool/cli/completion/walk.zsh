@@ -25,9 +25,6 @@ _pcatool() {
   [[ $state == rest ]] || return ret
   curcontext=${curcontext%:*:*}:pcatool-$words[1]:
   case $words[1] in
-    help)
-      _arguments '1: :_pcatool_commands' && ret=0
-      ;;
 @TABLE@
   esac
   return ret

@@ -10,6 +10,7 @@ import pytest
 
 from cli.completion.shells import SCRIPTS, need
 from pcatool.cli.completion.table import Argument, Option, Subcommand, table
+from pcatool.cli.topics import topics
 
 pytestmark = pytest.mark.long
 
@@ -77,7 +78,7 @@ def right(one: Option | Argument) -> set[str]:
 def test_subcommands(offered: Offered) -> None:
     names = [entry.name for entry in TABLE.subcommands]
     found, helped, none = offered(["pcatool ", "pcatool help ", "pcatool nonsense "])
-    assert (set(found), set(helped), none) == (set(names), set(names), [])
+    assert (set(found), set(helped), none) == (set(names), {*topics(), *names}, [])
     begun = offered([f"pcatool {name[:-1]}" for name in names])
     assert all(name in words for name, words in zip(names, begun, strict=True))
 

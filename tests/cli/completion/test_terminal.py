@@ -12,6 +12,7 @@ from cli.completion.shells import SCRIPTS, at_prompt
 PRESSED = {
     "pcatool tra\t": ["transform"],
     "pcatool help tra\t": ["help", "transform"],
+    "pcatool help tab\t": ["help", "tables"],
     "pcatool --vers\t": ["--version"],
     "pcatool completion f\t": ["completion", "fish"],
     "pcatool fit --no-clo\t": ["fit", "--no-clobber"],

@@ -1,0 +1,71 @@
+"""Command `pcatool help`; `pcatool help COMMAND` is turned into `pcatool COMMAND --help` before it comes here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pcatool.cli.reporter import print_result
+from pcatool.cli.topics import shown, summary, through_pager, topics
+from pcatool.options import ValueKind
+from pcatool.terminal import Screen
+
+NAME = "help"
+USAGE = "[TOPIC|COMMAND]"
+
+
+def _commands() -> tuple[str, ...]:
+    from pcatool.cli.app import COMMANDS  # which has this command among them
+
+    return tuple(module.NAME for module in COMMANDS)
+
+
+def run(
+    *,
+    topic: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TOPIC|COMMAND",
+            help="What to show: a topic, or the help of a command; without it, the list of topics.",
+            show_default=False,
+        ),
+        ValueKind(words=lambda: (*topics(), *_commands())),
+    ] = None,
+) -> int:
+    """Show a help topic, or list the topics.
+
+    In a pipe a topic is Markdown. On a terminal it is laid out; if it is longer than the screen, PAGER is the program
+    that shows it, less if that is not set. An empty PAGER prints the topic.
+
+    Examples:
+      pcatool help
+      pcatool help tables
+      pcatool help fit
+    """
+    screen = Screen.now()
+    if topic is None:
+        text = _listed(screen)
+    elif topic in topics():
+        text = shown(topic, screen)
+    else:
+        from pcatool.cli.usage_errors import no_topic
+
+        raise no_topic(topic, _commands())
+    if not (screen.terminal and through_pager(text)):
+        print_result(text)
+    return 0
+
+
+def _listed(screen: Screen) -> str:
+    """Return the list of topics."""
+    from pcatool.cli.help_page import page, with_headings
+
+    text = page(
+        f"Usage: pcatool {NAME} {USAGE}",
+        "Show a help topic, or the help of a command.",
+        {"Topics": [(topic, summary(topic)) for topic in topics()]},
+        "'pcatool help TOPIC' shows a topic. 'pcatool --help' lists the commands, 'pcatool help COMMAND' shows all "
+        "options of one.",
+    )
+    return with_headings(text) if screen.color else text
