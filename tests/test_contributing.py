@@ -63,7 +63,7 @@ def test_what_is_added_is_known_everywhere_and_tested(copy: Path) -> None:
     assert len(names) == 3
     for words in lines("python"):
         call(words[1:], copy)
-    for made in ("completions/pcatool.bash", "pcatool/cli/manual/pages/pcatool-fit.1"):
+    for made in ("completions/pcatool.bash", "pcatool/cli/manual/pages/man1/pcatool-fit.1"):
         assert all(name in (copy / made).read_text() for name in names)
     # All in one run, for its start takes as long as they do.
     files = [words[2] for words in tests]

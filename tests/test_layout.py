@@ -359,7 +359,7 @@ SHARED = {
     "share/zsh/site-functions/_pcatool": SCRIPTS / "_pcatool",
     "share/fish/vendor_completions.d/pcatool.fish": SCRIPTS / "pcatool.fish",
     "share/pcatool/completions/pcatool.ps1": SCRIPTS / "pcatool.ps1",
-    **{f"share/man/man1/{path.name}": path for path in PAGES.iterdir()},
+    **{f"share/man/{path.relative_to(PAGES)}": path for path in PAGES.glob("man*/*")},
 }
 
 

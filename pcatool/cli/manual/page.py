@@ -1,18 +1,19 @@
-"""Make manual pages in roff, one for the program and one for each subcommand."""
+"""Make manual pages: in section 1 the program and each subcommand, in section 7 each help topic."""
 
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pcatool import __version__
 from pcatool.cli.completion.table import CommandTable, Option, Subcommand, table
 from pcatool.cli.help_page import PANELS
+from pcatool.cli.manual.roff import bold, entry, escaped, example, heading, italic, of_markdown, prose
+from pcatool.cli.topics import LINK, summary, text_of, topics
 from pcatool.errors import EXIT_CODES
 
-__all__ = ["EXIT_STATUS", "PAGES", "escaped", "prose", "write_all", "written"]
+__all__ = ["EXIT_STATUS", "PAGES", "write_all", "written"]
 
 EXIT_STATUS = {
     **{str(code): ending.sentence for code, ending in EXIT_CODES.items()},
@@ -47,49 +48,6 @@ FILES = {
 }
 
 
-WIDTH = 80  # columns of a stored page; `man` fills the lines anew
-
-# roff turns most of these characters into typographic hyphens and quotes, with which an option cannot be typed.
-MARKS = {
-    "\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", '"': r"\(dq",
-}  # fmt: skip
-
-
-def escaped(text: str) -> str:
-    """Escape a line of text, or a word, for roff; a leading dot does not become a command."""
-    line = "".join(MARKS.get(letter, letter if letter.isascii() else f"\\[u{ord(letter):04X}]") for letter in text)
-    return rf"\&{line}" if line.startswith(".") else line
-
-
-def bold(text: str) -> str:
-    return rf"\fB{escaped(text)}\fR"
-
-
-def italic(text: str) -> str:
-    return rf"\fI{escaped(text)}\fR"
-
-
-def prose(text: str) -> list[str]:
-    """Return a text as lines of roff of at most WIDTH columns."""
-    marked = " ".join(map(escaped, text.split()))  # word by word: any word may begin a line
-    return textwrap.wrap(marked, WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
-def heading(name: str, level: str = "SH") -> str:
-    """Return a heading of a section (SH) or subsection (SS)."""
-    return f'.{level} "{escaped(name)}"' if re.search(r"\s", name) else f".{level} {escaped(name)}"
-
-
-def entry(words: str, meaning: str) -> list[str]:
-    """Return the lines of a term, given in roff, and of its meaning below."""
-    return [".TP", words, *prose(meaning)]
-
-
-def example(lines: Iterable[str]) -> list[str]:
-    """Return lines that `man` does not fill."""
-    return [".RS 4", ".EX", *map(escaped, lines), ".EE", ".RE"]
-
-
 def page(one: Subcommand, tree: CommandTable) -> str:
     """Return the manual page of a subcommand, or of the program.
 
@@ -104,7 +62,7 @@ def page(one: Subcommand, tree: CommandTable) -> str:
         heading("NAME"), *prose(f"{name} - {one.about[:1].lower()}{one.about[1:]}"),
         heading("SYNOPSIS"), bold(one.usage.split()[0]) + escaped(one.usage.removeprefix("pcatool")),
         heading("DESCRIPTION"), *description(one.text),
-        *(commands(tree) if whole else ()),
+        *(commands_and_topics(tree) if whole else ()),
         *options(one, whole),
         heading("EXAMPLES"), *examples(one.text),
         *listed("EXIT STATUS", EXIT_STATUS), *listed("ENVIRONMENT", ENVIRONMENT), *listed("FILES", FILES),
@@ -147,11 +105,14 @@ def examples(text: str) -> Iterator[str]:
             yield from example(line.removeprefix("  ") for line in rest)
 
 
-def commands(tree: CommandTable) -> Iterator[str]:
-    """Yield the list of subcommands."""
+def commands_and_topics(tree: CommandTable) -> Iterator[str]:
+    """Yield the lists of subcommands and of help topics."""
     yield heading("COMMANDS")
     for command in tree.subcommands:
         yield from entry(rf"{bold(f'pcatool-{command.name}')}(1)", command.text.partition("\n")[0])
+    yield heading("TOPICS")
+    for topic in topics():
+        yield from entry(rf"{bold(f'pcatool-{topic}')}(7)", f"{summary(topic)}.")
 
 
 def options(one: Subcommand, whole: bool) -> Iterator[str]:
@@ -184,26 +145,60 @@ def listed(name: str, entries: Mapping[str, str]) -> Iterator[str]:
 
 
 def see_also(one: Subcommand, tree: CommandTable) -> Iterator[str]:
-    """Yield the names of all other pages."""
-    others = (other for other in (tree.program, *tree.subcommands) if other is not one)
-    named = [rf"{bold(name_of(other, tree))}(1)" for other in others]
+    """Yield the names of all other pages of section 1, and of the topics that describe the command."""
+    others = [name_of(other, tree) for other in (tree.program, *tree.subcommands) if other is not one]
+    near = topics() if one is tree.program else [topic for topic in topics() if describes(topic, one.name)]
+    yield from pages_named({1: others, 7: [f"pcatool-{topic}" for topic in near]})
+
+
+def describes(topic: str, command: str) -> bool:
+    """Whether a topic names a command in code, as in `fit` or `pcatool fit`."""
+    return bool(re.search(rf"`{command}\b|\bpcatool {command}\b", text_of(topic)))
+
+
+def pages_named(sections: Mapping[int, list[str]]) -> Iterator[str]:
+    """Yield the names of pages, with commas between."""
+    named = [f"{bold(name)}({section})" for section, names in sections.items() for name in names]
     yield from (f"{name}," for name in named[:-1])
     yield named[-1]
+
+
+def topic_page(topic: str, tree: CommandTable) -> str:
+    """Return the manual page of a help topic."""
+    name, text = f"pcatool-{topic}", text_of(topic)
+    described = [command.name for command in tree.subcommands if describes(topic, command.name)]
+    linked = sorted({found[1] for found in LINK.finditer(text)})
+    lines = [
+        "'\\\" t",  # the page has tables for tbl
+        rf'.\" Made from pcatool/help/{topic}.md by python -m pcatool.cli.manual',
+        f'.TH {escaped(name.upper())} 7 "" "pcatool {__version__}" "pcatool manual"',
+        ".nh", ".ad l",  # cells of tables are too narrow to be stretched
+        heading("NAME"), *prose(f"{name} - {summary(topic)}"),
+        heading("DESCRIPTION"), *of_markdown(text.partition("\n")[2]),
+        heading("SEE ALSO"),
+        *pages_named({
+            1: ["pcatool", *(f"pcatool-{command}" for command in described)],
+            7: [f"pcatool-{other}" for other in linked],
+        }),
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
 
 
 PAGES = Path(__file__).parent / "pages"
 
 
 def written() -> Iterator[tuple[str, str]]:
-    """Yield the file name and the text of each page."""
+    """Yield the path below the folder of pages and the text of each page."""
     tree = table()
-    yield "pcatool.1", page(tree.program, tree)
-    for entry in tree.subcommands:
-        yield f"pcatool-{entry.name}.1", page(entry, tree)
+    yield "man1/pcatool.1", page(tree.program, tree)
+    for command in tree.subcommands:
+        yield f"man1/pcatool-{command.name}.1", page(command, tree)
+    for topic in topics():
+        yield f"man7/pcatool-{topic}.7", topic_page(topic, tree)
 
 
 def write_all(folder: Path) -> None:
     """Write all pages to a folder, which is created if needed."""
-    folder.mkdir(exist_ok=True)
     for name, text in written():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="ascii")
