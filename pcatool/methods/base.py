@@ -45,7 +45,7 @@ class Labels(NamedTuple):
 class Supply(NamedTuple):
     """Resources of a fit: memory, a second reading of the rows, threads, and labels.
 
-    `scoring` takes the number of components and the bytes of the model; it returns 0 if nothing is scored.
+    `scoring` takes the number of columns of scores and the bytes of the model; it returns 0 if nothing is scored.
     """
 
     limit: int | None = None  # memory limit in bytes

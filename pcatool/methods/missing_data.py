@@ -15,7 +15,7 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.sparse import SparseRows
 from pcatool.methods.base import DEFAULT_SUPPLY, Fit, Supply, check_rule, listed_components
-from pcatool.methods.pca import EM, PCA, Solved, evidence, scored_bytes
+from pcatool.methods.pca import EM, PCA, Solved, evidence
 from pcatool.missing.census import Census, Groups, groups_of, linked_columns_of_cells, links, take_census
 from pcatool.missing.em import check_census, estimate, fit_em, most_components
 from pcatool.missing.mean_imputation import MissingSums, PairsAccumulator, PairSums, pair_bytes
@@ -187,7 +187,7 @@ class IncompletePCA(PCA):
         holed = self.options.policy == EM and rows.has_holes()
         peak = of_holes.peak_bytes if holed else max(plan.peak_bytes, of_holes.peak_bytes)
         plan = plan._replace(passes=need.passes, peak_bytes=peak, remedy=remedy)
-        plan = plan.then_scoring(scored_bytes(problem, plan.rows or rows.so_far, supply))
+        plan = plan.then_scoring(self._scored_bytes(problem, plan.rows or rows.so_far, supply))
         return rows, problem, plan
 
     # --- column means stand in ---

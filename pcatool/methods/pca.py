@@ -37,7 +37,7 @@ from pcatool.solvers.plan import (
 )
 from pcatool.solvers.rows import Rows
 
-__all__ = ["EM", "PCA", "Solved", "evidence", "scored_bytes"]
+__all__ = ["EM", "PCA", "Solved", "evidence"]
 
 # Ratio of the largest to the smallest variance from which a note advises --standardize: one column then dominates the
 # components.
@@ -156,7 +156,7 @@ class PCA:
             more = make_plan(name, reason, problem, 2 * known, supply.threads, supply.reading())
             plan = plan._replace(rows=None, grows=more.peak_bytes > plan.peak_bytes)
         plan = plan.at_least(self._afterwards(rows, problem, plan))
-        return rows, problem, plan.then_scoring(scored_bytes(problem, known, supply))
+        return rows, problem, plan.then_scoring(self._scored_bytes(problem, known, supply))
 
     def _afterwards(self, rows: Rows, problem: Problem, plan: Plan) -> int:
         """Bytes at the peak of later work on the held rows: a second solver, or a rule that needs the rows."""
@@ -169,6 +169,15 @@ class PCA:
         if self.options.solver == "auto" and plan.solver != FALLBACK_SOLVER and (rule or problem.d <= CHEAP):
             peak = max(peak, fallback_plan(problem, rows.n, plan.threads, plan.reading).peak_bytes)
         return peak
+
+    def _scored_bytes(self, problem: Problem, rows: int, supply: Supply) -> int:
+        """Bytes at the peak of scoring the rows, with two copies of the model, which may hold the scatter."""
+        most = min(problem.d, rows)
+        half = isinstance(problem.wish, float)  # a share of the variance seldom needs more
+        k = most_kept(problem.wish, max(min(EXPECTED_COMPONENTS, most), most // 2) if half else most)
+        scatter = problem.d**2 if problem.keeps else 0
+        written = problem.d if self.options.whiten == "zca" else k  # ZCA turns the scores back to the columns
+        return supply.scoring(written, 2 * 8 * (problem.d * k + scatter))
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> Rows:
         """Return the rows of the fit, holding as many as the choice of a solver needs."""
@@ -299,15 +308,6 @@ class PCA:
             f"column variances differ by a factor of {factor} ({largest!r} against {smallest!r}); "
             "--standardize gives every column the same weight"
         )
-
-
-def scored_bytes(problem: Problem, rows: int, supply: Supply) -> int:
-    """Bytes at the peak of scoring the rows, with the model, which may hold the scatter, and a copy of the model."""
-    most = min(problem.d, rows)
-    half = isinstance(problem.wish, float)  # a share of the variance seldom needs more
-    k = most_kept(problem.wish, max(min(EXPECTED_COMPONENTS, most), most // 2) if half else most)
-    scatter = problem.d**2 if problem.keeps else 0
-    return supply.scoring(k, 2 * 8 * (problem.d * k + scatter))
 
 
 def whitening_epsilon(options: FitOptions, solved: Solved) -> float:

@@ -45,6 +45,7 @@ FITS = (
     Job(Table("parquet", 20, 12_000, files=5), ("-k", "10")),
     Job(Table("csv", 1000, 1000, files=3), ("-k", "10", "--solver", "svd")),
     Job(Table("csv", 5000, 400, 2), ("-k", "400"), scores=True),
+    Job(Table("csv", 20_000, 220), ("-k", "10", "--whiten", "zca", "--epsilon", "0.1"), scores=True),
     Job(Table("holes", 1500, 700), ("--missing", "em", "-k", "3")),
     Job(Table("triples", 6000, 1000), ("--triples", "row,column,value", "--missing", "em", "-k", "3")),
     *jobs(SEED, COUNT, CELLS),
