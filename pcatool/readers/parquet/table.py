@@ -123,9 +123,10 @@ def _joined(column: pa.ChunkedArray) -> pa.Array:
 
 
 # Bytes that each column takes while the table is read by rows: READER for Arrow's reader, and OPEN_COLUMN for a page
-# and a dictionary of at most 1 MB each, and one of them compressed. If it is less, OPEN_COPIES (four) times the
-# uncompressed size of the columns in the file counts instead of OPEN_COLUMN.
-READER, OPEN_COLUMN, OPEN_COPIES = 10 << 10, 3 << 20, 4
+# and a dictionary of at most 1 MB each, and one of them compressed. If it is less, these three count as OPEN_COPIES
+# times the uncompressed size of the columns in the file. Whether a row group is transposed depends on SAFE_COPIES
+# instead, since pages that were freed may not be reused.
+READER, OPEN_COLUMN, OPEN_COPIES, SAFE_COPIES = 10 << 10, 3 << 20, 3, 4
 # Bytes of Arrow's functions, which vectors need.
 COMPUTE = 10 << 20
 # If the open columns together would take more bytes than MOST_OPEN, row groups are transposed through a temporary file.
@@ -297,19 +298,19 @@ class ParquetTable:
     def _is_turned(self, columns: Sequence[int], d: int) -> bool:
         """Whether row groups are transposed, since open columns would exceed MOST_OPEN or MOST_OPEN_IN_MEMORY."""
         most = min(MOST_OPEN_IN_MEMORY, MOST_OPEN) if self._numbers_of_group(d) <= IN_MEMORY_BYTES else MOST_OPEN
-        return self._open_bytes(columns) > most
+        return self._open_bytes(columns, SAFE_COPIES) > most
 
     def _numbers_of_group(self, d: int) -> int:
         """Return the bytes of d features of the largest row group as numbers."""
         return 8 * d * max(self.group_rows, default=0)
 
-    def _open_bytes(self, columns: Sequence[int]) -> int:
+    def _open_bytes(self, columns: Sequence[int], copies: int = OPEN_COPIES) -> int:
         """Return the most memory, in bytes, of the open columns when reading by rows, without the rows themselves.
 
         An upper bound: the size of each column is not used, since Arrow crashes the process if that field is damaged.
         """
         leaves = len(self._data.leaves(columns))
-        return READER * leaves + min(OPEN_COPIES * most_bytes(self._data.metadata), OPEN_COLUMN * leaves)
+        return READER * leaves + min(copies * most_bytes(self._data.metadata), OPEN_COLUMN * leaves)
 
     def _turned(self, features: tuple[Feature, ...], run: Runner) -> Iterator[Part]:
         """Yield the rows of each row group, transposed, block by block."""
