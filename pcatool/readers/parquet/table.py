@@ -154,13 +154,13 @@ class Reading(NamedTuple):
     once: int = 0  # independent of the number of parts
     worked_on: int = 0  # for each part that a thread works on
     each: int = 0  # for each part in hand, whether waiting, worked on or done
-    portion: int = 0  # for each part in hand, while a row group is transposed
+    portion: int = 0  # for each thread, while a row group is transposed
     portions: int = 0  # most bytes of all portions
 
     def of(self, parts: int) -> int:
         """Return the total for this many parts in hand."""
-        worked_on = max(parts - QUEUED_TASKS, 1) * self.worked_on
-        return self.once + worked_on + parts * self.each + min(parts * self.portion, self.portions)
+        busy = max(parts - QUEUED_TASKS, 1)
+        return self.once + busy * self.worked_on + parts * self.each + min(busy * self.portion, self.portions)
 
 
 class ParquetTable:
@@ -275,11 +275,14 @@ class ParquetTable:
         return Reading(once=self._open_bytes(needed) + more + batch, each=batch + 8 * cells)
 
     def _of_turned(self, d: int) -> Reading:
-        """Return the memory of transposing: all numbers if they are few, and for each part some columns and a block."""
+        """Return the memory of transposing: all numbers if they are few, some columns for each thread, and blocks.
+
+        If the numbers go to a file, pieces of freed columns stay between blocks in use: as much as one thread holds.
+        """
         rows, numbers = max(self.group_rows, default=0), self._numbers_of_group(d)
         portion = PORTION_COPIES * 8 * rows * columns_at_once(rows, PORTION_BYTES)
         at_once = 2 if self._opened.one_of_many else min(len(self.group_rows), 2)  # one is filled, one still in use
-        held = at_once * numbers if numbers <= IN_MEMORY_BYTES else 0
+        held = at_once * numbers if numbers <= IN_MEMORY_BYTES else portion
         reader = CONTENTS_READER * int(self._data.metadata.num_columns)
         each = reader + 8 * d * min(block_rows(d), rows)
         return Reading(once=held, each=each, portion=portion, portions=PORTION_COPIES * numbers)
