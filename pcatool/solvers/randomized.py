@@ -20,6 +20,7 @@ from pcatool.arrays import Array, ArraySum, Block
 from pcatool.linalg.moments import Centre, ColumnMomentsAccumulator
 from pcatool.linalg.spectrum import EPS
 from pcatool.progress import doing
+from pcatool.resources import release_free_memory
 from pcatool.solvers.base import (
     ColumnScales,
     Estimate,
@@ -94,7 +95,9 @@ class Randomized:
                 Y = ((X - centre.origin) - (centre.high + centre.low) if problem.center else X) / sigma
                 return np.asarray(Y.T @ (Y @ V if w is None else w[:, None] * (Y @ V)))
 
-            return rows.reduce(ArraySum(of_block, V.nbytes))
+            total = rows.reduce(ArraySum(of_block, V.nbytes))
+            release_free_memory()  # what reading has freed would come on top of the work on the directions
+            return total
 
         return by_products(centre, squares, product, problem)
 
