@@ -198,8 +198,8 @@ def test_workers_that_are_others_and_a_scheduler_that_dies(tmp_path: Path, monke
 def test_a_scheduler_that_hangs_and_workers_that_do_not_come_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link, "SILENCE", 1.0)
-    monkeypatch.setattr(link, "BEAT", 0.1)
+    monkeypatch.setattr(link, "LOST_AFTER", 1.0)
+    monkeypatch.setattr(link, "HEARTBEAT", 0.1)
     with Processes(tmp_path, 1) as processes, Dask(processes.address) as engine:
         time.sleep(1.5)  # nobody looks meanwhile, which is nothing that is held against the scheduler
         with pytest.raises(LostError, match=r"the Dask scheduler at 'tcp://.*' has no workers left; look why"):

@@ -30,8 +30,8 @@ from engines import spark_work
 from pcatool.engines.spark import Spark, session
 from pcatool.engines.spark import cluster as watch
 from pcatool.engines.spark import session as java
-from pcatool.engines.spark.calls import in_words
-from pcatool.engines.spark.cluster import told_of
+from pcatool.engines.spark.calls import error_of_spark
+from pcatool.engines.spark.cluster import error_of_task
 from pcatool.engines.spark.session import is_here
 from pcatool.errors import FileError, LostError, RefusedError, UsageError
 from programs import has_avx2
@@ -133,7 +133,7 @@ def work_that_nobody_does_is_given_up(spark: Spark) -> None:
     assert here is not None and here.patience is None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(here, "patience", 0.5)
-        patch.setattr(watch, "BEAT", 0.1)
+        patch.setattr(watch, "HEARTBEAT", 0.1)
         with pytest.raises(LostError, match=r"the Spark master 'local\[2,4\]' has started no executor in 0 s; look"):
             spark.map(spark_work.sleeping, [60.0])
         patch.setattr(here, "executors", iter([1, 1, *[0] * 600]).__next__)
@@ -197,7 +197,7 @@ def a_master_that_says_nothing() -> None:
     ],
 )
 def test_another_version_there(value: tuple[str, str], sentence: str) -> None:
-    error = told_of(value, "0.1.0")
+    error = error_of_task(value, "0.1.0")
     assert isinstance(error, FileError)
     assert str(error).startswith(sentence)
 
@@ -223,7 +223,7 @@ def test_another_version_there(value: tuple[str, str], sentence: str) -> None:
     ],
 )
 def test_what_spark_says_in_words(text: str, kind: type[Exception], sentence: str) -> None:
-    error = in_words(RuntimeError(text))
+    error = error_of_spark(RuntimeError(text))
     assert type(error) is kind
     assert str(error).startswith(sentence)
 

@@ -29,15 +29,15 @@ from pcatool.stores.interruptible_calls import interruptible, uninterrupted
 __all__ = ["Dask", "DaskRun"]
 
 # Packages whose loggers are silenced.
-FAMILIES = ("distributed", "tornado", "asyncio", "bokeh")
+SILENCED = ("distributed", "tornado", "asyncio", "bokeh")
 
 
 @contextmanager
-def silence() -> Iterator[None]:
+def silence_loggers() -> Iterator[None]:
     """Silence the loggers of Dask in this process meanwhile, against its own configuration."""
-    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in FAMILIES]
-    loggers = [logging.getLogger(name) for name in {*FAMILIES, *names}]
-    before = [(logger, logger.level) for logger in loggers if logger.level or logger.name in FAMILIES]
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in SILENCED]
+    loggers = [logging.getLogger(name) for name in {*SILENCED, *names}]
+    before = [(logger, logger.level) for logger in loggers if logger.level or logger.name in SILENCED]
     for logger, _ in before:
         logger.setLevel(logging.CRITICAL + 1)
     try:
@@ -53,7 +53,7 @@ MOST_PORT = 65535
 
 # Attempts to connect, and seconds between them: a scheduler that was just started may need a moment.
 TRIES, PAUSE = 3, 0.7
-REACH = 5  # seconds to wait for a connection
+CONNECT_SOCKET = 5  # seconds to wait for a connection
 
 
 def check_address(address: str) -> None:
@@ -73,10 +73,10 @@ def check_listening(address: str) -> None:
     place = (found[2].strip("[]"), int(found[3]))
     for left in reversed(range(TRIES)):
         try:
-            interruptible(lambda: socket.create_connection(place, REACH)).close()
+            interruptible(lambda: socket.create_connection(place, CONNECT_SOCKET)).close()
             return
         except TimeoutError:
-            raise unreachable(address, f"no answer in {REACH} s") from None
+            raise unreachable(address, f"no answer in {CONNECT_SOCKET} s") from None
         except (OSError, UnicodeError) as error:  # UnicodeError: a host name with a part that is empty or too long
             if left and isinstance(error, ConnectionRefusedError):
                 time.sleep(PAUSE)
@@ -90,12 +90,12 @@ def unreachable(
     return LostError(f"cannot reach the Dask scheduler at {show(address)}: {reason}", remedy)
 
 
-MOMENT = 0.1  # longest wait in seconds, so that signals are handled soon
-BEAT = 2.0  # seconds between two requests to the scheduler for its workers
-SILENCE = 20.0  # seconds without an answer, or without a worker, after which the cluster counts as lost
+POLL = 0.1  # longest wait in seconds, so that signals are handled soon
+HEARTBEAT = 2.0  # seconds between two requests to the scheduler for its workers
+LOST_AFTER = 20.0  # seconds without an answer, or without a worker, after which the cluster counts as lost
 
 
-class Link:
+class SchedulerClient:
     """A Dask client that notices a lost scheduler and a scheduler without workers.
 
     `keep` is called before every check and replaces lost workers of this machine.
@@ -106,8 +106,8 @@ class Link:
         self._name = name
         self._keep = keep
         self._question: Future[Any] | None = None
-        self._answered = self._manned = self._looked = time.monotonic()
-        self._asked = float("-inf")
+        self._answered_at = self._workers_at = self._checked_at = time.monotonic()
+        self._asked_at = float("-inf")
 
     def ask(self, question: Callable[[], Awaitable[Any]], *, of_workers: bool = False) -> Any:
         """Return the answer of Dask to a request; raise `LostError` where scheduler or workers are lost.
@@ -115,42 +115,42 @@ class Link:
         With `of_workers`, every worker must answer within SILENCE seconds.
         """
 
-        async def asking() -> Any:
+        async def awaited() -> Any:
             return await question()
 
-        coming = asyncio.run_coroutine_threadsafe(asking(), self.client.loop.asyncio_loop)
+        future = asyncio.run_coroutine_threadsafe(awaited(), self.client.loop.asyncio_loop)
         try:
-            until = time.monotonic() + SILENCE
-            while not wait([coming], MOMENT).done:
+            until = time.monotonic() + LOST_AFTER
+            while not wait([future], POLL).done:
                 self.check()
                 if of_workers and time.monotonic() > until:
                     raise LostError(f"a worker of {self._name} does not answer", "look which it is, and end it")
-            return coming.result()
+            return future.result()
         finally:
-            coming.cancel()
+            future.cancel()
 
     def check(self) -> None:
         """Raise `LostError` where the scheduler does not answer or has no workers; cheap, so it may be called often."""
         self._keep()
         now = time.monotonic()
-        unwatched, self._looked = max(now - self._looked - BEAT, 0), now
-        self._answered += unwatched  # time in which this program did other work or was suspended does not count
-        self._manned += unwatched
+        unwatched, self._checked_at = max(now - self._checked_at - HEARTBEAT, 0), now
+        self._answered_at += unwatched  # time in which this program did other work or was suspended does not count
+        self._workers_at += unwatched
         if self.client.status != "running":
             raise self.lost()
         if self._question is None:
-            if now > self._asked + BEAT:
-                self._asked = now
+            if now > self._asked_at + HEARTBEAT:
+                self._asked_at = now
                 self._question = asyncio.run_coroutine_threadsafe(self._workers(), self.client.loop.asyncio_loop)
         elif self._question.done():
             question, self._question = self._question, None
             if question.exception() is None:
-                self._answered = now
+                self._answered_at = now
                 if question.result():
-                    self._manned = now
-        if now > self._answered + SILENCE:
+                    self._workers_at = now
+        if now > self._answered_at + LOST_AFTER:
             raise LostError(f"{self._name} does not answer any more", "look whether it is overloaded, and run it again")
-        if now > self._manned + SILENCE:
+        if now > self._workers_at + LOST_AFTER:
             raise LostError(f"{self._name} has no workers left", "look why they ended, memory first, and run it again")
 
     async def _workers(self) -> dict[str, int]:
@@ -165,8 +165,8 @@ class Link:
             self._keep()
             if time.monotonic() > until:
                 raise LostError(f"{self._name} has no workers", remedy)
-            time.sleep(MOMENT)
-        self._manned = time.monotonic()
+            time.sleep(POLL)
+        self._workers_at = time.monotonic()
         return len(workers)
 
     def lost(self) -> LostError:
@@ -174,28 +174,30 @@ class Link:
         return LostError(f"{self._name} was lost", "look whether it is still running, and run it again")
 
 
-def of_scheduler(address: str) -> str:
+def scheduler_name(address: str) -> str:
     return f"the Dask scheduler at {show(address)}"
 
 
 # Evaluated in the workers for their versions: an expression, which needs no pcatool to be unpickled there.
-QUESTION = (
+VERSIONS = (
     "__import__('platform').python_version(), __import__('distributed').__version__, "
     "__import__('pcatool').__version__, __import__('numpy').__version__"
 )
 NAMES = ("Python", "Dask", "pcatool", "numpy")
-ALIKE = (2, 3, None, 2)  # leading numbers of each version that must be equal; None: all
+EQUAL_NUMBERS = (2, 3, None, 2)  # leading numbers of each version that must be equal; None: all
 
 # Evaluated in the workers to import the modules that the work needs, so that the first task does not wait for them.
-NEEDED = "[__import__(name) for name in ('pyarrow.parquet', 'pcatool.readers.parquet.table', 'pcatool.linalg.moments')]"
+IMPORTS = (
+    "[__import__(name) for name in ('pyarrow.parquet', 'pcatool.readers.parquet.table', 'pcatool.linalg.moments')]"
+)
 
 
-def checked(link: Link) -> int:
+def check_workers(link: SchedulerClient) -> int:
     """Return the number of workers; raise `FileError` for a worker without pcatool or with other versions."""
     import distributed
 
     here = (platform.python_version(), distributed.__version__, version(), import_module("numpy").__version__)
-    answers: Mapping[str, Any] = link.ask(lambda: link.client.run(eval, QUESTION, on_error="return"), of_workers=True)
+    answers: Mapping[str, Any] = link.ask(lambda: link.client.run(eval, VERSIONS, on_error="return"), of_workers=True)
     # A worker that was lost meanwhile is ignored.
     answers = {worker: there for worker, there in sorted(answers.items()) if not isinstance(there, OSError)}
     for worker, there in answers.items():
@@ -206,20 +208,20 @@ def checked(link: Link) -> int:
             )
         if isinstance(there, BaseException):
             raise FileError(f"the worker {show(worker)} cannot say what it has: {type(there).__name__}: {there}")
-        for name, mine, its, count in zip(NAMES, here, there, ALIKE, strict=True):
+        for name, mine, its, count in zip(NAMES, here, there, EQUAL_NUMBERS, strict=True):
             if mine.split(".")[:count] != its.split(".")[:count]:
                 raise FileError(
                     f"the worker {show(worker)} has {name} {its}, this is {name} {mine}",
                     "install the same versions here and where the workers run",
                 )
-    link.ask(lambda: link.client.run(eval, f"len({NEEDED})", on_error="return"), of_workers=True)
+    link.ask(lambda: link.client.run(eval, f"len({IMPORTS})", on_error="return"), of_workers=True)
     return len(answers)
 
 
 class DaskRun:
     """One run of a tree of tasks: its futures, from the start to the result; futures of done items are released."""
 
-    def __init__(self, link: Link, tree: Tree, done: Done) -> None:
+    def __init__(self, link: SchedulerClient, tree: Tree, done: Done) -> None:
         self._link = link
         self._done = done
         self._finished: SimpleQueue[int] = SimpleQueue()
@@ -249,7 +251,7 @@ class DaskRun:
             if status == "cancelled":
                 raise self._link.lost()
             if number != self._last:
-                self._tell(number)
+                self._report(number)
             elif status == "finished":
                 break
             else:  # the worker that held the result is gone, and the scheduler has the task run again
@@ -261,7 +263,7 @@ class DaskRun:
         self._root.release()
         return result
 
-    def _tell(self, number: int) -> None:
+    def _report(self, number: int) -> None:
         """Report an item as done and release its future; workers keep its result while a task needs it."""
         self._leaves.pop(number).release()
         self._left -= 1
@@ -272,7 +274,7 @@ class DaskRun:
         while True:
             self._link.check()
             try:
-                return self._finished.get(timeout=MOMENT)
+                return self._finished.get(timeout=POLL)
             except Empty:
                 continue
 
@@ -297,7 +299,7 @@ class DaskRun:
             elif future.status == "cancelled":
                 raise self._link.lost()
             else:
-                self._tell(number)
+                self._report(number)
         raise error
 
     def _drop_from(self, number: int) -> None:
@@ -331,7 +333,7 @@ CONNECT = 8  # seconds to wait for a connection of the client
 WORKERS = 8  # seconds to wait for the first worker of a given scheduler
 START = 60  # seconds to wait for the first worker process on this machine
 CLOSE = 2  # seconds for the client to disconnect
-SAME = "check the address and the configuration of Dask, and that its version is the same here and there"
+CONNECT_REMEDY = "check the address and the configuration of Dask, and that its version is the same here and there"
 
 
 class Dask:
@@ -345,7 +347,7 @@ class Dask:
             check_address(address)
         self._address = address
         self._open = ExitStack()
-        self._link: Link | None = None
+        self._link: SchedulerClient | None = None
 
     def __enter__(self) -> Dask:
         try:
@@ -357,8 +359,8 @@ class Dask:
                 f"--engine dask needs the package {package}", "install it: pip install 'pcatool[dask]'"
             ) from None
         try:
-            self._open.enter_context(silence())
-            self._link = self._started() if self._address is None else self._connected(self._address)
+            self._open.enter_context(silence_loggers())
+            self._link = self._start_workers() if self._address is None else self._connect(self._address)
             return self
         except BaseException:
             self._close()
@@ -388,7 +390,7 @@ class Dask:
         part: Part = DaskRun(self._link, build_tree(accumulator, items, cloudpickle.dumps), done).result()
         return accumulator.finish(part)
 
-    def _started(self) -> Link:
+    def _start_workers(self) -> SchedulerClient:
         """Start scheduler and workers on this machine, and wait for the first worker."""
         local = Local()
         self._open.callback(local.close)
@@ -396,12 +398,12 @@ class Dask:
         client = _client(local.cluster)
         self._open.callback(_close, client)
         self._open.callback(local.end_workers)  # the last callback runs first: workers end without waiting for others
-        link = Link(client, "the Dask scheduler of this run", local.keep)
+        link = SchedulerClient(client, "the Dask scheduler of this run", local.keep)
         link.wait_for_workers(START, "look whether the machine is overloaded, and run it again")
         local.works = True
         return link
 
-    def _connected(self, address: str) -> Link:
+    def _connect(self, address: str) -> SchedulerClient:
         """Connect to the scheduler at `address`, wait for its workers, and check their versions."""
         check_listening(address)
         try:
@@ -409,11 +411,11 @@ class Dask:
         except OSError:
             raise unreachable(address, "no Dask scheduler answers") from None
         except Exception as error:  # from TLS, a protocol that is not installed, or a scheduler of another version
-            raise unreachable(address, str(error), SAME) from None
+            raise unreachable(address, str(error), CONNECT_REMEDY) from None
         self._open.callback(_close, client)
-        link = Link(client, of_scheduler(address), lambda: None)
-        while not link.wait_for_workers(WORKERS, f"start some: dask worker {address}") or not checked(link):
-            time.sleep(MOMENT)  # all workers were lost during the check
+        link = SchedulerClient(client, scheduler_name(address), lambda: None)
+        while not link.wait_for_workers(WORKERS, f"start some: dask worker {address}") or not check_workers(link):
+            time.sleep(POLL)  # all workers were lost during the check
         return link
 
 
@@ -424,18 +426,18 @@ def _client(where: Any) -> Any:
     """
     from distributed import Client
 
-    coming: Future[Any] = Future()
+    future: Future[Any] = Future()
 
     def work() -> None:
         try:
-            coming.set_result(Client(where, timeout=CONNECT, set_as_default=False, direct_to_workers=False))
+            future.set_result(Client(where, timeout=CONNECT, set_as_default=False, direct_to_workers=False))
         except BaseException as error:  # raised by `coming.result` in the calling thread
-            coming.set_exception(error)
+            future.set_exception(error)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Dask warns of other versions, which `checked` reports as an error
+        warnings.simplefilter("ignore")  # Dask warns of other versions, which `check_workers` reports as an error
         Thread(target=work, daemon=True).start()
-        return coming.result(CONNECT + MOMENT)
+        return future.result(CONNECT + POLL)
 
 
 def _close(client: Any) -> None:

@@ -90,7 +90,7 @@ class Local:
                     raise LostError(
                         f"no Dask worker can be started here: the last ended with exit code {worker.returncode}", REMEDY
                     )
-                _let_go(worker)
+                _reap(worker)
                 self._workers[number] = self._worker()
 
     def end_workers(self) -> None:
@@ -98,7 +98,7 @@ class Local:
         for worker in self._workers:
             worker.kill()
         for worker in self._workers:
-            _let_go(worker)
+            _reap(worker)
         self._workers = []
         self._remove_folder()
 
@@ -115,7 +115,7 @@ class Local:
             shutil.rmtree(Path(self._folder), ignore_errors=True)
 
 
-def _let_go(worker: subprocess.Popen[bytes]) -> None:
+def _reap(worker: subprocess.Popen[bytes]) -> None:
     worker.wait()
     if worker.stdin is not None:
         worker.stdin.close()

@@ -44,7 +44,7 @@ class WorkTask(NamedTuple):
             raise FileError(
                 f"a worker has pcatool {version()}, this is {self.version}", "install the same version on all of them"
             )
-        with _one_core():
+        with _one_blas_thread():
             return self.accumulator.of_block(loads(item))
 
 
@@ -54,18 +54,18 @@ class MergeTask(NamedTuple):
     accumulator: Accumulator[Any, Any]
 
     def __call__(self, *parts: Any) -> Any:
-        with _one_core():
+        with _one_blas_thread():
             return reduce(self.accumulator.merge, parts)
 
 
-def _one_core() -> AbstractContextManager[None]:
+def _one_blas_thread() -> AbstractContextManager[None]:
     """Limit BLAS to one thread meanwhile, because a worker runs a task on each of its cores."""
-    _settle()
+    _set_up()
     return threads(1)
 
 
 @cache
-def _settle() -> None:
+def _set_up() -> None:
     """Set up memory once in each process: Dask makes workers return all memory at once, which costs a third of time."""
     import_module("numpy")  # loads the BLAS library that `threads` limits
     tune_allocator()

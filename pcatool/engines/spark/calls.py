@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from pcatool.errors import FileError, LostError, RefusedError, show
 
-__all__ = ["Call", "ask", "in_words"]
+__all__ = ["Call", "ask", "error_of_spark"]
 
 Answer = TypeVar("Answer")
 
@@ -108,22 +108,22 @@ KNOWN: tuple[tuple[str, str, str, type[FileError | RefusedError]], ...] = (
 )
 
 
-def in_words(error: BaseException, said: str = "") -> FileError | RefusedError:
+def error_of_spark(error: BaseException, jvm_output: str = "") -> FileError | RefusedError:
     """Return the error, with a plain message, for an exception of Spark or of its connection.
 
-    `said` is the output of the JVM.
+    `jvm_output` is the output of the JVM.
     """
     text = f"{error}\n{getattr(error, 'java_exception', '') or ''}"
     for pattern, message, remedy, kind in KNOWN:
-        match = re.search(pattern, text) or re.search(pattern, said)
+        match = re.search(pattern, text) or re.search(pattern, jvm_output)
         if match:
             return kind(message.format(*map(show, match.groups())), remedy)
     if type(error).__name__ in ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError", "EOFError"):
         return LostError("Spark's Java process ended before its work was done", "check its memory, and try again")
-    return LostError(f"Spark failed: {_gist(text)}", "--debug shows all that it says")
+    return LostError(f"Spark failed: {_root_cause(text)}", "--debug shows all that it says")
 
 
-def _gist(text: str) -> str:
+def _root_cause(text: str) -> str:
     """Return the innermost cause in a Java error text, without the stack frames."""
     causes = re.findall(r"(?:Caused by|: )\s*(?:[\w.$]+\.)?(\w+(?:Exception|Error): [^\n]+)", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]

@@ -14,14 +14,14 @@ from uuid import uuid4
 from pcatool.arrays import Accumulator, nothing_to_fit
 from pcatool.engines.base import FAN, Done, Listing, unreported
 from pcatool.engines.spark import tasks
-from pcatool.engines.spark.calls import Call, ask, in_words
-from pcatool.engines.spark.session import Session, check_address, found, made
-from pcatool.engines.spark.tasks import SCHEMA, Leaf, MergeRows, TaskResults, together
+from pcatool.engines.spark.calls import Call, ask, error_of_spark
+from pcatool.engines.spark.session import Session, active_session, check_address, start_session
+from pcatool.engines.spark.tasks import SCHEMA, FirstStageTask, MergeRows, TaskResults, join_pieces
 from pcatool.errors import FileError, LostError, PcatoolError, show
 
 __all__ = ["Spark"]
 
-BEAT = 2.0  # seconds between two requests for the number of executors
+HEARTBEAT = 2.0  # seconds between two requests for the number of executors
 
 
 class ExecutorWatch:
@@ -30,32 +30,33 @@ class ExecutorWatch:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._question: Call[int] | None = None
-        self._manned = self._looked = monotonic()
-        self._asked = float("-inf")
-        self._ever = False
+        self._executors_at = self._checked_at = monotonic()
+        self._asked_at = float("-inf")
+        self._had_executors = False
 
     def check(self) -> None:
         """Raise `LostError` where the JVM has ended or executors are missing; cheap, so it may be called often."""
         session, now = self._session, monotonic()
-        self._manned += max(now - self._looked - BEAT, 0)  # the program did other work, or was suspended
-        self._looked = now
+        # Time in which the program did other work, or was suspended, does not count.
+        self._executors_at += max(now - self._checked_at - HEARTBEAT, 0)
+        self._checked_at = now
         if not session.is_running():
             raise LostError("Spark's Java process ended before its work was done", "check its memory, and try again")
         if session.patience is None:
             return
         if self._question is None:
-            if now > self._asked + BEAT:
-                self._asked, self._question = now, Call(session.executors)
+            if now > self._asked_at + HEARTBEAT:
+                self._asked_at, self._question = now, Call(session.executors)
         elif self._question.ended(0):
             question, self._question = self._question, None
             if question.answer():
-                self._manned, self._ever = now, True
-        if now > self._manned + session.patience:
+                self._executors_at, self._had_executors = now, True
+        if now > self._executors_at + session.patience:
             raise self._lost(session.patience)
 
     def _lost(self, seconds: float) -> LostError:
         """Return the error for a session without executors for `seconds`."""
-        if self._ever:
+        if self._had_executors:
             return LostError(
                 f"{self._session.name} has no executors left", "look whether it still runs, and why they ended"
             )
@@ -107,7 +108,7 @@ class TaskBatch:
         """Return an accumulator of Spark in which tasks report their outcome: empty bytes, or a pickled error."""
         return context.accumulator({}, TaskResults())
 
-    def send(self, spark: Any, told: Any, fan: int) -> tuple[bool, Any]:
+    def send(self, spark: Any, outcomes: Any, fan: int) -> tuple[bool, Any]:
         """Run the tasks and merge their results in a tree with `fan` branches.
 
         Return whether the result is an error, and the error or the result. The tree depends only on the number of
@@ -117,14 +118,14 @@ class TaskBatch:
 
         for name, value in SETTINGS.items():
             spark.conf.set(name, value)
-        leaf = Leaf((self.package, self.version), self._accumulator, self.items, self.per, told)
-        frame = _mapped(spark.range(0, self.count, 1, self.count), leaf)
+        first_stage = FirstStageTask((self.package, self.version), self._accumulator, self.items, self.per, outcomes)
+        frame = _mapped(spark.range(0, self.count, 1, self.count), first_stage)
         count = self.count
         while count > 1:
             count = -(-count // fan)
             near = frame.repartition(count, f.expr(f"number div {fan}")).sortWithinPartitions("number", "piece")
             frame = _mapped(near, MergeRows(self._accumulator, fan))
-        return together(sorted(frame.repartition("piece").toLocalIterator()))
+        return join_pieces(sorted(frame.repartition("piece").toLocalIterator()))
 
 
 def _mapped(frame: Any, task: Any) -> Any:
@@ -158,7 +159,7 @@ class Spark:
         self._session: Session | None = None
 
     def __enter__(self) -> Spark:
-        self._session = found(self.address) or made(self.address)
+        self._session = active_session(self.address) or start_session(self.address)
         return self
 
     def __exit__(
@@ -190,24 +191,24 @@ class Spark:
 class SparkRun:
     """One run of a parcel on Spark, started at once in a thread of its own."""
 
-    def __init__(self, session: Session, parcel: TaskBatch) -> None:
+    def __init__(self, session: Session, batch: TaskBatch) -> None:
         self._session = session
-        self._parcel = parcel
+        self._batch = batch
         self._group = f"pcatool-{uuid4().hex}"
-        self._told = ask(lambda: parcel.outcomes(session.context))
+        self._outcomes = ask(lambda: batch.outcomes(session.context))
         self._call = Call(self._run)
-        self._seen = 0
+        self._reported = 0
         self._watch = ExecutorWatch(session)
 
     def _run(self) -> tuple[bool, Any]:
         self._session.context.setJobGroup(self._group, "pcatool", interruptOnCancel=True)
-        return self._parcel.send(self._session.spark, self._told, FAN)
+        return self._batch.send(self._session.spark, self._outcomes, FAN)
 
     def result(self, done: Done) -> Any:
         """Wait for the result and return it, reporting progress; raise the error of the first item that has one."""
         try:
             while not self._call.ended():
-                self._tell(done)
+                self._report(done)
                 self._stop_at_error()
                 self._watch.check()
             failed, value = self._call.answer()
@@ -215,25 +216,25 @@ class SparkRun:
             raise
         except Exception as error:
             self._stop_at_error()
-            raise in_words(error) from error
+            raise error_of_spark(error) from error
         if failed:
-            raise told_of(value, self._parcel.version)
-        done(len(self._parcel.items) - self._seen)
+            raise error_of_task(value, self._batch.version)
+        done(len(self._batch.items) - self._reported)
         return value
 
-    def _tell(self, done: Done) -> None:
+    def _report(self, done: Done) -> None:
         """Report the items done since the last report."""
-        count = sum(self._parcel.size(number) for number in dict(self._told.value))
-        if count > self._seen:
-            done(count - self._seen)
-            self._seen = count
+        count = sum(self._batch.size(number) for number in dict(self._outcomes.value))
+        if count > self._reported:
+            done(count - self._reported)
+            self._reported = count
 
     def _stop_at_error(self) -> None:
         """Raise the error of the first failed task, once all tasks before it have ended."""
-        outcomes = dict(self._told.value)
+        outcomes = dict(self._outcomes.value)
         first = min((number for number, error in outcomes.items() if error), default=None)
         if first is not None and all(number in outcomes for number in range(first)):
-            raise told_of(self._parcel.loads(outcomes[first]), self._parcel.version)
+            raise error_of_task(self._batch.loads(outcomes[first]), self._batch.version)
 
     def cancel(self) -> None:
         """Cancel the job if it still runs, and wait a few seconds for its end."""
@@ -243,7 +244,7 @@ class SparkRun:
             self._call.ended(TO_CANCEL)
 
 
-def told_of(value: Any, version: str) -> Exception:
+def error_of_task(value: Any, version: str) -> Exception:
     """Return the error for a value that came back in place of a result: an exception, or a pcatool that differs."""
     if isinstance(value, Exception):
         return value

@@ -19,20 +19,20 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from time import sleep
 from typing import Any
 
-from pcatool.engines.spark.calls import ask, in_words
+from pcatool.engines.spark.calls import ask, error_of_spark
 from pcatool.errors import FileError, LostError, UsageError, check_memory, show
 from pcatool.resources import cannot_spool
 
-__all__ = ["Session", "check_address", "found", "is_here", "is_tuned", "made"]
+__all__ = ["Session", "active_session", "check_address", "is_here", "is_tuned", "start_session"]
 
 # Addresses of masters that Spark accepts.
-FORM = re.compile(
+MASTER = re.compile(
     r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[[\d, ]+\]|spark://[^/\s:,]+:\d+(,[^/\s:,]+:\d+)*|yarn|k8s://\S+"
 )
 # A local master without a number of attempts.
 LOCAL = re.compile(r"local(?:\[(\d+|\*)\])?")
 # Masters of executors on this machine, beside the local ones.
-HERE = r"local-cluster\[.*|spark://(localhost|127(\.\d+){3}):\d+"
+ON_THIS_MACHINE = r"local-cluster\[.*|spark://(localhost|127(\.\d+){3}):\d+"
 
 # Seconds to wait for a connection to the master; Spark itself would try for a minute.
 PATIENCE = 10
@@ -48,7 +48,7 @@ def check_address(address: str) -> None:
             f"cannot use {show(address)}: a server of Spark Connect does not say how far a job is",
             "name the master itself, as in spark://host:7077",
         )
-    if not FORM.fullmatch(address):
+    if not MASTER.fullmatch(address):
         raise UsageError(
             f"{show(address)} is no address of a Spark master",
             "write local[4], spark://host:7077, yarn or k8s://https://host:6443",
@@ -62,7 +62,7 @@ def is_local(master: str) -> bool:
 
 def is_here(master: str) -> bool:
     """Return whether all executors are on this machine, so that they can run the same Python."""
-    return is_local(master) or re.fullmatch(HERE, master) is not None
+    return is_local(master) or re.fullmatch(ON_THIS_MACHINE, master) is not None
 
 
 def is_standalone(master: str) -> bool:
@@ -96,16 +96,16 @@ TO_LEAVE = 5.0
 
 # JVM options for a driver that handles little data: only the quick compiler, which halves the start; the serial
 # collector with a small young generation; a small initial heap, since Java fills a large one before it collects.
-LIGHT = (
+LIGHT_JVM = (
     "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
     "-XX:InitialHeapSize=64m -XX:MaxNewSize=48m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20"
 )
 
-JAVA = "install Java 17 or later (Debian: apt-get install default-jre-headless), or set JAVA_HOME to where it is"
+JAVA_REMEDY = "install Java 17 or later (Debian: apt-get install default-jre-headless), or set JAVA_HOME to where it is"
 
 
 class Java:
-    """The JVM that runs the Spark driver; made by `made`.
+    """The JVM that runs the Spark driver; made by `start_session`.
 
     The JVM exits when its standard input ends, so also when this process is killed. It has a terminal session of its
     own, so that Ctrl-C reaches only this process.
@@ -122,19 +122,19 @@ class Java:
             self._folder = TemporaryDirectory(prefix="pcatool-")
         except OSError as error:
             raise cannot_spool(error, "what Spark says") from None
-        self._told = Path(self._folder.name) / "gateway"
+        self._connection_file = Path(self._folder.name) / "gateway"
         self._process = subprocess.Popen(
             [Path(home) / "bin" / "spark-submit", *named, *options],
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=self._log,
             env={
-                **({} if is_tuned(home) else {"JDK_JAVA_OPTIONS": LIGHT}),
+                **({} if is_tuned(home) else {"JDK_JAVA_OPTIONS": LIGHT_JVM}),
                 **os.environ,
                 **environment,
                 "SPARK_HOME": home,
                 "SPARK_CONNECT_MODE": "0",
-                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._told),
+                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._connection_file),
             },
             start_new_session=True,
         )
@@ -143,31 +143,31 @@ class Java:
         """Wait until the JVM has started, and return the Py4J gateway; raise `LostError` where the JVM exits."""
         from pyspark.java_gateway import launch_gateway
 
-        while not self._told.exists():
+        while not self._connection_file.exists():
             if self._process.poll() is not None:
                 raise self._not_started()
             sleep(POLL)
-        told = self._told.read_bytes()
+        connection = self._connection_file.read_bytes()
         self._folder.cleanup()
-        with _announced(told):
+        with _gateway_environment(connection):
             return launch_gateway()
 
     def is_running(self) -> bool:
         return self._process.poll() is None
 
-    def said(self) -> str:
+    def jvm_output(self) -> str:
         """Return the output of the JVM so far."""
         self._log.seek(0)
         return self._log.read().decode(errors="replace")
 
     def _not_started(self) -> LostError:
         """Return the error for a JVM that exits at its start, with the reason from its output."""
-        said = self.said()
-        if "JAVA_HOME is not set" in said or "/bin/java: No such file" in said:
-            return LostError("Spark needs Java, and there is none", JAVA)
-        if "UnsupportedClassVersionError" in said:
-            return LostError("the Java here is too old for this Spark", JAVA)
-        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        jvm_output = self.jvm_output()
+        if "JAVA_HOME is not set" in jvm_output or "/bin/java: No such file" in jvm_output:
+            return LostError("Spark needs Java, and there is none", JAVA_REMEDY)
+        if "UnsupportedClassVersionError" in jvm_output:
+            return LostError("the Java here is too old for this Spark", JAVA_REMEDY)
+        lines = [line.strip() for line in jvm_output.splitlines() if line.strip()]
         telling = [line for line in lines if "rror" in line or "xception" in line] or lines[-1:]
         reason = f": {telling[0]}" if telling else f" (exit code {self._process.returncode})"
         return LostError(f"Spark does not start{reason}", "check its settings, and Java")
@@ -200,10 +200,10 @@ def is_tuned(home: str) -> bool:
 
 
 @contextmanager
-def _announced(told: bytes) -> Iterator[None]:
-    """Set the environment by which pyspark connects to a running JVM; `told` is its port and secret."""
-    (port,) = struct.unpack_from(">i", told)
-    names = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": told[8:].decode()}
+def _gateway_environment(connection: bytes) -> Iterator[None]:
+    """Set the environment by which pyspark connects to a running JVM; `connection` is its port and secret."""
+    (port,) = struct.unpack_from(">i", connection)
+    names = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": connection[8:].decode()}
     os.environ.update(names)
     try:
         yield
@@ -222,18 +222,18 @@ TO_GRANT = 15.0
 TO_GRANT_IN_TURN = 300.0
 
 # Handler that drops records: the connection breaks while the JVM ends, and Python prints log records without a handler.
-UNHEARD = logging.NullHandler()
+DROP_RECORDS = logging.NullHandler()
 
 # Processor type for which OpenBLAS computes. Results are equal to the last bit only if all processes use the same type.
 KERNELS = "OPENBLAS_CORETYPE"
 
 # Spark settings for every master, unless the user has set them.
-EVERYWHERE = {
+SETTINGS = {
     "spark.driver.maxResultSize": "0",  # no limit: results come in pieces
     "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",  # an executor runs a task on each core
 }
 # Spark settings for local masters, in addition.
-LOCALLY = {
+LOCAL_SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
@@ -246,7 +246,7 @@ LOCALLY = {
 
 
 class Session:
-    """A Spark session, and its JVM if pcatool started it; made by `found` and `made`, used by `Spark`."""
+    """A Spark session, and its JVM if pcatool started it; from `active_session` or `start_session`."""
 
     def __init__(self, spark: Any, java: Java | None = None, *, ours: bool = False) -> None:
         self.context = spark.sparkContext
@@ -272,11 +272,11 @@ class Session:
             _end(self._java)
 
     def _stop(self) -> None:
-        with _unwarned():
+        with _no_warnings():
             self.context.stop()
 
 
-def found(address: str | None) -> Session | None:
+def active_session(address: str | None) -> Session | None:
     """Return the active session of this process; None where there is none.
 
     Raise `UsageError` where it has another master, `FileError` where pyspark is not installed.
@@ -296,11 +296,11 @@ def found(address: str | None) -> Session | None:
     return Session(ask(lambda: SparkSession.getActiveSession() or SparkSession(context)))
 
 
-def made(address: str | None) -> Session:
+def start_session(address: str | None) -> Session:
     """Start a session, and a JVM unless this process has one; raise a `FileError` or `RefusedError` on failure."""
     from pyspark import SparkContext
 
-    logging.getLogger().addHandler(UNHEARD)
+    logging.getLogger().addHandler(DROP_RECORDS)
     if address is not None and is_standalone(address):
         check_reachable(address)
     java = None
@@ -309,7 +309,7 @@ def made(address: str | None) -> Session:
             java = Java(address and with_retries(address), _environment(address))
             gateway = ask(java.gateway)
             ask(lambda: SparkContext._ensure_initialized(gateway=gateway))
-        with _unwarned():
+        with _no_warnings():
             spark = ask(lambda: _session(address), _limit(address))
         return Session(spark, java, ours=True)
     except TimeoutError:
@@ -321,16 +321,16 @@ def made(address: str | None) -> Session:
         _end(java)
         raise
     except Exception as error:
-        said = "" if java is None else java.said()
+        jvm_output = "" if java is None else java.jvm_output()
         _end(java)
-        raise in_words(error, said) from error
+        raise error_of_spark(error, jvm_output) from error
     except BaseException:
         _end(java)
         raise
 
 
 @contextmanager
-def _unwarned() -> Iterator[None]:
+def _no_warnings() -> Iterator[None]:
     """Suppress warnings meanwhile: of the version of pandas, which is not used, and of a JVM that is gone."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -361,7 +361,7 @@ def _session(address: str | None) -> Any:
     conf.setMaster(master).set("spark.ui.showConsoleProgress", "false")
     if conf.get("spark.app.name", "pyspark-shell") == "pyspark-shell":
         conf.setAppName("pcatool")
-    wanted = {**EVERYWHERE, **(LOCALLY if is_local(master) else {})}
+    wanted = {**SETTINGS, **(LOCAL_SETTINGS if is_local(master) else {})}
     if KERNELS in os.environ:
         wanted[f"spark.executorEnv.{KERNELS}"] = os.environ[KERNELS]
     for name, value in wanted.items():
@@ -391,12 +391,12 @@ def _end(java: Java | None) -> None:
         if gateway is not None:
             with suppress(Exception):
                 gateway.shutdown()
-    logging.getLogger().removeHandler(UNHEARD)
+    logging.getLogger().removeHandler(DROP_RECORDS)
 
 
 def _check_installed() -> None:
     try:
-        with _unwarned():
+        with _no_warnings():
             import pyspark.sql  # noqa: F401
     except ImportError as error:
         check_memory(error)

@@ -14,7 +14,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-__all__ = ["SCHEMA", "Leaf", "MergeRows", "Row", "TaskResults", "together"]
+__all__ = ["SCHEMA", "FirstStageTask", "MergeRows", "Row", "TaskResults", "join_pieces"]
 
 SCHEMA = "number long, piece long, failed long, data binary"
 
@@ -44,20 +44,20 @@ class TaskResults:
         return {**one, **other}
 
 
-class Leaf(NamedTuple):
+class FirstStageTask(NamedTuple):
     """Task of the first stage: make the parts of `per` neighbouring items, and merge them."""
 
     package: tuple[str, str]  # name and version of pcatool, which the executor must have, too
     accumulator: bytes  # pickled
     items: list[bytes]  # all items, pickled
     per: int  # items of one task
-    told: Any  # accumulator of `TaskResults`, for the outcome of each task
+    outcomes: Any  # accumulator of `TaskResults`, for the outcome of each task
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 failed, data = self._outcome(number)
-                self.told.add({number: data if failed else b""})
+                self.outcomes.add({number: data if failed else b""})
                 yield from _rows(number, failed, data)
 
     def _outcome(self, number: int) -> tuple[bool, bytes]:
@@ -65,7 +65,7 @@ class Leaf(NamedTuple):
         other = _difference(*self.package)
         if other:
             return True, pickle.dumps(other)
-        return _attempt(lambda: self._work(self.items[number * self.per : (number + 1) * self.per]))
+        return _call_pickled(lambda: self._work(self.items[number * self.per : (number + 1) * self.per]))
 
     def _work(self, items: list[bytes]) -> Any:
         accumulator = pickle.loads(self.accumulator)
@@ -84,7 +84,7 @@ class MergeRows(NamedTuple):
             yield from _rows(number, *_merged(merge, results))
 
 
-def together(rows: Iterable[Row]) -> tuple[bool, Any]:
+def join_pieces(rows: Iterable[Row]) -> tuple[bool, Any]:
     """Put the pieces of the final result together; return whether it is an error, and the error or the result."""
     (_, failed, value), *_ = _results(rows)
     return failed, value
@@ -94,12 +94,12 @@ def _merged(merge: Callable[[Any, Any], Any], results: Iterator[tuple[int, bool,
     """Merge results; return whether one failed, and the pickled merged result or error."""
     # Unpickled one at a time: in memory are the merged result and one more.
     try:
-        return _attempt(lambda: reduce(merge, (_sound(failed, value) for _, failed, value in results)))
+        return _call_pickled(lambda: reduce(merge, (_value_or_raise(failed, value) for _, failed, value in results)))
     except _FailedError as error:
         return True, pickle.dumps(error.value)
 
 
-def _sound(failed: bool, value: Any) -> Any:
+def _value_or_raise(failed: bool, value: Any) -> Any:
     """Return the value of a result; raise `_FailedError` where the value is an error."""
     if failed:
         raise _FailedError(value)
@@ -121,7 +121,7 @@ def _difference(package: str, version: str) -> tuple[str, ...]:
     return () if here == version else (gethostname(), here)
 
 
-def _attempt(function: Callable[[], Any]) -> tuple[bool, bytes]:
+def _call_pickled(function: Callable[[], Any]) -> tuple[bool, bytes]:
     """Call the function; return whether it failed, and the pickled result or error.
 
     The error is returned, not raised: Spark would run the task again and print the error.
@@ -181,7 +181,10 @@ def _results(rows: Iterable[Row]) -> Iterator[tuple[int, bool, Any]]:
 
 
 class _FailedError(BaseException):
-    """Raised by `_sound` for a result that is an error; no `Exception`, so that `_attempt` does not catch it."""
+    """Raised by `_value_or_raise` for a result that is an error.
+
+    It is no `Exception`, so that `_call_pickled` does not catch it.
+    """
 
     def __init__(self, value: Any) -> None:
         super().__init__(value)
