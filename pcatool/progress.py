@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import NamedTuple, Protocol
 
-__all__ = ["Gauge", "NestedReporter", "Reporter", "Taken", "doing", "report_to"]
+__all__ = ["FitCounts", "Gauge", "NestedReporter", "Reporter", "doing", "report_to"]
 
 
-class Taken(NamedTuple):
+class FitCounts(NamedTuple):
     """Row counts of a fit, and the columns that it left out."""
 
     rows_read: int
@@ -39,7 +39,7 @@ class Gauge(Protocol):
         """Return the share of all inputs that was read, from 0 to 1; None where it is unknown, as for a pipe."""
         ...
 
-    def taken(self) -> int:
+    def bytes_read(self) -> int:
         """Return the bytes that were read of the current input."""
         ...
 
@@ -56,8 +56,8 @@ class Reporter:
         self.warnings: list[str] = []
         self.files_read = 0
         self.skipped: list[tuple[str, str]] = []  # (file, reason) of each input that was left out
-        self.taken: Taken | None = None
-        self.spread: tuple[str, int] | None = None  # engine of a cluster, number of parts
+        self.fit_counts: FitCounts | None = None
+        self.cluster_parts: tuple[str, int] | None = None  # engine of a cluster, number of parts
 
     def note(self, text: str) -> None:
         """Record and show a note, unless it was recorded before."""
@@ -83,7 +83,7 @@ class Reporter:
 
     def all_parts(self, engine: str, parts: int) -> None:
         """Record that the cluster `engine` has processed all `parts`."""
-        self.spread = engine, parts
+        self.cluster_parts = engine, parts
 
     def at_reading(self, gauge: Gauge, *, further: bool = False) -> None:
         """Called when a pass over the inputs begins.

@@ -76,7 +76,7 @@ def model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
 
     Of a model that is already fitted, the setting `components` keeps only the first components.
     """
-    return fitted_of(subject, settings).components
+    return fitted_of(subject, settings).shown_model
 
 
 def is_model(subject: Any) -> bool:
@@ -93,7 +93,7 @@ def fitted_of(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
         if others:
             raise UsageError(f"a model is fitted already: {', '.join(others)} would change nothing", "give the data")
         (options,) = records(settings, FitOptions)
-        return fitting.Fitted.of_model(subject, fitting.narrowing(options)[0])
+        return fitting.Fitted.of_model(subject, fitting.split_off_components(options)[0])
     return fitting.model_or_fit(job_of(subject, settings))
 
 

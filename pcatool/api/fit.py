@@ -85,6 +85,6 @@ def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack
         raise UsageError(f"a model is fitted already: {', '.join(others)} would change nothing", "give the data")
     job = job_of(model, settings)
     fitted = fitting.Fitted(model, RowCounts()) if isinstance(model, Model) else fitting.model_or_fit(job)
-    if fitted.first is not None:
+    if fitted.shown_k is not None:
         raise UsageError("components would change nothing: the rules know the whole model", "leave it out")
-    return pd.DataFrame(reporting.judge(fitted, rules, job.options.seed), columns=["rule", "k", "reason"])
+    return pd.DataFrame(reporting.rule_choices(fitted, rules, job.options.seed), columns=["rule", "k", "reason"])

@@ -90,12 +90,12 @@ def plot(
     job = job_of(model if data is None else data, settings)
     asked.check(job.options)
     fitted = model_of(model) if data is not None or is_model(model) else None
-    if fitted is not None and data is None and asked.of_rows:
+    if fitted is not None and data is None and asked.needs_rows:
         raise UsageError("a model alone has no rows to draw", "give them as data")
     if output is not None:
         plot.draw(job, asked, fitted)
         return None
-    if asked.of_rows:
+    if asked.needs_rows:
         flow = plot.rows_of(job, asked, fitted)
         return in_kind(flow, job.data)
     import pandas as pd

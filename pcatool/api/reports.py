@@ -42,7 +42,7 @@ def explain_variance(
         if not 0 < threshold < 1:
             raise UsageError(f"threshold {threshold} is not a share", "give a number between 0 and 1, such as 0.95")
         return reporting.smallest_k(fitted, threshold)
-    return pd.DataFrame(fitted.variance.columns())
+    return pd.DataFrame(fitted.shown_variance.columns())
 
 
 @overload
@@ -99,12 +99,14 @@ def scree(
     fitted = fitted_of(model, settings)
     if output is not None:
         named = None if names == ("all",) else tuple(name for text in names for name in text.split(","))
-        asked = reporting.Scree(scales, named, int(settings.get("seed", 0)), look)
+        asked = reporting.ScreeRequest(scales, named, int(settings.get("seed", 0)), look)
         reporting.draw_scree(fitted, str(output), asked)
         return None
     made = fitted.model
     columns = 80 if width is None else width
-    return scree_chart(fitted.variance, kept=made.k, width=columns, color=False, unicode=True, total_components=made.d)
+    return scree_chart(
+        fitted.shown_variance, kept=made.k, width=columns, color=False, unicode=True, total_components=made.d
+    )
 
 
 @overload

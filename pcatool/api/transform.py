@@ -162,11 +162,11 @@ def reconstruct(
         raise UsageError(f"source {show(source)} is neither scores nor rows")
     kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
     table, apply, engine, out = records(settings, *kinds, output=output)
-    back = applying.Back(source, preimage, fill)
+    request = applying.ReconstructRequest(source, preimage, fill)
     fitted = model_of(model)
 
     def make(data: Any, table: TableOptions, reporter: Reporter) -> Results:
-        return applying.reconstruct(fitted, data, table, apply, engine, reporter, back)
+        return applying.reconstruct(fitted, data, table, apply, engine, reporter, request)
 
     return deliver(make, data, table, out, engine, model)
 
@@ -184,7 +184,7 @@ def deliver(
     `make` computes results from data, table options and notices. `model` is given for its path.
     """
     path = None if isinstance(model, Model) else os.fspath(model)
-    if engine.far:
+    if engine.in_other_processes:
         from pcatool.pipeline.cluster import write_parts
 
         write_parts(make, data_of(data), table, output, path, engine, Warnings())

@@ -139,8 +139,8 @@ def variance_report(fitted: Fitted, form: str) -> str:
     from pcatool.render.text import render_table
 
     screen, model = Screen.now(), fitted.model
-    caption = f"{how_fitted(model)}; k = {model.k} {'kept' if fitted.first is None else 'shown'}"
-    columns = fitted.variance.columns()
+    caption = f"{how_fitted(model)}; k = {model.k} {'kept' if fitted.shown_k is None else 'shown'}"
+    columns = fitted.shown_variance.columns()
     return render_table(columns, form, caption=caption, width=screen.width, color=screen.color, unicode=screen.unicode)
 
 
@@ -169,7 +169,7 @@ def deliver(
     Rows go to one output, to one file per input in a folder, or to parts that a cluster writes. `name` is the
     command, `fitted` the model in use, `model` the path it was read from.
     """
-    if engine.far:
+    if engine.in_other_processes:
         from pcatool.pipeline.cluster import write_parts
         from pcatool.render.summary import apply_facts, apply_lines, parts_facts, parts_lines
 

@@ -208,7 +208,7 @@ class ConsoleReporter(ProgressOnly):
         if self.general.json:
             import json
 
-            more = {name: fact for name, fact in self._taken().items() if name not in facts}
+            more = {name: fact for name, fact in self._fit_counts().items() if name not in facts}
             facts = {**facts, **more, **self._files(), "seconds": round(seconds, 3)}
             text = json.dumps({**facts, "notes": self.notes, "warnings": self.warnings}, allow_nan=False)
             if stdout_free:
@@ -220,8 +220,8 @@ class ConsoleReporter(ProgressOnly):
                 tell(line)
             if "files_written" not in facts and (self.files_read > 1 or self.skipped):
                 tell(f"{self.files_read} files read" + (f", {len(self.skipped)} left out" if self.skipped else ""))
-            if self.spread is not None:
-                engine, parts = self.spread
+            if self.cluster_parts is not None:
+                engine, parts = self.cluster_parts
                 tell(f"engine {engine}: {parts} part" + ("s" if parts != 1 else ""))
             if seconds < 100:
                 tell(f"took {seconds:.2g} s")
@@ -230,25 +230,25 @@ class ConsoleReporter(ProgressOnly):
 
                 tell(f"took {clock(seconds)}")
 
-    def _taken(self) -> dict[str, Any]:
+    def _fit_counts(self) -> dict[str, Any]:
         """Return the row counts and left-out columns of a fit, for `--json`; empty without a fit."""
-        if self.taken is None:
+        if self.fit_counts is None:
             return {}
         from pcatool.render.summary import row_counts_facts
 
-        return row_counts_facts(self.taken)
+        return row_counts_facts(self.fit_counts)
 
     def _not_taken(self, facts: Mapping[str, Any]) -> list[str]:
         """Return lines on the rows and columns that a fit left out."""
-        if self.taken is None:
+        if self.fit_counts is None:
             return []
         from pcatool.render.summary import row_counts_lines
 
-        return row_counts_lines(self.taken, facts["command"])
+        return row_counts_lines(self.fit_counts, facts["command"])
 
     def _files(self) -> dict[str, Any]:
         """Return, for `--json`, engine and parts of a cluster, and of several inputs those read and left out."""
-        spread = {} if self.spread is None else dict(zip(("engine", "parts"), self.spread, strict=True))
+        spread = {} if self.cluster_parts is None else dict(zip(("engine", "parts"), self.cluster_parts, strict=True))
         if self.files_read < 2 and not self.skipped:
             return spread
         return spread | {

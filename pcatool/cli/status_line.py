@@ -227,7 +227,7 @@ class StatusLine(Reporter):
         seconds = monotonic() - self._reading_since
         share, size, file, files = gauge.share(), None, self._file, self._files
         if share is None:
-            size = gauge.taken()
+            size = gauge.bytes_read()
         elif files > 1 and not gauge.several:  # read one by one: `share` is that of a single file
             share = (file - 1 + share) / files
         place = f"file {file} of {files}" if files > 1 else ""

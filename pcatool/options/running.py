@@ -103,12 +103,12 @@ class EngineOptions(ThreadOptions):
 
     def __post_init__(self) -> None:
         check_choices(self)
-        if self.scheduler is not None and not self.far:
+        if self.scheduler is not None and not self.in_other_processes:
             raise UsageError("--scheduler would change nothing here", "it belongs to --engine dask or spark")
         super().__post_init__()
 
     @property
-    def far(self) -> bool:
+    def in_other_processes(self) -> bool:
         """Whether the engine works in other processes, perhaps on other machines."""
         return ENGINES[self.engine].in_other_processes
 

@@ -11,27 +11,30 @@ from pcatool.model.model import Model
 __all__ = ["abilities", "policy_for_rows", "policy_for_scores"]
 
 # Default policy for missing cells in new rows, by the policy of the fit; any other fit gives "error".
-AS_FITTED = {"drop": "keep", "mean": "mean", "em": "project"}
+DEFAULT_POLICY = {"drop": "keep", "mean": "mean", "em": "project"}
 
 # Policies that fill or project a row with missing cells. They need the components of linear PCA (--method pca).
-LINEAR = ("mean", "project", "em")
+LINEAR_POLICIES = ("mean", "project", "em")
 
 
-def policy_for_rows(model: Model, given: str | None, *, fill: bool, back: bool) -> str:
+def policy_for_rows(model: Model, given: str | None, *, fill: bool, reconstructing: bool) -> str:
     """Return the policy for rows with missing cells, one of APPLY_MISSING.
 
     `given` is the policy that the user asked for; None takes the default, which depends on the fit of the model.
-    `back`: the rows are reconstructed. `fill`: only their missing cells are replaced. Raises `UsageError` for a policy
-    that the model or `fill` does not allow.
+    `reconstructing`: the rows are reconstructed. `fill`: only their missing cells are replaced.
+
+    Raises `UsageError` for a policy that the model or `fill` does not allow.
     """
     fitted = model.meta.get("missing")
-    policy = given or ("em" if back and fitted == "em" else AS_FITTED.get(str(fitted), "error"))
-    if fill and given is None and policy not in LINEAR:
+    policy = given or ("em" if reconstructing and fitted == "em" else DEFAULT_POLICY.get(str(fitted), "error"))
+    if fill and given is None and policy not in LINEAR_POLICIES:
         policy = "project"
-    if fill and policy not in LINEAR:
-        raise UsageError(f"--fill and --missing {policy} exclude each other", f"give one of {', '.join(LINEAR)}")
+    if fill and policy not in LINEAR_POLICIES:
+        raise UsageError(
+            f"--fill and --missing {policy} exclude each other", f"give one of {', '.join(LINEAR_POLICIES)}"
+        )
     method = model.meta.get("method", "pca")
-    if policy in LINEAR and method != "pca":
+    if policy in LINEAR_POLICIES and method != "pca":
         what = "--fill" if fill and given is None else f"--missing {policy}"
         raise UsageError(f"{what} is for linear PCA, this is a {method} model", "--missing keep leaves such rows empty")
     if policy == "mean" and model.stand_in is None:
@@ -45,10 +48,10 @@ def policy_for_rows(model: Model, given: str | None, *, fill: bool, back: bool) 
 def policy_for_scores(model: Model, given: str | None) -> str:
     """Return the policy for rows of scores with missing cells, "error" or "keep".
 
-    `given` is the policy that the user asked for, or None. Raises `UsageError` for the policies in LINEAR: a missing
+    `given` is the policy that the user asked for, or None. Raises `UsageError` for LINEAR_POLICIES: a missing
     score cannot be estimated from the other scores of its row.
     """
-    if given in LINEAR:
+    if given in LINEAR_POLICIES:
         raise UsageError(f"--missing {given} is for rows, the input holds scores", "give --missing keep")
     return given or ("keep" if model.meta.get("missing") in ("drop", "em") else "error")
 

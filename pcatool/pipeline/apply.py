@@ -17,7 +17,7 @@ from pcatool.progress import Reporter, doing
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.schema import ColumnChoice
 
-__all__ = ["Back", "reconstruct", "transform", "transform_opened"]
+__all__ = ["ReconstructRequest", "reconstruct", "transform", "transform_opened"]
 
 
 def model_columns(model: Model, inputs: Inputs) -> ColumnChoice:
@@ -83,8 +83,8 @@ def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
     return [f"PC{number}" for number in numbers]
 
 
-class Back(NamedTuple):
-    """Options of `reconstruct`."""
+class ReconstructRequest(NamedTuple):
+    """Request of `reconstruct`: the kind of its input and of its output."""
 
     source: str | None = None  # "scores" or "rows", as the input holds; None: judged by its columns
     preimage: bool = False  # approximate rows, from a kernel model
@@ -103,19 +103,19 @@ def transform_opened(
 ) -> Results:
     """Like `transform`, for inputs that are already open."""
     doing("scoring")
-    model = _light(model, engine).truncated(options.components)
-    return _settled(inputs, lambda one: _transform(model, one, options, engine, reporter))
+    model = _for_workers(model, engine).truncated(options.components)
+    return _with_settled_columns(inputs, lambda one: _transform(model, one, options, engine, reporter))
 
 
-def _light(model: Model, engine: EngineOptions) -> Model:
+def _for_workers(model: Model, engine: EngineOptions) -> Model:
     """Return the model without its sums over rows if it is sent to workers.
 
     The sums are large, and applying a model does not need them.
     """
-    return replace(model, statistic=None) if engine.far and model.statistic is not None else model
+    return replace(model, statistic=None) if engine.in_other_processes and model.statistic is not None else model
 
 
-def _settled(inputs: Inputs, make: Callable[[Inputs], Results]) -> Results:
+def _with_settled_columns(inputs: Inputs, make: Callable[[Inputs], Results]) -> Results:
     """Return the results of all inputs, with columns settled by the first good file.
 
     Under --skip-bad, bad files at the front are found by reading them through, and left out.
@@ -127,9 +127,9 @@ def _settled(inputs: Inputs, make: Callable[[Inputs], Results]) -> Results:
 def _transform(
     model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, reporter: Reporter
 ) -> Results:
-    policy = policy_for_rows(model, options.missing, fill=False, back=False)
-    scorer = MissingCells(model, policy)
-    work = RowWork(model.project, scorer.scores, policy, model.score_names())
+    policy = policy_for_rows(model, options.missing, fill=False, reconstructing=False)
+    missing_cells = MissingCells(model, policy)
+    work = RowWork(model.project, missing_cells.scores, policy, model.score_names())
     return _apply(model, inputs, model_columns(model, inputs), work, options, engine, reporter)
 
 
@@ -140,38 +140,43 @@ def reconstruct(
     options: ApplyOptions,
     engine: EngineOptions,
     reporter: Reporter,
-    back: Back = Back(),  # noqa: B008
+    request: ReconstructRequest = ReconstructRequest(),  # noqa: B008
 ) -> Results:
     """Return rows in original units, from scores, or from original rows that are projected and reconstructed.
 
-    With `back.fill`, only the missing cells of the original rows are replaced.
+    With `request.fill`, only the missing cells of the original rows are replaced.
     """
     doing("reconstructing")
-    model = _light(model, engine)
-    model = (model.with_preimage() if back.preimage else model.reversible()).truncated(options.components)
+    model = _for_workers(model, engine)
+    model = (model.with_preimage() if request.preimage else model.reversible()).truncated(options.components)
     inputs = Inputs(data, table, reporter)
-    return _settled(inputs, lambda one: _reconstruct(model, one, options, engine, reporter, back))
+    return _with_settled_columns(inputs, lambda one: _reconstruct(model, one, options, engine, reporter, request))
 
 
 def _reconstruct(
-    model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, reporter: Reporter, back: Back
+    model: Model,
+    inputs: Inputs,
+    options: ApplyOptions,
+    engine: EngineOptions,
+    reporter: Reporter,
+    request: ReconstructRequest,
 ) -> Results:
     """Reconstruct from rows or from scores, whichever the inputs hold.
 
     Raises `UsageError` for options that need the original rows when the inputs hold scores.
     """
     names = list(model.columns)
-    if options.triples and back.source == "scores":
+    if options.triples and request.source == "scores":
         raise UsageError("--triples gives rows, not scores", "leave out --from scores")
-    rows = options.triples or (back.fill and model.whitening == "zca")  # scores of ZCA have the names of the columns
-    known = back.source or ("rows" if rows else None)
-    if (known or rows_or_scores(model, inputs)) == "rows":
-        policy = policy_for_rows(model, options.missing, fill=back.fill, back=True)
-        scorer = MissingCells(model, policy)
-        work = RowWork(model.there_and_back, scorer.rows, policy, names, back.fill)
+    rows = options.triples or (request.fill and model.whitening == "zca")  # scores of ZCA have the names of the columns
+    holds = request.source or ("rows" if rows else None)
+    if (holds or rows_or_scores(model, inputs)) == "rows":
+        policy = policy_for_rows(model, options.missing, fill=request.fill, reconstructing=True)
+        missing_cells = MissingCells(model, policy)
+        work = RowWork(model.there_and_back, missing_cells.rows, policy, names, request.fill)
         return _apply(model, inputs, model_columns(model, inputs), work, options, engine, reporter)
     for flag, given in (
-        ("--with-error", options.with_error), ("--with-coverage", options.with_coverage), ("--fill", back.fill)
+        ("--with-error", options.with_error), ("--with-coverage", options.with_coverage), ("--fill", request.fill)
     ):  # fmt: skip
         if given:
             raise UsageError(f"{flag} needs the original rows, the input holds scores", "give the original rows")

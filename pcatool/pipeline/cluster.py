@@ -19,8 +19,16 @@ from pcatool.methods.base import Supply
 from pcatool.methods.sums import Sums, sums_of
 from pcatool.options import EngineOptions, FitOptions, OutputOptions, TableOptions
 from pcatool.pipeline.fit import rows_of
-from pcatool.pipeline.output_folder import Make, OutputTask, columns_of, marks_of, refuse_inputs, tell, were_found_in
-from pcatool.pipeline.output_parts import SEEN_BY_ALL, PartsFolder, is_folder, lies_in
+from pcatool.pipeline.output_folder import (
+    Make,
+    OutputTask,
+    columns_of,
+    inputs_in_output_folder,
+    note_earlier_results,
+    refuse_inputs,
+    result_marks,
+)
+from pcatool.pipeline.output_parts import SEEN_BY_ALL, PartsFolder, is_folder, is_inside
 from pcatool.pipeline.results import ErrorSum, Results, ResultsPlan, results_of, write
 from pcatool.progress import Reporter, doing
 from pcatool.readers.hive_partitions import Partitions
@@ -30,15 +38,15 @@ from pcatool.readers.paths import Input, are_paths
 from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.schema import ColumnChoice, NewColumns, SchemaFacts
 from pcatool.readers.skip_bad import SKIP_BAD_REMEDY, Skip, is_bad_file
-from pcatool.readers.splits import Split, splits_of, together
+from pcatool.readers.splits import Split, group_splits, splits_of
 from pcatool.registry import ENGINES
 from pcatool.stores.uri import shown
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink
 
-__all__ = ["SplitReading", "SplitSums", "cluster_of", "counting", "entered", "tasks_of", "write_parts"]
+__all__ = ["SplitReading", "SplitSums", "cluster_of", "count_parts", "started_cluster", "tasks_of", "write_parts"]
 
-Taken = TypeVar("Taken")
+Result = TypeVar("Result")
 
 
 def cluster_of(engine: EngineOptions) -> Cluster:
@@ -52,7 +60,7 @@ def cluster_of(engine: EngineOptions) -> Cluster:
     return cluster
 
 
-def counting(reporter: Reporter, parts: int) -> Done:
+def count_parts(reporter: Reporter, parts: int) -> Done:
     """Return a callback that reports how many of the parts are done."""
     done = 0
     reporter.at_part(0, parts)
@@ -66,7 +74,7 @@ def counting(reporter: Reporter, parts: int) -> Done:
 
 
 @contextmanager
-def entered(engine: EngineOptions, found: ResolvedInputs, table: TableOptions) -> Iterator[Cluster]:
+def started_cluster(engine: EngineOptions, found: ResolvedInputs, table: TableOptions) -> Iterator[Cluster]:
     """Start the cluster that the engine options name, and release it at the end.
 
     The error for a bad file gets a hint at --skip-bad when there are several files.
@@ -85,7 +93,7 @@ def entered(engine: EngineOptions, found: ResolvedInputs, table: TableOptions) -
 class ReadRecord(NamedTuple):
     """Record of reading some parts of the inputs: row counts, notes, warnings, left-out files.
 
-    Workers return one with each result; `tell` reports it in the main process.
+    Workers return one with each result; `report` passes it on in the main process.
     """
 
     row_counts: RowCounts
@@ -111,7 +119,7 @@ class ReadRecord(NamedTuple):
             (*self.skipped, *other.skipped),
         )
 
-    def tell(self, inputs: Inputs, reporter: Reporter) -> None:
+    def report(self, inputs: Inputs, reporter: Reporter) -> None:
         """Report the record as if the parts had been read in this process."""
         inputs.at_rows(self.row_counts.rows)
         if self.rounded:
@@ -139,22 +147,22 @@ class SplitReading:
     facts: SchemaFacts
 
     def read(
-        self, split: Split, take: Callable[[Inputs, Reporter, RowCounts], Taken]
-    ) -> tuple[Taken | None, ReadRecord]:
-        """Open a part, call `take` on it, and return its result with the record of the reading.
+        self, split: Split, work: Callable[[Inputs, Reporter, RowCounts], Result]
+    ) -> tuple[Result | None, ReadRecord]:
+        """Open a part, call `work` on it, and return its result with the record of the reading.
 
         The result is None for a bad file that --skip-bad leaves out.
         """
         reporter, row_counts = Reporter(), RowCounts()
         try:
             inputs = self._open(split, reporter)
-            taken = take(inputs, reporter, row_counts)
+            result = work(inputs, reporter, row_counts)
         except PcatoolError as error:
             if not (self.table.skip_bad and error.of_input and is_bad_file(error)):
                 raise
             return None, ReadRecord(RowCounts(), skipped=((split.at, Skip(split.input.name, error.message)),))
         rounded, further = inputs.told_rounding, inputs.columns.more
-        return taken, ReadRecord(
+        return result, ReadRecord(
             row_counts,
             rounded,
             tuple(note for note in reporter.notes if note != rounded),
@@ -219,7 +227,7 @@ def tasks_of(splits: Sequence[Split], inputs: Inputs) -> list[tuple[Split, ...]]
 
     A worker that reads other columns of such an input might not notice that the input is bad.
     """
-    return together([split for split in splits if split.at not in inputs.skipping.bad])
+    return group_splits([split for split in splits if split.at not in inputs.skipping.bad])
 
 
 class PartsOutcome(NamedTuple):
@@ -229,14 +237,14 @@ class PartsOutcome(NamedTuple):
     written: list[tuple[str, str, int]]
 
 
-class Item(NamedTuple):
+class OutputPart(NamedTuple):
     """A part of the inputs, and the name of its output file."""
 
     split: Split
     name: str
 
 
-class Written(NamedTuple):
+class WrittenPart(NamedTuple):
     """Outcome of one part: its squared errors, None when it was left out, and the record of reading it."""
 
     errors: ErrorSum | None
@@ -247,7 +255,7 @@ class Written(NamedTuple):
 class WriteParts:
     """Task of a worker: read some parts of the inputs and write the results of each to its own file.
 
-    `sign` is the path of a file that proves that the worker sees the output folder; it is empty for a folder in a
+    `probe` is the path of a file that proves that the worker sees the output folder; it is empty for a folder in a
     store.
     """
 
@@ -255,17 +263,17 @@ class WriteParts:
     plan: ResultsPlan
     output: OutputOptions
     folder: PartsFolder
-    sign: str
+    probe: str
 
-    def __call__(self, items: Sequence[Item]) -> list[Written]:
-        if self.sign and not Path(self.sign).exists():
+    def __call__(self, items: Sequence[OutputPart]) -> list[WrittenPart]:
+        if self.probe and not Path(self.probe).exists():
             raise FileError(f"a worker does not see the folder {show(self.folder.name)} that is here", SEEN_BY_ALL)
-        return [Written(*self.reading.read(item.split, partial(self._write, item.name))) for item in items]
+        return [WrittenPart(*self.reading.read(item.split, partial(self._write, item.name))) for item in items]
 
     def _write(self, name: str, inputs: Inputs, reporter: Reporter, row_counts: RowCounts) -> ErrorSum:
         """Write the results of one part, count its rows, and return its squared errors."""
         results = results_of(self.plan, inputs, EngineOptions(threads=1), reporter)
-        write(results, replace(self.output, output=self.folder.place(name)), None)
+        write(results, replace(self.output, output=self.folder.full_path(name)), None)
         row_counts.join(results.row_counts)
         return results.errors
 
@@ -286,9 +294,9 @@ def write_parts(
     folder, output = _folder_of(output, engine)
     found = _inputs_of(make, data, table, output, reporter)
     splits = splits_of(found, table)
-    items = [Item(*pair) for pair in zip(splits, folder.parts(len(splits)), strict=True)]
-    refuse_inputs([OutputTask(item.split.input, folder.called(item.name)) for item in items], model)
-    folder.look_at(no_clobber=output.no_clobber)
+    items = [OutputPart(*pair) for pair in zip(splits, folder.parts(len(splits)), strict=True)]
+    refuse_inputs([OutputTask(item.split.input, folder.named_by_user(item.name)) for item in items], model)
+    folder.check(no_clobber=output.no_clobber)
     results = make(found, table, reporter)
     if results.by_users:
         raise UsageError(
@@ -300,7 +308,8 @@ def write_parts(
     written = _run(results, items, folder, table, output, engine, reporter)
     done = [(item, part) for item, part in zip(items, written, strict=True) if part.errors is not None]
     named = [
-        (item.split.input.path, shown(folder.called(item.name)), part.record.row_counts.rows) for item, part in done
+        (item.split.input.path, shown(folder.named_by_user(item.name)), part.record.row_counts.rows)
+        for item, part in done
     ]
     return PartsOutcome(results, named)
 
@@ -330,20 +339,20 @@ def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions
         raise UsageError("a table in memory cannot be read elsewhere", "write it to files that all workers see")
     folder = str(output.output)
     found = ResolvedInputs.of(data, table)
-    within = were_found_in(folder, found.inputs)
-    if within:
-        marks = marks_of(make, found, within, folder, table)
-        earlier = {item for item in within if marks.are_in(columns_of(item), by_name=True)}
+    inside = inputs_in_output_folder(folder, found.inputs)
+    if inside:
+        marks = result_marks(make, found, inside, folder, table)
+        earlier = {item for item in inside if marks.match(columns_of(item), by_name=True)}
         found = found.some(item for item in found.inputs if item not in earlier)
-        tell(list(earlier), folder, reporter)
-    _refuse_within(found.inputs, folder)
+        note_earlier_results(list(earlier), folder, reporter)
+    _refuse_inside(found.inputs, folder)
     return found
 
 
-def _refuse_within(inputs: Sequence[Input], folder: str) -> None:
+def _refuse_inside(inputs: Sequence[Input], folder: str) -> None:
     """Refuse an input that lies in the output folder: it could be mistaken for a part."""
     for item in inputs:
-        if not item.flows and lies_in(item.path, folder):
+        if not item.flows and is_inside(item.path, folder):
             raise UsageError(
                 f"the input {show(item.name)} lies in {show(shown(folder))}, where the parts would go",
                 "write to another folder",
@@ -358,38 +367,38 @@ def _try_writer(results: Results, output: OutputOptions) -> None:
 
 def _run(
     results: Results,
-    items: Sequence[Item],
+    items: Sequence[OutputPart],
     folder: PartsFolder,
     table: TableOptions,
     output: OutputOptions,
     engine: EngineOptions,
     reporter: Reporter,
-) -> list[Written]:
+) -> list[WrittenPart]:
     """Let workers write all parts, add up what they recorded, and mark the folder as complete."""
     inputs = results.inputs
     reading = SplitReading(inputs.found.partitions, table, inputs.columns.tell(results.plan.choice.passthrough))
     inputs.close()
     tasks = _tasks(items)
     output = replace(output, no_clobber=False)  # a task that is run again finds the file it wrote
-    with entered(engine, inputs.found, table) as cluster, folder.writing(reporter) as sign:
-        work = WriteParts(reading, results.plan, output, folder, sign)
-        written = [part for parts in cluster.map(work, tasks, counting(reporter, len(tasks))) for part in parts]
+    with started_cluster(engine, inputs.found, table) as cluster, folder.writing(reporter) as probe:
+        work = WriteParts(reading, results.plan, output, folder, probe)
+        written = [part for parts in cluster.map(work, tasks, count_parts(reporter, len(tasks))) for part in parts]
         reporter.all_parts(engine.engine, len(items))
         _add_up(results, written, reporter)
         folder.finish([item.name for item, part in zip(items, written, strict=True) if part.errors is not None])
     return written
 
 
-def _tasks(items: Sequence[Item]) -> list[list[Item]]:
+def _tasks(items: Sequence[OutputPart]) -> list[list[OutputPart]]:
     """Group small parts into one task; every part still has its own file."""
     rest = iter(items)
-    return [list(islice(rest, len(splits))) for splits in together([item.split for item in items])]
+    return [list(islice(rest, len(splits))) for splits in group_splits([item.split for item in items])]
 
 
-def _add_up(results: Results, written: Sequence[Written], reporter: Reporter) -> None:
+def _add_up(results: Results, written: Sequence[WrittenPart], reporter: Reporter) -> None:
     """Add the counts, errors and notices of all parts to the results, in the order of the parts."""
     record = reduce(ReadRecord.merged, (part.record for part in written), ReadRecord(RowCounts()))
     results.row_counts.join(record.row_counts)
     for part in written:
         results.errors.join(part.errors or ErrorSum())
-    record.tell(results.inputs, reporter)
+    record.report(results.inputs, reporter)

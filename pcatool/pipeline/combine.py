@@ -59,7 +59,7 @@ SETTINGS = {
 # Settings that `refit` can change, since the sums do not depend on them.
 REFITTED = ("center", "standardize", "ddof", "whiten", "epsilon")
 
-Named = tuple[str, Model]  # the name is for messages: a path, or "the model"
+NamedModel = tuple[str, Model]  # the name is for messages: a path, or "the model"
 
 
 def model_paths(paths: Sequence[str]) -> list[str]:
@@ -67,7 +67,7 @@ def model_paths(paths: Sequence[str]) -> list[str]:
     return [item.path for item in resolve_models(paths)]
 
 
-def models_of(paths: Sequence[str]) -> Iterator[Named]:
+def models_of(paths: Sequence[str]) -> Iterator[NamedModel]:
     """Yield each model with its name, loaded when it is asked for."""
     found = model_paths(paths)
     for number, path in enumerate(found, 1):
@@ -94,7 +94,7 @@ def refuse_reading(*records: Any) -> None:
         raise UsageError(f"{', '.join(given)} would change nothing where models are subtracted", "leave it out")
 
 
-def statistic_of(named: Named) -> Statistic:
+def statistic_of(named: NamedModel) -> Statistic:
     """Return the sums that a model keeps; raise `ModelError` with the reason when it keeps none."""
     name, model = named
     if model.statistic is None:
@@ -103,7 +103,7 @@ def statistic_of(named: Named) -> Statistic:
     return model.statistic
 
 
-def compatible_sums(first: Model, named: Named, name: str) -> Statistic:
+def compatible_sums(first: Model, named: NamedModel, name: str) -> Statistic:
     """Return the sums of a model, with its columns in the order of the first model.
 
     Raises `MissingColumns` when the models have different columns, and `ModelError` when their settings differ.
@@ -120,7 +120,10 @@ def compatible_sums(first: Model, named: Named, name: str) -> Statistic:
         a, b = (_setting(setting, of) for of in (first, model))
         if a != b and (a or b):
             remedy = f"pcatool refit makes one like the other ({flag})" if setting in REFITTED else "fit both alike"
-            raise ModelError(f"{show(name)} and {show(other)} differ in {flag}: {_said(a)} against {_said(b)}", remedy)
+            raise ModelError(
+                f"{show(name)} and {show(other)} differ in {flag}: {_setting_text(a)} against {_setting_text(b)}",
+                remedy,
+            )
     _check_labels(first, model, name, other)
     places = {column: i for i, column in enumerate(model.columns)}
     return statistic.take(np.array([places[column] for column in first.columns], dtype=np.intp))
@@ -151,7 +154,7 @@ def _setting(name: str, model: Model) -> Any:
     return options_of(model).epsilon if name == "epsilon" else model.meta.get(name)
 
 
-def _said(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     """Return a setting as text for a message."""
     if value is None or isinstance(value, bool):
         return "yes" if value else "no"
@@ -164,29 +167,29 @@ class MergeChecks:
     Two models of the same rows count these rows twice; models may also differ in the number of components asked for.
     """
 
-    def __init__(self, first: Named, reporter: Reporter) -> None:
-        self._name, self._wish = first[0], first[1].meta.get("components")
+    def __init__(self, first: NamedModel, reporter: Reporter) -> None:
+        self._name, self._first_k = first[0], first[1].meta.get("components")
         self._reporter = reporter
-        self._otherwise: list[str] = []
+        self._other_k: list[str] = []
         self._seen: dict[bytes, str] = {}
-        self.see(first)
+        self.add(first)
 
-    def see(self, named: Named) -> None:
+    def add(self, named: NamedModel) -> None:
         """Check the next model; warn when its means and squares equal those of an earlier model."""
         name, model = named
-        if model.meta.get("components") != self._wish:
-            self._otherwise.append(name)
+        if model.meta.get("components") != self._first_k:
+            self._other_k.append(name)
         centre = statistic_of(named).centre
         key = b"".join(part.tobytes() for part in (centre.high, centre.low, statistic_of(named).sums.squares))
         if key in self._seen:
             self._reporter.warn(f"{show(self._seen[key])} and {show(name)} are of the same rows, which count twice now")
         self._seen.setdefault(key, name)
 
-    def tell(self) -> None:
+    def note_other_k(self) -> None:
         """Write a note that names the models fitted with another -k than the first; none if all agree."""
-        if self._otherwise:
+        if self._other_k:
             self._reporter.note(
-                f"-k {self._wish} is taken from {show(self._name)}; another one in {listed(self._otherwise)}"
+                f"-k {self._first_k} is taken from {show(self._name)}; another one in {listed(self._other_k)}"
             )
 
 
@@ -199,16 +202,16 @@ class Combined(NamedTuple):
 
 
 def update(
-    named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, reporter: Reporter
+    named: NamedModel, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, reporter: Reporter
 ) -> Combined:
     """Return the model of its own rows and the rows of `data`."""
     combined = _with_rows(named, data, table, options, engine, reporter, Statistic.merged)
-    _tell_lost(_rank(named[1]), combined.model, reporter)
+    _warn_lost_rank(_rank(named[1]), combined.model, reporter)
     return combined
 
 
 def subtract(
-    named: Named, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, reporter: Reporter
+    named: NamedModel, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, reporter: Reporter
 ) -> Combined:
     """Return the model without the rows of `data`, which it was fitted to.
 
@@ -220,7 +223,7 @@ def subtract(
 
 
 def _with_rows(
-    named: Named,
+    named: NamedModel,
     data: Any,
     table: TableOptions,
     options: UpdateOptions,
@@ -250,23 +253,23 @@ def _with_rows(
     return Combined(refitted(model, join(statistic, rows), fit_options, old, reporter), model.n_samples, row_counts)
 
 
-def merge(models: Iterable[Named], align_to: Any, reporter: Reporter) -> Combined:
+def merge(models: Iterable[NamedModel], align_to: Any, reporter: Reporter) -> Combined:
     """Return the model of the rows of all models, which are taken from the iterator one at a time."""
     others = iter(models)
     named = next(others)
     name, first = named
     statistic = statistic_of(named)
     old = model_to_align_to(first, align_to, None)
-    watch, rank, booleans = MergeChecks(named, reporter), _rank(first), set(first.meta.get("booleans", ()))
+    checks, rank, booleans = MergeChecks(named, reporter), _rank(first), set(first.meta.get("booleans", ()))
     for other in others:
         statistic = statistic.merged(compatible_sums(first, other, name))
-        watch.see(other)
+        checks.add(other)
         rank = max(rank, _rank(other[1]))
         booleans.update(other[1].meta.get("booleans", ()))
-    watch.tell()
+    checks.note_other_k()
     merged = refitted(first, statistic, options_of(first), old, reporter)
     merged = merged.with_meta(booleans=sorted(booleans)) if booleans else merged
-    _tell_lost(rank, merged, reporter)
+    _warn_lost_rank(rank, merged, reporter)
     return Combined(merged, first.n_samples)
 
 
@@ -278,7 +281,7 @@ def _rank(model: Model) -> int:
     return int(model.meta.get("rank", 0)) if model.meta.get("method") == "pca" else 0
 
 
-def _tell_lost(rank: int, model: Model, reporter: Reporter) -> None:
+def _warn_lost_rank(rank: int, model: Model, reporter: Reporter) -> None:
     """Warn when the combined model has a lower rank than a model of some of its rows.
 
     Sums over all rows then hold too few digits of the weakest components.
@@ -290,13 +293,13 @@ def _tell_lost(rank: int, model: Model, reporter: Reporter) -> None:
         )
 
 
-def subtract_models(named: Named, others: Iterable[Named], align_to: Any, reporter: Reporter) -> Combined:
+def subtract_models(named: NamedModel, others: Iterable[NamedModel], align_to: Any, reporter: Reporter) -> Combined:
     """Return the model without the rows of the other models."""
     name, model = named
     whole = statistic_of(named)
     old = model_to_align_to(model, align_to, None)
-    gone = reduce(Statistic.merged, (compatible_sums(model, other, name) for other in others))
-    left = refitted(model, less(model, reporter)(whole, gone), options_of(model), old, reporter)
+    removed = reduce(Statistic.merged, (compatible_sums(model, other, name) for other in others))
+    left = refitted(model, less(model, reporter)(whole, removed), options_of(model), old, reporter)
     check_digits(model, left)
     return Combined(left, model.n_samples)
 
@@ -334,7 +337,7 @@ def refitted(
     return fitted if old is None else aligned_to(fitted, old, reporter)
 
 
-def refit(named: Named, options: RefitOptions, reporter: Reporter) -> Model:
+def refit(named: NamedModel, options: RefitOptions, reporter: Reporter) -> Model:
     """Return the model that a fit of the same rows with the changed settings would have given.
 
     Raises `UsageError` when no setting is changed, and `ModelError` for a model without sums.
@@ -361,8 +364,8 @@ def refit(named: Named, options: RefitOptions, reporter: Reporter) -> Model:
 def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:
     """Return the indices of the columns that stay, in the order of -c, or else in that of the model."""
     chosen = _places(name, model, options.columns) if options.columns else range(model.d)
-    gone = frozenset(_places(name, model, options.exclude))
-    left = [j for j in chosen if j not in gone]
+    removed = frozenset(_places(name, model, options.exclude))
+    left = [j for j in chosen if j not in removed]
     if not left:
         raise DataError(f"{name}: no column is left", "drop fewer")
     return left

@@ -43,12 +43,12 @@ def inspect(model: Model | str | Path) -> dict[str, Any]:
     return {
         "model": path,
         **model_facts(model),
-        "meaning": _meaning(model),
+        "meaning": _method_summary(model),
         "settings": how_fitted(model),
         "fitted_with": fitted_with(model),
         "missing": {
             "fit": meta.get("missing", "error"),
-            "transform": policy_for_rows(model, None, fill=False, back=False),
+            "transform": policy_for_rows(model, None, fill=False, reconstructing=False),
         },
         "column_statistics": _columns(model),
         "variance": _variance(model),
@@ -65,7 +65,7 @@ def fitted_with(model: Model) -> dict[str, Any]:
     return {name: value for name, value in model.meta.items() if name not in NO_SETTINGS}
 
 
-def _meaning(model: Model) -> str:
+def _method_summary(model: Model) -> str:
     """Return the method, and the kernel if there is one, in a few words."""
     said = METHODS[str(model.meta.get("method", "pca"))].summary
     kernel = model.meta.get("kernel")
@@ -122,7 +122,7 @@ def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
         raise UsageError("standard input cannot be both models", "name a file for one of them")
     paths = [None if isinstance(model, Model) else str(model) for model in (a, b)]
     old, new = (model if isinstance(model, Model) else load_model(model) for model in (a, b))
-    _check(old, new)
+    _check_comparable(old, new)
     columns = _changed_columns(old, new)
     in_kernel = "kernel" in old.meta or "kernel" in new.meta
     reason = IN_KERNEL if in_kernel else UNITS if old.standardized != new.standardized else None
@@ -135,11 +135,11 @@ def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
         "standardized": old.standardized,
         "settings": _settings(old, new),
         "columns": columns,
-        "rows": _both(old.n_samples, new.n_samples),
-        "components": _both(old.k, new.k),
+        "rows": _with_change(old.n_samples, new.n_samples),
+        "components": _with_change(old.k, new.k),
         "share_of": {name: whole(m.meta.get("method"), m.centered) for name, m in (("a", old), ("b", new))},
-        "cumulative": _both(*(float(m.variance.cumulative[m.k - 1]) for m in (old, new))),
-        "total_variance": _both(old.total_variance, new.total_variance),
+        "cumulative": _with_change(*(float(m.variance.cumulative[m.k - 1]) for m in (old, new))),
+        "total_variance": _with_change(old.total_variance, new.total_variance),
         "angles": None if reason else _angles(old, new),
         "matched": None if reason else _matched(old, new),
         "column_shifts": shifts,
@@ -150,11 +150,11 @@ def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
     }
 
 
-def _both(a: float, b: float) -> dict[str, Any]:
+def _with_change(a: float, b: float) -> dict[str, Any]:
     return {"a": a, "b": b, "change": b - a}
 
 
-def _check(a: Model, b: Model) -> None:
+def _check_comparable(a: Model, b: Model) -> None:
     """Refuse models of different methods, and models without a common column."""
     methods = [str(m.meta.get("method", "pca")) for m in (a, b)]
     if methods[0] != methods[1]:
@@ -242,20 +242,20 @@ def _too_close(model: Model, at: int) -> list[int]:
 # --- columns ---
 
 
-class Known(NamedTuple):
+class ColumnStatistics(NamedTuple):
     """Mean and standard deviation of each column as read, each (d,), or None where a model does not hold them."""
 
     mean: Array | None
     std: Array | None
 
 
-def _known(model: Model) -> Known:
+def _column_statistics(model: Model) -> ColumnStatistics:
     """Return the column means and standard deviations that a model holds."""
     std = np.sqrt(model.variances) if model.variances is not None else model.std if model.standardized else None
     if model.statistic is not None:  # the sums hold the means even with --no-center
-        return Known(model.statistic.centre.mean, std)
+        return ColumnStatistics(model.statistic.centre.mean, std)
     about_means = model.meta.get("method") == "pca" or model.mean.any()
-    return Known(model.stand_in if about_means else None, std)
+    return ColumnStatistics(model.stand_in if about_means else None, std)
 
 
 def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:
@@ -263,7 +263,7 @@ def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:
 
     Return one row per column, and the reason why means or standard deviations are left out, None if neither is.
     """
-    one, other = _known(a), _known(b)
+    one, other = _column_statistics(a), _column_statistics(b)
     means = one.mean is not None and other.mean is not None
     stds = one.std is not None and other.std is not None
     if not stds and not means:
@@ -281,7 +281,7 @@ def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:
     return rows, None if means and stds else f"the {'standard deviations' if means else 'means'} are not known of both"
 
 
-def _mean_shift(one: Known, other: Known, i: int, j: int) -> dict[str, Any]:
+def _mean_shift(one: ColumnStatistics, other: ColumnStatistics, i: int, j: int) -> dict[str, Any]:
     """Return both means, and their difference in standard deviations of model `a`; None where it is undefined."""
     assert one.mean is not None
     assert other.mean is not None
@@ -291,7 +291,7 @@ def _mean_shift(one: Known, other: Known, i: int, j: int) -> dict[str, Any]:
     return {"mean_a": a, "mean_b": b, "shift": shift if shift is None or np.isfinite(shift) else None}
 
 
-def _std_shift(one: Known, other: Known, i: int, j: int) -> dict[str, Any]:
+def _std_shift(one: ColumnStatistics, other: ColumnStatistics, i: int, j: int) -> dict[str, Any]:
     """Return both standard deviations and their ratio; None where the ratio is undefined."""
     assert one.std is not None
     assert other.std is not None

@@ -22,7 +22,7 @@ from pcatool.model import npz
 from pcatool.model.model import Model, VarianceTable
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, parse_truncation
 from pcatool.options.fields import given_flags
-from pcatool.progress import Reporter, Taken
+from pcatool.progress import FitCounts, Reporter
 from pcatool.readers.base import rows_at_once
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
@@ -49,13 +49,13 @@ __all__ = [
     "fit_opened",
     "model_or_fit",
     "model_or_fit_of",
-    "narrowing",
     "older_model",
     "open_model_or_data",
     "plan_fit",
     "refuse_settings",
     "refuse_updatable",
     "rows_of",
+    "split_off_components",
     "sums_of_job",
 ]
 
@@ -72,7 +72,7 @@ class Job(NamedTuple):
     options: FitOptions
     engine: EngineOptions
     reporter: Reporter
-    like: Model | None = None  # model whose columns are taken instead of the selected ones
+    columns_of_model: Model | None = None  # model whose columns are used instead of the selected ones
     scored: bool = False  # the rows are read again and scored after the fit
 
     def open(self) -> Inputs:
@@ -89,7 +89,7 @@ class Job(NamedTuple):
     def remedy(self) -> str:
         """The hint of the error for missing cells."""
         drop = "--missing drop leaves such rows out"
-        if self.like is not None:
+        if self.columns_of_model is not None:
             return drop
         complete = self.options.method == "pca" and self.options.weights is None
         others = ", mean and em fit with them" if complete else ""
@@ -125,11 +125,11 @@ def columns_of(job: Job, inputs: Inputs, run: Runner) -> ColumnChoice:
     """
     o = job.options
     inputs.settle(lambda one: deque(read_blocks(job, one, run), maxlen=0).clear())
-    if job.like is None:
+    if job.columns_of_model is None:
         return inputs.columns.choose(job.select, o.weights, o.label, o.label_kernel)
-    meta = job.like.meta
-    same = ColumnChoice(job.like.columns, frozenset(meta.get("booleans", ())), widths=meta.get("vectors"))
-    return inputs.columns.choose_same(same, o.weights, o.label, o.label_kernel, meta.get("label_numbers"))
+    meta = job.columns_of_model.meta
+    wanted = ColumnChoice(job.columns_of_model.columns, frozenset(meta.get("booleans", ())), widths=meta.get("vectors"))
+    return inputs.columns.choose_same(wanted, o.weights, o.label, o.label_kernel, meta.get("label_numbers"))
 
 
 def rows_of(
@@ -183,7 +183,7 @@ def report_rows(job: Job, inputs: Inputs, counts: RowCounts) -> None:
     dropped = counts.incomplete if job.options.missing == "drop" else 0
     if dropped:
         job.reporter.warn(f"dropped {dropped} of {counts.rows} rows for missing cells")
-    job.reporter.taken = Taken(counts.rows, dropped, inputs.columns.left_out)
+    job.reporter.fit_counts = FitCounts(counts.rows, dropped, inputs.columns.left_out)
 
 
 # --- fits ---
@@ -195,29 +195,29 @@ class Fitted(NamedTuple):
     model: Model
     row_counts: RowCounts
     evidence: Evidence | None = None  # what the rules for k need, from a fit; None for a loaded model
-    first: int | None = None  # number of components that a report shows; None: all
+    shown_k: int | None = None  # number of components that a report shows; None: all
 
     @classmethod
-    def of_model(cls, model: Model, first: int | None) -> Fitted:
-        """Wrap an existing model, cut to its first components: `first` of them, all if None or more than there are."""
-        return cls(model.truncated(first and min(first, model.k)), RowCounts(), first=first)
+    def of_model(cls, model: Model, shown_k: int | None) -> Fitted:
+        """Wrap an existing model, cut to its first `shown_k` components, all if None or more than there are."""
+        return cls(model.truncated(shown_k and min(shown_k, model.k)), RowCounts(), shown_k=shown_k)
 
     @property
-    def components(self) -> Model:
+    def shown_model(self) -> Model:
         """The model with only the components that a report shows; `DataError` when it has fewer."""
-        return self.model.truncated(self.first)
+        return self.model.truncated(self.shown_k)
 
     @property
-    def variance(self) -> VarianceTable:
+    def shown_variance(self) -> VarianceTable:
         """The rows of the variance table that a report shows; `DataError` when fewer eigenvalues are known."""
         table = self.model.variance
         known = len(table.component)
-        if self.first is not None and self.first > known:
+        if self.shown_k is not None and self.shown_k > known:
             has = "1 eigenvalue" if known == 1 else f"{known} eigenvalues"
             raise DataError(
-                f"-k {self.first}: the model knows {has}", f"give a number from 1 to {known}, or leave out -k"
+                f"-k {self.shown_k}: the model knows {has}", f"give a number from 1 to {known}, or leave out -k"
             )
-        return table if self.first is None else table.first(self.first)
+        return table if self.shown_k is None else table.first(self.shown_k)
 
 
 def fit(job: Job) -> Fitted:
@@ -235,7 +235,7 @@ def fit_opened(job: Job, inputs: Inputs, old: Model | None) -> Fitted:
 def plan_fit(job: Job) -> Plan:
     """Return the plan of a fit, without fitting: solver, reason, passes over the rows, memory."""
     older_model(job)  # refuses an unsuitable older model
-    with prepared(job, job.open(), RowCounts()) as ready:
+    with prepare_fit(job, job.open(), RowCounts()) as ready:
         return ready.plan()
 
 
@@ -246,7 +246,7 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
     """
     options, counts = job.options, RowCounts()
     try:
-        with prepared(job, inputs, counts) as ready:
+        with prepare_fit(job, inputs, counts) as ready:
             columns, fitted = ready.columns, ready.fit()
     except DataError as error:
         if options.missing == "drop" and counts.rows and counts.incomplete == counts.rows:
@@ -279,9 +279,9 @@ class PreparedFit(NamedTuple):
 
 
 @contextmanager
-def prepared(job: Job, inputs: Inputs, counts: RowCounts) -> Iterator[PreparedFit]:
+def prepare_fit(job: Job, inputs: Inputs, counts: RowCounts) -> Iterator[PreparedFit]:
     """Open the rows of a job, and prepare a fit to them: on threads, or to sums from the workers of a cluster."""
-    if job.engine.far:
+    if job.engine.in_other_processes:
         yield _from_sums(job, inputs, counts)
         return
     with Threads(job.engine.threads) as pool:
@@ -306,17 +306,17 @@ def _from_sums(job: Job, inputs: Inputs, counts: RowCounts) -> PreparedFit:
     splits = splits_of(inputs.found, job.table)
     columns = columns_of(job, inputs, run_serially)
     labels, options = labels_of(columns), columns.named(job.options)
-    planned = plan_sums(options, columns.features, labels, inputs.expected_rows())
+    plan = plan_sums(options, columns.features, labels, inputs.expected_rows())
 
     def run() -> Fit:
-        planned.check(job.limit, PCA(options, job.reporter).problem(columns.features, None))
-        sums = _sums_of_splits(job, inputs, splits, columns, counts, triangular=planned.solver == "tsqr")
+        plan.check(job.limit, PCA(options, job.reporter).problem(columns.features, None))
+        sums = _sums_of_splits(job, inputs, splits, columns, counts, triangular=plan.solver == "tsqr")
         if sums is None:
             raise nothing_to_fit()
-        reason = "" if labels else planned.reason  # labels have a reason that names their number
+        reason = "" if labels else plan.reason  # labels have a reason that names their number
         return fit_sums(sums, columns.features, options, job.reporter, reason)
 
-    return PreparedFit(columns, lambda: planned._replace(parts=len(tasks_of(splits, inputs))), run)
+    return PreparedFit(columns, lambda: plan._replace(parts=len(tasks_of(splits, inputs))), run)
 
 
 # --- sums ---
@@ -329,7 +329,7 @@ def sums_of_job(job: Job, inputs: Inputs, counts: RowCounts, *, triangular: bool
     """
     from pcatool.methods.sums import sums_of
 
-    if job.engine.far:
+    if job.engine.in_other_processes:
         from pcatool.readers.splits import splits_of
 
         splits = splits_of(inputs.found, job.table)
@@ -351,7 +351,7 @@ def _sums_of_splits(
 
     None without rows. Raises `DataError` for missing cells that are refused, once the rows of all splits are counted.
     """
-    from pcatool.pipeline.cluster import SplitReading, SplitSums, counting, entered, tasks_of
+    from pcatool.pipeline.cluster import SplitReading, SplitSums, count_parts, started_cluster, tasks_of
 
     tasks, found, options = tasks_of(splits, inputs), inputs.found, columns.named(job.options)
     facts = inputs.columns.tell(columns.passthrough)
@@ -359,11 +359,11 @@ def _sums_of_splits(
     solver = job.options.solver if columns.labels or columns.classes else "tsqr" if triangular else "covariance"
     options = replace(options, solver=solver, align_to=None)
     accumulator = SplitSums(SplitReading(found.partitions, job.table, facts), columns, options, triangular)
-    with entered(job.engine, found, job.table) as cluster:
-        summed = cluster.reduce(tasks, accumulator, counting(job.reporter, len(tasks)))
+    with started_cluster(job.engine, found, job.table) as cluster:
+        summed = cluster.reduce(tasks, accumulator, count_parts(job.reporter, len(tasks)))
     job.reporter.all_parts(job.engine.engine, len(tasks))
     counts.join(summed.record.row_counts)
-    summed.record.tell(inputs, job.reporter)
+    summed.record.report(inputs, job.reporter)
     if options.missing == "error" and counts.incomplete:
         raise counts.error(job.remedy)
     return summed.sums
@@ -442,21 +442,21 @@ def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
     if inputs.model is None:
         refuse_updatable(job.options)
         return fit_opened(job, inputs, older_model(job))
-    far = [job.engine] if job.engine.far else []
-    first, others = narrowing(job.options)
-    refuse_settings(inputs.model.name, job.table, job.select, others, *far)
-    return Fitted.of_model(npz.loads(read_whole(inputs.model.stream), inputs.model.name), first)
+    cluster_options = [job.engine] if job.engine.in_other_processes else []
+    shown_k, others = split_off_components(job.options)
+    refuse_settings(inputs.model.name, job.table, job.select, others, *cluster_options)
+    return Fitted.of_model(npz.loads(read_whole(inputs.model.stream), inputs.model.name), shown_k)
 
 
-def narrowing(options: FitOptions) -> tuple[int | None, FitOptions]:
+def split_off_components(options: FitOptions) -> tuple[int | None, FitOptions]:
     """Split off -k: return the number of components to show, and the options with the default -k.
 
     For a model that is already fitted, -k only sets how much of it is shown; None shows all.
     """
-    usual = FitOptions().components
-    if options.components == usual:
+    default = FitOptions().components
+    if options.components == default:
         return None, options
-    return parse_truncation(str(options.components)), replace(options, components=usual)
+    return parse_truncation(str(options.components)), replace(options, components=default)
 
 
 def refuse_updatable(options: FitOptions) -> None:

@@ -36,20 +36,22 @@ class FittedAndScored(NamedTuple):
     results: Results
 
 
-def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobber: bool = False) -> FittedAndScored:
+def fit_and_score(
+    job: Job, output: str | None, score_options: ScoreOptions, *, no_clobber: bool = False
+) -> FittedAndScored:
     """Fit, read the rows again to score them, and save the model just before the scores are put in place.
 
     Without `output` the model is not saved. Outputs that cannot be written, or are the same, are refused before the
     fit.
     """
     o = job.options
-    if job.engine.far:
+    if job.engine.in_other_processes:
         raise UsageError(
             f"--scores does not go with --engine {job.engine.engine}", "fit first, then transform with the model"
         )
     old = older_model(job)
-    apply = ApplyOptions(triples=o.triples, keep=asked.keep, keep_all=asked.keep_all)
-    scores = OutputOptions(output=str(asked.scores), no_clobber=no_clobber)
+    apply = ApplyOptions(triples=o.triples, keep=score_options.keep, keep_all=score_options.keep_all)
+    scores = OutputOptions(output=str(score_options.scores), no_clobber=no_clobber)
     _check_ending(scores)
     job = job._replace(data=with_copies(job.data, job.table), scored=True)
     inputs = job.open()
@@ -57,9 +59,9 @@ def fit_and_score(job: Job, output: str | None, asked: ScoreOptions, *, no_clobb
     check_target(scores.output, no_clobber=no_clobber, inputs=[*inputs.paths, *([older] if older else [])])
     if output is not None:
         check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
-        _refuse_one_place(output, str(asked.scores))
+        _refuse_one_place(output, str(score_options.scores))
     if not o.triples:
-        inputs.columns.keep(asked.keep, asked.keep_all)  # refuses a missing column before the fit
+        inputs.columns.keep(score_options.keep, score_options.keep_all)  # refuses a missing column before the fit
     paths = inputs.paths
     fitted = fit_opened(job, inputs, old)._replace(evidence=None)  # the evidence may hold the rows
     release_free_memory()

@@ -17,7 +17,7 @@ from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.options import MAX_UPDATABLE_COLUMNS, FitOptions, parse_components
 
-__all__ = ["DATA", "TRIPLES", "fit_command", "spelled"]
+__all__ = ["DATA", "TRIPLES", "as_shell_line", "fit_command"]
 
 # Most characters for column names in a command. A longer command is unreadable, and some systems refuse it.
 MOST_LETTERS = 4000
@@ -182,6 +182,6 @@ def _kept(model: Model, usual: FitOptions) -> bool | None:
     return None if kept == (model.d <= MAX_UPDATABLE_COLUMNS) else kept
 
 
-def spelled(command: Sequence[str]) -> str:
+def as_shell_line(command: Sequence[str]) -> str:
     """Return a command as one line for a shell."""
     return shlex.join(command)

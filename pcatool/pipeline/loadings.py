@@ -21,18 +21,18 @@ from pcatool.writers.sink import check_target, open_sink
 
 __all__ = [
     "check_columns",
+    "check_component_number",
     "check_image",
     "check_method",
     "column_spread",
     "component_table",
     "components_picture",
-    "drawn",
-    "drawn_mean",
-    "entries",
+    "components_shown",
     "fit_and_write",
-    "refuse_past",
-    "shown",
+    "images_shown",
+    "mean_to_draw",
     "table_caption",
+    "table_entries",
 ]
 
 # Most images in a picture by default: on a page, more are too small to tell apart.
@@ -134,22 +134,22 @@ def recovered_spread(model: Model) -> Array:
 # --- a table ---
 
 
-def shown(model: Model, first: int | None) -> int:
+def components_shown(model: Model, first: int | None) -> int:
     """Return how many components to show: `first`, or all if None; `DataError` when the model has fewer."""
     if first is not None:
-        refuse_past(f"--first {first}", first, model.k, model.directions)
+        check_component_number(f"--first {first}", first, model.k, model.directions)
     return first or model.k
 
 
-def refuse_past(asked: str, number: int, k: int, possible: int = 0) -> None:
+def check_component_number(option: str, number: int, k: int, possible: int = 0) -> None:
     """Raise `DataError` for a component `number` past the k of the model.
 
-    `asked` begins the message. If a fit could give more than k, up to `possible`, the hint says so.
+    `option` begins the message. If a fit could give more than k, up to `possible`, the hint says so.
     """
     if number > k:
         there = "is 1 component" if k == 1 else f"are {k} components"
         more = ", or fit with a larger -k" if k < possible else ""
-        raise DataError(f"{asked}: there {there}", f"give a smaller number{more}")
+        raise DataError(f"{option}: there {there}", f"give a smaller number{more}")
 
 
 def component_table(model: Model, names: Sequence[str] = ("loadings",), first: int | None = None) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def component_table(model: Model, names: Sequence[str] = ("loadings",), first: i
     pair of component and column of the data, and a column for each name.
     """
     check_columns(model, names)
-    k = shown(model, first)
+    k = components_shown(model, first)
     found = [MATRICES[name](model)[:, :k] + 0.0 for name in names]  # -0.0 becomes 0.0
     columns = np.array(model.columns, dtype=object)
     if len(found) == 1:
@@ -176,13 +176,13 @@ def check_columns(model: Model, names: Sequence[str]) -> None:
     _refuse(str(model.meta.get("method", "pca")), model.basis.shape[1] == 0, names)
 
 
-def entries(model: Model, names: Sequence[str], first: int | None) -> list[dict[str, Any]]:
+def table_entries(model: Model, names: Sequence[str], first: int | None) -> list[dict[str, Any]]:
     """Return the rows of `component_table` as dicts, for JSON."""
     table = component_table(model, names, first)
     return [dict(zip(table, row, strict=True)) for row in zip(*(c.tolist() for c in table.values()), strict=True)]
 
 
-SAID = {
+CAPTIONS = {
     "loadings": "loadings",
     "correlations": "correlations of columns and scores",
     "contributions": "contributions in per cent of the component",
@@ -192,8 +192,8 @@ SAID = {
 
 def table_caption(model: Model, names: Sequence[str], first: int | None) -> str:
     """Return the caption of a table: its values, the settings of the fit, and the number of components."""
-    said = "; ".join(SAID[name] for name in names)
-    k = shown(model, first)
+    said = "; ".join(CAPTIONS[name] for name in names)
+    k = components_shown(model, first)
     count = f"k = {k}" if k == model.k else f"the first {k} of {model.k} components"
     return f"{said}; {how_fitted(model)}; {count}"
 
@@ -201,9 +201,9 @@ def table_caption(model: Model, names: Sequence[str], first: int | None) -> str:
 # --- a picture ---
 
 
-def drawn(model: Model, first: int | None) -> int:
+def images_shown(model: Model, first: int | None) -> int:
     """Return how many components a picture shows: `first`, or by default at most PANELS."""
-    return shown(model, first if first is not None else min(model.k, PANELS))
+    return components_shown(model, first if first is not None else min(model.k, PANELS))
 
 
 def check_image(model: Model, shape: tuple[int, int]) -> None:
@@ -218,7 +218,7 @@ def check_image(model: Model, shape: tuple[int, int]) -> None:
         )
 
 
-def drawn_mean(model: Model) -> Array | None:
+def mean_to_draw(model: Model) -> Array | None:
     """Return the mean to draw, (d,); None for a model without centring or with labels."""
     return model.mean if model.centered and not is_supervised(model) else None
 
@@ -236,11 +236,11 @@ def components_picture(
     """
     check_image(model, shape)
     H, W = shape
-    k = drawn(model, first)
+    k = images_shown(model, first)
     doing("drawing")
     count = counted(k, "component") if k == model.k else f"the first {k} of {model.k} components"
     return component_picture(
-        drawn_mean(model),
+        mean_to_draw(model),
         model.basis[:, :k],
         model.variance.share[:k],
         shape=shape,
@@ -249,13 +249,13 @@ def components_picture(
             count,
             f"{model.n_samples} images of {H}x{W} pixels",
             *how_fitted(model).split("; "),
-            whose_share(model),
+            share_words(model),
         ),
         picture=look,
     )
 
 
-def whose_share(model: Model) -> str:
+def share_words(model: Model) -> str:
     """Return the words that say what the shares of the components are taken of."""
     if is_supervised(model):
         return "per cent: of the dependence on the label"
@@ -269,7 +269,7 @@ def fit_and_write(job: Job, output: str, make: Callable[[Model], str | bytes], *
     """
     inputs = open_model_or_data(job)
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
-    model = model_or_fit_of(job, inputs).components
+    model = model_or_fit_of(job, inputs).shown_model
     write(make(model), output, no_clobber=no_clobber, inputs=inputs.paths)
     return model
 

@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 from pcatool.errors import FileError, PcatoolError, UsageError, show
 from pcatool.options import OutputOptions, TableOptions
 from pcatool.pipeline.output_parts import (
+    canonical_name,
     is_folder,
-    is_there,
-    lies_in,
+    is_inside,
+    join_name,
+    latest_modified,
     make_folders,
     make_old,
-    name_below,
-    real,
-    renamed,
+    modified_at,
+    name_in_format,
+    output_exists,
+    relative_name,
     state_of,
-    within,
-    written_at,
-    written_by,
 )
 from pcatool.pipeline.results import ErrorSum, Results, write
 from pcatool.progress import NestedReporter, Reporter
@@ -40,10 +40,10 @@ __all__ = [
     "OutputTask",
     "columns_of",
     "goes_to_folder",
-    "marks_of",
+    "inputs_in_output_folder",
+    "note_earlier_results",
     "refuse_inputs",
-    "tell",
-    "were_found_in",
+    "result_marks",
     "write_each",
 ]
 
@@ -65,7 +65,7 @@ class ResultMarks(NamedTuple):
     keeps: frozenset[str]  # columns passed through, which results have too
     writes: str  # first column that results have and inputs need not have
 
-    def are_in(self, names: Collection[str], *, by_name: bool) -> bool:
+    def match(self, names: Collection[str], *, by_name: bool) -> bool:
         """Whether these names are the columns of results, and not of a possible input.
 
         `by_name`: the file is named as a result would be. Columns that are passed through then say nothing, because
@@ -76,25 +76,27 @@ class ResultMarks(NamedTuple):
         return self.writes in names and not could_be_read
 
 
-def were_found_in(folder: str, inputs: Iterable[Input]) -> list[Input]:
+def inputs_in_output_folder(folder: str, inputs: Iterable[Input]) -> list[Input]:
     """Return the inputs in the output folder that were found by a search from outside it, maybe through a link."""
-    return [item for item in inputs if _was_found_in(folder, item)]
+    return [item for item in inputs if _is_in_output_folder(folder, item)]
 
 
-def _was_found_in(folder: str, item: Input) -> bool:
+def _is_in_output_folder(folder: str, item: Input) -> bool:
     """Whether a search that began outside the output folder found this input in it."""
     root = item.root or folder
-    return real(folder) != real(root) and not lies_in(root, folder) and lies_in(item.path, folder)
+    return (
+        canonical_name(folder) != canonical_name(root) and not is_inside(root, folder) and is_inside(item.path, folder)
+    )
 
 
-def marks_of(
-    make: Make, found: ResolvedInputs, within: Sequence[Input], folder: str, table: TableOptions
+def result_marks(
+    make: Make, found: ResolvedInputs, inside: Sequence[Input], folder: str, table: TableOptions
 ) -> ResultMarks:
     """Return the marks of a run, taken from the results of the inputs outside the output folder.
 
     Raises `FileError` when no input lies outside it.
     """
-    inner = set(within)
+    inner = set(inside)
     elsewhere = [item for item in found.inputs if item not in inner and not item.flows]
     if not elsewhere:
         raise FileError(f"all inputs lie in {show(shown(folder))}, where their results would go", "name another folder")
@@ -104,21 +106,21 @@ def marks_of(
     return ResultMarks(frozenset(reads), frozenset(keeps), results.names[0])
 
 
-def sorted_out(
-    found: ResolvedInputs, within: Sequence[Input], marks: ResultMarks, output_of: Callable[[Input], str]
+def separate_earlier_results(
+    found: ResolvedInputs, inside: Sequence[Input], marks: ResultMarks, output_of: Callable[[Input], str]
 ) -> InputsAndResults:
     """Separate the inputs from results of an earlier run.
 
     Raises `UsageError` for a file that a result would replace, unless its columns show that it is an earlier result.
     """
-    inner, earlier = set(within), set[Input]()
-    made_of = {real(output_of(item)): item for item in found.inputs if item not in inner}
-    for item in sorted(within, key=lambda item: len(real(item.path))):  # a result lies deeper than its input
-        source = made_of.get(real(item.path))
-        if marks.are_in(columns_of(item), by_name=source is not None):
+    inner, earlier = set(inside), set[Input]()
+    made_of = {canonical_name(output_of(item)): item for item in found.inputs if item not in inner}
+    for item in sorted(inside, key=lambda item: len(canonical_name(item.path))):  # a result lies deeper than its input
+        source = made_of.get(canonical_name(item.path))
+        if marks.match(columns_of(item), by_name=source is not None):
             earlier.add(item)
         elif source is None:
-            made_of[real(output_of(item))] = item
+            made_of[canonical_name(output_of(item))] = item
         else:
             raise UsageError(
                 f"the results of {show(source.name)} would replace {show(item.name)}, which was found among the inputs "
@@ -144,7 +146,7 @@ def columns_of(item: Input) -> list[str]:
         return []
 
 
-def tell(earlier: Sequence[Input], folder: str, reporter: Reporter) -> None:
+def note_earlier_results(earlier: Sequence[Input], folder: str, reporter: Reporter) -> None:
     """Note how many earlier results were left out of the inputs."""
     if earlier:
         what = "1 file is an earlier result" if len(earlier) == 1 else f"{len(earlier)} files are earlier results"
@@ -200,12 +202,12 @@ def write_each(
     todo = [task for task in tasks if not _is_done(task, model)] if output.resume else tasks
     if output.no_clobber:
         for task in todo:
-            if is_there(task.output):
+            if output_exists(task.output):
                 raise exists(shown(task.output))
     outputs.resumed = len(tasks) - len(todo)
     if outputs.resumed:
         reporter.note(f"{outputs.resumed} of {len(tasks)} files were done already")
-    each = _Each(make, found, replace(table, skip_bad=False), output, model, NestedReporter(reporter))
+    each = _InputWork(make, found, replace(table, skip_bad=False), output, model, NestedReporter(reporter))
     for number, task in enumerate(todo, 1):
         reporter.at_file(number, len(todo))
         try:
@@ -226,7 +228,7 @@ def write_each(
     return outputs
 
 
-class _Each(NamedTuple):
+class _InputWork(NamedTuple):
     """Settings that are the same for every input, and the work on one input."""
 
     make: Make
@@ -250,10 +252,10 @@ class _Each(NamedTuple):
         finally:
             results.inputs.close()
         if state_of(task.input.path) != before:
-            self._tell_changed(task)
+            self._warn_changed(task)
         return results
 
-    def _tell_changed(self, task: OutputTask) -> None:
+    def _warn_changed(self, task: OutputTask) -> None:
         """Warn that the output may be of an earlier state of its input.
 
         The output is newer than the input, so it is dated back or removed: --resume then makes it again.
@@ -273,18 +275,18 @@ def _without_earlier(
             f"standard input has no name for a file in {show(output.output)}", "name files, or a file with -o"
         )
     folder = str(output.output)
-    within = were_found_in(folder, found.inputs)
-    if not within:
+    inside = inputs_in_output_folder(folder, found.inputs)
+    if not inside:
         return found.inputs
-    inputs, earlier = sorted_out(
-        found, within, marks_of(make, found, within, folder, table), lambda item: _output_of(item, output)
+    inputs, earlier = separate_earlier_results(
+        found, inside, result_marks(make, found, inside, folder, table), lambda item: _output_of(item, output)
     )
-    tell(earlier, folder, reporter)
+    note_earlier_results(earlier, folder, reporter)
     return inputs
 
 
 def _output_of(item: Input, output: OutputOptions) -> str:
-    return within(str(output.output), renamed(name_below(item), output.output_format))
+    return join_name(str(output.output), name_in_format(relative_name(item), output.output_format))
 
 
 def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[OutputTask]:
@@ -346,6 +348,6 @@ def _is_done(task: OutputTask, model: str | None) -> bool:
     """Whether the output exists, and is not older than its input and the model."""
     if model is None or model == "-":
         raise UsageError("--resume compares times, and a model from a pipe or from memory has none", "name its file")
-    done = written_at(task.output)
-    sources = [written_by(task.input.path), written_by(model)] if done is not None else []
+    done = modified_at(task.output)
+    sources = [latest_modified(task.input.path), latest_modified(model)] if done is not None else []
     return done is not None and all(made is not None and made <= done for made in sources)

@@ -21,26 +21,26 @@ from pcatool.writers.target import exists
 
 __all__ = [
     "PartsFolder",
+    "canonical_name",
     "is_folder",
-    "is_there",
-    "lies_in",
+    "is_inside",
+    "join_name",
+    "latest_modified",
     "make_folders",
     "make_old",
-    "name_below",
-    "real",
+    "modified_at",
+    "name_in_format",
+    "output_exists",
+    "relative_name",
     "remove",
-    "renamed",
     "state_of",
-    "within",
-    "written_at",
-    "written_by",
 ]
 
 # Ending to write for a compression that has two.
 WRITTEN = {".zstd": ".zst"}
 
 
-def name_below(item: Input) -> str:
+def relative_name(item: Input) -> str:
     """Return the name of an input relative to where a search found it, or its last part if it was named itself.
 
     Partition folders (`year=2024/`) directly above stay in the name.
@@ -57,23 +57,23 @@ def is_folder(name: str) -> bool:
     return plain_name(name).endswith("/") or (not is_remote(name) and Path(name).is_dir())
 
 
-def within(folder: str, name: str) -> str:
+def join_name(folder: str, name: str) -> str:
     """Return the name of a file in a folder; the options of a store come after it."""
     plain = plain_name(folder)
     return with_options(f"{plain.rstrip('/')}/{name}", folder[len(plain) :])
 
 
-def lies_in(name: str, folder: str) -> bool:
+def is_inside(name: str, folder: str) -> bool:
     """Whether a file lies below the folder, at any depth, with links resolved."""
-    return real(name).startswith(f"{real(folder).rstrip('/')}/")
+    return canonical_name(name).startswith(f"{canonical_name(folder).rstrip('/')}/")
 
 
-def real(name: str) -> str:
+def canonical_name(name: str) -> str:
     """Return the one name of a file or folder, with links resolved; of an object its name without options."""
     return plain_name(name).rstrip("/") if is_remote(name) else os.path.realpath(name)
 
 
-def renamed(name: str, form: str | None) -> str:
+def name_in_format(name: str, form: str | None) -> str:
     """Return the name with the ending of an output format, or with its own ending if `form` is None.
 
     The ending of a compression stays, except for Parquet, which compresses by itself.
@@ -102,11 +102,11 @@ def make_folders(output: str) -> None:
         raise FileError.from_os(folder, "make the folder", error) from None
 
 
-def is_there(name: str) -> bool:
-    return written_at(name) is not None if is_remote(name) else Path(name).exists()
+def output_exists(name: str) -> bool:
+    return modified_at(name) is not None if is_remote(name) else Path(name).exists()
 
 
-def written_at(name: str) -> int | None:
+def modified_at(name: str) -> int | None:
     """Return the time of the last write in nanoseconds; None for what is no file, or has no known time."""
     if is_remote(name):
         from pcatool.stores.listing import modified_ns
@@ -119,12 +119,12 @@ def written_at(name: str) -> int | None:
     return there.st_mtime_ns if stat.S_ISREG(there.st_mode) else None
 
 
-def written_by(name: str) -> int | None:
+def latest_modified(name: str) -> int | None:
     """Return the latest time of the last write in nanoseconds, or None.
 
     A store gives whole seconds, and an object may have been replaced later in the same second.
     """
-    at = written_at(name)
+    at = modified_at(name)
     return at + SECOND if at is not None and is_remote(name) else at
 
 
@@ -177,8 +177,8 @@ def remove(name: str) -> None:
 MARK = "_SUCCESS"
 FEWEST_DIGITS = 5  # in the number of a part
 
-# Prefix of the file by which workers check that they see the same folder.
-SIGN = ".sign-"
+# Prefix of the temporary file by which workers check that they see the same folder.
+PROBE = ".sign-"
 
 SEEN_BY_ALL = "name a folder that all workers see, or one in a store"
 
@@ -201,21 +201,21 @@ class PartsFolder:
     def is_part(self, name: str) -> bool:
         return self._part.fullmatch(name) is not None
 
-    def place(self, name: str) -> str:
+    def full_path(self, name: str) -> str:
         """Return the full path of a file in the folder, which does not depend on the current directory."""
-        return within(self._folder, name)
+        return join_name(self._folder, name)
 
-    def called(self, name: str) -> str:
+    def named_by_user(self, name: str) -> str:
         """Return the name of a file in the folder, with the folder as the user named it."""
-        return within(self._named, name)
+        return join_name(self._named, name)
 
-    def look_at(self, *, no_clobber: bool) -> None:
+    def check(self, *, no_clobber: bool) -> None:
         """Raise every error about writing here that can be known early; change nothing.
 
         Files other than parts are refused, since readers of the folder would take them as data.
         """
         if is_remote(self._folder):
-            check_target(self.place(MARK), no_clobber=False)
+            check_target(self.full_path(MARK), no_clobber=False)
         there = tables_in(self._folder)
         others = [name for name in there if not self.is_part(name)]
         if others:
@@ -225,7 +225,7 @@ class PartsFolder:
                 "name another folder, or move them away",
             )
         if no_clobber and (there or self._is_marked()):
-            raise exists(shown(self.called(there[0] if there else MARK)))
+            raise exists(shown(self.named_by_user(there[0] if there else MARK)))
 
     @contextmanager
     def writing(self, reporter: Reporter) -> Iterator[str]:
@@ -233,36 +233,36 @@ class PartsFolder:
 
         A worker that does not find this file sees another folder. After an error the folder stays unmarked.
         """
-        make_folders(self.place(MARK))
-        check_target(self.place(MARK), no_clobber=False)
+        make_folders(self.full_path(MARK))
+        check_target(self.full_path(MARK), no_clobber=False)
         if self._is_marked():
-            remove(self.place(MARK))
+            remove(self.full_path(MARK))
         try:
-            with self._signed() as sign:
-                yield sign
+            with self._probe_file() as probe:
+                yield probe
         except PcatoolError:
             reporter.note(f"{show(self.name)} has no {MARK}: its parts are not those of a whole run")
             raise
 
     def _is_marked(self) -> bool:
-        return is_there(self.place(MARK))
+        return output_exists(self.full_path(MARK))
 
     @contextmanager
-    def _signed(self) -> Iterator[str]:
-        """Yield the path of such a file, removed at the end; an empty text for a store, which all workers see."""
+    def _probe_file(self) -> Iterator[str]:
+        """Yield the path of a new probe file, which is removed at the end; an empty text for a store."""
         if is_remote(self._folder):
             yield ""
             return
-        sign = Path(self.place(f"{SIGN}{os.urandom(8).hex()}{TEMPORARY}"))
+        probe = Path(self.full_path(f"{PROBE}{os.urandom(8).hex()}{TEMPORARY}"))
         try:
-            sign.touch()
+            probe.touch()
         except OSError as error:
             raise FileError.from_os(self.name, "write", error) from None
         try:
-            yield str(sign)
+            yield str(probe)
         finally:
             with suppress(OSError):
-                sign.unlink()
+                probe.unlink()
 
     def finish(self, written: Sequence[str]) -> None:
         """Check that the written parts are there, remove other parts, and mark the folder as complete."""
@@ -276,17 +276,17 @@ class PartsFolder:
             )
         for name in sorted(there.difference(written)):
             if self.is_part(name):
-                remove(self.place(name))
-        self._tidy()
-        write_whole(self.place(MARK), b"", no_clobber=False)
+                remove(self.full_path(name))
+        self._remove_temporary_files()
+        write_whole(self.full_path(MARK), b"", no_clobber=False)
 
-    def _tidy(self) -> None:
+    def _remove_temporary_files(self) -> None:
         """Remove temporary files of interrupted runs and lost workers.
 
         In a store there are none: an upload has no name before it ends.
         """
         if is_remote(self._folder):
             return
-        for pattern in (f".part-*{self._ending}.*{TEMPORARY}", f"{SIGN}*{TEMPORARY}"):
+        for pattern in (f".part-*{self._ending}.*{TEMPORARY}", f"{PROBE}*{TEMPORARY}"):
             for begun in Path(self._folder).glob(pattern):
                 remove(str(begun))

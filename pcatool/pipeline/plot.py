@@ -18,7 +18,7 @@ from pcatool.options import ApplyOptions, OutputOptions
 from pcatool.pipeline.abilities import policy_for_rows
 from pcatool.pipeline.apply import transform_opened
 from pcatool.pipeline.fit import Job
-from pcatool.pipeline.loadings import whose_share
+from pcatool.pipeline.loadings import share_words
 from pcatool.pipeline.plot_request import PlotRequest, Subject, subject_of
 from pcatool.pipeline.results import BatchTable, PlacedBatch, Results, Scorer, results_of, write
 from pcatool.progress import Reporter
@@ -34,7 +34,7 @@ from pcatool.render.plots.points import CLASSES, ColorColumn, RowCollector
 from pcatool.render.text import render_table
 from pcatool.writers.sink import write_whole
 
-__all__ = ["PlotOutcome", "cloud_of", "draw", "rows_of", "table_of", "tell"]
+__all__ = ["PlotOutcome", "collect_rows", "draw", "note_omissions", "rows_of", "table_of"]
 
 # Most distinct texts that colour rows: more take memory like the rows, and no reader tells so many apart.
 MOST_TEXTS = 10_000
@@ -47,9 +47,9 @@ class ColoredRows(NamedTuple):
     color: Array | Texts | None
 
 
-def cloud_of(
+def collect_rows(
     job: Job,
-    asked: PlotRequest,
+    request: PlotRequest,
     axes: tuple[int, ...],
     model: Model | None,
     inputs: Inputs,
@@ -59,17 +59,17 @@ def cloud_of(
 
     Without a model the inputs hold the scores. Raises `DataError` when no row has scores.
     """
-    color = color_of(asked, job, inputs)
+    color = color_column(request, job, inputs)
     by_texts = color is not None and color.kind in ("text", "boolean")
     cloud = RowCollector(len(axes), None if color is None else ColorColumn(color.name, not by_texts))
     codes: dict[str, int] = {}
     colors = _Colors(color, by_texts, job.table.null_value)
     with Threads(job.engine.threads) as pool:
         if model is None:
-            parts = _of_scores(names_of(axes), inputs, colors, pool.map)
+            parts = _rows_of_scores(names_of(axes), inputs, colors, pool.map)
         else:
-            parts = _of_rows(job, axes, model, inputs, colors, pool.map)
-        drawn = (_drawn(part, codes, spreads, cloud) for part in parts)
+            parts = _projected_rows(job, axes, model, inputs, colors, pool.map)
+        drawn = (_rows_to_collect(part, codes, spreads, cloud) for part in parts)
         for block in recut(drawn, cloud.width):
             cloud.add(block)
     cloud.words = list(codes)
@@ -101,16 +101,16 @@ class _Colors(NamedTuple):
         return texts_of(passthrough[0], self.nulls) if self.by_texts else numbers
 
 
-def color_of(asked: PlotRequest, job: Job, inputs: Inputs) -> Column | None:
+def color_column(request: PlotRequest, job: Job, inputs: Inputs) -> Column | None:
     """Return the column that colours the rows, None without --color.
 
     Raises `UsageError` with --triples, and `DataError` for vectors and for numbers with marks such as 12%.
     """
-    if asked.color is None:
+    if request.color is None:
         return None
     if job.options.triples:
         raise UsageError("--color is for tables with a line for each row, not for --triples", "leave out --color")
-    column = inputs.columns.single(asked.color, "--color")
+    column = inputs.columns.single(request.color, "--color")
     if column.kind == "vector":
         raise DataError(f"{inputs.first.name}: --color {show(column.name)} is a vector column", "name one of one value")
     if column.kind == "dressed":
@@ -125,7 +125,7 @@ def names_of(axes: Sequence[int]) -> tuple[str, ...]:
     return tuple(f"PC{number}" for number in axes)
 
 
-def _of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run: Runner) -> Iterator[ColoredRows]:
+def _rows_of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run: Runner) -> Iterator[ColoredRows]:
     """Yield the rows of a table of scores, with their colours."""
     more = tuple(name for name in colors.number if name not in names)
     choice = ColumnChoice((*names, *more), frozenset(), passthrough=colors.passthrough)
@@ -139,11 +139,11 @@ def _of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run: Run
     return map(colored, checked_batches(inputs, choice, RowCounts(), eager=True, run=run))
 
 
-def _of_rows(
+def _projected_rows(
     job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, colors: _Colors, run: Runner
 ) -> Iterator[ColoredRows]:
     """Yield the projected rows, with their colours; a row that lacks only its colour still has scores."""
-    results = projected(job, axes, model, inputs, colors.passthrough)
+    results = project_rows(job, axes, model, inputs, colors.passthrough)
     plan = results.plan
     names = plan.choice.names
     more = tuple(name for name in colors.number if name not in names)
@@ -152,11 +152,11 @@ def _of_rows(
     )
     at = [(*names, *more).index(name) for name in colors.number]
     columns = [number - 1 for number in axes]
-    work = partial(_scored, scorer=plan.scorer, width=len(names), columns=columns, at=at, colors=colors)
+    work = partial(_score_batch, scorer=plan.scorer, width=len(names), columns=columns, at=at, colors=colors)
     return run(work, results.placed(run), ready=inputs.ready)
 
 
-def _scored(
+def _score_batch(
     placed: PlacedBatch, scorer: Scorer, width: int, columns: list[int], at: list[int], colors: _Colors
 ) -> ColoredRows:
     """Project one batch, and return the scores `columns` with the colours.
@@ -173,12 +173,14 @@ def _scored(
     return ColoredRows(scored.values[:, columns], colors.of(batch.passthrough, numbers))
 
 
-def projected(job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, passthrough: tuple[str, ...]) -> Results:
+def project_rows(
+    job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, passthrough: tuple[str, ...]
+) -> Results:
     """Return the scores of the rows, up to the last component in `axes`.
 
     A row with missing cells has the scores that the policy of the model gives, or empty ones; no row is refused.
     """
-    policy = policy_for_rows(model, None, fill=False, back=False)
+    policy = policy_for_rows(model, None, fill=False, reconstructing=False)
     options = ApplyOptions(
         components=max(axes),
         missing="keep" if policy == "error" else policy,
@@ -188,7 +190,7 @@ def projected(job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, pas
     return transform_opened(model, inputs, options, job.engine, job.reporter)
 
 
-def _drawn(part: ColoredRows, codes: dict[str, int], spreads: Array | None, cloud: RowCollector) -> Array:
+def _rows_to_collect(part: ColoredRows, codes: dict[str, int], spreads: Array | None, cloud: RowCollector) -> Array:
     """Return rows for the cloud, scores and then colours; rows without scores are counted and dropped.
 
     A text becomes its number in `codes`, by first appearance. Raises `DataError` for more than MOST_TEXTS texts.
@@ -235,13 +237,15 @@ class PlotTable:
             yield from pool.map(lambda batch: finish(batch.passthrough, batch.X), batches, ready=self.inputs.ready)
 
 
-def flow_of(job: Job, asked: PlotRequest, axes: tuple[int, ...], model: Model | None, inputs: Inputs) -> BatchTable:
+def streamed_scores(
+    job: Job, request: PlotRequest, axes: tuple[int, ...], model: Model | None, inputs: Inputs
+) -> BatchTable:
     """Return every row with its scores, as a table to write; a row without scores has empty cells."""
-    color = color_of(asked, job, inputs)
+    color = color_column(request, job, inputs)
     passthrough = () if color is None else (color.name,)
     if model is None:
         return PlotTable(None, (), list(names_of(axes)), inputs.columns.passthrough_types(passthrough), inputs, job)
-    results = projected(job, axes, model, inputs, passthrough)
+    results = project_rows(job, axes, model, inputs, passthrough)
     columns = tuple(number - 1 for number in axes)
     return PlotTable(results, columns, list(names_of(axes)), results.passthrough, inputs, job, results.by_users)
 
@@ -253,65 +257,65 @@ class PlotOutcome(NamedTuple):
     view: View
 
 
-def draw(job: Job, asked: PlotRequest, model: Model | None = None) -> PlotOutcome:
+def draw(job: Job, request: PlotRequest, model: Model | None = None) -> PlotOutcome:
     """Draw the picture to its file, or write its numbers if a table format was asked for.
 
     Numbers of columns for standard output are not written: the caller prints them from the view.
     """
-    subject = subject_of(job, asked, model)
-    if not asked.draws and asked.of_rows:
-        flow, view = _flow(job, asked, subject)
-        output = OutputOptions(output=asked.output, output_format=asked.form, no_clobber=asked.no_clobber)
+    subject = subject_of(job, request, model)
+    if not request.wants_picture and request.needs_rows:
+        flow, view = _score_table(job, request, subject)
+        output = OutputOptions(output=request.output, output_format=request.form, no_clobber=request.no_clobber)
         write(flow, output, subject.paths[0] if subject.model is not None and subject.paths else None)
         return PlotOutcome(subject.model, view)
-    view = _view(job, asked, subject)
-    if asked.draws:
-        form = picture_form(str(asked.output))
+    view = _view(job, request, subject)
+    if request.wants_picture:
+        form = picture_form(str(request.output))
         with plain_matplotlib():
-            figure = asked.drawer().draw(view, asked.look)
-            picture = figure_file(figure, form, asked.look)
+            figure = request.plot_class().draw(view, request.look)
+            picture = figure_file(figure, form, request.look)
             boxes = missing_glyphs(figure)
-        tell_letters(boxes, job.reporter)
-        write_whole(asked.output, picture, no_clobber=asked.no_clobber, inputs=subject.paths)
-    elif asked.output not in (None, "-"):
-        text = render_table(asked.drawer().table(view), asked.form, caption=view.caption)
-        write_whole(asked.output, text.encode(), no_clobber=asked.no_clobber, inputs=subject.paths)
+        warn_missing_glyphs(boxes, job.reporter)
+        write_whole(request.output, picture, no_clobber=request.no_clobber, inputs=subject.paths)
+    elif request.output not in (None, "-"):
+        text = render_table(request.plot_class().table(view), request.form, caption=view.caption)
+        write_whole(request.output, text.encode(), no_clobber=request.no_clobber, inputs=subject.paths)
     return PlotOutcome(subject.model, view)
 
 
-def table_of(job: Job, asked: PlotRequest, model: Model | None) -> dict[str, Any]:
+def table_of(job: Job, request: PlotRequest, model: Model | None) -> dict[str, Any]:
     """Return the numbers of a plot of columns, by column name."""
-    table: dict[str, Any] = asked.drawer().table(_view(job, asked, subject_of(job, asked, model)))
+    table: dict[str, Any] = request.plot_class().table(_view(job, request, subject_of(job, request, model)))
     return table
 
 
-def rows_of(job: Job, asked: PlotRequest, model: Model | None) -> BatchTable:
+def rows_of(job: Job, request: PlotRequest, model: Model | None) -> BatchTable:
     """Return the numbers of a plot of rows, as a table that is computed as it is taken."""
-    return _flow(job, asked, subject_of(job, asked, model))[0]
+    return _score_table(job, request, subject_of(job, request, model))[0]
 
 
-def _flow(job: Job, asked: PlotRequest, subject: Subject) -> tuple[BatchTable, View]:
+def _score_table(job: Job, request: PlotRequest, subject: Subject) -> tuple[BatchTable, View]:
     """Return the table of rows, and a view with the axes only."""
     assert subject.inputs is not None
-    axes = _axes(asked, subject)
+    axes = _axes(request, subject)
     model = subject.model if subject.holds == "rows" else None
-    return flow_of(job, asked, axes, model, subject.inputs), View(axes, "")
+    return streamed_scores(job, request, axes, model, subject.inputs), View(axes, "")
 
 
-def _axes(asked: PlotRequest, subject: Subject) -> tuple[int, ...]:
+def _axes(request: PlotRequest, subject: Subject) -> tuple[int, ...]:
     """Return the components to show; for a table of scores, by default the first two that it has."""
     if subject.holds == "rows" and subject.model is not None:
-        return asked.components_to_show(subject.model)
+        return request.components_to_show(subject.model)
     assert subject.inputs is not None
     there = {column.name for column in subject.inputs.columns.own}
-    if "PC1" not in there and asked.plot.axes is None:
+    if "PC1" not in there and request.plot.axes is None:
         raise DataError(f"{subject.inputs.first.name}: no columns of scores (PC1, ...)", "give what transform writes")
-    return asked.plot.axes or ((1, 2) if "PC2" in there else (1,))
+    return request.plot.axes or ((1, 2) if "PC2" in there else (1,))
 
 
-def _view(job: Job, asked: PlotRequest, subject: Subject) -> View:
+def _view(job: Job, request: PlotRequest, subject: Subject) -> View:
     """Return what there is to draw: the facts of the model, and the rows if the plot needs rows."""
-    axes, model = _axes(asked, subject), subject.model
+    axes, model = _axes(request, subject), subject.model
     view = View(axes, "")
     if model is not None:
         columns = [number - 1 for number in axes]
@@ -324,31 +328,31 @@ def _view(job: Job, asked: PlotRequest, subject: Subject) -> View:
             columns=model.columns,
             loadings=model.basis[:, columns] if linear else np.empty((0, 0)),
             spreads=np.sqrt(model.eigenvalues[columns] + (model.epsilon if model.whitening != "none" else 0.0)),
-            scaling=asked.scaling(model) if asked.drawer.rows and asked.drawer.columns else "rows",
+            scaling=request.scaling(model) if request.plot_class.rows and request.plot_class.columns else "rows",
         )
-    if not asked.of_rows:
+    if not request.needs_rows:
         return view
     assert subject.inputs is not None
-    cloud = _cloud(job, asked, subject, subject.inputs, view)
-    tell(cloud, asked, job.reporter)
+    cloud = _collected(job, request, subject, subject.inputs, view)
+    note_omissions(cloud, request, job.reporter)
     return View(**{**vars(view), "cloud": cloud})
 
 
-def _cloud(job: Job, asked: PlotRequest, subject: Subject, inputs: Inputs, view: View) -> RowCollector:
+def _collected(job: Job, request: PlotRequest, subject: Subject, inputs: Inputs, view: View) -> RowCollector:
     """Collect the rows; with scaling "columns" the scores are divided by their standard deviations."""
     model = subject.model
     spreads = None
     if view.scaling == "columns" and model is not None and model.whitening == "none":
         spreads = np.where(view.spreads > 0, view.spreads, 1.0)
-    return cloud_of(job, asked, view.axes, model if subject.holds == "rows" else None, inputs, spreads)
+    return collect_rows(job, request, view.axes, model if subject.holds == "rows" else None, inputs, spreads)
 
 
 def _caption(model: Model) -> str:
-    share = whose_share(model).removeprefix("per cent: ")
+    share = share_words(model).removeprefix("per cent: ")
     return f"{how_fitted(model)}; per cent {share}"
 
 
-def tell(cloud: RowCollector, asked: PlotRequest, reporter: Reporter) -> None:
+def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter) -> None:
     """Note what the picture leaves out: rows without scores, colours without effect, classes without a colour."""
     if cloud.left_out:
         has = "has" if cloud.left_out == 1 else "have"
@@ -363,10 +367,10 @@ def tell(cloud: RowCollector, asked: PlotRequest, reporter: Reporter) -> None:
             which = f"the {CLASSES - 1} most frequent{among} have colours of their own"
             if max(cloud.counts.values()) == 1:
                 which = "none of them occurs twice: name a column of classes, or of numbers"
-            reporter.note(f"--color {asked.color}: {values} values; {which}")
+            reporter.note(f"--color {request.color}: {values} values; {which}")
 
 
-def tell_letters(boxes: list[str], reporter: Reporter) -> None:
+def warn_missing_glyphs(boxes: list[str], reporter: Reporter) -> None:
     """Warn of characters that the font of the picture lacks."""
     if boxes:
         said = f"the font of pictures lacks {listed(boxes)}: boxes stand in their place"

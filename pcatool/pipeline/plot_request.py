@@ -14,14 +14,14 @@ from pcatool.pipeline.fit import (
     Job,
     fit_opened,
     model_or_fit_of,
-    narrowing,
     older_model,
     open_model_or_data,
     refuse_settings,
     refuse_updatable,
+    split_off_components,
 )
 from pcatool.pipeline.fit_and_score import with_copies
-from pcatool.pipeline.loadings import check_columns, check_method, refuse_past
+from pcatool.pipeline.loadings import check_columns, check_component_number, check_method
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN, are_paths
 from pcatool.registry import PLOTS
@@ -43,19 +43,19 @@ class PlotRequest(NamedTuple):
     form: str = "picture"  # or the format of a table
 
     @property
-    def drawer(self) -> Any:
+    def plot_class(self) -> Any:
         """The class that draws this kind of plot."""
         return PLOTS.load(self.kind)
 
     @property
-    def draws(self) -> bool:
+    def wants_picture(self) -> bool:
         """Whether a picture is drawn; else its numbers are given."""
         return self.form == "picture"
 
     @property
-    def of_rows(self) -> bool:
+    def needs_rows(self) -> bool:
         """Whether rows are needed; the numbers of a plot with arrows are those of its arrows."""
-        return bool(self.drawer.rows and (self.draws or not self.drawer.columns))
+        return bool(self.plot_class.rows and (self.wants_picture or not self.plot_class.columns))
 
     @property
     def color(self) -> str | None:
@@ -63,8 +63,8 @@ class PlotRequest(NamedTuple):
 
     def check(self, options: FitOptions) -> None:
         """Refuse before the work what would be refused after it; `options` are those of the fit."""
-        kind, plot = self.drawer, self.plot
-        if self.draws:
+        kind, plot = self.plot_class, self.plot
+        if self.wants_picture:
             if self.output is None:
                 raise UsageError("a picture needs a file", f"name it with -o, such as -o {self.kind}.png")
             picture_form(self.output)
@@ -93,7 +93,7 @@ class PlotRequest(NamedTuple):
             )
         if self.look.given is not None:
             raise UsageError(f"{self.look.given} is for a picture", "leave it out, or leave out --format")
-        if not self.drawer.columns and self.form != "csv":
+        if not self.plot_class.columns and self.form != "csv":
             raise UsageError(
                 f"--format {self.form} is for few rows, and scores may be many",
                 "give --format csv; pcatool transform writes other formats",
@@ -104,16 +104,16 @@ class PlotRequest(NamedTuple):
 
         Raises `DataError` when the model has too few, and `UsageError` when its components have no loadings.
         """
-        if self.drawer.columns:
+        if self.plot_class.columns:
             check_columns(model, ("loadings",))
         axes = self.plot.axes
         if axes is None:
-            if self.drawer.rows and self.drawer.columns and model.k < 2:
+            if self.plot_class.rows and self.plot_class.columns and model.k < 2:
                 remedy = "fit with -k 2" if model.d > 1 else "plot scores draws the rows along one"
                 raise DataError("a biplot needs two components, there is 1", remedy)
-            return tuple(range(1, min(self.drawer.default_count, model.k) + 1))
+            return tuple(range(1, min(self.plot_class.default_count, model.k) + 1))
         named = ",".join(map(str, axes))
-        refuse_past(f"--axes {named}", max(axes), model.k, model.directions)
+        check_component_number(f"--axes {named}", max(axes), model.k, model.directions)
         return axes
 
     def scaling(self, model: Model) -> str:
@@ -129,15 +129,15 @@ class PlotRequest(NamedTuple):
 
     def refuse_zca(self, model: Model) -> None:
         """Raise `UsageError` for a plot of rows of a ZCA model, which has no scores of components."""
-        if self.of_rows and model.whitening == "zca":
+        if self.needs_rows and model.whitening == "zca":
             raise UsageError(
                 "a ZCA model gives whitened columns, and no scores of components", "fit with --whiten pca, or without"
             )
 
     def refuse_rows(self, names: list[str]) -> None:
         """Raise `UsageError` if rows are named for a plot that needs none."""
-        if names and not self.of_rows:
-            what = f"plot {self.kind}" + ("" if self.draws else f" --format {self.form}")
+        if names and not self.needs_rows:
+            what = f"plot {self.kind}" + ("" if self.wants_picture else f" --format {self.form}")
             raise UsageError(f"{what} needs no rows: {show(names[0])} would change nothing", "leave it out")
 
 
@@ -150,34 +150,34 @@ class Subject(NamedTuple):
     paths: tuple[str, ...] = ()  # every input, the model included
 
 
-def subject_of(job: Job, asked: PlotRequest, model: Model | None = None) -> Subject:
+def subject_of(job: Job, request: PlotRequest, model: Model | None = None) -> Subject:
     """Open or fit everything that a plot needs; an output that cannot be written is refused before the work.
 
     With `model` the data of the job are its rows. Without, the first path of the job may be a model, and its rows
     follow.
     """
     if model is not None:
-        first = _first_of_model("the model", job, asked)
-        return _with_model(job, asked, model.truncated(first), ())
+        first = _first_of_model("the model", job, request)
+        return _with_model(job, request, model.truncated(first), ())
     if are_paths(job.data) and job.data:
         first, rest = job.data[0], job.data[1:]
         if (first == STDIN and rest) or (first != STDIN and is_model(first)):
-            shown = _first_of_model(first, job, asked, *([job.engine] if job.engine.far else []))
-            asked.refuse_rows(rest)
-            return _with_model(job._replace(data=rest), asked, _load(first).truncated(shown), (first,))
+            shown = _first_of_model(first, job, request, *([job.engine] if job.engine.in_other_processes else []))
+            request.refuse_rows(rest)
+            return _with_model(job._replace(data=rest), request, _load(first).truncated(shown), (first,))
         for late in rest:
             if plain_name(late).endswith(MODEL_SUFFIX):
                 raise UsageError(f"{late} is a model, after {first}", "the model comes first, then the rows")
-    return _without_model(job, asked)
+    return _without_model(job, request)
 
 
-def _first_of_model(name: str, job: Job, asked: PlotRequest, *more: object) -> int | None:
+def _first_of_model(name: str, job: Job, request: PlotRequest, *more: object) -> int | None:
     """Return how many components of a model to show, None for all; refuse other settings of a fit.
 
     For a plot of rows, options of reading tables are allowed, and so is --triples.
     """
-    first, others = narrowing(job.options)
-    if asked.of_rows:
+    first, others = split_off_components(job.options)
+    if request.needs_rows:
         refuse_settings(name, job.select, replace(others, triples=None), *more)
     else:
         refuse_settings(name, job.table, job.select, others, *more)
@@ -199,67 +199,67 @@ def _load(path: str) -> Model:
         raise
 
 
-def _with_model(job: Job, asked: PlotRequest, model: Model, names: tuple[str, ...]) -> Subject:
+def _with_model(job: Job, request: PlotRequest, model: Model, names: tuple[str, ...]) -> Subject:
     """Return a model with its rows, opened if the plot needs rows."""
-    asked.refuse_zca(model)
-    asked.components_to_show(model)
-    if not asked.of_rows:
-        check_target(asked.output, no_clobber=asked.no_clobber, inputs=names)
+    request.refuse_zca(model)
+    request.components_to_show(model)
+    if not request.needs_rows:
+        check_target(request.output, no_clobber=request.no_clobber, inputs=names)
         return Subject(model, None, paths=names)
-    if job.engine.far:
-        raise _not_far(job)
+    if job.engine.in_other_processes:
+        raise _cluster_refused(job)
     inputs = job.open()
     if inputs.model is not None:
         raise UsageError(
             f"{inputs.model.name} is a model, where rows should be", "the model comes first, then the rows"
         )
     paths = (*names, *inputs.paths)
-    check_target(asked.output, no_clobber=asked.no_clobber, inputs=paths)
+    check_target(request.output, no_clobber=request.no_clobber, inputs=paths)
     there = [column.name for column in inputs.columns.own]
-    holds = asked.plot.source or ("scores" if "PC1" in there and not {*model.columns} <= {*there} else "rows")
+    holds = request.plot.source or ("scores" if "PC1" in there and not {*model.columns} <= {*there} else "rows")
     return Subject(model, inputs, holds, paths)
 
 
-def _without_model(job: Job, asked: PlotRequest) -> Subject:
+def _without_model(job: Job, request: PlotRequest) -> Subject:
     """Return a table of scores, a model read from the job, or a model fitted to its data.
 
     If the plot needs rows, the data are opened again after the fit.
     """
-    old = older_model(job) if asked.of_rows else None
-    if asked.of_rows:
-        if job.engine.far:
-            raise _not_far(job)
+    old = older_model(job) if request.needs_rows else None
+    if request.needs_rows:
+        if job.engine.in_other_processes:
+            raise _cluster_refused(job)
         job = job._replace(data=with_copies(job.data, job.table))
     inputs = open_model_or_data(job)
     paths = tuple(inputs.paths)
-    check_target(asked.output, no_clobber=asked.no_clobber, inputs=paths)
-    if not asked.of_rows:
-        job = _with_enough(job, asked, inputs)
-        model = model_or_fit_of(job, inputs).components
-        asked.components_to_show(model)
+    check_target(request.output, no_clobber=request.no_clobber, inputs=paths)
+    if not request.needs_rows:
+        job = _with_enough_components(job, request, inputs)
+        model = model_or_fit_of(job, inputs).shown_model
+        request.components_to_show(model)
         return Subject(model, None, paths=paths)
     if inputs.model is not None:
         raise UsageError(
             f"{inputs.model.name} holds a model, and there are no rows to draw",
-            f"name them after it, as in pcatool plot {asked.kind} - rows.csv",
+            f"name them after it, as in pcatool plot {request.kind} - rows.csv",
         )
-    if _are_scores(inputs, asked):
+    if _are_scores(inputs, request):
         refuse_settings(
             inputs.first.name, job.select, job.options, what="holds scores", remedy="--from rows takes it as data"
         )
         return Subject(None, inputs, "scores", paths)
     refuse_updatable(job.options)
-    job = _with_enough(job, asked, inputs)
-    if asked.color is not None and not job.options.triples:
-        inputs.columns.single(asked.color, "--color")  # refuses a missing column before the fit
+    job = _with_enough_components(job, request, inputs)
+    if request.color is not None and not job.options.triples:
+        inputs.columns.single(request.color, "--color")  # refuses a missing column before the fit
     model = fit_opened(job, inputs, old).model
-    asked.refuse_zca(model)
-    asked.components_to_show(model)
+    request.refuse_zca(model)
+    request.components_to_show(model)
     again = Inputs(inputs.good, replace(job.table, skip_bad=False), job.reporter.silent())
     return Subject(model, again, "rows", paths)
 
 
-def _not_far(job: Job) -> UsageError:
+def _cluster_refused(job: Job) -> UsageError:
     """Return the error of a plot of rows on a cluster."""
     return UsageError(
         f"a picture of rows does not go with --engine {job.engine.engine}",
@@ -267,27 +267,27 @@ def _not_far(job: Job) -> UsageError:
     )
 
 
-def _are_scores(inputs: Inputs, asked: PlotRequest) -> bool:
+def _are_scores(inputs: Inputs, request: PlotRequest) -> bool:
     """Whether a table holds scores as `transform` writes them; a plot of columns refuses such a table."""
     scores = "PC1" in [column.name for column in inputs.columns.own]
-    if asked.drawer.columns:
-        if asked.plot.source == "scores" or (scores and asked.plot.source is None):
+    if request.plot_class.columns:
+        if request.plot.source == "scores" or (scores and request.plot.source is None):
             raise UsageError(
-                f"{inputs.first.name} holds scores, and a {asked.kind} shows columns, too",
+                f"{inputs.first.name} holds scores, and a {request.kind} shows columns, too",
                 "name the model first, then the rows or their scores",
             )
         return False
-    return asked.plot.source == "scores" or (asked.plot.source is None and scores)
+    return request.plot.source == "scores" or (request.plot.source is None and scores)
 
 
-def _with_enough(job: Job, asked: PlotRequest, inputs: Inputs) -> Job:
+def _with_enough_components(job: Job, request: PlotRequest, inputs: Inputs) -> Job:
     """Return the job with as many components as the plot shows, if no number was asked for.
 
     The default keeps 99 % of the variance, which may be one component.
     """
     o = job.options
     usual = FitOptions().components
-    axes = asked.plot.axes or ((1, 2) if asked.drawer.rows else ())
+    axes = request.plot.axes or ((1, 2) if request.plot_class.rows else ())
     if o.components != usual or not axes or job.table.skip_bad or inputs.model is not None:
         return job
     if o.method == "supervised":  # one label may give one component

@@ -22,17 +22,17 @@ from pcatool.options.fields import given_flags
 from pcatool.options.showing import VALUES
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline.describe import inspect
-from pcatool.pipeline.fit_command import DATA, TRIPLES, fit_command, spelled
+from pcatool.pipeline.fit_command import DATA, TRIPLES, as_shell_line, fit_command
 from pcatool.pipeline.loadings import (
+    CAPTIONS,
     PANELS,
-    SAID,
     check_columns,
+    check_component_number,
     check_image,
     column_spread,
-    drawn_mean,
-    refuse_past,
-    shown,
-    whose_share,
+    components_shown,
+    mean_to_draw,
+    share_words,
 )
 from pcatool.pipeline.results import Sample, TextCounts, sample_of
 from pcatool.progress import Reporter
@@ -42,7 +42,7 @@ from pcatool.render.figures import distinct_names
 from pcatool.render.plots.marks import CLIPPED_PERCENT
 from pcatool.render.plots.points import CLASSES, classes_with_colors
 from pcatool.render.report.document import page_html
-from pcatool.stores.uri import shown as shown_name
+from pcatool.stores.uri import shown
 from pcatool.writers.sink import check_target, open_sink
 
 __all__ = ["POINTS", "ReportRows", "report", "report_to"]
@@ -97,7 +97,7 @@ def loadings(model: Model, first: int | None) -> dict[str, Any]:
         check_columns(model, ("loadings",))
     except PcatoolError as error:
         return {"reason": error.message}
-    k = min(shown(model, first), LOADING_COMPONENTS)
+    k = min(components_shown(model, first), LOADING_COMPONENTS)
     rows = _leading(model.basis[:, :k], min(model.d, COLUMNS, max(LOADINGS // k, 1)))
     found = {
         "columns": [text(model.columns[i]) for i in rows],
@@ -106,7 +106,7 @@ def loadings(model: Model, first: int | None) -> dict[str, Any]:
         "loadings": rounded(model.basis[rows, :k], 6),
         "eigenvalues": rounded(model.eigenvalues[:k], 9),
         "of": model.d,
-        "said": SAID,
+        "said": CAPTIONS,
     }
     spread, reason = _spread(model)
     if spread is None:
@@ -139,9 +139,9 @@ def images(model: Model, shape: tuple[int, int], first: int | None) -> dict[str,
     """Return the mean and the components as single images."""
     check_image(model, shape)
     pixels = shape[0] * shape[1]
-    k = shown(model, first or min(model.k, PANELS, max(PIXELS // pixels, FEWEST_IMAGES)))
-    found = image_facts(drawn_mean(model), model.basis[:, :k], model.variance.share[:k], shape)
-    return {**found, "of": model.k, "share": whose_share(model)}
+    k = components_shown(model, first or min(model.k, PANELS, max(PIXELS // pixels, FEWEST_IMAGES)))
+    found = image_facts(mean_to_draw(model), model.basis[:, :k], model.variance.share[:k], shape)
+    return {**found, "of": model.k, "share": share_words(model)}
 
 
 # --- commands ---
@@ -161,9 +161,9 @@ def commands(model: Model, name: str, asked_k: int | None, can: Sequence[str]) -
         uses[1] = ("rows as the components see them", uses[1][1])
     uses.append(("all that is in the model", ["pcatool", "inspect", name]))
     return {
-        "fit": None if made.command is None else spelled(made.command),
+        "fit": None if made.command is None else as_shell_line(made.command),
         "remarks": made.remarks,
-        "uses": [(what, spelled(words)) for what, words in uses],
+        "uses": [(what, as_shell_line(words)) for what, words in uses],
         "again": _again(model, name),
     }
 
@@ -175,11 +175,13 @@ def _again(model: Model, name: str) -> list[str] | None:
     """
     output = f"{PurePath(name).name.removesuffix('.npz')}-k{K_PLACEHOLDER}.npz"
     if why_not_updatable(model) is None:
-        return spelled(["pcatool", "refit", name, "-k", str(K_PLACEHOLDER), "-o", output]).split(str(K_PLACEHOLDER))
+        return as_shell_line(["pcatool", "refit", name, "-k", str(K_PLACEHOLDER), "-o", output]).split(
+            str(K_PLACEHOLDER)
+        )
     if model.meta.get("solver") == SCIKIT_LEARN:
         return None
     made = fit_command(model, output, K_PLACEHOLDER)
-    return None if made.command is None else spelled(made.command).split(str(K_PLACEHOLDER))
+    return None if made.command is None else as_shell_line(made.command).split(str(K_PLACEHOLDER))
 
 
 # Limits of a page: rows; scores beside those of the axes asked for; components to choose axes from.
@@ -190,7 +192,7 @@ SCORES, SCORE_COMPONENTS = 60_000, 50
 def check_axes(axes: tuple[int, int] | None, count: int) -> None:
     """Raise `DataError` for axes past the `count` components."""
     if axes is not None:
-        refuse_past(f"--axes {axes[0]},{axes[1]}", max(axes), count)
+        check_component_number(f"--axes {axes[0]},{axes[1]}", max(axes), count)
 
 
 def columns_shown(count: int, most: int | None, axes: tuple[int, int] | None) -> list[int]:
@@ -203,7 +205,7 @@ def points(
     model: Model,
     sample: Sample,
     places: Sequence[int],
-    asked: tuple[int, int] | None,
+    wanted_axes: tuple[int, int] | None,
     counted: TextCounts | None,
     nulls: Collection[str],
 ) -> dict[str, Any]:
@@ -213,7 +215,7 @@ def points(
     """
     rows = len(sample.numbers)
     most = max(SCORES // max(rows, 1), 10)
-    axes = [axis - 1 for axis in asked or (1, 2)]
+    axes = [axis - 1 for axis in wanted_axes or (1, 2)]
     chosen = [at for at, place in enumerate(places) if at < most or place in axes]
     own = len(places)
     shares = [] if model.whitening == "zca" else rounded(model.variance.share[[places[at] for at in chosen]], 4)
@@ -323,7 +325,7 @@ def report_to(
     model: Model,
     path: str | None,
     rows: ReportRows,
-    asked: PageOptions,
+    options: PageOptions,
     reporter: Reporter,
     *,
     no_clobber: bool = False,
@@ -331,7 +333,7 @@ def report_to(
     """Like `report`, with the page written to `output`; an output that cannot be written is refused before the work."""
     inputs = [name for name in (path, *_paths(rows.data)) if name not in (None, STDIN)]
     check_target(output, no_clobber=no_clobber, inputs=inputs)
-    page = report(model, path, rows, asked, reporter)
+    page = report(model, path, rows, options, reporter)
     with open_sink(output, no_clobber=no_clobber, inputs=inputs) as sink:
         sink.write(page.html.encode())
     return page
@@ -342,47 +344,47 @@ def _paths(data: Any) -> list[str]:
     return data if are_paths(data) else []
 
 
-def report(model: Model, name: str | None, rows: ReportRows, asked: PageOptions, reporter: Reporter) -> ReportPage:
+def report(model: Model, name: str | None, rows: ReportRows, options: PageOptions, reporter: Reporter) -> ReportPage:
     """Return the page of a model, and of the scores of `rows` if there are any."""
-    _check(rows, asked)
+    _check_options(rows, options)
     kept, model = model, model.truncated(rows.apply.components)
     scores = len(model.score_names())
-    shown(model, asked.first)
-    check_axes(asked.axes, scores)
-    if asked.image is not None:
-        check_image(model, asked.image)
-    file = MODEL if name in (None, STDIN) else shown_name(str(name))
+    components_shown(model, options.first)
+    check_axes(options.axes, scores)
+    if options.image is not None:
+        check_image(model, options.image)
+    file = MODEL if name in (None, STDIN) else shown(str(name))
     facts = inspect(model)
     facts["name"] = file
     if model.k < kept.k:
         facts["choice"] = f"the first of {kept.k} that the model keeps"
     facts["page"] = {
         "scree": {**scree(model), "kept": model.k},
-        "loadings": loadings(model, asked.first),
-        "images": None if asked.image is None else images(model, asked.image, asked.first),
+        "loadings": loadings(model, options.first),
+        "images": None if options.image is None else images(model, options.image, options.first),
         "scores": None,
     }
     facts["commands"] = commands(model, file, rows.apply.components, list(facts["can"]))
     if rows.data is None:
         return ReportPage(page_html(facts), model, None, None)
-    places = columns_shown(scores, asked.first, asked.axes)
-    facts["page"]["scores"] = found = _scores(model, rows, places, asked, reporter)
+    places = columns_shown(scores, options.first, options.axes)
+    facts["page"]["scores"] = found = _scores(model, rows, places, options, reporter)
     return ReportPage(page_html(facts), model, found["of"], len(found["rows"]))
 
 
 def _scores(
-    model: Model, rows: ReportRows, places: list[int], asked: PageOptions, reporter: Reporter
+    model: Model, rows: ReportRows, places: list[int], options: PageOptions, reporter: Reporter
 ) -> dict[str, Any]:
     """Score the rows, and return a sample of them as facts of the page."""
     apply = rows.apply
-    if asked.color is not None:
-        apply = replace(apply, keep=(*apply.keep, asked.color))
+    if options.color is not None:
+        apply = replace(apply, keep=(*apply.keep, options.color))
     results = applying.transform(model, rows.data, rows.table, apply, rows.engine, reporter)
     color = None
-    if asked.color is not None:
-        named = results.inputs.columns.keep((asked.color,), False)
+    if options.color is not None:
+        named = results.inputs.columns.keep((options.color,), False)
         if len(named) != 1:
-            raise UsageError(f"--color {show(asked.color)} names {len(named)} columns", "name one")
+            raise UsageError(f"--color {show(options.color)} names {len(named)} columns", "name one")
         color = named[0]
     more = range(len(model.score_names()), len(results.names))
     counted = None if color is None else TextCounts(color, rows.table.null_value)
@@ -393,22 +395,22 @@ def _scores(
     lacking = (
         row_counts.left_empty if apply.triples else max(row_counts.incomplete, row_counts.left_empty)
     )  # few users have all items
-    found = points(model, sample, places, asked.axes, counted, (*NULLS, *rows.table.null_value))
+    found = points(model, sample, places, options.axes, counted, (*NULLS, *rows.table.null_value))
     return {**found, "incomplete": lacking, "empty": row_counts.left_empty}
 
 
-def _check(rows: ReportRows, asked: PageOptions) -> None:
+def _check_options(rows: ReportRows, options: PageOptions) -> None:
     """Raise `UsageError` for options that have no effect, and for options that exclude each other."""
-    if rows.engine.far:
+    if rows.engine.in_other_processes:
         raise UsageError(
             f"--engine {rows.engine.engine} does not go with a report: it takes few of the rows, on this machine",
             "leave out --engine",
         )
-    if asked.color is not None and rows.apply.triples:
+    if options.color is not None and rows.apply.triples:
         raise UsageError("--color does not go with --triples", "leave out --color")
     if rows.data is not None:
         return
-    own = {"--color": asked.color, "--axes": asked.axes}
+    own = {"--color": options.color, "--axes": options.axes}
     given = [flag for flag, value in own.items() if value is not None]
     given += given_flags(rows.apply, rows.table, rows.engine, leaving_out="components")
     if given:

@@ -49,7 +49,7 @@ __all__ = [
     "write",
 ]
 
-NONE: Array = np.zeros(0)
+NO_ERRORS: Array = np.zeros(0)
 
 
 class PlacedBatch(NamedTuple):
@@ -70,8 +70,8 @@ class Scored(NamedTuple):
 class RowWork(NamedTuple):
     """Functions that turn rows into results, the policy for missing cells, and the names of the results."""
 
-    of_whole: Callable[[Array], Array]  # rows without missing cells (n, d) to results
-    of_holes: Callable[[Array], Array] | None  # rows with missing cells (n, d) to results; None: empty results
+    score_complete: Callable[[Array], Array]  # rows without missing cells (n, d) to results
+    score_incomplete: Callable[[Array], Array] | None  # rows with missing cells (n, d) to results; None: empty results
     policy: str  # one of APPLY_MISSING
     names: list[str]
     fill: bool = False  # only missing cells are replaced, by those of the results
@@ -95,36 +95,36 @@ class Scorer(NamedTuple):
         """Return the results of one batch; `RefusedError` for a row whose result overflows."""
         batch, incomplete = placed.batch, placed.batch.incomplete
         X = batch.X if incomplete is None else _without_incomplete(batch.X, incomplete)
-        values = apply_in_blocks(self._of_whole, X, placed.first_row)
+        values = apply_in_blocks(self._score_complete, X, placed.first_row)
         if not all_finite(values) and not (good := _good(values, incomplete)).all():
             raise _overflow(good, batch)
         if incomplete is not None:
-            values[incomplete] = self._of_incomplete(batch.X[incomplete])
+            values[incomplete] = self._score_incomplete(batch.X[incomplete])
             if np.isinf(values).any():
                 raise _overflow(~np.isinf(values), batch)
         if self.work.fill:
             values[:, : self.model.d] = fill(batch.X, values[:, : self.model.d])
-        errors = values[:, len(self.work.names)] if self.with_error else NONE
+        errors = values[:, len(self.work.names)] if self.with_error else NO_ERRORS
         empty = 0 if incomplete is None else int(np.isnan(values[incomplete, 0]).sum())
         return Scored(values, errors[~np.isnan(errors)], empty)
 
-    def _of_whole(self, X: Array) -> Array:
+    def _score_complete(self, X: Array) -> Array:
         """Results of rows without missing cells, (n, w)."""
         with np.errstate(all="ignore"):
-            values = self.work.of_whole(X)
+            values = self.work.score_complete(X)
             more = [self.model.squared_error(X)] if self.with_error else []
         more += [np.ones(len(X))] if self.with_coverage else []
         return np.column_stack([values, *more]) if more else values
 
-    def _of_incomplete(self, X: Array) -> Array:
+    def _score_incomplete(self, X: Array) -> Array:
         """Results of rows with missing cells, (n, w); NaN where the policy gives none."""
         scorer = MissingCells(self.model, self.work.policy)
         coverage = [scorer.coverage(X)] if self.with_coverage else []
-        if self.work.policy == "keep" or self.work.of_holes is None:
+        if self.work.policy == "keep" or self.work.score_incomplete is None:
             return np.column_stack([np.full((len(X), len(self.names) - len(coverage)), np.nan), *coverage])
         with np.errstate(all="ignore"):
             error = [scorer.squared_error(X)] if self.with_error else []
-            return np.column_stack([self.work.of_holes(X), *error, *coverage])
+            return np.column_stack([self.work.score_incomplete(X), *error, *coverage])
 
 
 def _without_incomplete(X: Array, incomplete: NDArray[np.bool_]) -> Array:
@@ -259,7 +259,7 @@ def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporte
     """Return the results of these inputs by a plan; nothing is read before the results are taken."""
     row_counts = RowCounts()
     (choice, scorer, options), model = plan, plan.scorer.model
-    check = partial(_check, scorer.work, choice, model)
+    check = partial(_refuse_missing, scorer.work, choice, model)
     read: Callable[..., Iterator[CheckedBatch]]
     if options.triples:
         from pcatool.pipeline.triples import rows_of_triples
@@ -280,7 +280,7 @@ def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporte
     )
 
 
-def _check(work: RowWork, choice: ColumnChoice, model: Model, batch: CheckedBatch) -> None:
+def _refuse_missing(work: RowWork, choice: ColumnChoice, model: Model, batch: CheckedBatch) -> None:
     """Raise `DataError` for missing cells if the policy is "error"."""
     if work.policy == "error":
         more = "; project goes by the cells that are there" if _is_linear(model, work) else ""
@@ -289,7 +289,7 @@ def _check(work: RowWork, choice: ColumnChoice, model: Model, batch: CheckedBatc
 
 def _is_linear(model: Model, work: RowWork) -> bool:
     """Whether the work projects rows of linear PCA, so that --missing project is possible."""
-    return work.of_holes is not None and model.meta.get("method", "pca") == "pca"
+    return work.score_incomplete is not None and model.meta.get("method", "pca") == "pca"
 
 
 def write(
@@ -400,9 +400,9 @@ def sample_of(results: Results, most: int, columns: list[int], counted: TextCoun
             if counted is not None:
                 counted.add(texts)
             numbers = np.arange(found.seen + 1, found.seen + len(values) + 1)
-            stirred = hashes(numbers)
-            rows = np.flatnonzero(stirred <= bound)
-            rows = rows[smallest(stirred[rows], most)]  # first, since turning cells into text is slow
+            hashed = hashes(numbers)
+            rows = np.flatnonzero(hashed <= bound)
+            rows = rows[smallest(hashed[rows], most)]  # first, since turning cells into text is slow
             cells = {name: cells_at(column, rows) for name, column in zip(names, passthrough, strict=True)}
             seen = found.seen + len(values)
             found = found.joined(

@@ -20,7 +20,7 @@ from pcatool.rules.base import Evidence
 from pcatool.rules.compare import Verdict, compare
 from pcatool.writers.sink import check_target, write_whole
 
-__all__ = ["Scree", "draw_scree", "fit_and_draw", "judge", "smallest_k"]
+__all__ = ["ScreeRequest", "draw_scree", "fit_and_draw", "rule_choices", "smallest_k"]
 
 
 def smallest_k(fitted: Fitted, share: float) -> int:
@@ -28,18 +28,18 @@ def smallest_k(fitted: Fitted, share: float) -> int:
 
     It may be more than the model keeps. Raises `RefusedError` when the known eigenvalues do not reach the share.
     """
-    table = fitted.variance
+    table = fitted.shown_variance
     found = table.smallest_k(share)
     if found is None:
         known = len(table.component)
         of_model = f"the {known} eigenvalues known keep"
-        there = of_model if fitted.first is None else f"the first {counted(known, 'component')} of -k keep"
-        larger = "fit with a larger -k" if fitted.first is None else "give a larger -k"
+        there = of_model if fitted.shown_k is None else f"the first {counted(known, 'component')} of -k keep"
+        larger = "fit with a larger -k" if fitted.shown_k is None else "give a larger -k"
         raise RefusedError(f"{there} {table.cumulative[-1]:.6g} of the variance, not {share:g}", larger)
     return found
 
 
-class Scree(NamedTuple):
+class ScreeRequest(NamedTuple):
     """Request of a scree picture."""
 
     scree: ScreeLook = ScreeLook()
@@ -49,39 +49,39 @@ class Scree(NamedTuple):
 
 
 def draw_scree(
-    fitted: Fitted, output: str, asked: Scree, *, no_clobber: bool = False, inputs: Sequence[str] = ()
+    fitted: Fitted, output: str, request: ScreeRequest, *, no_clobber: bool = False, inputs: Sequence[str] = ()
 ) -> None:
     """Draw the eigenvalues of a model to a file."""
-    form, model, table = picture_form(output), fitted.model, fitted.variance
-    check_room(asked.look)
-    shown = asked.scree.shown(len(table.component))
+    form, model, table = picture_form(output), fitted.model, fitted.shown_variance
+    check_room(request.look)
+    shown = request.scree.shown(len(table.component))
     which = f"the first {shown} of " if shown < model.directions else ""
     rows = f"{grouped(model.n_samples)} row{'' if model.n_samples == 1 else 's'}"
     title = f"{which}{counted(model.directions, 'eigenvalue')} of {rows}, "
     title += f"{counted(model.d, 'column')}; {how_fitted(model)}"
-    verdicts = judge(fitted, asked.rules, asked.seed) if asked.rules is None or asked.rules else ()
+    verdicts = rule_choices(fitted, request.rules, request.seed) if request.rules is None or request.rules else ()
     doing("drawing")
     picture = scree_picture(
-        table, kept=model.k, form=form, title=title, scree=asked.scree, verdicts=verdicts, picture=asked.look
+        table, kept=model.k, form=form, title=title, scree=request.scree, verdicts=verdicts, picture=request.look
     )
     write_whole(output, picture, no_clobber=no_clobber, inputs=inputs)
 
 
-def fit_and_draw(job: Job, output: str, asked: Scree, *, no_clobber: bool) -> Model:
+def fit_and_draw(job: Job, output: str, request: ScreeRequest, *, no_clobber: bool) -> Model:
     """Load or fit the model of a job, and draw its eigenvalues to a file.
 
     A picture that cannot be drawn or written is refused before the fit.
     """
     picture_form(output)
-    check_room(asked.look)
+    check_room(request.look)
     inputs = open_model_or_data(job)
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
     fitted = model_or_fit_of(job, inputs)
-    draw_scree(fitted, output, asked, no_clobber=no_clobber, inputs=inputs.paths)
+    draw_scree(fitted, output, request, no_clobber=no_clobber, inputs=inputs.paths)
     return fitted.model
 
 
-def judge(fitted: Fitted, names: Sequence[str] | None, seed: int) -> list[Verdict]:
+def rule_choices(fitted: Fitted, names: Sequence[str] | None, seed: int) -> list[Verdict]:
     """Return what the named rules for k choose, all rules if None, from the fit or from what the model holds."""
     return compare(fitted.evidence or _evidence_of(fitted.model, seed), names)
 

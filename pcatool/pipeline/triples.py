@@ -36,7 +36,7 @@ def table_to_fit(job: Job, inputs: Inputs, row_counts: RowCounts, run: Runner) -
     triples = read_triples(inputs, str(o.triples), row_counts, holes=o.absent != "zero", run=run)
     if not triples.users:
         raise nothing_to_fit()
-    _tell_odd_names(triples, job.reporter)
+    _note_odd_names(triples, job.reporter)
     table, items = triples.sorted()
     del triples
     release_free_memory()
@@ -44,7 +44,7 @@ def table_to_fit(job: Job, inputs: Inputs, row_counts: RowCounts, run: Runner) -
     return table, items
 
 
-def _tell_odd_names(triples: Triples, reporter: Reporter) -> None:
+def _note_odd_names(triples: Triples, reporter: Reporter) -> None:
     """Note names such as NA: in text they may be ordinary words, and are not taken as missing."""
     for what, names in (("a user", triples.users), ("an item", triples.items)):
         odd = [name for name in names if name.lower() in {null.lower() for null in NULLS}]

@@ -177,10 +177,10 @@ class InputFiles:
         return int(rows * (sum(known) / own))
 
     @property
-    def taken(self) -> int:
+    def bytes_read(self) -> int:
         """Bytes read from the open file so far."""
         opened = self._opened
-        return 0 if opened is None else opened.taken
+        return 0 if opened is None else opened.bytes_read
 
     def share(self, table: Table) -> float | None:
         """Return the share of all files read so far, from 0 to 1, weighted by size; None if unknown.

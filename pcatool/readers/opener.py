@@ -253,13 +253,13 @@ class OpenedInput:
         return self._raw.size if self._raw.regular and not self._packed else None
 
     @property
-    def taken(self) -> int:
+    def bytes_read(self) -> int:
         """Bytes read so far, counted before decompression."""
-        return self._raw.taken
+        return self._raw.bytes_read
 
     def share(self) -> float | None:
         """Return the share of the input read so far, from 0 to 1; None for a pipe or an empty file."""
-        return min(self._raw.taken / self._whole, 1.0) if self._whole else None
+        return min(self._raw.bytes_read / self._whole, 1.0) if self._whole else None
 
     def seekable(self) -> Seekable:
         """Return the whole input as a file that can seek: the file itself, or a copy of a pipe or compressed input.

@@ -120,6 +120,6 @@ class RowStream:
         """Return the share of all inputs read so far, from 0 to 1; None if a size is unknown, as for a pipe."""
         return self._files.share(self._current or self._first)
 
-    def taken(self) -> int:
+    def bytes_read(self) -> int:
         """Return the bytes read from the current input so far."""
-        return self._files.taken
+        return self._files.bytes_read

@@ -1,4 +1,4 @@
-"""Split the inputs into portions that any worker of Dask or Spark can read by itself."""
+"""Cut the inputs into splits, pieces that any worker of Dask or Spark can read by itself."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pcatool.readers.opener import OpenedInput
 from pcatool.readers.paths import Input
 from pcatool.registry import READERS
 
-__all__ = ["Split", "splits_of", "together"]
+__all__ = ["Split", "group_splits", "splits_of"]
 
 # A Parquet file of more bytes than this is cut, so that a task takes seconds and little is lost when it is run again.
 LARGE_FILE = 64 << 20
-# About the most portions: with more data, portions grow instead, since each costs the scheduler a millisecond or two
+# Most splits, about: with more data the splits grow instead, since each costs the scheduler a millisecond or two
 # and some KB.
 MOST_SPLITS = 1 << 14
 
@@ -38,15 +38,15 @@ class Split(NamedTuple):
 
 
 def splits_of(found: ResolvedInputs, options: TableOptions) -> list[Split]:
-    """Cut the inputs into portions, which together hold all rows in order.
+    """Return the splits of the inputs, which together hold all rows in order.
 
-    With --skip-bad each file is one portion, since it counts as a whole or not at all. Raises UsageError for a table in
+    With --skip-bad each file is one split, since it counts as a whole or not at all. Raises UsageError for a table in
     memory, a pipe or a device.
     """
     if not found.inputs:
         raise UsageError("a table in memory cannot be read elsewhere", "write it to files that all workers see")
     folder = os.getcwd()  # noqa: PTH109
-    portions: list[Split] = []
+    splits: list[Split] = []
     sizes = [item.size or 0 for item in found.inputs]
     large = max(LARGE_FILE, sum(sizes) // MOST_SPLITS)
     for at, (item, size) in enumerate(zip(found.inputs, sizes, strict=True)):
@@ -54,21 +54,21 @@ def splits_of(found: ResolvedInputs, options: TableOptions) -> list[Split]:
             raise UsageError(f"{item.name} cannot be read elsewhere", "give files that all workers see")
         item = item._replace(base=folder)
         cuts = [None] if options.skip_bad else _cuts(item, size, options, large)
-        portions += [Split(at, item._replace(groups=groups), size // len(cuts)) for groups in cuts]
-    return portions
+        splits += [Split(at, item._replace(groups=groups), size // len(cuts)) for groups in cuts]
+    return splits
 
 
-def together(portions: Sequence[Split]) -> list[tuple[Split, ...]]:
-    """Group small neighbouring portions into tasks, so that a task takes longer than its scheduling."""
-    total = sum(portion.size for portion in portions)
+def group_splits(splits: Sequence[Split]) -> list[tuple[Split, ...]]:
+    """Group small neighbouring splits into tasks, so that a task takes longer than its scheduling."""
+    total = sum(split.size for split in splits)
     most = max(min(SMALL_TASK, total // ENOUGH_TASKS), total // MOST_SPLITS)
     groups: list[tuple[Split, ...]] = []
     waiting: list[Split] = []
-    for portion in portions:
-        if waiting and sum(one.size for one in waiting) + portion.size > most:
+    for split in splits:
+        if waiting and sum(one.size for one in waiting) + split.size > most:
             groups.append(tuple(waiting))
             waiting = []
-        waiting.append(portion)
+        waiting.append(split)
     return [*groups, tuple(waiting)] if waiting else groups
 
 

@@ -51,7 +51,7 @@ class FileBytes:
         self.descriptor = descriptor
         self.name = name
         self.regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        self.taken = 0  # bytes returned by `read` so far
+        self.bytes_read = 0  # bytes returned by `read` so far
         self._closed = False
 
     @property
@@ -62,7 +62,7 @@ class FileBytes:
         while True:
             try:
                 data = os.read(self.descriptor, size)
-                self.taken += len(data)
+                self.bytes_read += len(data)
                 return data
             except BlockingIOError:  # another program set the pipe to non-blocking
                 self._wait(None)
@@ -100,7 +100,7 @@ class File(ByteStream, Protocol):
     """The origin of the bytes of an input: a file, a pipe, or an object in a store."""
 
     regular: bool  # has a size, and any part of it can be read
-    taken: int  # bytes returned by `read` so far
+    bytes_read: int  # bytes returned by `read` so far
 
     @property
     def size(self) -> int: ...

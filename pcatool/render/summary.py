@@ -8,7 +8,7 @@ from typing import Any
 from pcatool.errors import counted, listed, show
 from pcatool.model.description import how_fitted, whole
 from pcatool.model.model import Model
-from pcatool.progress import Taken
+from pcatool.progress import FitCounts
 from pcatool.readers.row_counts import RowCounts
 from pcatool.render.facts import kept_lines, model_facts, sums_facts, sums_line
 from pcatool.resources import size_text
@@ -187,14 +187,14 @@ def combined_lines(facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def row_counts_facts(taken: Taken) -> dict[str, Any]:
+def row_counts_facts(counts: FitCounts) -> dict[str, Any]:
     """Return the counts of rows read and dropped, and the names of columns left out."""
-    return {**taken._asdict(), "columns_left_out": list(taken.columns_left_out)}
+    return {**counts._asdict(), "columns_left_out": list(counts.columns_left_out)}
 
 
-def row_counts_lines(taken: Taken, command: str) -> list[str]:
+def row_counts_lines(counts: FitCounts, command: str) -> list[str]:
     """Return the lines on dropped rows and columns left out; for `fit`, dropped rows are in the lines of the fit."""
-    read, dropped, left_out = taken
+    read, dropped, left_out = counts
     lines = [f"{counted(read, 'row')} read, {dropped} dropped"] if dropped and command != "fit" else []
     return lines + ([f"{counted(len(left_out), 'column')} left out: {listed(left_out)}"] if left_out else [])
 

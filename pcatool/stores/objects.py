@@ -215,7 +215,7 @@ class RemoteBytes:
     def __init__(self, ranges: RangeReader, name: str) -> None:
         self.name = name
         self.failure: FileError | None = None  # the last error: a library may replace it by one of its own
-        self.taken = 0  # bytes returned by `read`
+        self.bytes_read = 0  # bytes returned by `read`
         self._ranges = ranges
         self._pool = ThreadPoolExecutor(MAX_REQUESTS)
         self._pending: deque[Future[bytes]] = deque()
@@ -231,7 +231,7 @@ class RemoteBytes:
         if not self._unread:
             self._unread = memoryview(self._next())
         data, self._unread = bytes(self._unread[:size]), self._unread[size:]
-        self.taken += len(data)
+        self.bytes_read += len(data)
         return data
 
     def _next(self) -> bytes:

@@ -17,7 +17,7 @@ import pcatool
 from pcatool import errors, registry
 from pcatool.errors import DataError, PcatoolError, PcatoolWarning, UsageError
 from pcatool.options import TableOptions
-from pcatool.readers import splits as portions
+from pcatool.readers import splits
 from pcatool.readers.input_files import ResolvedInputs
 from pcatool.readers.splits import splits_of
 
@@ -134,17 +134,17 @@ def test_update_adds_up_apart(tables: Path) -> None:
         assert apart.n_samples == here.n_samples == pcatool.fit(paths, **X_ONLY, **settings).n_samples
 
 
-# --- portions ---
+# --- splits ---
 
 
-def cut(path: Path, monkeypatch: pytest.MonkeyPatch, size: int, **options: Any) -> list[portions.Split]:
-    monkeypatch.setattr(portions, "LARGE_FILE", size)
+def cut(path: Path, monkeypatch: pytest.MonkeyPatch, size: int, **options: Any) -> list[splits.Split]:
+    monkeypatch.setattr(splits, "LARGE_FILE", size)
     return splits_of(ResolvedInputs.of([str(path)], TableOptions(**options)), TableOptions(**options))
 
 
 def test_small_files_are_not_cut(tables: Path) -> None:
     found = splits_of(ResolvedInputs.of([str(tables / "whole")], TableOptions()), TableOptions())
-    assert [(portion.at, portion.input.groups) for portion in found] == [(i, None) for i in range(FILES)]
+    assert [(split.at, split.input.groups) for split in found] == [(i, None) for i in range(FILES)]
 
 
 def test_large_files_are_cut_between_row_groups(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,20 +158,20 @@ def test_large_files_are_cut_between_row_groups(tables: Path, monkeypatch: pytes
 
 def test_many_small_files_go_together(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = splits_of(ResolvedInputs.of([str(tables / "far")], TableOptions()), TableOptions())
-    assert portions.together(found) == [(portion,) for portion in found]  # too few to keep workers busy
-    monkeypatch.setattr(portions, "ENOUGH_TASKS", 3)
-    parts = portions.together(found)
+    assert splits.group_splits(found) == [(split,) for split in found]  # too few to keep workers busy
+    monkeypatch.setattr(splits, "ENOUGH_TASKS", 3)
+    parts = splits.group_splits(found)
     assert 3 <= len(parts) <= 5
-    assert [portion for part in parts for portion in part] == found
+    assert [split for part in parts for split in part] == found
     whole, apart = pcatool.fit(str(tables / "far"), **X_ONLY), pcatool.fit(str(tables / "far"), engine="dask", **X_ONLY)
     np.testing.assert_allclose(apart.eigenvalues, whole.eigenvalues, rtol=0, atol=1e-13 * whole.eigenvalues[0])
-    assert portions.together([]) == []
-    monkeypatch.setattr(portions, "MOST_SPLITS", 1)
-    assert len(portions.together(found)) == 1
+    assert splits.group_splits([]) == []
+    monkeypatch.setattr(splits, "MOST_SPLITS", 1)
+    assert len(splits.group_splits(found)) == 1
 
 
 def test_there_are_no_more_cuts_than_a_scheduler_can_bear(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portions, "MOST_SPLITS", 1)
+    monkeypatch.setattr(splits, "MOST_SPLITS", 1)
     assert [p.input.groups for p in cut(tables / "whole" / "part-6.parquet", monkeypatch, 1)] == [None]
 
 
@@ -179,7 +179,7 @@ def test_there_are_no_more_cuts_than_a_scheduler_can_bear(tables: Path, monkeypa
 def test_cut_or_not_the_rows_are_the_same(tables: Path, monkeypatch: pytest.MonkeyPatch, most_open: int | None) -> None:
     """Read by rows, and by columns as wide files are."""
     whole = pcatool.fit(str(tables / "far"), **X_ONLY)
-    monkeypatch.setattr(portions, "LARGE_FILE", 1)
+    monkeypatch.setattr(splits, "LARGE_FILE", 1)
     if most_open is not None:
         monkeypatch.setattr("pcatool.readers.parquet.table.MOST_OPEN", most_open)
     apart = pcatool.fit(str(tables / "far"), engine="dask", **X_ONLY)
@@ -191,7 +191,7 @@ def test_a_bad_cell_is_named_by_its_row_in_the_file(tmp_path: Path, monkeypatch:
     x = np.arange(300.0)
     x[217] = np.inf
     parquet.write_table(pa.table({"a": x, "b": np.sqrt(np.arange(300.0))}), tmp_path / "t.parquet", row_group_size=50)
-    monkeypatch.setattr(portions, "LARGE_FILE", 1)
+    monkeypatch.setattr(splits, "LARGE_FILE", 1)
     with pytest.raises(DataError, match=r"t\.parquet, row 218, column 'a': 'inf' is not finite"):
         pcatool.fit(str(tmp_path / "t.parquet"), engine="dask")
 

@@ -16,7 +16,7 @@ from pcatool.methods.align import aligned_to
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.model.npz import dumps, loads
 from pcatool.pipeline.fit import Fitted
-from pcatool.pipeline.scree import judge, smallest_k
+from pcatool.pipeline.scree import rule_choices, smallest_k
 from pcatool.progress import Reporter
 from pcatool.readers.row_counts import RowCounts
 
@@ -168,9 +168,9 @@ def test_reports_go_by_the_order_of_the_components() -> None:
     table = pcatool.explain_variance(model)
     assert table["eigenvalue"].tolist() == [5.0, 2.9, 3.0, 1.0, 0.5]
     assert table["lost"].tolist() == pytest.approx([7.4, 4.5, 1.5, 0.5, 0.0])
-    assert smallest_k(model, 7.9 / 12.4) == 2
     fitted = Fitted(model, RowCounts()), Fitted(made([5.0, 3.0, 2.9, 1.0, 0.5]), RowCounts())
-    assert judge(fitted[0], None, 0) == judge(fitted[1], None, 0), "rules ask for eigenvalues by size"
+    assert smallest_k(fitted[0], 7.9 / 12.4) == 2
+    assert rule_choices(fitted[0], None, 0) == rule_choices(fitted[1], None, 0), "rules ask for eigenvalues by size"
     assert "PC" in str(pcatool.scree(model))
 
 

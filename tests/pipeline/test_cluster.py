@@ -17,9 +17,9 @@ import pcatool
 from engines.dask_processes import Processes
 from pcatool.errors import DataError, FileError, MissingColumns, PcatoolError, PcatoolWarning, UsageError
 from pcatool.options import OutputOptions
-from pcatool.pipeline.cluster import Item, SplitReading, WriteParts
+from pcatool.pipeline.cluster import OutputPart, SplitReading, WriteParts
 from pcatool.pipeline.output_parts import PartsFolder
-from pcatool.readers import splits as portions
+from pcatool.readers import splits
 
 if TYPE_CHECKING:
     from stores.server import Store
@@ -116,7 +116,7 @@ def test_what_comes_back(here: Path, elsewhere: dict[str, str]) -> None:
 
 
 def test_large_files_are_several_parts(here: Path, elsewhere: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portions, "LARGE_FILE", 1200)
+    monkeypatch.setattr(splits, "LARGE_FILE", 1200)
     pcatool.transform("m.npz", "data", output="whole.parquet", keep="n", **PROJECT)
     pcatool.transform("m.npz", "data", output="out/", keep="n", **PROJECT, **elsewhere)
     assert len(parts_of("out")) > len(ALL)
@@ -333,7 +333,7 @@ def test_workers_that_see_another_folder(here: Path) -> None:
     nothing: Any = None
     work = WriteParts(SplitReading(*[nothing] * 3), nothing, OutputOptions(), folder, str(here / "out/.sign"))
     with pytest.raises(FileError, match="a worker does not see the folder 'out/' that is here; name a folder that all"):
-        work([Item(nothing, "part-00000.parquet")])
+        work([OutputPart(nothing, "part-00000.parquet")])
     Path("out").mkdir()
     with pytest.raises(
         FileError, match=r"1 of 1 parts are not in 'out/', though they were written: 'part-00000\.parquet'; name a"

@@ -13,7 +13,7 @@ from pcatool.cli.app import run
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps
-from pcatool.pipeline.fit_command import DATA, fit_command, spelled
+from pcatool.pipeline.fit_command import DATA, as_shell_line, fit_command
 
 DATA_FOLDER = Path(__file__).resolve().parents[1] / "data" / "format_2"
 
@@ -66,11 +66,11 @@ def test_the_command_gives_the_same_bytes(name: str, tmp_path: Path, monkeypatch
     made = fit_command(pcatool.load_model("one.npz"), "other.npz")
     assert made.command is not None
     assert run([*made.command[1:], "-q"]) == 0
-    assert Path("one.npz").read_bytes() == Path("other.npz").read_bytes(), spelled(made.command)
+    assert Path("one.npz").read_bytes() == Path("other.npz").read_bytes(), as_shell_line(made.command)
 
 
 def command(model: Model, **asked: int) -> str:
-    return spelled(fit_command(model, **asked).command or [])
+    return as_shell_line(fit_command(model, **asked).command or [])
 
 
 def fit(names: list[str]) -> Model:
@@ -94,7 +94,7 @@ def test_odd_names_find_their_columns_again(tmp_path: Path, monkeypatch: pytest.
 def test_numbered_columns_are_a_range() -> None:
     model = fit([*(f"p{i}" for i in range(8, 13)), "q01", "q02", "z"])
     made = fit_command(model)
-    assert spelled(made.command or []) == "pcatool fit data.csv -c p8-p12,q01,q02,z -k 1 -o model.npz"
+    assert as_shell_line(made.command or []) == "pcatool fit data.csv -c p8-p12,q01,q02,z -k 1 -o model.npz"
     assert made.remarks == ["the range p8-p12 takes all columns from the one to the other, as they stand in the table"]
 
 
@@ -104,7 +104,7 @@ def test_a_vector_is_named_whole() -> None:
 
 def test_very_many_names_are_left_out() -> None:
     made = fit_command(fit([f"{'x' * 40}{i}" for i in range(0, 600, 5)]))
-    assert spelled(made.command or []) == "pcatool fit data.csv -k 1 -o model.npz"
+    assert as_shell_line(made.command or []) == "pcatool fit data.csv -k 1 -o model.npz"
     assert made.remarks == [
         "the 120 columns are not named in it: it takes all that hold numbers, and -c chooses among them"
     ]
@@ -119,10 +119,10 @@ def test_what_a_model_cannot_tell_is_said(folder: Path) -> None:
     houses = folder / "sample_data" / "houses.csv"
     old = pcatool.fit(houses, components=1)
     aligned = fit_command(pcatool.fit(houses, components=1, align_to=old))
-    assert "--align-to older.npz" in spelled(aligned.command or [])
+    assert "--align-to older.npz" in as_shell_line(aligned.command or [])
     assert aligned.remarks == ["the older model that it was aligned to is not in it: put yours"]
     merged = fit_command(pcatool.update(old, houses))
-    assert spelled(merged.command or []) == "pcatool fit data.csv -c price,area -k 1 -o model.npz"
+    assert as_shell_line(merged.command or []) == "pcatool fit data.csv -c price,area -k 1 -o model.npz"
     assert "update, merge, subtract or refit" in merged.remarks[0]
     triples = fit_command(pcatool.load_model(DATA_FOLDER / "triples.npz"))
     assert triples.remarks == ["the names of the columns of user, item and value are not in the model: put yours"]

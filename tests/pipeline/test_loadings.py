@@ -13,7 +13,7 @@ import pytest
 import pcatool
 from pcatool.model.model import Model
 from pcatool.options.showing import VALUES, ComponentsOptions, parse_values
-from pcatool.pipeline.loadings import PANELS, component_table, components_picture, drawn, table_caption
+from pcatool.pipeline.loadings import PANELS, component_table, components_picture, images_shown, table_caption
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = pd.read_csv(ROOT / "sample_data" / "digits.csv").drop(columns="digit")
@@ -266,8 +266,8 @@ def test_no_values_are_refused() -> None:
 
 def test_a_picture_shows_no_more_than_can_be_told_apart() -> None:
     model = pcatool.fit(DIGITS, components=40)
-    assert [drawn(model, first) for first in (None, 1, 40)] == [PANELS, 1, 40]
-    assert drawn(model.truncated(5), None) == 5
+    assert [images_shown(model, first) for first in (None, 1, 40)] == [PANELS, 1, 40]
+    assert images_shown(model.truncated(5), None) == 5
 
 
 # --- from Python ---

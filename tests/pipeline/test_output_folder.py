@@ -19,7 +19,7 @@ from pyarrow import parquet
 import pcatool
 from pcatool.errors import DataError, FileError, MissingColumns, PcatoolError, PcatoolWarning, UsageError
 from pcatool.pipeline import output_folder as folder
-from pcatool.pipeline.output_parts import name_below, renamed
+from pcatool.pipeline.output_parts import name_in_format, relative_name
 from pcatool.readers.paths import Input
 
 HEADER = "a,b,c\n"
@@ -86,7 +86,7 @@ def test_each_output_is_what_its_input_alone_gives(here: Path) -> None:
     ],
 )
 def test_names_below_what_was_given(path: str, root: str, name: str) -> None:
-    assert name_below(Input(path, root)) == name
+    assert relative_name(Input(path, root)) == name
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_names_below_what_was_given(path: str, root: str, name: str) -> None:
     ],
 )
 def test_endings(name: str, form: str | None, expected: str) -> None:
-    assert renamed(name, form) == expected
+    assert name_in_format(name, form) == expected
 
 
 def test_globs_files_and_another_format(here: Path) -> None:

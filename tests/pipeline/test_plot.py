@@ -19,7 +19,7 @@ from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PictureOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.pipeline import plot as rows
 from pcatool.pipeline.fit import Job
-from pcatool.pipeline.plot import cloud_of, draw, tell
+from pcatool.pipeline.plot import collect_rows, draw, note_omissions
 from pcatool.pipeline.plot_request import PlotRequest
 from pcatool.readers.inputs import Inputs
 from pcatool.registry import PLOTS
@@ -60,7 +60,7 @@ def cloud(
     data: Any, model: Model | None, color: str | None = None, axes: tuple[int, ...] = (1, 2), **table: Any
 ) -> RowCollector:
     job = job_of(data, **table)
-    return cloud_of(job, PlotRequest("scores", PlotOptions(color=color)), axes, model, job.open())
+    return collect_rows(job, PlotRequest("scores", PlotOptions(color=color)), axes, model, job.open())
 
 
 # --- numbers ---
@@ -292,7 +292,7 @@ def test_what_a_picture_leaves_out_is_told(
     told: list[str] = []
     reporter = Warnings()
     monkeypatch.setattr(reporter, "show", lambda kind, text, items=(): told.append(text))
-    tell(drawn, PlotRequest("scores", PlotOptions(color=color)), reporter)
+    note_omissions(drawn, PlotRequest("scores", PlotOptions(color=color)), reporter)
     assert len(told) == 1 and told[0].startswith(words)
 
 

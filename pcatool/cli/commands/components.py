@@ -89,15 +89,16 @@ def run(
         make = partial(what, asked=asked, form=form)
         model = loadings.fit_and_write(job, str(output), make, no_clobber=no_clobber)
     else:
-        model = fitting.model_or_fit(job).components
+        model = fitting.model_or_fit(job).shown_model
         if not as_facts:
             print_result(_numbers(model, asked=asked, form=form, screen=Screen.now()))
-    facts["shown"] = loadings.drawn(model, asked.first) if asked.image else loadings.shown(model, asked.first)
+    count = loadings.images_shown if asked.image else loadings.components_shown
+    facts["shown"] = count(model, asked.first)
     if asked.image is not None:
         facts["image"] = list(asked.image)
         _mention_others(model.k - facts["shown"], asked, reporter)
     if as_facts:
-        facts["entries"] = loadings.entries(model, asked.values, asked.first)
+        facts["entries"] = loadings.table_entries(model, asked.values, asked.first)
     facts |= model_facts(model)
     reporter.close(facts, report_lines(model), stdout_free=to_file or as_facts)
     return 0

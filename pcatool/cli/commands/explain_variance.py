@@ -40,7 +40,7 @@ def run(
     reporter = ConsoleReporter(general)
     job = fitting.Job(subject or [], table, select, options, engine, reporter)
     fitted = fitting.model_or_fit(job)
-    model, columns = fitted.model, fitted.variance.columns()
+    model, columns = fitted.model, fitted.shown_variance.columns()
     facts = {"command": NAME, **model_facts(model)}
     if report.threshold is not None:
         count = smallest_k(fitted, report.threshold)

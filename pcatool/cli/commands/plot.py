@@ -98,38 +98,39 @@ def run(
     from pcatool.pipeline.plot import draw
     from pcatool.pipeline.plot_request import PlotRequest
 
-    asked = PlotRequest(kind, plot, look, output, no_clobber, form)
-    asked.check(options)
-    if shows_usage_instead(_read(subject, asked), f"{NAME} {kind}", USAGE.removeprefix("KIND ")):
+    request = PlotRequest(kind, plot, look, output, no_clobber, form)
+    request.check(options)
+    if shows_usage_instead(_read(subject, request), f"{NAME} {kind}", USAGE.removeprefix("KIND ")):
         return 2
     reporter = ConsoleReporter(general)
-    drawn = draw(Job(subject or [], table, select, options, engine, reporter), asked)
+    drawn = draw(Job(subject or [], table, select, options, engine, reporter), request)
     printed = output in (None, "-")
-    if printed and not asked.of_rows:
-        _print(drawn, asked)
-    facts = _facts(drawn, asked)
+    if printed and not request.needs_rows:
+        _print(drawn, request)
+    facts = _facts(drawn, request)
     reporter.close(facts, _lines(facts, drawn), stdout_free=not printed)
     return 0
 
 
-def _read(subject: list[str] | None, asked: PlotRequest) -> list[str] | None:
+def _read(subject: list[str] | None, request: PlotRequest) -> list[str] | None:
     """Return the inputs; None (standard input) for a plot of rows to which a model alone was given."""
     from pcatool.pipeline.plot_request import is_model
 
-    alone = subject is not None and len(subject) == 1 and asked.of_rows and subject[0] != "-" and is_model(subject[0])
-    return None if alone else subject
+    if subject is None or len(subject) != 1 or not request.needs_rows:
+        return subject
+    return None if subject[0] != "-" and is_model(subject[0]) else subject
 
 
-def _print(drawn: PlotOutcome, asked: PlotRequest) -> None:
+def _print(drawn: PlotOutcome, request: PlotRequest) -> None:
     """Print the numbers of the plot."""
     from pcatool.render.text import render_table
 
     screen = Screen.now()
-    columns = asked.drawer().table(drawn.view)
+    columns = request.plot_class().table(drawn.view)
     print_result(
         render_table(
             columns,
-            asked.form,
+            request.form,
             caption=drawn.view.caption,
             width=screen.width,
             color=screen.color,
@@ -138,14 +139,14 @@ def _print(drawn: PlotOutcome, asked: PlotRequest) -> None:
     )
 
 
-def _facts(drawn: PlotOutcome, asked: PlotRequest) -> dict[str, Any]:
+def _facts(drawn: PlotOutcome, request: PlotRequest) -> dict[str, Any]:
     """Return the facts for `--json` and the summary: kind, output, axes, rows, classes, model."""
     from pcatool.render.facts import model_facts
 
     facts: dict[str, Any] = {
         "command": NAME,
-        "kind": asked.kind,
-        "output": shown(asked.output or "-"),
+        "kind": request.kind,
+        "output": shown(request.output or "-"),
         "axes": list(drawn.view.axes),
     }
     cloud = drawn.view.cloud

@@ -72,10 +72,10 @@ def run(
     from pcatool.pipeline import apply as applying
 
     fitted = model_of(model, inputs)
-    back = applying.Back(source, preimage, fill)
+    request = applying.ReconstructRequest(source, preimage, fill)
 
     def results(data: Any, table: TableOptions, reporter: Reporter) -> Results:
-        return applying.reconstruct(fitted, data, table, apply, engine, reporter, back)
+        return applying.reconstruct(fitted, data, table, apply, engine, reporter, request)
 
     reporter = ConsoleReporter(general, rows_to=output.output or "-")
     return deliver(

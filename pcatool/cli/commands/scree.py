@@ -114,16 +114,16 @@ def run(
     job = fitting.Job(subject or [], table, select, options, engine, reporter)
     if output is not None:
         scree = ScreeLook(log, log_components, all_components)
-        asked = report.Scree(scree, names if rules is not None else (), options.seed, look)
+        asked = report.ScreeRequest(scree, names if rules is not None else (), options.seed, look)
         model = report.fit_and_draw(job, output, asked, no_clobber=no_clobber)
     elif rules is not None:
         fitted = fitting.model_or_fit(job)
-        if fitted.first is not None:
+        if fitted.shown_k is not None:
             raise UsageError("-k would change nothing: the rules know the whole model", "leave out -k")
         model = fitted.model
         screen = Screen.now()
         shape = form if form != "chart" else "table" if screen.terminal else "csv"
-        verdicts = report.judge(fitted, names, options.seed)
+        verdicts = report.rule_choices(fitted, names, options.seed)
         print_result(rules_report(verdicts, shape, screen.width if shape == "table" else None))
     else:
         fitted = fitting.model_or_fit(job)
@@ -154,7 +154,7 @@ def _chart(fitted: Fitted) -> str:
 
     screen, model = Screen.now(), fitted.model
     chart = scree_chart(
-        fitted.variance,
+        fitted.shown_variance,
         kept=model.k,
         width=screen.width,
         color=screen.color,

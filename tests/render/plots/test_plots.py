@@ -92,7 +92,7 @@ def test_edges_are_in_a_unit_that_can_be_drawn():
 # --- the cloud ---
 
 
-def cloud_of(X, color=None, numeric=False, words=(), axes=2):
+def collect_rows(X, color=None, numeric=False, words=(), axes=2):
     hue = None if color is None else ColorColumn("color", numeric)
     made = RowCollector(axes, hue)
     block = X if color is None else np.column_stack([X, color])
@@ -111,7 +111,7 @@ def few_marks(monkeypatch):
 
 def test_few_rows_are_kept_and_many_counted(few_marks):
     X = rng.normal(size=(101, 2))
-    few, many = cloud_of(X[:100]), cloud_of(X)
+    few, many = collect_rows(X[:100]), collect_rows(X)
     assert not few.is_dense
     np.testing.assert_array_equal(few.points(), X[:100])
     assert many.is_dense and many.grid.layer(ALL).sum() == many.rows == 101
@@ -121,7 +121,7 @@ def test_few_rows_are_kept_and_many_counted(few_marks):
 def test_classes_are_named_in_order_and_counted(few_marks, rows):
     codes = np.arange(rows) % 3.0
     codes[:2] = np.nan
-    found = cloud_of(rng.normal(size=(rows, 2)), codes, words=["b", "10", "9"]).groups()
+    found = collect_rows(rng.normal(size=(rows, 2)), codes, words=["b", "10", "9"]).groups()
     assert [(group.name, group.color_index) for group in found] == [("9", 0), ("10", 1), ("b", 2), ("missing", None)]
     assert [group.rows for group in found] == [rows // 3, rows // 3 - 1, rows // 3 - 1, 2]
 
@@ -129,7 +129,7 @@ def test_classes_are_named_in_order_and_counted(few_marks, rows):
 @pytest.mark.parametrize("rows", [90, 900])
 def test_of_many_classes_the_largest_have_colours(few_marks, rows):
     codes = np.concatenate([np.arange(20.0), np.repeat(np.arange(8.0, 17), 4), np.zeros(rows - 56)])
-    found = cloud_of(rng.normal(size=(rows, 2)), codes, words=[f"w{i:02}" for i in range(20)]).groups()
+    found = collect_rows(rng.normal(size=(rows, 2)), codes, words=[f"w{i:02}" for i in range(20)]).groups()
     assert [group.name for group in found] == ["w00", *(f"w{i:02}" for i in range(8, 16)), "11 others"]
     assert len(found) == CLASSES and found[-1].color_index is None
     assert sum(group.rows for group in found) == rows
@@ -137,7 +137,7 @@ def test_of_many_classes_the_largest_have_colours(few_marks, rows):
 
 def test_more_classes_than_are_counted_go_to_the_others(few_marks):
     codes = np.concatenate([np.arange(MAX_LAYERS + 5.0), np.repeat(3.0, 200), np.repeat(MAX_LAYERS + 2.0, 300)])
-    made = cloud_of(rng.normal(size=(len(codes), 2)), codes, words=[f"w{i:02}" for i in range(MAX_LAYERS + 5)])
+    made = collect_rows(rng.normal(size=(len(codes), 2)), codes, words=[f"w{i:02}" for i in range(MAX_LAYERS + 5)])
     assert "w03" in [group.name for group in made.groups()]
     assert made.groups()[-1].rows > 300
     drawn = sum(made.grid.layer(number).sum() for number in made.grid.numbers if number != ALL)
@@ -159,7 +159,7 @@ def test_more_classes_than_are_counted_go_to_the_others(few_marks):
 )
 def test_few_whole_numbers_are_classes(few_marks, rows, values, by_class):
     color = np.resize(np.array(values, float), rows)
-    made = cloud_of(rng.normal(size=(rows, 2)), color, numeric=True)
+    made = collect_rows(rng.normal(size=(rows, 2)), color, numeric=True)
     assert made.by_class is by_class
     if by_class:
         assert sum(group.rows for group in made.groups()) == rows
@@ -192,9 +192,9 @@ def marks(svg, color):
 
 X = rng.normal(size=(40, 2)) * [3, 1]
 VIEWS = {
-    "scores": lambda: view_of(cloud_of(X, np.arange(40.0) % 3, words="abc")),
+    "scores": lambda: view_of(collect_rows(X, np.arange(40.0) % 3, words="abc")),
     "loadings": lambda: view_of(d=5, axes=(1, 5)),
-    "biplot": lambda: view_of(cloud_of(X), scaling="columns"),
+    "biplot": lambda: view_of(collect_rows(X), scaling="columns"),
 }
 
 
@@ -217,7 +217,7 @@ def test_each_row_has_a_mark_in_the_colour_of_its_class():
 def test_numbers_have_a_bar_of_colours_and_holes_are_grey():
     numbers = np.arange(40) / 7
     numbers[:3] = np.nan
-    svg = picture("scores", view_of(cloud_of(X, numbers, numeric=True)))
+    svg = picture("scores", view_of(collect_rows(X, numbers, numeric=True)))
     assert any("(grey: 3 missing)" in text for text in texts(svg))
     assert marks(svg, "#B0B0B0") == 3
 
@@ -226,7 +226,7 @@ def test_numbers_have_a_bar_of_colours_and_holes_are_grey():
 def test_many_rows_are_a_raster_in_a_small_file(few_marks, form, hue):
     Y = rng.normal(size=(3000, 2))
     color = {"none": None, "classes": np.arange(3000.0) % 4, "numbers": Y[:, 0]}[hue]
-    made = cloud_of(Y, color, numeric=hue == "numbers", words="abcd")
+    made = collect_rows(Y, color, numeric=hue == "numbers", words="abcd")
     data = picture("scores", view_of(made), form)
     assert (b"<image" if form == "svg" else b"/Image") in data
     assert data.count(b"<use") < 1200
@@ -234,7 +234,7 @@ def test_many_rows_are_a_raster_in_a_small_file(few_marks, form, hue):
 
 def test_a_row_that_lies_alone_has_a_mark(few_marks):
     Y = np.vstack([rng.normal(size=(2000, 2)) * 0.01, [[5.0, 5.0], [-4.0, 0.0]]])
-    made = cloud_of(Y)
+    made = collect_rows(Y)
     assert isolated_cells(made.grid.layer(ALL) > 0).sum() >= 2
     there = np.zeros((30, 30), bool)
     there[3, 3] = there[20:25, 20:25] = True
@@ -260,23 +260,23 @@ def test_empty_cells_take_after_the_fullest_beside_them():
 )
 def test_numbers_of_any_size_are_drawn(few_marks, kind, rows, scale):
     Y = rng.normal(size=(rows, 2)) * scale
-    svg = picture(kind, view_of(cloud_of(Y, Y[:, 0], numeric=True))).lower()
+    svg = picture(kind, view_of(collect_rows(Y, Y[:, 0], numeric=True))).lower()
     assert not re.search(rb"[^a-z](nan|inf)[^a-z]", re.sub(rb"base64,[^\"]*", b"", svg))
     unit = {1e300: " / 1e30", 1e-300: " / 1e-"}[scale]
     assert any(text.startswith(f"PC1{unit}") for text in texts(svg.replace(b"pc1", b"PC1")))
 
 
 def test_both_sides_have_one_scale_unless_that_would_be_a_line():
-    round, flat = fit_scale(cloud_of(X)), fit_scale(cloud_of(X * [1, 0.01]))
+    round, flat = fit_scale(collect_rows(X)), fit_scale(collect_rows(X * [1, 0.01]))
     assert round.equal and not flat.equal
-    assert "different scales" in " ".join(texts(picture("scores", view_of(cloud_of(X * [1, 0.01])))))
-    assert fit_scale(cloud_of(X * [1, 0])).equal, "no extent at all is drawn to the scale of the other"
-    assert fit_scale(cloud_of(np.full((3, 2), 7.0))).equal
+    assert "different scales" in " ".join(texts(picture("scores", view_of(collect_rows(X * [1, 0.01])))))
+    assert fit_scale(collect_rows(X * [1, 0])).equal, "no extent at all is drawn to the scale of the other"
+    assert fit_scale(collect_rows(np.full((3, 2), 7.0))).equal
 
 
 @pytest.mark.parametrize("rows", [1, 1000])
 def test_one_component_is_a_histogram(rows):
-    made = cloud_of(rng.normal(size=(rows, 1)), np.arange(rows) % 2.0, words="ab", axes=1)
+    made = collect_rows(rng.normal(size=(rows, 1)), np.arange(rows) % 2.0, words="ab", axes=1)
     svg = picture("scores", view_of(made, axes=(2,)))
     assert {"PC2 (50.0 %)", "rows", f"a  ({-(-rows // 2)})"} <= set(texts(svg))
     axes = histogram(view_of(made, axes=(2,)), made, PictureOptions()).axes[0]
@@ -286,9 +286,9 @@ def test_one_component_is_a_histogram(rows):
 def test_rows_far_from_the_origin_are_not_at_the_edge():
     """Scores that were not centred, along one component, and with the origin of arrows in the picture."""
     far = rng.normal((9000.0, 0.0), 1.0, (50, 2))
-    low, high = histogram(view_of(axes=(1,)), cloud_of(far[:, :1], axes=1), PictureOptions()).axes[0].get_xlim()
+    low, high = histogram(view_of(axes=(1,)), collect_rows(far[:, :1], axes=1), PictureOptions()).axes[0].get_xlim()
     assert 8900 < low < high < 9100
-    low, high = Biplot().draw(view_of(cloud_of(far)), PictureOptions()).axes[0].get_xlim()
+    low, high = Biplot().draw(view_of(collect_rows(far)), PictureOptions()).axes[0].get_xlim()
     assert low < -1000 and far[:, 0].max() + 100 < high
     assert axis_limits((-1.0, 2.0), np.array([-0.5, 1.5])) == (-1.0, 2.0)
     low, high = axis_limits((-1.0, 2.0), np.array([-3.0, 2.5]))
@@ -334,7 +334,7 @@ def test_the_size_that_an_error_names_is_large_enough(count: int) -> None:
 
 @pytest.mark.parametrize("size", [(4.0, 3.0), (8.0, 3.0), None])
 def test_a_legend_of_many_classes_fits(size):
-    view = view_of(cloud_of(X, np.arange(40.0) % 14, words="abcdefghijklmn"))
+    view = view_of(collect_rows(X, np.arange(40.0) % 14, words="abcdefghijklmn"))
     with plain_matplotlib():
         figure = PLOTS.load("scores")().draw(view, PictureOptions(size=size))
         figure.draw_without_rendering()
@@ -354,7 +354,7 @@ def test_a_row_and_an_arrow_multiply_to_the_cell():
 
 
 def test_the_longest_arrows_are_drawn_and_all_stay_inside():
-    view = view_of(cloud_of(X), d=MAX_ARROWS + 10)
+    view = view_of(collect_rows(X), d=MAX_ARROWS + 10)
     said = texts(picture("biplot", view))
     longest = [view.columns[j] for j in np.argsort(-np.hypot(*view.loadings.T))][:MAX_ARROWS]
     assert {text for text in said if re.fullmatch(r"c\d+", text)} <= set(longest)
@@ -371,7 +371,7 @@ def test_many_rows_are_coloured_by_the_mean_of_a_cell_and_that_is_said(few_marks
     numbers = np.exp(2 * rng.normal(size=3000))
     histogram = {}
     for rows in (90, 3000):
-        view = view_of(cloud_of(Y[:rows], numbers[:rows], numeric=True))
+        view = view_of(collect_rows(Y[:rows], numbers[:rows], numeric=True))
         with plain_matplotlib():
             figure = PLOTS.load("scores")().draw(view, PictureOptions())
             figure.draw_without_rendering()
@@ -385,6 +385,6 @@ def test_many_rows_are_coloured_by_the_mean_of_a_cell_and_that_is_said(few_marks
 
 def test_any_name_can_be_drawn():
     names = [r"$\frac{$", "a\nb", "花びら", "x" * 500, "", "\x00", "$x$"]
-    made = cloud_of(X[:35], np.arange(35.0) % 7, words=names)
+    made = collect_rows(X[:35], np.arange(35.0) % 7, words=names)
     data = picture("biplot", view_of(made, d=7, names=names))
     assert r"$\frac{$" in " ".join(texts(data))

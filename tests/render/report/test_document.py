@@ -24,7 +24,7 @@ from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.options.showing import PageOptions
 from pcatool.pipeline.fit import Job
-from pcatool.pipeline.plot import cloud_of
+from pcatool.pipeline.plot import collect_rows
 from pcatool.pipeline.plot_request import PlotRequest
 from pcatool.pipeline.report_page import POINTS
 from pcatool.pipeline.results import hashes
@@ -323,7 +323,7 @@ def test_classes_have_the_colours_of_plots(tmp_path: Path) -> None:
         found = read(model, place, color=name).facts["scores"]["color"]
         job = Job([place], TableOptions(), SelectOptions(), FitOptions(), EngineOptions(), Warnings())
         inputs = Inputs([place], TableOptions(), Warnings())
-        cloud = cloud_of(job, PlotRequest("scores", PlotOptions(color=name)), (1, 2), model, inputs)
+        cloud = collect_rows(job, PlotRequest("scores", PlotOptions(color=name)), (1, 2), model, inputs)
         assert ("labels" in found) == cloud.by_class, name
         if not cloud.by_class:
             continue
