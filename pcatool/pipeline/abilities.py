@@ -30,13 +30,14 @@ def policy_for_rows(model: Model, given: str | None, *, fill: bool, reconstructi
     if fill and given is None and policy not in LINEAR_POLICIES:
         policy = "project"
     if fill and policy not in LINEAR_POLICIES:
-        raise UsageError(
-            f"--fill and --missing {policy} exclude each other", f"give one of {', '.join(LINEAR_POLICIES)}"
-        )
+        raise UsageError(f"--fill cannot be combined with --missing {policy}", "give --missing mean, project or em")
     method = model.meta.get("method", "pca")
     if policy in LINEAR_POLICIES and method != "pca":
         what = "--fill" if fill and given is None else f"--missing {policy}"
-        raise UsageError(f"{what} is for linear PCA, this is a {method} model", "--missing keep leaves such rows empty")
+        raise UsageError(
+            f"{what} needs a model of --method pca, this is a {method} model",
+            "give --missing keep: such rows stay empty",
+        )
     if policy == "mean" and model.stand_in is None:
         raise UsageError(
             "--missing mean: the model was fitted without centring and holds no column means",
@@ -52,12 +53,12 @@ def policy_for_scores(model: Model, given: str | None) -> str:
     score cannot be estimated from the other scores of its row.
     """
     if given in LINEAR_POLICIES:
-        raise UsageError(f"--missing {given} is for rows, the input holds scores", "give --missing keep")
+        raise UsageError(f"--missing {given} applies to rows, but the input holds scores", "give --missing keep")
     return given or ("keep" if model.meta.get("missing") in ("drop", "em") else "error")
 
 
 # Remarks on `transform` for models that do not take a plain table of rows.
-PRECOMPUTED = "of tables that hold kernel values with the training rows, under their names"
+PRECOMPUTED = "of tables of kernel values, with a column for each training row"
 # Commands that need the sums over rows, and not the rows.
 FROM_SUMS = ("update", "merge", "subtract", "refit")
 
@@ -92,7 +93,9 @@ def _add_from_sums(model: Model, found: Abilities) -> None:
     against, rule = why_not_updatable(model), rule_with_rows(model.meta.get("components"))
     if against is None and rule:
         found.can["refit"] = "with another -k"
-        found.cannot.update(dict.fromkeys(FROM_SUMS[:-1], f"-k {rule} needs the rows: pcatool refit -k first"))
+        found.cannot.update(
+            dict.fromkeys(FROM_SUMS[:-1], f"-k {rule} needs the rows: run pcatool refit with another -k first")
+        )
         return
     (found.can if against is None else found.cannot).update(dict.fromkeys(FROM_SUMS, against or ""))
 
@@ -112,7 +115,7 @@ def _is_precomputed(model: Model) -> bool:
 def _add_reconstruct(model: Model, found: Abilities) -> None:
     """Add `reconstruct` with its remark, or the reason against it."""
     if "kernel" not in model.meta:
-        found.can["reconstruct"] = "from scores without the rows' own means" if model.rows_centered else ""
+        found.can["reconstruct"] = "from scores, without the means of the rows" if model.rows_centered else ""
         return
     if _is_precomputed(model):
         try:
@@ -126,7 +129,7 @@ def _add_reconstruct(model: Model, found: Abilities) -> None:
 def _add_components(model: Model, found: Abilities) -> None:
     """Add `components` with its remark, or the reason against it."""
     if "kernel" in model.meta:
-        found.cannot["components"] = "the directions lie in the space of the kernel, they are not made of columns"
+        found.cannot["components"] = "the components are directions in the kernel space, not combinations of columns"
     elif model.meta.get("method") == "supervised":
         found.can["components"] = "loadings and contributions"
     else:

@@ -66,18 +66,18 @@ def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
     where = inputs.first.name
     if inputs.columns.nameless:
         if len(names) > model.k:
-            raise DataError(f"{where}: {len(names)} columns of scores, the model has {model.k} components")
+            raise DataError(f"{where}: {len(names)} columns of scores, but the model has {model.k} components")
         return names
     numbers = sorted({int(name[2:]) for name in names if re.fullmatch(r"PC[1-9][0-9]*", name, re.ASCII)})
     if most is not None:
         numbers = [number for number in numbers if number <= most]
     if not numbers:
-        raise DataError(f"{where}: no columns of scores (PC1, ...)", "give what transform writes, or --from rows")
+        raise DataError(
+            f"{where}: no columns of scores (PC1, ...)", "give the output of pcatool transform, or --from rows"
+        )
     for expected, number in enumerate(numbers, 1):
         if number != expected:
-            raise DataError(
-                f"{where}: no column {show(f'PC{expected}')}, but {show(f'PC{number}')}: a gap in the scores"
-            )
+            raise DataError(f"{where}: column {show(f'PC{expected}')} is missing, but there is {show(f'PC{number}')}")
     if numbers[-1] > model.k:
         raise DataError(f"{where}: column {show(f'PC{numbers[-1]}')}, but the model has {model.k} components")
     return [f"PC{number}" for number in numbers]
@@ -167,7 +167,7 @@ def _reconstruct(
     """
     names = list(model.columns)
     if options.triples and request.source == "scores":
-        raise UsageError("--triples gives rows, not scores", "leave out --from scores")
+        raise UsageError("--triples reads rows, not scores", "leave out --from scores")
     rows = options.triples or (request.fill and model.whitening == "zca")  # scores of ZCA have the names of the columns
     holds = request.source or ("rows" if rows else None)
     if (holds or rows_or_scores(model, inputs)) == "rows":
@@ -179,10 +179,10 @@ def _reconstruct(
         ("--with-error", options.with_error), ("--with-coverage", options.with_coverage), ("--fill", request.fill)
     ):  # fmt: skip
         if given:
-            raise UsageError(f"{flag} needs the original rows, the input holds scores", "give the original rows")
+            raise UsageError(f"{flag} needs the original rows, but the input holds scores", "give the original rows")
     if model.rows_centered:
         reporter.warn(
-            "the rows come back about 0: their own means, which --center-rows took out, are not in the scores"
+            "the reconstructed rows lack their means: --center-rows removed them, and the scores do not hold them"
         )
     if model.whitening == "zca":
         choice = model_columns(model, inputs)

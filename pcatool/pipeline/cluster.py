@@ -53,7 +53,7 @@ def cluster_of(engine: EngineOptions) -> Cluster:
     """Return the cluster that the engine options name; entering the cluster finds or starts its workers."""
     if engine.threads is not None:
         raise UsageError(
-            f"--threads would change nothing with --engine {engine.engine}: each worker takes one core for a task",
+            f"--threads has no effect with --engine {engine.engine}: each worker uses one core for a task",
             "leave out --threads",
         )
     cluster: Cluster = ENGINES.load(engine.engine)(engine.scheduler)
@@ -267,7 +267,7 @@ class WriteParts:
 
     def __call__(self, items: Sequence[OutputPart]) -> list[WrittenPart]:
         if self.probe and not Path(self.probe).exists():
-            raise FileError(f"a worker does not see the folder {show(self.folder.name)} that is here", SEEN_BY_ALL)
+            raise FileError(f"a worker cannot see the output folder {show(self.folder.name)}", SEEN_BY_ALL)
         return [WrittenPart(*self.reading.read(item.split, partial(self._write, item.name))) for item in items]
 
     def _write(self, name: str, inputs: Inputs, reporter: Reporter, row_counts: RowCounts) -> ErrorSum:
@@ -323,11 +323,13 @@ def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolde
     if name is None or name == "-":
         raise UsageError(f"--engine {engine.engine} writes a folder of parts, not one stream", remedy)
     if not is_folder(name):
-        raise UsageError(f"--engine {engine.engine} writes a folder of parts, and {show(shown(name))} is none", remedy)
+        raise UsageError(
+            f"--engine {engine.engine} writes a folder of parts, but {show(shown(name))} is not a folder", remedy
+        )
     if output.resume:
         raise UsageError(
-            f"--resume does not go with --engine {engine.engine}: parts do not tell what they were made from",
-            "leave it out: all parts are written anew",
+            f"--resume does not go with --engine {engine.engine}: the parts do not record their inputs",
+            "leave out --resume: all parts are written again",
         )
     output = replace(output, output_format=output.output_format or "parquet")
     return PartsFolder(name, str(output.output_format)), output
@@ -336,7 +338,9 @@ def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolde
 def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions, reporter: Reporter) -> ResolvedInputs:
     """Return the inputs without results of an earlier run that a search for inputs found in the output folder."""
     if not are_paths(data):
-        raise UsageError("a table in memory cannot be read elsewhere", "write it to files that all workers see")
+        raise UsageError(
+            "a table in memory cannot be read by other processes", "write it to files that all workers can see"
+        )
     folder = str(output.output)
     found = ResolvedInputs.of(data, table)
     inside = inputs_in_output_folder(folder, found.inputs)
@@ -354,7 +358,7 @@ def _refuse_inside(inputs: Sequence[Input], folder: str) -> None:
     for item in inputs:
         if not item.flows and is_inside(item.path, folder):
             raise UsageError(
-                f"the input {show(item.name)} lies in {show(shown(folder))}, where the parts would go",
+                f"the input {show(item.name)} is in the output folder {show(shown(folder))}",
                 "write to another folder",
             )
 

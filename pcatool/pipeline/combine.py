@@ -20,7 +20,7 @@ from pcatool.model.model import Model
 from pcatool.model.npz import load_model
 from pcatool.options import EngineOptions, FitOptions, RefitOptions, SelectOptions, TableOptions, UpdateOptions
 from pcatool.options.fields import given_flags
-from pcatool.pipeline.fit import Job, older_model, sums_of_job
+from pcatool.pipeline.fit import Job, no_effect, older_model, sums_of_job
 from pcatool.progress import Reporter, doing
 from pcatool.readers.base import Column
 from pcatool.readers.opener import MODEL, OpenedInput
@@ -91,7 +91,7 @@ def refuse_reading(*records: Any) -> None:
     """Raise `UsageError` for options of reading tables: they have no effect where models are subtracted."""
     given = given_flags(*records, leaving_out="align_to")
     if given:
-        raise UsageError(f"{', '.join(given)} would change nothing where models are subtracted", "leave it out")
+        raise UsageError(no_effect(given, "when models are subtracted"), f"leave out {', '.join(given)}")
 
 
 def statistic_of(named: NamedModel) -> Statistic:
@@ -119,9 +119,10 @@ def compatible_sums(first: Model, named: NamedModel, name: str) -> Statistic:
     for setting, flag in SETTINGS.items():
         a, b = (_setting(setting, of) for of in (first, model))
         if a != b and (a or b):
-            remedy = f"pcatool refit makes one like the other ({flag})" if setting in REFITTED else "fit both alike"
+            refits = setting in REFITTED
+            remedy = f"pcatool refit can change {flag} of one of them" if refits else "fit both with the same settings"
             raise ModelError(
-                f"{show(name)} and {show(other)} differ in {flag}: {_setting_text(a)} against {_setting_text(b)}",
+                f"{show(name)} and {show(other)} differ in {flag}: {_setting_text(a)} and {_setting_text(b)}",
                 remedy,
             )
     _check_labels(first, model, name, other)
@@ -140,9 +141,9 @@ def _check_labels(first: Model, model: Model, name: str, other: str) -> None:
         return
     number, text = (other, name) if differing[0] in numbers[1] else (name, other)
     raise ModelError(
-        f"label {show(differing[0])} is a number in {show(number)} and text in {show(text)}: 7 and 07 are one class "
-        "there and two here",
-        f"pcatool update {show(text)} takes the rows of the other with the label as text",
+        f"label {show(differing[0])} is a number in {show(number)} and text in {show(text)}: as numbers, "
+        "7 and 07 are one class; as text, they are two",
+        f"pcatool update {show(text)} reads the rows of the other, with the label as text",
     )
 
 
@@ -182,14 +183,14 @@ class MergeChecks:
         centre = statistic_of(named).centre
         key = b"".join(part.tobytes() for part in (centre.high, centre.low, statistic_of(named).sums.squares))
         if key in self._seen:
-            self._reporter.warn(f"{show(self._seen[key])} and {show(name)} are of the same rows, which count twice now")
+            self._reporter.warn(f"{show(self._seen[key])} and {show(name)} hold the same rows, which now count twice")
         self._seen.setdefault(key, name)
 
     def note_other_k(self) -> None:
         """Write a note that names the models fitted with another -k than the first; none if all agree."""
         if self._other_k:
             self._reporter.note(
-                f"-k {self._first_k} is taken from {show(self._name)}; another one in {listed(self._other_k)}"
+                f"-k {self._first_k} is taken from {show(self._name)}; a different -k in {listed(self._other_k)}"
             )
 
 
@@ -242,13 +243,11 @@ def _with_rows(
     old = model_to_align_to(model, options.align_to, data)
     row_counts, inputs = RowCounts(), job.open()
     if inputs.model is not None:
-        raise UsageError(f"{inputs.model.name} is a model, not a table", "pcatool merge adds models up")
+        raise UsageError(f"{inputs.model.name} is a model, not a table", "pcatool merge combines models")
     rows: Any = sums_of_job(job, inputs, row_counts, triangular=isinstance(statistic.sums, Triangle))
     if rows is None:
-        what = (
-            f"none of the {row_counts.rows} rows of the input is left" if row_counts.rows else "the input has no rows"
-        )
-        reporter.warn(f"{what}: the model stays as it is")
+        what = f"all {row_counts.rows} rows of the input were dropped" if row_counts.rows else "the input has no rows"
+        reporter.warn(f"{what}: the model is unchanged")
         return Combined(model, model.n_samples, row_counts)
     return Combined(refitted(model, join(statistic, rows), fit_options, old, reporter), model.n_samples, row_counts)
 
@@ -288,8 +287,8 @@ def _warn_lost_rank(rank: int, model: Model, reporter: Reporter) -> None:
     """
     if rank > _rank(model):
         reporter.warn(
-            f"of {rank} components that some of the rows have, {_rank(model)} are told from rounding in the sums over "
-            "all; a fit of all rows with --solver tsqr keeps more digits"
+            f"the sums over all rows have too few digits for {rank - _rank(model)} of {rank} components; "
+            "a fit of all rows with --solver tsqr keeps more digits"
         )
 
 
@@ -344,14 +343,14 @@ def refit(named: NamedModel, options: RefitOptions, reporter: Reporter) -> Model
     """
     name, model = named
     if options.changes_nothing:
-        raise UsageError("nothing is asked to be otherwise", "give -k, -s, --no-center, --ddof, --whiten, -c or -x")
+        raise UsageError("no setting is changed", "give -k, -s, --no-center, --ddof, --whiten, -c or -x")
     statistic = statistic_of(named)
     settings = options_of(model, **options.changes)
     places = _kept(name, model, options)
     if len(places) < model.d and model.rows_centered:
         raise UsageError(
-            "the model was fitted with --center-rows: the mean of a row is of all columns, so none can be dropped",
-            "fit the other columns anew",
+            "the model was fitted with --center-rows: the mean of a row includes all columns, so none can be dropped",
+            "fit the other columns again",
         )
     old = None if options.align_to is None else model_to_align_to(model, options.align_to, None, settings)
     columns = tuple(model.columns[j] for j in places)
@@ -367,7 +366,7 @@ def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:
     removed = frozenset(_places(name, model, options.exclude))
     left = [j for j in chosen if j not in removed]
     if not left:
-        raise DataError(f"{name}: no column is left", "drop fewer")
+        raise DataError(f"{name}: no column is left", "drop fewer columns")
     return left
 
 

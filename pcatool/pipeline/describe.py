@@ -109,8 +109,8 @@ def _digits(error: float | None) -> int:
     return MOST_DIGITS if error == 0 else min(math.floor(-math.log10(error)), MOST_DIGITS)
 
 
-IN_KERNEL = "the directions of kernel models lie in spaces of their own"
-UNITS = "one model is standardised and the other is not, so that their components have different units"
+IN_KERNEL = "the components of kernel models lie in different spaces"
+UNITS = "one model is standardised and the other is not, so their components have different units"
 
 
 def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
@@ -159,12 +159,12 @@ def _check_comparable(a: Model, b: Model) -> None:
     methods = [str(m.meta.get("method", "pca")) for m in (a, b)]
     if methods[0] != methods[1]:
         raise UsageError(
-            f"a {methods[0]} model and a {methods[1]} model have no numbers of one meaning",
-            "compare models of one method",
+            f"a {methods[0]} model and a {methods[1]} model cannot be compared",
+            "compare models of the same method",
         )
     if set(a.columns).isdisjoint(b.columns):
         raise DataError(
-            f"no column is in both models: {listed(a.columns)} in the first, {listed(b.columns)} in the second",
+            f"the models have no column in common: {listed(a.columns)} in the first, {listed(b.columns)} in the second",
             "compare models of the same columns",
         )
 
@@ -267,7 +267,7 @@ def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:
     means = one.mean is not None and other.mean is not None
     stds = one.std is not None and other.std is not None
     if not stds and not means:
-        return [], "not both models hold means or variances of their columns"
+        return [], "the means and variances of the columns are not known in both models"
     at = {name: j for j, name in enumerate(b.columns)}
     rows = []
     for i, name in enumerate(a.columns):
@@ -278,7 +278,8 @@ def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:
             if stds:
                 row |= _std_shift(one, other, i, at[name])
             rows.append(row)
-    return rows, None if means and stds else f"the {'standard deviations' if means else 'means'} are not known of both"
+    unknown = "standard deviations" if means else "means"
+    return rows, None if means and stds else f"the {unknown} are not known in both models"
 
 
 def _mean_shift(one: ColumnStatistics, other: ColumnStatistics, i: int, j: int) -> dict[str, Any]:

@@ -49,6 +49,7 @@ __all__ = [
     "fit_opened",
     "model_or_fit",
     "model_or_fit_of",
+    "no_effect",
     "older_model",
     "open_model_or_data",
     "plan_fit",
@@ -182,7 +183,7 @@ def report_rows(job: Job, inputs: Inputs, counts: RowCounts) -> None:
     """Warn about dropped rows, and report the counts of the rows that were read."""
     dropped = counts.incomplete if job.options.missing == "drop" else 0
     if dropped:
-        job.reporter.warn(f"dropped {dropped} of {counts.rows} rows for missing cells")
+        job.reporter.warn(f"dropped {dropped} of {counts.rows} rows with missing cells")
     job.reporter.fit_counts = FitCounts(counts.rows, dropped, inputs.columns.left_out)
 
 
@@ -213,9 +214,9 @@ class Fitted(NamedTuple):
         table = self.model.variance
         known = len(table.component)
         if self.shown_k is not None and self.shown_k > known:
-            has = "1 eigenvalue" if known == 1 else f"{known} eigenvalues"
+            count = "1 eigenvalue" if known == 1 else f"{known} eigenvalues"
             raise DataError(
-                f"-k {self.shown_k}: the model knows {has}", f"give a number from 1 to {known}, or leave out -k"
+                f"-k {self.shown_k}: the model has {count}", f"give a number from 1 to {known}, or leave out -k"
             )
         return table if self.shown_k is None else table.first(self.shown_k)
 
@@ -395,7 +396,7 @@ def _read_older(path: str, data: Any) -> Model:
         there = "no such object" not in error.message if is_remote(path) else Path(path).exists()
         if path == STDIN or there:
             raise
-        raise FileError(error.message, "a first fit has nothing to align to: leave out --align-to") from None
+        raise FileError(error.message, "for a first fit, leave out --align-to") from None
 
 
 def method_of(options: FitOptions, reporter: Reporter) -> Any:
@@ -463,16 +464,20 @@ def refuse_updatable(options: FitOptions) -> None:
     """Raise `UsageError` for --updatable or --no-updatable where no model is saved: they have no effect."""
     if options.updatable is not None:
         flag = options.updatable_flag
-        raise UsageError(f"{flag} would change nothing here: no model is written", f"leave out {flag}")
+        raise UsageError(f"{flag} has no effect: no model is written", f"leave out {flag}")
 
 
-def refuse_settings(
-    name: str, *records: Any, what: str = "is a model, fitted already", remedy: str = "give the data"
-) -> None:
+def refuse_settings(name: str, *records: Any, what: str = "is already fitted", remedy: str = "give the data") -> None:
     """Raise `UsageError` for options that have no effect, because the input `name` is already fitted.
 
     `records` are the option records to check; `what` and `remedy` word the message.
     """
     given = given_flags(*records)
     if given:
-        raise UsageError(f"{name} {what}: {', '.join(given)} would change nothing", remedy)
+        raise UsageError(f"{name} {what}: {no_effect(given)}", remedy)
+
+
+def no_effect(flags: Sequence[str], where: str = "") -> str:
+    """Return the words for options that have no effect; `where` says in which case."""
+    verb = "has" if len(flags) == 1 else "have"
+    return f"{', '.join(flags)} {verb} no effect {where}".rstrip()

@@ -85,7 +85,9 @@ def fit_and_score(
     except DataError as error:
         if not error.of_input:
             raise
-        raise DataError(error.message, "the model is of its rows, too: leave that file out, or the column") from None
+        raise DataError(
+            error.message, "the model was fitted to its rows, too: leave out that file, or the column"
+        ) from None
     return FittedAndScored(fitted, results)
 
 
@@ -119,7 +121,7 @@ def _take_back(scores: str, error: BaseException) -> None:
         remove(scores)
     except FileError:
         if isinstance(error, PcatoolError):
-            error.add_remedy(f"and remove {show(shown(scores))}: these scores are of a model that is not there")
+            error.add_remedy(f"and remove {show(shown(scores))}: the model of these scores was not saved")
 
 
 def _check_ending(scores: OutputOptions) -> None:

@@ -33,18 +33,16 @@ def column_words(names: Sequence[str]) -> tuple[list[str], list[str]]:
     apart = [f" {term}" if term.startswith("-") else term for term in together]  # not to be read as an option
     found = [word for term in apart for word in ("-c", term)]
     if sum(map(len, found)) > MOST_LETTERS or "" in names:
-        said = (
-            f"the {len(names)} columns are not named in it: it takes all that hold numbers, and -c chooses among them"
-        )
+        said = f"the command does not name the {len(names)} columns: it takes all that hold numbers; -c selects some"
         return [], [said]
     known = set(names)
     spans = [term for term in terms if term not in known and "-" in term]
     remarks = [
-        f"the range {term} takes all columns from the one to the other, as they stand in the table"
+        f"the range {term} takes all columns from the first to the last, in the order of the table"
         for term in spans[:1]
     ]
     if not all(name.isprintable() for name in names):
-        remarks.append("in it ? stands for a character of a name that cannot be shown")
+        remarks.append("? stands for an unprintable character of a column name")
     return found, remarks
 
 
@@ -104,24 +102,24 @@ def fit_command(model: Model, output: str = "model.npz", components: int | str |
     """
     meta = model.meta
     if meta.get("solver") == SCIKIT_LEARN:
-        return FitCommand(None, ["the model was fitted by scikit-learn, and taken from it"])
+        return FitCommand(None, ["the model was fitted by scikit-learn"])
     try:
         given = _settings(model)
     except UsageError as error:  # the file was edited, or written by another program
-        return FitCommand(None, [f"its settings are none of a fit: {error.message}"])
+        return FitCommand(None, [f"its settings are not valid for a fit: {error.message}"])
     if components is not None:
         given["components"] = components
     names, remarks = column_words(model.columns)
     if "absent" in meta:
         names = []
-        remarks = ["the names of the columns of user, item and value are not in the model: put yours"]
+        remarks = ["the model does not hold the names of the user, item and value columns: put yours"]
     if "aligned" in meta:
         given["align_to"] = OLDER
-        remarks.append("the older model that it was aligned to is not in it: put yours")
+        remarks.append("the model does not hold the older model that it was aligned to: put its file")
     if str(meta.get("reason", "")).startswith("from the sums kept of"):
         remarks.append(
-            "the model was made from sums over rows that models keep, by update, merge, subtract or refit: "
-            "a fit of all its rows gives the same but for rounding"
+            "the model was made by update, merge, subtract or refit, from the sums that models keep: "
+            "a fit of all its rows gives the same model, except for rounding"
         )
     options = FitOptions(**given)  # checks the settings as a fit does
     return FitCommand(["pcatool", "fit", DATA, *names, *_words(options, given), "-o", output], remarks)

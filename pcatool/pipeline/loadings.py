@@ -48,12 +48,12 @@ def _refuse(method: str, in_kernel: bool, names: Sequence[str]) -> None:
     """Raise `UsageError` for named values that the method does not define."""
     if in_kernel:
         raise UsageError(
-            "the components of a kernel model are directions in the space of its kernel: they are not made of columns",
+            "the components of a kernel model are directions in the kernel space, not combinations of columns",
             "pcatool transform gives the scores",
         )
     if method == "supervised" and not {"correlations", "cos2"}.isdisjoint(names):
         raise UsageError(
-            "correlations and cos2 need eigenvalues that are variances of scores, as supervised PCA has none",
+            "correlations and cos2 need eigenvalues that are variances of scores, which supervised PCA does not have",
             "ask for loadings or contributions",
         )
 
@@ -103,14 +103,14 @@ def column_spread(model: Model) -> Array:
         return np.ones(model.d)
     if not model.centered:
         raise UsageError(
-            "correlations and cos2 are about means, which a fit with --no-center leaves where they are",
-            "leave out --no-center, or ask for loadings or contributions",
+            "correlations and cos2 are not defined for a model fitted with --no-center",
+            "fit without --no-center, or ask for loadings or contributions",
         )
     if holds_all_variance(model):
         return recovered_spread(model)
     raise ModelError(
-        "the model does not hold the variances of its columns, which correlations need: it is of an earlier "
-        "pcatool, or taken from scikit-learn, which did not keep them",
+        "correlations need the variances of the columns, and the model does not hold them: it was made by an earlier "
+        "version of pcatool, or by scikit-learn",
         "fit it again",
     )
 
@@ -213,8 +213,8 @@ def check_image(model: Model, shape: tuple[int, int]) -> None:
     if model.d != pixels:
         there = "is 1 column" if model.d == 1 else f"are {model.d} columns"
         raise DataError(
-            f"an image of {shape[0]}x{shape[1]} has {counted(pixels, 'pixel')}, and there {there}",
-            "fit the pixels alone: name them with -c, or the others with -x",
+            f"an image of {shape[0]}x{shape[1]} has {counted(pixels, 'pixel')}, but there {there}",
+            "fit only the pixels: select them with -c, or exclude the other columns with -x",
         )
 
 

@@ -99,7 +99,7 @@ def result_marks(
     inner = set(inside)
     elsewhere = [item for item in found.inputs if item not in inner and not item.flows]
     if not elsewhere:
-        raise FileError(f"all inputs lie in {show(shown(folder))}, where their results would go", "name another folder")
+        raise FileError(f"all inputs are in the output folder {show(shown(folder))}", "name another folder")
     results = make(found.some(elsewhere), table, Reporter())
     results.inputs.close()
     reads, keeps = results.plan.choice.names, (name for name, _ in results.passthrough)
@@ -123,8 +123,8 @@ def separate_earlier_results(
             made_of[canonical_name(output_of(item))] = item
         else:
             raise UsageError(
-                f"the results of {show(source.name)} would replace {show(item.name)}, which was found among the inputs "
-                "and cannot be told to be an earlier result",
+                f"the results of {show(source.name)} would replace {show(item.name)}, which is an input too, and "
+                "does not look like an earlier result",
                 "write to another folder",
             )
     return InputsAndResults(
@@ -149,8 +149,8 @@ def columns_of(item: Input) -> list[str]:
 def note_earlier_results(earlier: Sequence[Input], folder: str, reporter: Reporter) -> None:
     """Note how many earlier results were left out of the inputs."""
     if earlier:
-        what = "1 file is an earlier result" if len(earlier) == 1 else f"{len(earlier)} files are earlier results"
-        reporter.note(f"{what} in {show(shown(folder))}, and no input")
+        what = "1 file, an earlier result" if len(earlier) == 1 else f"{len(earlier)} files, earlier results"
+        reporter.note(f"left out {what} in {show(shown(folder))}")
 
 
 class OutputTask(NamedTuple):
@@ -184,7 +184,7 @@ def goes_to_folder(output: OutputOptions) -> bool:
     name = output.output
     into = name is not None and name != "-" and is_folder(name)
     if output.resume and not into:
-        raise UsageError("--resume goes on with the outputs in a folder", "name it with -o, as in -o scores/")
+        raise UsageError("--resume needs an output folder", "name it with -o, as in -o scores/")
     return into
 
 
@@ -206,7 +206,7 @@ def write_each(
                 raise exists(shown(task.output))
     outputs.resumed = len(tasks) - len(todo)
     if outputs.resumed:
-        reporter.note(f"{outputs.resumed} of {len(tasks)} files were done already")
+        reporter.note(f"{outputs.resumed} of {len(tasks)} files were already done")
     each = _InputWork(make, found, replace(table, skip_bad=False), output, model, NestedReporter(reporter))
     for number, task in enumerate(todo, 1):
         reporter.at_file(number, len(todo))
@@ -260,9 +260,9 @@ class _InputWork(NamedTuple):
 
         The output is newer than the input, so it is dated back or removed: --resume then makes it again.
         """
-        remedy = "--resume makes it again" if make_old(task.output) else "make it again"
-        now = "was removed" if is_remote(task.output) else "may be of what was there before"
-        what = f"{task.input.name} was changed while it was read: {show(shown(task.output))} {now}"
+        remedy = "--resume writes it again" if make_old(task.output) else "write it again"
+        now = "was removed" if is_remote(task.output) else "may hold results of its earlier content"
+        what = f"{task.input.name} changed while it was read: {show(shown(task.output))} {now}"
         self.reporter.warn(f"{what}; {remedy}")
 
 
@@ -272,7 +272,8 @@ def _without_earlier(
     """Return the inputs without results of an earlier run that a search for inputs found in the output folder."""
     if any(item.path == STDIN for item in found.inputs):
         raise UsageError(
-            f"standard input has no name for a file in {show(output.output)}", "name files, or a file with -o"
+            f"standard input has no name for a file in {show(output.output)}",
+            "name input files, or an output file with -o",
         )
     folder = str(output.output)
     inside = inputs_in_output_folder(folder, found.inputs)
@@ -297,9 +298,9 @@ def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[OutputTask]:
         format_name(replace(output, output=task.output))
         if task.output in taken:
             raise UsageError(
-                f"the results of {show(taken[task.output])} and {show(task.input.path)} would both be "
+                f"the results of {show(taken[task.output])} and {show(task.input.path)} would both be written to "
                 f"{show(shown(task.output))}",
-                "give a folder or a glob above both, or take them one by one",
+                "give a folder or a glob above both, or run them one by one",
             )
         taken[task.output] = task.input.path
     return tasks
@@ -347,7 +348,9 @@ class _Keys:
 def _is_done(task: OutputTask, model: str | None) -> bool:
     """Whether the output exists, and is not older than its input and the model."""
     if model is None or model == "-":
-        raise UsageError("--resume compares times, and a model from a pipe or from memory has none", "name its file")
+        raise UsageError(
+            "--resume compares file times, but a model from a pipe or from memory has none", "name a model file"
+        )
     done = modified_at(task.output)
     sources = [latest_modified(task.input.path), latest_modified(model)] if done is not None else []
     return done is not None and all(made is not None and made <= done for made in sources)

@@ -180,7 +180,7 @@ FEWEST_DIGITS = 5  # in the number of a part
 # Prefix of the temporary file by which workers check that they see the same folder.
 PROBE = ".sign-"
 
-SEEN_BY_ALL = "name a folder that all workers see, or one in a store"
+SEEN_BY_ALL = "name a folder that all workers can see, or one in an object store"
 
 
 class PartsFolder:
@@ -220,8 +220,8 @@ class PartsFolder:
         others = [name for name in there if not self.is_part(name)]
         if others:
             raise FileError(
-                f"{show(self.name)} holds files that are no parts of such a run: {listed(others)}; "
-                "whoever reads the folder would read them, too",
+                f"{show(self.name)} holds files that are not parts of this output: {listed(others)}; "
+                "readers of the folder would read them, too",
                 "name another folder, or move them away",
             )
         if no_clobber and (there or self._is_marked()):
@@ -241,7 +241,7 @@ class PartsFolder:
             with self._probe_file() as probe:
                 yield probe
         except PcatoolError:
-            reporter.note(f"{show(self.name)} has no {MARK}: its parts are not those of a whole run")
+            reporter.note(f"{show(self.name)} has no {MARK}: its parts are not complete")
             raise
 
     def _is_marked(self) -> bool:

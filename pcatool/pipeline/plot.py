@@ -74,7 +74,7 @@ def collect_rows(
             cloud.add(block)
     cloud.words = list(codes)
     if not cloud.rows:
-        missing = f", for missing cells in all {cloud.left_out}" if cloud.left_out else ""
+        missing = f": all {cloud.left_out} have missing cells" if cloud.left_out else ""
         raise DataError(f"{inputs.first.name}: no row has scores{missing}", "there is nothing to draw")
     return cloud
 
@@ -109,10 +109,13 @@ def color_column(request: PlotRequest, job: Job, inputs: Inputs) -> Column | Non
     if request.color is None:
         return None
     if job.options.triples:
-        raise UsageError("--color is for tables with a line for each row, not for --triples", "leave out --color")
+        raise UsageError("--color does not go with --triples", "leave out --color")
     column = inputs.columns.single(request.color, "--color")
     if column.kind == "vector":
-        raise DataError(f"{inputs.first.name}: --color {show(column.name)} is a vector column", "name one of one value")
+        raise DataError(
+            f"{inputs.first.name}: --color {show(column.name)} is a vector column",
+            "name a column with one value for each row",
+        )
     if column.kind == "dressed":
         raise DataError(
             f"{inputs.first.name}, column {show(column.name)}: {show(column.example)} is a number but for its marks",
@@ -202,7 +205,7 @@ def _rows_to_collect(part: ColoredRows, codes: dict[str, int], spreads: Array | 
         if len(codes) + len(part.color.distinct) > MOST_TEXTS and len(codes.keys() | part.color.distinct) > MOST_TEXTS:
             raise DataError(
                 f"--color {show(str(cloud.hue and cloud.hue.name))} has more than {MOST_TEXTS} different values",
-                "colours tell a few classes apart: name a column of classes, or of numbers",
+                "name a column of a few classes, or of numbers",
             )
         table = np.array([*(codes.setdefault(text, len(codes)) for text in part.color.distinct), np.nan])
         columns.append(table[part.color.which][:, None])
@@ -309,7 +312,9 @@ def _axes(request: PlotRequest, subject: Subject) -> tuple[int, ...]:
     assert subject.inputs is not None
     there = {column.name for column in subject.inputs.columns.own}
     if "PC1" not in there and request.plot.axes is None:
-        raise DataError(f"{subject.inputs.first.name}: no columns of scores (PC1, ...)", "give what transform writes")
+        raise DataError(
+            f"{subject.inputs.first.name}: no columns of scores (PC1, ...)", "give the output of pcatool transform"
+        )
     return request.plot.axes or ((1, 2) if "PC2" in there else (1,))
 
 
@@ -356,10 +361,10 @@ def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter
     """Note what the picture leaves out: rows without scores, colours without effect, classes without a colour."""
     if cloud.left_out:
         has = "has" if cloud.left_out == 1 else "have"
-        reporter.note(f"{cloud.left_out} of {cloud.rows + cloud.left_out} rows {has} no scores, for missing cells, and "
+        reporter.note(f"{cloud.left_out} of {cloud.rows + cloud.left_out} rows {has} missing cells and no scores, and "
                      f"{'is' if cloud.left_out == 1 else 'are'} not drawn")  # fmt: skip
     if cloud.axes == 1 and cloud.hue is not None and not cloud.by_class:
-        reporter.note("numbers do not colour bars: --color changes nothing in a picture of one component")
+        reporter.note("--color has no effect: numbers do not colour the bars of one component")
     if cloud.by_class:
         values = sum(1 for code in cloud.counts if code >= 0)
         if values > CLASSES:
@@ -373,5 +378,5 @@ def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter
 def warn_missing_glyphs(boxes: list[str], reporter: Reporter) -> None:
     """Warn of characters that the font of the picture lacks."""
     if boxes:
-        said = f"the font of pictures lacks {listed(boxes)}: boxes stand in their place"
-        reporter.warn(f"{said}; --format csv has the names")
+        said = f"the font of the picture lacks {listed(boxes)}, and shows boxes instead"
+        reporter.warn(f"{said}; --format csv gives the names")

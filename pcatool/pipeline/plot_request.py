@@ -75,10 +75,12 @@ class PlotRequest(NamedTuple):
             self._check_table()
         for flag, given in (("--color", plot.color), ("--from", plot.source), ("--scaling", plot.scaling)):
             if given is not None and flag in PLOTS[self.kind].unsuited:
-                raise UsageError(f"{flag} would change nothing in a picture of {self.kind}", f"leave out {flag}")
+                raise UsageError(f"{flag} has no effect in a picture of {self.kind}", f"leave out {flag}")
         if plot.axes is not None and len(plot.axes) > kind.max_count:
             most = f"{kind.max_count} components" if kind.max_count > 1 else "1 component"
-            raise UsageError(f"--axes names {len(plot.axes)} components, a picture of {self.kind} has {most} at most")
+            raise UsageError(
+                f"--axes names {len(plot.axes)} components, but a picture of {self.kind} shows at most {most}"
+            )
         if plot.axes is not None and kind.rows and kind.columns and len(plot.axes) < kind.max_count:
             raise UsageError(f"a {self.kind} needs two components", "name both, such as --axes 1,2")
         if kind.columns:
@@ -88,14 +90,16 @@ class PlotRequest(NamedTuple):
         """Refuse options and formats that do not suit the numbers of a plot."""
         if is_picture(self.output):
             raise UsageError(
-                f"{show(str(self.output))} is named as a picture, and --format {self.form} asks for numbers",
+                f"{show(str(self.output))} is the name of a picture, but --format {self.form} gives numbers",
                 "leave out --format, or give another name",
             )
         if self.look.given is not None:
-            raise UsageError(f"{self.look.given} is for a picture", "leave it out, or leave out --format")
+            raise UsageError(
+                f"{self.look.given} has no effect without a picture", "leave it out, or leave out --format"
+            )
         if not self.plot_class.columns and self.form != "csv":
             raise UsageError(
-                f"--format {self.form} is for few rows, and scores may be many",
+                f"--format {self.form} is for small tables, and scores may be many rows",
                 "give --format csv; pcatool transform writes other formats",
             )
 
@@ -109,8 +113,8 @@ class PlotRequest(NamedTuple):
         axes = self.plot.axes
         if axes is None:
             if self.plot_class.rows and self.plot_class.columns and model.k < 2:
-                remedy = "fit with -k 2" if model.d > 1 else "plot scores draws the rows along one"
-                raise DataError("a biplot needs two components, there is 1", remedy)
+                remedy = "fit with -k 2" if model.d > 1 else "pcatool plot scores can draw one component"
+                raise DataError("a biplot needs two components, but there is 1", remedy)
             return tuple(range(1, min(self.plot_class.default_count, model.k) + 1))
         named = ",".join(map(str, axes))
         check_component_number(f"--axes {named}", max(axes), model.k, model.directions)
@@ -122,7 +126,7 @@ class PlotRequest(NamedTuple):
             return self.plot.scaling or "rows"
         if self.plot.scaling == "rows":
             raise UsageError(
-                "the scores of a whitened model have the same variance in all components: only --scaling columns",
+                "--scaling rows does not suit a whitened model, whose scores have equal variances",
                 "leave out --scaling, or fit without --whiten",
             )
         return "columns"
@@ -131,14 +135,14 @@ class PlotRequest(NamedTuple):
         """Raise `UsageError` for a plot of rows of a ZCA model, which has no scores of components."""
         if self.needs_rows and model.whitening == "zca":
             raise UsageError(
-                "a ZCA model gives whitened columns, and no scores of components", "fit with --whiten pca, or without"
+                "a ZCA model gives whitened columns, not scores of components", "fit with --whiten pca, or without"
             )
 
     def refuse_rows(self, names: list[str]) -> None:
         """Raise `UsageError` if rows are named for a plot that needs none."""
         if names and not self.needs_rows:
             what = f"plot {self.kind}" + ("" if self.wants_picture else f" --format {self.form}")
-            raise UsageError(f"{what} needs no rows: {show(names[0])} would change nothing", "leave it out")
+            raise UsageError(f"{what} needs no rows: {show(names[0])} has no effect", f"leave out {show(names[0])}")
 
 
 class Subject(NamedTuple):
@@ -167,7 +171,7 @@ def subject_of(job: Job, request: PlotRequest, model: Model | None = None) -> Su
             return _with_model(job._replace(data=rest), request, _load(first).truncated(shown), (first,))
         for late in rest:
             if plain_name(late).endswith(MODEL_SUFFIX):
-                raise UsageError(f"{late} is a model, after {first}", "the model comes first, then the rows")
+                raise UsageError(f"{late} is a model, but comes after {first}", "name the model first, then the rows")
     return _without_model(job, request)
 
 
@@ -211,7 +215,7 @@ def _with_model(job: Job, request: PlotRequest, model: Model, names: tuple[str, 
     inputs = job.open()
     if inputs.model is not None:
         raise UsageError(
-            f"{inputs.model.name} is a model, where rows should be", "the model comes first, then the rows"
+            f"{inputs.model.name} is a model, but rows are expected here", "name the model first, then the rows"
         )
     paths = (*names, *inputs.paths)
     check_target(request.output, no_clobber=request.no_clobber, inputs=paths)
@@ -240,12 +244,12 @@ def _without_model(job: Job, request: PlotRequest) -> Subject:
         return Subject(model, None, paths=paths)
     if inputs.model is not None:
         raise UsageError(
-            f"{inputs.model.name} holds a model, and there are no rows to draw",
+            f"{inputs.model.name} holds a model, but there are no rows to draw",
             f"name them after it, as in pcatool plot {request.kind} - rows.csv",
         )
     if _are_scores(inputs, request):
         refuse_settings(
-            inputs.first.name, job.select, job.options, what="holds scores", remedy="--from rows takes it as data"
+            inputs.first.name, job.select, job.options, what="holds scores", remedy="--from rows reads it as data"
         )
         return Subject(None, inputs, "scores", paths)
     refuse_updatable(job.options)
@@ -262,8 +266,8 @@ def _without_model(job: Job, request: PlotRequest) -> Subject:
 def _cluster_refused(job: Job) -> UsageError:
     """Return the error of a plot of rows on a cluster."""
     return UsageError(
-        f"a picture of rows does not go with --engine {job.engine.engine}",
-        "fit there, transform, and draw the scores or a part of them here",
+        f"--engine {job.engine.engine} cannot draw rows",
+        "fit and transform there, then plot the scores, or a part of them, here",
     )
 
 
@@ -273,7 +277,7 @@ def _are_scores(inputs: Inputs, request: PlotRequest) -> bool:
     if request.plot_class.columns:
         if request.plot.source == "scores" or (scores and request.plot.source is None):
             raise UsageError(
-                f"{inputs.first.name} holds scores, and a {request.kind} shows columns, too",
+                f"{inputs.first.name} holds scores, but a {request.kind} also shows columns",
                 "name the model first, then the rows or their scores",
             )
         return False

@@ -158,8 +158,8 @@ def commands(model: Model, name: str, asked_k: int | None, can: Sequence[str]) -
         source = [DATA, "--preimage"] if "kernel" in model.meta else ["scores.csv"]
         uses.append(("rows from scores", ["pcatool", "reconstruct", name, *source, *k, "-o", "approx.csv"]))
     if "kernel" in model.meta and len(uses) > 1:
-        uses[1] = ("rows as the components see them", uses[1][1])
-    uses.append(("all that is in the model", ["pcatool", "inspect", name]))
+        uses[1] = ("rows reconstructed from the components", uses[1][1])
+    uses.append(("everything in the model", ["pcatool", "inspect", name]))
     return {
         "fit": None if made.command is None else as_shell_line(made.command),
         "remarks": made.remarks,
@@ -384,13 +384,13 @@ def _scores(
     if options.color is not None:
         named = results.inputs.columns.keep((options.color,), False)
         if len(named) != 1:
-            raise UsageError(f"--color {show(options.color)} names {len(named)} columns", "name one")
+            raise UsageError(f"--color {show(options.color)} names {len(named)} columns", "name one column")
         color = named[0]
     more = range(len(model.score_names()), len(results.names))
     counted = None if color is None else TextCounts(color, rows.table.null_value)
     sample = sample_of(results, POINTS, [*places, *more], counted)
     if not sample.seen:
-        raise DataError("the input has no rows to show", "leave it out, or give some")
+        raise DataError("the input has no rows to show", "give data with rows, or only the model")
     row_counts = results.row_counts
     lacking = (
         row_counts.left_empty if apply.triples else max(row_counts.incomplete, row_counts.left_empty)
@@ -403,7 +403,7 @@ def _check_options(rows: ReportRows, options: PageOptions) -> None:
     """Raise `UsageError` for options that have no effect, and for options that exclude each other."""
     if rows.engine.in_other_processes:
         raise UsageError(
-            f"--engine {rows.engine.engine} does not go with a report: it takes few of the rows, on this machine",
+            f"--engine {rows.engine.engine} does not go with a report, which samples the rows on this machine",
             "leave out --engine",
         )
     if options.color is not None and rows.apply.triples:
@@ -414,4 +414,4 @@ def _check_options(rows: ReportRows, options: PageOptions) -> None:
     given = [flag for flag, value in own.items() if value is not None]
     given += given_flags(rows.apply, rows.table, rows.engine, leaving_out="components")
     if given:
-        raise UsageError(f"{given[0]} would change nothing here: there are no rows", "name data after the model")
+        raise UsageError(f"{given[0]} has no effect without rows", "name the data after the model")

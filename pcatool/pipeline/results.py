@@ -283,8 +283,8 @@ def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporte
 def _refuse_missing(work: RowWork, choice: ColumnChoice, model: Model, batch: CheckedBatch) -> None:
     """Raise `DataError` for missing cells if the policy is "error"."""
     if work.policy == "error":
-        more = "; project goes by the cells that are there" if _is_linear(model, work) else ""
-        refuse_incomplete(batch, choice, "--missing keep leaves such rows in, with empty cells" + more)
+        more = "; --missing project uses the cells that are there" if _is_linear(model, work) else ""
+        refuse_incomplete(batch, choice, "--missing keep gives such rows empty results" + more)
 
 
 def _is_linear(model: Model, work: RowWork) -> bool:

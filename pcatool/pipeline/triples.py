@@ -32,7 +32,7 @@ def table_to_fit(job: Job, inputs: Inputs, row_counts: RowCounts, run: Runner) -
     o = job.options
     for flag, given in (("-c", job.select.columns), ("-x", job.select.exclude)):
         if given:
-            raise UsageError(f"{flag} does not go with --triples", "leave out the lines of items not wanted")
+            raise UsageError(f"{flag} does not go with --triples", "remove the lines of unwanted items")
     triples = read_triples(inputs, str(o.triples), row_counts, holes=o.absent != "zero", run=run)
     if not triples.users:
         raise nothing_to_fit()
@@ -49,7 +49,7 @@ def _note_odd_names(triples: Triples, reporter: Reporter) -> None:
     for what, names in (("a user", triples.users), ("an item", triples.items)):
         odd = [name for name in names if name.lower() in {null.lower() for null in NULLS}]
         if odd:
-            reporter.note(f"taken as the name of {what}, not as missing: {listed(odd)}")
+            reporter.note(f"read as the name of {what}, not as missing: {listed(odd)}")
 
 
 def rows_of_triples(
@@ -63,9 +63,12 @@ def rows_of_triples(
     triples = read_triples(inputs, str(options.triples), RowCounts(), holes=absent != "zero", run=run)
     table, unknown = triples.under(model.columns)
     if unknown and len(unknown) == len(triples.items):
-        raise DataError(f"none of the items is known to the model: {listed(unknown)}", "name the columns as user, item")
+        raise DataError(
+            f"the model has none of the items: {listed(unknown)}",
+            "give the columns of --triples in the order user, item, value",
+        )
     if unknown:
-        reporter.note(f"items that the model does not know are left out: {listed(unknown)}")
+        reporter.note(f"left out items that the model does not have: {listed(unknown)}")
     height = block_rows(table.d)
     for first in range(0, table.n, height):
         last = min(first + height, table.n)

@@ -197,9 +197,9 @@ def test_a_bad_cell_is_named_by_its_row_in_the_file(tmp_path: Path, monkeypatch:
 
 
 def test_what_workers_cannot_read_is_refused() -> None:
-    with pytest.raises(UsageError, match="standard input cannot be read elsewhere"):
+    with pytest.raises(UsageError, match="standard input cannot be read by other processes"):
         splits_of(ResolvedInputs.of(["-"], TableOptions()), TableOptions())
-    with pytest.raises(UsageError, match="a table in memory cannot be read elsewhere"):
+    with pytest.raises(UsageError, match="a table in memory cannot be read by other processes"):
         pcatool.fit(np.eye(3), engine="dask")
 
 
@@ -284,13 +284,16 @@ def test_a_longer_vector_than_the_first_input_has_is_refused(tmp_path: Path) -> 
         ({"method": "kernel", "kernel": "rbf"}, "--method kernel with a kernel cannot be spread over parts"),
         ({"missing": "em"}, "--missing em cannot be spread over parts: it passes over the rows again and again"),
         ({"missing": "mean", "solver": "tsqr"}, "--solver tsqr with --missing mean cannot be spread"),
-        ({"triples": "x0,x1,x2"}, "--triples cannot be spread over parts: any line may add to any row"),
+        (
+            {"triples": "x0,x1,x2"},
+            "--triples cannot be spread over parts: any line may add to any row",
+        ),
         ({"components": "cross-validation"}, "-k cross-validation cannot be spread over parts"),
         (
             {"method": "supervised", "label": "y", "label_kernel": "rbf"},
             "--label-kernel rbf cannot be spread over parts: every label is compared with every other",
         ),
-        ({"threads": 2}, "--threads would change nothing with --engine dask"),
+        ({"threads": 2}, "--threads has no effect with --engine dask"),
     ],
 )
 def test_what_does_not_add_up_is_refused(tables: Path, settings: dict[str, Any], text: str) -> None:
@@ -309,12 +312,12 @@ def test_a_scheduler_belongs_to_an_engine_elsewhere(tables: Path) -> None:
 def test_a_model_is_not_read_elsewhere(tables: Path, tmp_path: Path) -> None:
     model = tmp_path / "m.npz"
     pcatool.save_model(pcatool.fit(str(tables / "whole"), **X_ONLY), model)
-    with pytest.raises(UsageError, match="is a model, fitted already: --engine would change nothing"):
+    with pytest.raises(UsageError, match="is already fitted: --engine has no effect"):
         pcatool.explain_variance(str(model), engine="dask")
 
 
 def test_a_plan_refuses_what_the_fit_would(tables: Path) -> None:
-    with pytest.raises(UsageError, match="--threads would change nothing with --engine dask"):
+    with pytest.raises(UsageError, match="--threads has no effect with --engine dask"):
         pcatool.plan(str(tables / "whole"), engine="dask", threads=2, **X_ONLY)
 
 

@@ -42,7 +42,7 @@ TESTS = Path(__file__).resolve().parents[1]
 
 needs_java = pytest.mark.skipif(
     shutil.which("java") is None and "JAVA_HOME" not in os.environ and "CI" not in os.environ,
-    reason="Spark needs Java, and there is none",
+    reason="Spark needs Java, which is not installed",
 )
 
 
@@ -118,7 +118,7 @@ def a_worker_that_is_killed_costs_a_retry(spark: Spark, folder: Path) -> None:
 
 
 def workers_that_are_killed_again_and_again_are_an_error(spark: Spark) -> None:
-    with pytest.raises(LostError, match="a worker was lost again and again"):
+    with pytest.raises(LostError, match="a worker was lost repeatedly"):
         spark.map(spark_work.killed, [1])
 
 
@@ -137,7 +137,7 @@ def work_that_nobody_does_is_given_up(spark: Spark) -> None:
         with pytest.raises(LostError, match=r"the Spark master 'local\[2,4\]' has started no executor in 0 s; look"):
             spark.map(spark_work.sleeping, [60.0])
         patch.setattr(here, "executors", iter([1, 1, *[0] * 600]).__next__)
-        with pytest.raises(LostError, match="has no executors left; look whether it still runs"):
+        with pytest.raises(LostError, match="has no executors left; check that it is still running"):
             spark.map(spark_work.sleeping, [60.0])
     assert spark.map(spark_work.double, [2]) == [4]
 
@@ -163,7 +163,9 @@ def a_session_that_is_there_is_used_and_stays(spark: Spark) -> None:
     with Spark(None) as another:
         assert another.map(spark_work.double, [1]) == [2]
     assert spark.map(spark_work.double, [2]) == [4]
-    with pytest.raises(UsageError, match=r"Spark runs here already, with the master 'local\[2,4\]' and not 'yarn'"):
+    with pytest.raises(
+        UsageError, match=r"Spark already runs in this process with the master 'local\[2,4\]' and not 'yarn'"
+    ):
         Spark("yarn").__enter__()
 
 
@@ -212,7 +214,11 @@ def test_another_version_there(value: tuple[str, str], sentence: str) -> None:
         ),
         ("ModuleNotFoundError: No module named 'pyarrow'", FileError, "the executors have no package 'pyarrow'; "),
         ('java.io.IOException: Cannot run program "py9": error=2', FileError, "the executors cannot run 'py9'; "),
-        ("java.lang.OutOfMemoryError: Java heap space", RefusedError, "out of memory in Spark's Java; give it more"),
+        (
+            "java.lang.OutOfMemoryError: Java heap space",
+            RefusedError,
+            "Spark's Java process ran out of memory; give it more",
+        ),
         ("is bigger than spark.driver.maxResultSize (1 MiB)", RefusedError, "the result is larger than spark.driver"),
         ("Job 0 cancelled because SparkContext was shut down", LostError, "the Spark cluster was lost; check"),
         (
@@ -234,7 +240,7 @@ def test_nothing_is_nothing() -> None:
 
 @pytest.mark.parametrize("address", ["", "local[x]", "spark://host", "tcp://127.0.0.1:8786", "somewhere"])
 def test_an_address_of_something_else(address: str) -> None:
-    with pytest.raises(UsageError, match="is no address of a Spark master; write local"):
+    with pytest.raises(UsageError, match="is not the address of a Spark master; write local"):
         Spark(address)
 
 
@@ -297,13 +303,16 @@ def test_no_java(folder: Path, plain_environment: dict[str, str]) -> None:
         (folder / "bin" / name).symlink_to(found)
     code, out, error = fit_in(folder, {**plain_environment, "PATH": str(folder / "bin")}, "local[2]")
     assert (code, out) == (5, "")
-    assert error.startswith("pcatool: error: Spark needs Java, and there is none; install Java 17 or later")
+    assert error.startswith("pcatool: error: Spark needs Java, which is not installed; install Java 17 or later")
 
 
 @pytest.mark.parametrize(
     ("says", "sentence"),
     [
-        ("Error: java.lang.UnsupportedClassVersionError: org/apache/spark", "the Java here is too old for this Spark"),
+        (
+            "Error: java.lang.UnsupportedClassVersionError: org/apache/spark",
+            "the installed Java is too old for this version of Spark",
+        ),
         (
             "Error: Could not find or load main class X",
             "Spark does not start: Error: Could not find or load main class X",

@@ -274,7 +274,7 @@ def test_what_a_report_would_not_keep_is_refused() -> None:
         for report in (pcatool.explain_variance, pcatool.components, pcatool.scree, pcatool.compare_rules):
             with pytest.raises(UsageError) as wrong:
                 report(table(0.0, n=60), updatable=flag)
-            assert str(wrong.value) == f"{name} would change nothing here: no model is written; leave out {name}"
+            assert str(wrong.value) == f"{name} has no effect: no model is written; leave out {name}"
 
 
 def test_models_of_different_things_are_not_merged() -> None:
@@ -283,8 +283,8 @@ def test_models_of_different_things_are_not_merged() -> None:
         ({}, {"standardize": True}, "--standardize", "no against yes; pcatool refit makes one like the other"),
         ({}, {"center": False}, "--center", "yes against no; pcatool refit"),
         ({"ddof": 1}, {}, "--ddof", "'1' against '0'; pcatool refit"),
-        ({}, {"center_rows": True}, "--center-rows", "no against yes; fit both alike"),
-        ({}, {"weights": "w"}, "--weights", "no against 'w'; fit both alike"),
+        ({}, {"center_rows": True}, "--center-rows", "no against yes; fit both with the same settings"),
+        ({}, {"weights": "w"}, "--weights", "no against 'w'; fit both with the same settings"),
         ({"whiten": "pca"}, {}, "--whiten", "'pca' against no; pcatool refit"),
         ({"whiten": "pca", "epsilon": 0.5}, {"whiten": "pca"}, "--epsilon", "'0.5' against no; pcatool refit"),
         ({}, {"method": "supervised", "label": "y", "components": 1}, "--method", "'pca' against 'supervised'"),
@@ -293,7 +293,7 @@ def test_models_of_different_things_are_not_merged() -> None:
             pcatool.merge(fitted(frame, one), fitted(frame, other))
     by = {"method": "supervised", "components": 1}
     labels = fitted(frame, {**by, "label": "y"}), fitted(frame, {**by, "label": "species"})
-    with pytest.raises(ModelError, match="differ in --label: 'y' against 'species'; fit both alike"):
+    with pytest.raises(ModelError, match="differ in --label: 'y' and 'species'; fit both with the same settings"):
         pcatool.merge(*labels)
     fewer = fitted(frame.drop(columns="c"), {})
     remedy = r"'the model' has it: fit both with the same columns"
@@ -307,18 +307,20 @@ def test_slips_are_mentioned() -> None:
     model = fitted(table(0.0), {})
     with pytest.warns(pcatool.PcatoolWarning, match="'the model' and 'the model' are of the same rows, which count"):
         pcatool.merge(model, fitted(table(0.0), {"components": 2}))
-    with pytest.warns(pcatool.PcatoolWarning, match="the input has no rows: the model stays as it is"):
+    with pytest.warns(pcatool.PcatoolWarning, match="the input has no rows: the model is unchanged"):
         assert dumps(pcatool.update(model, table(0.0)[:0].drop(columns=["w", "y", "species"]))) == dumps(model)
     holes = table(0.0)[:3].drop(columns=["w", "y", "species"]).assign(a=np.nan)
-    with pytest.warns(pcatool.PcatoolWarning, match="none of the 3 rows of the input is left: the model stays as it"):
+    with pytest.warns(pcatool.PcatoolWarning, match="all 3 rows of the input were dropped: the model stays as it"):
         assert dumps(pcatool.update(model, holes, missing="drop")) == dumps(model)
     with pytest.raises(UsageError, match=r"there are no models to merge; give one or more"):
         pcatool.merge()
-    with pytest.raises(UsageError, match=r"nothing is asked to be otherwise; give -k, -s, "):
+    with pytest.raises(UsageError, match=r"no setting is changed; give -k, -s, "):
         pcatool.refit(model)
-    with pytest.raises(DataError, match=r"no column is left; drop fewer"):
+    with pytest.raises(DataError, match=r"no column is left; drop fewer columns"):
         pcatool.refit(model, exclude="a-e")
-    with pytest.raises(UsageError, match="the mean of a row is of all columns, so none can be dropped; fit the other"):
+    with pytest.raises(
+        UsageError, match="the mean of a row includes all columns, so none can be dropped; fit the other"
+    ):
         pcatool.refit(fitted(table(0.0), {"center_rows": True}), exclude="a")
     with pytest.raises(RefusedError, match="cross-validation needs the rows"):
         pcatool.refit(model, components="cross-validation")
@@ -407,7 +409,7 @@ def test_models_of_which_one_takes_a_label_for_a_number_are_not_merged() -> None
         with pytest.raises(ModelError) as error:
             pcatool.merge(*models)
         assert error.value.message.startswith("label 'y' is a number in 'the model' and text in 'the model': 7 and 07")
-        assert error.value.remedy == "pcatool update 'the model' takes the rows of the other with the label as text"
+        assert error.value.remedy == "pcatool update 'the model' reads the rows of the other, with the label as text"
     old = pcatool.fit(labelled([1, 2, 1], 1), **CLASSES)
     old = dataclasses.replace(old, meta={key: value for key, value in old.meta.items() if key != "label_numbers"})
     assert pcatool.merge(text, old).n_samples == 6  # a model that does not say
@@ -476,7 +478,7 @@ def test_a_rule_that_needs_the_rows_is_refused_with_the_way_out() -> None:
     assert pcatool.update(pcatool.refit(model, components=2), frame).n_samples == 2 * N
     can = pcatool.inspect(model)
     assert can["can"]["refit"] == "with another -k"
-    assert can["cannot"]["update"] == "-k cross-validation needs the rows: pcatool refit -k first"
+    assert can["cannot"]["update"] == "-k cross-validation needs the rows: run pcatool refit with another -k first"
 
 
 # --- taking out ---

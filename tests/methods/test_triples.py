@@ -291,7 +291,7 @@ WORDS = "doc,word,n\nd1,none,2\nd1,NA,1\nd2,null,3\nd2,none,1\nd3,tea,4\nd3,NA,2
 def test_names_that_look_like_nothing_are_names(tmp_path: Path, run: Any) -> None:
     arguments = ["fit", "-", "--triples", "doc,word,n", "--absent", "zero", "-k", "2", "-o", "m.npz"]
     said = run(tmp_path, *arguments, data=WORDS).stderr
-    assert "note: taken as the name of a user, not as missing: 'None'" in said
+    assert "note: read as the name of a user, not as missing: 'None'" in said
     assert "note: taken as the name of a item, not as missing" not in said
     assert "'none'" in said
     assert "'NA'" in said
@@ -360,7 +360,7 @@ def test_lines_that_are_refused(data: str, more: list[str], said: str, tmp_path:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["-c", "rating"], "-c does not go with --triples; leave out the lines of items not wanted"),
+        (["-c", "rating"], "-c does not go with --triples; remove the lines of unwanted items"),
         (["-x", "rating"], "-x does not go with --triples"),
         (["--weights", "rating"], "--weights does not go with --triples"),
         (["--solver", "svd"], "--solver does not go with --triples"),
@@ -408,7 +408,7 @@ def test_items_that_the_model_does_not_know(holed: Array, tmp_path: Path, run: A
     only = run(tmp_path, "transform", "m.npz", *AT, data=known + "cat,tea,9\n")
     assert only.stdout == expected.stdout + "cat,,\n"
     none = run(tmp_path, "transform", "m.npz", *AT, data="user,item,rating\nann,tea,9\n", code=3)
-    assert "none of the items is known to the model: 'tea'" in none.stderr
+    assert "the model has none of the items: 'tea'" in none.stderr
 
 
 def test_no_lines_are_no_rows(holed: Array, tmp_path: Path, run: Any) -> None:

@@ -661,7 +661,7 @@ def test_applications_that_are_refused(models: Callable[[str], Model], holed: Ar
     scores = pcatool.transform(em, frame)
     for more in ({"fill": True}, {"with_coverage": True}, {"with_error": True}):
         flag = "--" + next(iter(more)).replace("_", "-")
-        said = f"{flag} needs the original rows, the input holds scores"
+        said = f"{flag} needs the original rows, but the input holds scores"
         refused.append((lambda more=more: pcatool.reconstruct(em, scores, **more), said))
     refused.append((lambda: pcatool.reconstruct(em, scores, missing="em"), "--missing em is for rows, the input"))
     for call, said in refused:

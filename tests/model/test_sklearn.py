@@ -316,7 +316,7 @@ def test_a_model_that_was_taken_says_so(tmp_path: Path, capsys: pytest.CaptureFi
         pcatool.PcatoolError, match="no sums over its rows: it was taken from scikit-learn, which has none"
     ):
         pcatool.refit(path, ddof=0)
-    with pytest.raises(pcatool.RefusedError, match="the 3 eigenvalues known keep"):
+    with pytest.raises(pcatool.RefusedError, match="the 3 known eigenvalues keep"):
         pcatool.explain_variance(path, threshold=0.9999999)
     with pytest.raises(pcatool.ModelError, match="or taken from scikit-learn, which did not keep them; fit it again"):
         pcatool.components(path, values="correlations")

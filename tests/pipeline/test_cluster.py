@@ -215,7 +215,7 @@ def test_an_input_where_the_parts_would_go_is_no_part_of_an_earlier_run(here: Pa
     source = Path("data/year=2022/part-00000.parquet")
     source.parent.mkdir()
     before = Path("data/year=2020/0.parquet").rename(source).read_bytes()
-    with pytest.raises(UsageError, match=rf"the input '{source}' lies in '.*2022/', where the parts would go"):
+    with pytest.raises(UsageError, match=rf"the input '{source}' is in the output folder '.*2022/'"):
         pcatool.transform("m.npz", "data", output="data/year=2022/", **PROJECT, **elsewhere)
     assert source.read_bytes() == before
 
@@ -242,7 +242,7 @@ def test_the_summary(here: Path, elsewhere: dict[str, str], plain_environment: d
     command = [word for word in command if word not in ("--skip-bad", "--json")]
     done = subprocess.run(command, env=plain_environment, capture_output=True, text=True)
     assert done.returncode == 3
-    assert "pcatool: note: 'out/' has no _SUCCESS: its parts are not those of a whole run\n" in done.stderr
+    assert "pcatool: note: 'out/' has no _SUCCESS: its parts are not complete\n" in done.stderr
     assert "pcatool: error: data/z.csv is empty; " in done.stderr
 
 
@@ -264,7 +264,7 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
     assert_same(parquet.read_table("some.parquet"), parquet.read_table("whole.parquet").slice(70))
     with pytest.raises(FileError, match=r"out/part-00000.parquet' exists, and --no-clobber was given"):
         pcatool.transform("m.npz", "data", output=named("out/"), no_clobber=True, **elsewhere)
-    with pytest.raises(UsageError, match=r"in/0.parquet' lies in 's3://.*/in/', where the parts would go"):
+    with pytest.raises(UsageError, match=r"in/0.parquet' is in the output folder 's3://.*/in/'"):
         pcatool.transform("m.npz", [named("in/0.parquet")], output=named("in/"), **elsewhere)
     with pytest.raises(FileError, match="there is no such bucket"):
         pcatool.transform("m.npz", "data", output=named("out/").replace(store.bucket, "b-none"), **elsewhere)
@@ -278,26 +278,51 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
     [
         ("data", {"output": None}, UsageError, "--engine dask writes a folder of parts, not one stream; name it with"),
         ("data", {"output": "-"}, UsageError, "writes a folder of parts, not one stream"),
-        ("data", {"output": "s.csv"}, UsageError, "writes a folder of parts, and 's.csv' is none; name it with -o, as"),
-        ("data", {"output": "s3://b/x"}, UsageError, "writes a folder of parts, and 's3://b/x' is none"),
+        (
+            "data",
+            {"output": "s.csv"},
+            UsageError,
+            "writes a folder of parts, but 's.csv' is not a folder; name it with -o, as",
+        ),
+        ("data", {"output": "s3://b/x"}, UsageError, "writes a folder of parts, but 's3://b/x' is not a folder"),
         ("data", {"output": "https://b/x/"}, UsageError, "a web server is only read from"),
-        ("data", {"resume": True}, UsageError, "--resume does not go with --engine dask: parts do not tell what"),
+        ("data", {"resume": True}, UsageError, "--resume does not go with --engine dask: the parts do not record"),
         ("data", {"float_format": ".3f"}, UsageError, "Parquet holds numbers, not text; leave out --float-format"),
         ("data", {"header": False}, UsageError, "Parquet always holds the names"),
         ("data", {"triples": "c,n,x0"}, UsageError, "--triples cannot be spread over parts: any line may add to any"),
-        ("data", {"threads": 2}, UsageError, "--threads would change nothing with --engine dask"),
+        ("data", {"threads": 2}, UsageError, "--threads has no effect with --engine dask"),
         ("data", {"keep": "nope"}, MissingColumns, "no column 'nope'"),
-        (np.eye(D), {}, UsageError, "a table in memory cannot be read elsewhere; write it to files that all workers"),
-        ("-", {}, UsageError, "standard input cannot be read elsewhere; give files that all workers see"),
-        ("data", {"output": "data/"}, UsageError, "the input 'data/year=2020/0.parquet' lies in 'data/', where the"),
-        ("data", {"output": "link/"}, UsageError, "the input 'data/year=2020/0.parquet' lies in 'link/', where the"),
+        (
+            np.eye(D),
+            {},
+            UsageError,
+            "a table in memory cannot be read by other processes; write it to files that all workers",
+        ),
+        ("-", {}, UsageError, "standard input cannot be read by other processes; give files that all workers can see"),
+        (
+            "data",
+            {"output": "data/"},
+            UsageError,
+            "the input 'data/year=2020/0.parquet' is in the output folder 'data/'",
+        ),
+        (
+            "data",
+            {"output": "link/"},
+            UsageError,
+            "the input 'data/year=2020/0.parquet' is in the output folder 'link/'",
+        ),
         (
             "us*d/*.csv",
             {"output": "used/"},
             FileError,
-            "all inputs lie in 'used/', where their results would go; name another",
+            "all inputs are in the output folder 'used/'; name another",
         ),
-        ("data", {"output": "used/"}, FileError, r"'used/' holds files that are no parts of such a run: 'a\.csv'; who"),
+        (
+            "data",
+            {"output": "used/"},
+            FileError,
+            r"'used/' holds files that are not parts of this output: 'a\.csv'; readers",
+        ),
         ("data", {"output": "done/", "no_clobber": True}, FileError, "'done/_SUCCESS' exists, and --no-clobber"),
         ("data", {"output": "m.npz/"}, FileError, "cannot make the folder '.*m.npz'"),
     ],
@@ -332,7 +357,7 @@ def test_workers_that_see_another_folder(here: Path) -> None:
     folder = PartsFolder("out/", "parquet")
     nothing: Any = None
     work = WriteParts(SplitReading(*[nothing] * 3), nothing, OutputOptions(), folder, str(here / "out/.sign"))
-    with pytest.raises(FileError, match="a worker does not see the folder 'out/' that is here; name a folder that all"):
+    with pytest.raises(FileError, match="a worker cannot see the output folder 'out/'; name a folder that all"):
         work([OutputPart(nothing, "part-00000.parquet")])
     Path("out").mkdir()
     with pytest.raises(

@@ -181,7 +181,10 @@ def test_a_kept_value_of_another_type_leaves_neither(settings: Sequence[str], tm
     words = ["-c", "a,b", "-k", "1", *settings, "-o", tmp_path / "m.npz", "--scores", tmp_path / "s.csv", "--keep", "k"]
     done = called("fit", *files, *words)
     assert done.code == 3
-    assert "2.csv: column 'k' holds string, in the first input int64; the model is of its rows, too: leave" in done.said
+    assert (
+        "2.csv: column 'k' holds string, in the first input int64; the model was fitted to its rows, too: leave"
+        in done.said
+    )
     assert left(tmp_path) == ["1.parquet", "2.csv"]
 
 

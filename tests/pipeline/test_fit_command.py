@@ -95,7 +95,7 @@ def test_numbered_columns_are_a_range() -> None:
     model = fit([*(f"p{i}" for i in range(8, 13)), "q01", "q02", "z"])
     made = fit_command(model)
     assert as_shell_line(made.command or []) == "pcatool fit data.csv -c p8-p12,q01,q02,z -k 1 -o model.npz"
-    assert made.remarks == ["the range p8-p12 takes all columns from the one to the other, as they stand in the table"]
+    assert made.remarks == ["the range p8-p12 takes all columns from the first to the last, in the order of the table"]
 
 
 def test_a_vector_is_named_whole() -> None:
@@ -106,7 +106,7 @@ def test_very_many_names_are_left_out() -> None:
     made = fit_command(fit([f"{'x' * 40}{i}" for i in range(0, 600, 5)]))
     assert as_shell_line(made.command or []) == "pcatool fit data.csv -k 1 -o model.npz"
     assert made.remarks == [
-        "the 120 columns are not named in it: it takes all that hold numbers, and -c chooses among them"
+        "the command does not name the 120 columns: it takes all that hold numbers; -c selects some"
     ]
 
 
@@ -120,17 +120,17 @@ def test_what_a_model_cannot_tell_is_said(folder: Path) -> None:
     old = pcatool.fit(houses, components=1)
     aligned = fit_command(pcatool.fit(houses, components=1, align_to=old))
     assert "--align-to older.npz" in as_shell_line(aligned.command or [])
-    assert aligned.remarks == ["the older model that it was aligned to is not in it: put yours"]
+    assert aligned.remarks == ["the model does not hold the older model that it was aligned to: put its file"]
     merged = fit_command(pcatool.update(old, houses))
     assert as_shell_line(merged.command or []) == "pcatool fit data.csv -c price,area -k 1 -o model.npz"
     assert "update, merge, subtract or refit" in merged.remarks[0]
     triples = fit_command(pcatool.load_model(DATA_FOLDER / "triples.npz"))
-    assert triples.remarks == ["the names of the columns of user, item and value are not in the model: put yours"]
+    assert triples.remarks == ["the model does not hold the names of the user, item and value columns: put yours"]
 
 
 def test_scikit_learn_has_no_command() -> None:
     made = fit_command(fit(["a", "b"]).with_meta(solver=SCIKIT_LEARN))
-    assert made == (None, ["the model was fitted by scikit-learn, and taken from it"])
+    assert made == (None, ["the model was fitted by scikit-learn"])
 
 
 @pytest.mark.parametrize("seed", ["3", None, -1, 1.5])

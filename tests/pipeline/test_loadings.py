@@ -151,8 +151,8 @@ def test_some_components_do_not_tell_the_variances() -> None:
     with pytest.raises(pcatool.ModelError) as caught:
         component_table(model, ["cos2"])
     assert str(caught.value) == (
-        "the model does not hold the variances of its columns, which correlations need: it is of an earlier pcatool, "
-        "or taken from scikit-learn, which did not keep them; "
+        "correlations need the variances of the columns, and the model does not hold them: it was made by an "
+        "earlier version of pcatool, or by scikit-learn; "
         "fit it again"
     )
     assert len(component_table(model, ["loadings", "contributions"])) == 4
@@ -164,8 +164,8 @@ def test_without_centring_there_are_no_correlations(components: int | str) -> No
     with pytest.raises(pcatool.UsageError) as caught:
         component_table(model, ["correlations"])
     assert str(caught.value) == (
-        "correlations and cos2 are about means, which a fit with --no-center leaves where they are; "
-        "leave out --no-center, or ask for loadings or contributions"
+        "correlations and cos2 are not defined for a model fitted with --no-center; "
+        "fit without --no-center, or ask for loadings or contributions"
     )
 
 
@@ -173,7 +173,9 @@ def test_supervised_models_have_loadings_and_contributions_only() -> None:
     model = pcatool.fit(ARRESTS, components=1, method="supervised", label="Murder")
     assert list(component_table(model, ["loadings", "contributions"]))[2:] == ["loading", "contribution"]
     for values in ("correlations", "cos2"):
-        with pytest.raises(pcatool.UsageError, match="as supervised PCA has none; ask for loadings or contributions"):
+        with pytest.raises(
+            pcatool.UsageError, match="which supervised PCA does not have; ask for loadings or contributions"
+        ):
             component_table(model, ["loadings", values])
 
 
@@ -184,8 +186,8 @@ def test_kernel_models_are_not_made_of_columns(kernel: str) -> None:
         with pytest.raises(pcatool.UsageError) as caught:
             ask()
         assert str(caught.value) == (
-            "the components of a kernel model are directions in the space of its kernel: "
-            "they are not made of columns; pcatool transform gives the scores"
+            "the components of a kernel model are directions in the kernel space, "
+            "not combinations of columns; pcatool transform gives the scores"
         )
 
 
@@ -306,7 +308,7 @@ def test_a_picture_needs_a_size_a_file_and_that_many_pixels(tmp_path: Path) -> N
     with pytest.raises(pcatool.UsageError, match=r"use \.png, \.svg or \.pdf"):
         pcatool.components(model, image=(8, 8), output=tmp_path / "a.gif")
     with pytest.raises(
-        pcatool.DataError, match=r"an image of 8x7 has 56 pixels, and there are 64 columns; .* -c, .* -x"
+        pcatool.DataError, match=r"an image of 8x7 has 56 pixels, but there are 64 columns; .* -c, .* -x"
     ):
         pcatool.components(model, image=(8, 7), output=tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []

@@ -103,7 +103,7 @@ def test_other_settings_of_a_fit_are_refused_still(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert answer("components m.npz -k 2 -s", folder, capsys, monkeypatch)[2].startswith(
-        "m.npz is a model, fitted already: -s would change nothing"
+        "m.npz is already fitted: -s has no effect"
     )
     assert answer("scree m.npz -k 2 --rules all", folder, capsys, monkeypatch)[2] == (
         "-k would change nothing: the rules know the whole model; leave out -k"
@@ -139,9 +139,9 @@ def test_the_api(folder: Path) -> None:
         assert list(scores.columns) == ["PC1"]
         with pytest.raises(DataError, match="-k 9: the model has 4 components; give a number from 1 to 4"):
             pcatool.components(model, components=9)
-        with pytest.raises(DataError, match="-k 9: the model knows 6 eigenvalues; give a number from 1 to 6"):
+        with pytest.raises(DataError, match="-k 9: the model has 6 eigenvalues; give a number from 1 to 6"):
             pcatool.explain_variance(model, components=9)
-        with pytest.raises(UsageError, match="would change nothing"):
+        with pytest.raises(UsageError, match="has no effect"):
             pcatool.components(model, components=2, standardize=True)
         with pytest.raises(UsageError, match="is not a number of components"):
             pcatool.scree(model, components=0.5)

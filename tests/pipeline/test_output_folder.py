@@ -142,8 +142,8 @@ def test_earlier_results_are_told_by_their_columns(here: Path, flags: str, plain
         done = subprocess.run(command, env=plain_environment, capture_output=True, text=True, check=True)
         said.append(done.stderr)
         assert tree("data/scores") == NAMES
-    rest = "pcatool: note: 6 of 6 files were done already\n" if flags == "--resume" else ""
-    assert said == ["", "pcatool: note: 6 files are earlier results in 'data/scores/', and no input\n" + rest]
+    rest = "pcatool: note: 6 of 6 files were already done\n" if flags == "--resume" else ""
+    assert said == ["", "pcatool: note: left out 6 files, earlier results in 'data/scores/'\n" + rest]
     pcatool.transform("m.npz", "data", output="data/scores/", components=1, keep_all=flags == "--keep-all")
 
 
@@ -174,37 +174,42 @@ def test_a_search_goes_on_in_the_folder_of_the_outputs(here: Path) -> None:
 def test_an_input_is_never_taken_for_an_earlier_result(here: Path, data: list[str], settings: Any) -> None:
     (here / "data/a.csv").write_text(text(7))
     before = contents("data")
-    said = "results of data/a.csv would replace data/year=2/a.csv, which was found among the inputs and cannot be told"
+    said = "results of data/a.csv would replace data/year=2/a.csv, which is an input too, and does not look like"
     said = said.replace("data/a.csv", "'data/a.csv'").replace("data/year=2/a.csv", "'data/year=2/a.csv'")
-    with pytest.raises(UsageError, match=said + " to be an earlier result; write to another folder"):
+    with pytest.raises(UsageError, match=said + " an earlier result; write to another folder"):
         pcatool.transform("m.npz", data, output="data/year=2/", **settings)
     assert contents("data") == before
 
 
 def test_rows_that_come_back_cannot_be_told_from_inputs(here: Path) -> None:
     pcatool.reconstruct("m.npz", "data", output="data/rows/")
-    with pytest.raises(UsageError, match=r"would replace 'data/rows/d.tsv', which was found among the inputs"):
+    with pytest.raises(UsageError, match=r"would replace 'data/rows/d.tsv', which is an input too"):
         pcatool.reconstruct("m.npz", "data", output="data/rows/")
 
 
 def test_nor_can_what_no_table_is_read_from(here: Path) -> None:
     (here / "data/out").mkdir()
     (here / "data/out/d.tsv").write_bytes(b"")
-    with pytest.raises(UsageError, match=r"would replace 'data/out/d.tsv', which was found among the inputs"):
+    with pytest.raises(UsageError, match=r"would replace 'data/out/d.tsv', which is an input too"):
         pcatool.transform("m.npz", "data", output="data/out/")
 
 
 def test_only_earlier_results(here: Path) -> None:
     pcatool.transform("m.npz", "data/d.tsv", output="data/out/")
-    with pytest.raises(FileError, match="all inputs lie in 'data/out/', where their results would go; name another"):
+    with pytest.raises(FileError, match="all inputs are in the output folder 'data/out/'; name another"):
         pcatool.transform("m.npz", "data/o*/*", output="data/out/")
 
 
 @pytest.mark.parametrize(
     ("data", "output", "error", "message"),
     [
-        (["data/year=1/a.csv", "data/year=1/a.csv"], "out/", UsageError, "would both be 'out/year=1/a.csv'"),
-        (["data/d.tsv", "other/d.tsv"], "out/", UsageError, "'data/d.tsv' and 'other/d.tsv' would both be 'out/d.tsv'"),
+        (["data/year=1/a.csv", "data/year=1/a.csv"], "out/", UsageError, "would both be written to 'out/year=1/a.csv'"),
+        (
+            ["data/d.tsv", "other/d.tsv"],
+            "out/",
+            UsageError,
+            "'data/d.tsv' and 'other/d.tsv' would both be written to 'out/d.tsv'",
+        ),
         (["data"], "data/", UsageError, "is the same file as the input"),
         (["data"], "link/", UsageError, "is the same file as the input"),
         (["-"], "out/", UsageError, "standard input has no name for a file in 'out/'"),
@@ -227,7 +232,7 @@ def test_refused(here: Path, data: list[str], output: str, error: type[PcatoolEr
 
 
 def test_no_clobber_and_resume(here: Path) -> None:
-    with pytest.raises(UsageError, match="--resume goes on with the outputs in a folder"):
+    with pytest.raises(UsageError, match="--resume needs an output folder"):
         pcatool.transform("m.npz", "data", output="out.csv", resume=True)
     with pytest.raises(UsageError, match="a model from a pipe or from memory has none"):
         pcatool.transform(pcatool.load_model("m.npz"), "data", output="out/", resume=True)
@@ -264,7 +269,7 @@ def test_an_input_that_is_replaced_while_it_is_read_is_not_done(here: Path, monk
             Path("new.csv").rename("data/year=1/a.csv")
 
     monkeypatch.setattr(folder, "write", replaced)
-    said = r"data/year=1/a.csv was changed while it was read: '.*a.csv' may be of what was there before; --resume makes"
+    said = r"data/year=1/a.csv changed while it was read: '.*a.csv' may hold results of its earlier content"
     with pytest.warns(PcatoolWarning, match=said):
         pcatool.transform("m.npz", "data/year=1/a.csv", output="out/")
     assert len(Path("out/year=1/a.csv").read_text().splitlines()) == 6
@@ -311,7 +316,7 @@ def test_the_summary(here: Path, plain_environment: dict[str, str]) -> None:
     (here / "data/z.csv").unlink()
     done = subprocess.run(command, env=plain_environment, capture_output=True, text=True)
     assert json.loads(done.stdout)["files_resumed"] == 6
-    assert "pcatool: note: 6 of 6 files were done already\n" in done.stderr
+    assert "pcatool: note: 6 of 6 files were already done\n" in done.stderr
 
 
 def test_killed_and_resumed(here: Path, plain_environment: dict[str, str]) -> None:

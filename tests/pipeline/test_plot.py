@@ -26,7 +26,7 @@ from pcatool.registry import PLOTS
 from pcatool.render.plots import points as clouds
 from pcatool.render.plots.points import ALL, RowCollector
 
-pytestmark = pytest.mark.filterwarnings("ignore:dropped .* rows for missing cells")
+pytestmark = pytest.mark.filterwarnings("ignore:dropped .* rows with missing cells")
 
 ROOT = Path(__file__).resolve().parents[2]
 ORDERS = str(ROOT / "sample_data" / "orders.csv")
@@ -80,7 +80,7 @@ def test_rows_of_a_model_may_come_as_triples(tmp_path: Path) -> None:
     model = pcatool.fit(rows, triples="who,what,value", components=2)
     found = pcatool.plot("scores", model, rows, triples="who,what,value")
     pd.testing.assert_frame_equal(found, pcatool.transform(model, rows, triples="who,what,value"))
-    with pytest.raises(pcatool.UsageError, match="--triples would change nothing"):
+    with pytest.raises(pcatool.UsageError, match="--triples has no effect"):
         pcatool.plot("loadings", model, triples="who,what,value")
 
 
@@ -95,7 +95,7 @@ def test_letters_that_the_font_lacks_are_told(tmp_path: Path) -> None:
     frame = pd.DataFrame({"横浜": [1.0, 2, 4, 3], "b": [2.0, 1, 5, 0]})
     model = pcatool.fit(frame, components=2)
     with pytest.warns(
-        pcatool.PcatoolWarning, match="the font of pictures lacks '横', '浜': boxes stand in their place"
+        pcatool.PcatoolWarning, match="the font of the picture lacks '横', '浜', and shows boxes instead"
     ):
         pcatool.plot("loadings", model, output=tmp_path / "m.png")
     with warnings.catch_warnings():
@@ -183,9 +183,9 @@ def test_a_table_of_scores_is_told_by_its_columns(orders: Model, tmp_path: Path)
     assert len(made.groups()) == 7
     as_rows = pcatool.plot("scores", scores, source="rows", standardize=True, missing="drop")
     np.testing.assert_allclose(as_rows.std(ddof=0).dropna() ** 2, 1, rtol=1e-9)  # scores do not correlate
-    with pytest.raises(pcatool.UsageError, match="holds scores: -s would change nothing; --from rows takes it as data"):
+    with pytest.raises(pcatool.UsageError, match="holds scores: -s has no effect; --from rows reads it as data"):
         pcatool.plot("scores", scores, standardize=True)
-    with pytest.raises(pcatool.UsageError, match="holds scores, and a biplot shows columns, too; name the model first"):
+    with pytest.raises(pcatool.UsageError, match="holds scores, but a biplot also shows columns; name the model first"):
         pcatool.plot("biplot", scores, output=tmp_path / "a.svg")
     pcatool.plot("biplot", orders, scores, output=tmp_path / "a.svg")
     pcatool.plot("biplot", orders, ORDERS, output=tmp_path / "b.svg")
@@ -203,11 +203,11 @@ def asked(kind: str, **more: Any) -> None:
     ("call", "error", "words"),
     [
         (lambda: asked("scoers"), pcatool.UsageError, r"no plot called 'scoers'; did you mean 'scores'\?"),
-        (lambda: asked("loadings", color="items"), pcatool.UsageError, "--color would change nothing in a picture of"),
-        (lambda: asked("scores", scaling="rows"), pcatool.UsageError, "--scaling would change nothing"),
-        (lambda: asked("scores", axes=(1, 2, 3)), pcatool.UsageError, "names 3 components, a picture of scores has 2"),
+        (lambda: asked("loadings", color="items"), pcatool.UsageError, "--color has no effect in a picture of"),
+        (lambda: asked("scores", scaling="rows"), pcatool.UsageError, "--scaling has no effect"),
+        (lambda: asked("scores", axes=(1, 2, 3)), pcatool.UsageError, "names 3 components, but a picture of scores"),
         (lambda: asked("biplot", axes=1), pcatool.UsageError, "a biplot needs two components; name both"),
-        (lambda: pcatool.plot("biplot", ONE), pcatool.DataError, "there is 1; plot scores draws the rows along one"),
+        (lambda: pcatool.plot("biplot", ONE), pcatool.DataError, "there is 1; pcatool plot scores can draw one"),
         (lambda: asked("scores", axes="1,1"), pcatool.UsageError, "names a component twice"),
         (lambda: asked("scores", axes="1-2"), pcatool.UsageError, "--axes '1-2' names no components"),
         (lambda: asked("scores", color=""), pcatool.UsageError, "--color names nothing"),
@@ -215,9 +215,9 @@ def asked(kind: str, **more: Any) -> None:
         (lambda: asked("scores", source="cells"), pcatool.UsageError, "--from 'cells' is none of scores, rows"),
         (lambda: asked("scores", output="a.gif"), pcatool.UsageError, r"use \.png, \.svg or \.pdf"),
         (lambda: asked("scores", whiten="zca", components=2), pcatool.UsageError, "a ZCA model gives whitened columns"),
-        (lambda: asked("biplot", whiten="pca", scaling="rows"), pcatool.UsageError, "only --scaling columns"),
-        (lambda: asked("loadings", method="kernel"), pcatool.UsageError, "they are not made of columns"),
-        (lambda: asked("biplot", method="kernel"), pcatool.UsageError, "they are not made of columns"),
+        (lambda: asked("biplot", whiten="pca", scaling="rows"), pcatool.UsageError, "--scaling rows does not suit"),
+        (lambda: asked("loadings", method="kernel"), pcatool.UsageError, "not combinations of columns"),
+        (lambda: asked("biplot", method="kernel"), pcatool.UsageError, "not combinations of columns"),
         (lambda: asked("scores", color="remarks"), pcatool.DataError, r"no column 'remarks' \(nearest: 'remark'\)"),
     ],
 )  # fmt: skip
@@ -231,20 +231,20 @@ def test_what_makes_no_sense_is_refused(call: Any, error: type[Exception], words
     [
         (
             PlotRequest("scores", PlotOptions(), form="json"),
-            "--format json is for few rows, and scores may be many; give",
+            "--format json is for small tables, and scores may be many rows; give",
         ),
         (
             PlotRequest("scores", PlotOptions(), PictureOptions("4x4"), form="csv"),
-            "--size is for a picture; leave it out",
+            "--size has no effect without a picture; leave it out",
         ),
         (
             PlotRequest("biplot", PlotOptions(), PictureOptions(dpi=99), form="csv"),
-            "--dpi is for a picture; leave it out",
+            "--dpi has no effect without a picture; leave it out",
         ),
         (PlotRequest("biplot", PlotOptions()), r"a picture needs a file; name it with -o, such as -o biplot\.png"),
         (
             PlotRequest("scores", PlotOptions(), output="a.PNG", form="csv"),
-            "'a.PNG' is named as a picture, and --format csv",
+            "'a.PNG' is the name of a picture, but --format csv",
         ),
         (
             PlotRequest("scores", PlotOptions(), PictureOptions("4x2"), "a.png"),
@@ -274,8 +274,8 @@ def test_texts_that_are_no_classes_are_refused(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("color", "axes", "words"),
     [
-        (None, (1, 2), "1 of 400 rows has no scores, for missing cells, and is not drawn"),
-        ("a", (1,), "numbers do not colour bars: --color changes nothing in a picture of one component"),
+        (None, (1, 2), "1 of 400 rows has missing cells and no scores, and is not drawn"),
+        ("a", (1,), "--color has no effect: numbers do not colour the bars of one component"),
         ("often", (1, 2), "--color often: 20 values; the 9 most frequent have colours of their own"),
         ("once", (1, 2), "--color once: 400 values; none of them occurs twice: name a column of classes, or of"),
     ],
@@ -305,7 +305,7 @@ def test_a_model_needs_rows_and_a_picture_of_columns_none(orders: Model, tmp_pat
         pcatool.plot("scores", orders, ORDERS, standardize=True)
     with pytest.raises(pcatool.UsageError, match="plot loadings --format csv needs no rows"):
         pcatool.plot("loadings", [str(tmp_path / "m.npz"), ORDERS])
-    with pytest.raises(pcatool.DataError, match="a biplot needs two components, there is 1; fit with -k 2"):
+    with pytest.raises(pcatool.DataError, match="a biplot needs two components, but there is 1; fit with -k 2"):
         pcatool.plot("biplot", orders.truncated(1))
 
 
@@ -329,7 +329,7 @@ def test_without_a_row_there_is_nothing_to_draw(orders: Model, frame: pd.DataFra
         pcatool.plot("scores", orders, empty, output=tmp_path / "a.png")
     model = pcatool.fit(frame, columns="a-c", missing="drop", components=2)
     with pytest.raises(
-        pcatool.DataError, match="no row has scores, for missing cells in all 2; there is nothing to draw"
+        pcatool.DataError, match="no row has scores: all 2 have missing cells; there is nothing to draw"
     ):
         pcatool.plot("scores", model, frame.loc[[3, 7]], output=tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []

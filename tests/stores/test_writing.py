@@ -217,7 +217,7 @@ def test_scores_that_cannot_be_taken_back_are_named(
         words = ["fit", str(local / "t.parquet"), "-o", store.uri("m.npz"), "--scores", store.uri("s.csv")]
         code, said = refused(words, capsys)
     assert code == 5
-    assert said.endswith(f"; and remove '{store.uri('s.csv')}': these scores are of a model that is not there")
+    assert said.endswith(f"; and remove '{store.uri('s.csv')}': the model of these scores was not saved")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])

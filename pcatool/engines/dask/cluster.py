@@ -124,7 +124,7 @@ class SchedulerClient:
             while not wait([future], POLL).done:
                 self.check()
                 if of_workers and time.monotonic() > until:
-                    raise LostError(f"a worker of {self._name} does not answer", "look which it is, and end it")
+                    raise LostError(f"a worker of {self._name} does not answer", "find that worker, and end it")
             return future.result()
         finally:
             future.cancel()
@@ -149,9 +149,9 @@ class SchedulerClient:
                 if question.result():
                     self._workers_at = now
         if now > self._answered_at + LOST_AFTER:
-            raise LostError(f"{self._name} does not answer any more", "look whether it is overloaded, and run it again")
+            raise LostError(f"{self._name} no longer answers", "check whether it is overloaded, and run again")
         if now > self._workers_at + LOST_AFTER:
-            raise LostError(f"{self._name} has no workers left", "look why they ended, memory first, and run it again")
+            raise LostError(f"{self._name} has no workers left", "check why they ended, memory first, and run again")
 
     async def _workers(self) -> dict[str, int]:
         """Return the number of threads of each worker, by its address."""
@@ -171,7 +171,7 @@ class SchedulerClient:
 
     def lost(self) -> LostError:
         """Return the error for a lost scheduler."""
-        return LostError(f"{self._name} was lost", "look whether it is still running, and run it again")
+        return LostError(f"{self._name} was lost", "check that it is still running, and run again")
 
 
 def scheduler_name(address: str) -> str:
@@ -207,7 +207,7 @@ def check_workers(link: SchedulerClient) -> int:
                 f"the worker {show(worker)} has no {package}", f"install pcatool {version()} where the workers run"
             )
         if isinstance(there, BaseException):
-            raise FileError(f"the worker {show(worker)} cannot say what it has: {type(there).__name__}: {there}")
+            raise FileError(f"the worker {show(worker)} does not report its versions: {type(there).__name__}: {there}")
         for name, mine, its, count in zip(NAMES, here, there, EQUAL_NUMBERS, strict=True):
             if mine.split(".")[:count] != its.split(".")[:count]:
                 raise FileError(
@@ -317,8 +317,8 @@ class DaskRun:
         error: BaseException = self._link.ask(lambda: future._exception())
         if type(error).__name__ == "KilledWorker":
             return LostError(
-                "a part of the input was begun by several workers, and each of them was lost",
-                "it may need more memory than a worker has: use workers with more, or smaller parts",
+                "several workers were lost, each while it worked on the same part of the input",
+                "the part may need more memory than a worker has: use workers with more memory, or smaller parts",
             )
         if isinstance(error, ImportError) and error.name:  # a worker that joined after the check of versions
             return FileError(f"a worker has no {error.name}", "install the same packages where the workers run")
@@ -399,7 +399,7 @@ class Dask:
         self._open.callback(_close, client)
         self._open.callback(local.end_workers)  # the last callback runs first: workers end without waiting for others
         link = SchedulerClient(client, "the Dask scheduler of this run", local.keep)
-        link.wait_for_workers(START, "look whether the machine is overloaded, and run it again")
+        link.wait_for_workers(START, "check whether the machine is overloaded, and run again")
         local.works = True
         return link
 

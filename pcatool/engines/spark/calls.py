@@ -59,7 +59,7 @@ def ask(function: Callable[[], Answer], limit: float = float("inf")) -> Answer:
     return call.answer()
 
 
-MEMORY = "give it more with spark.driver.memory or spark.executor.memory, in spark-defaults.conf"
+MEMORY = "give it more memory with spark.driver.memory or spark.executor.memory, in spark-defaults.conf"
 
 # Patterns in the texts of Spark, with message, remedy and type of the error; the first match counts.
 KNOWN: tuple[tuple[str, str, str, type[FileError | RefusedError]], ...] = (
@@ -83,26 +83,26 @@ KNOWN: tuple[tuple[str, str, str, type[FileError | RefusedError]], ...] = (
     ),
     (
         r"java\.lang\.OutOfMemoryError|OutOfMemoryException|Total allocation exceeds|UNABLE_TO_ACQUIRE_MEMORY",
-        "out of memory in Spark's Java",
+        "Spark's Java process ran out of memory",
         MEMORY,
         RefusedError,
     ),
     (
         r"spark\.driver\.maxResultSize",
         "the result is larger than spark.driver.maxResultSize allows",
-        "set it to 0, for no bound",
+        "set spark.driver.maxResultSize to 0, for no limit",
         RefusedError,
     ),
     (
         r"Python worker (?:exited unexpectedly|failed to connect)|ExecutorLostFailure|Connection reset",
-        "a worker was lost again and again: killed, maybe, for its memory",
+        "a worker was lost repeatedly, perhaps killed for lack of memory",
         "give the executors more memory, or fewer cores",
         LostError,
     ),
     (
         r"All masters are unresponsive|Master removed our application|SparkContext was shut ?down|stopped SparkContext",
         "the Spark cluster was lost",
-        "check that it runs, and try again",
+        "check that it is running, and try again",
         LostError,
     ),
 )
@@ -120,11 +120,11 @@ def error_of_spark(error: BaseException, jvm_output: str = "") -> FileError | Re
             return kind(message.format(*map(show, match.groups())), remedy)
     if type(error).__name__ in ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError", "EOFError"):
         return LostError("Spark's Java process ended before its work was done", "check its memory, and try again")
-    return LostError(f"Spark failed: {_root_cause(text)}", "--debug shows all that it says")
+    return LostError(f"Spark failed: {_root_cause(text)}", "--debug shows the whole message")
 
 
 def _root_cause(text: str) -> str:
     """Return the innermost cause in a Java error text, without the stack frames."""
     causes = re.findall(r"(?:Caused by|: )\s*(?:[\w.$]+\.)?(\w+(?:Exception|Error): [^\n]+)", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return (causes or lines or ["it does not say why"])[-1 if causes else 0]
+    return (causes or lines or ["no reason given"])[-1 if causes else 0]

@@ -58,11 +58,11 @@ class ExecutorWatch:
         """Return the error for a session without executors for `seconds`."""
         if self._had_executors:
             return LostError(
-                f"{self._session.name} has no executors left", "look whether it still runs, and why they ended"
+                f"{self._session.name} has no executors left", "check that it is still running, and why they ended"
             )
         return LostError(
             f"{self._session.name} has started no executor in {seconds:.0f} s",
-            "look whether it has workers with cores and memory to spare; "
+            "check that it has workers with free cores and memory; "
             "spark.scheduler.maxRegisteredResourcesWaitingTime sets how long to wait",
         )
 

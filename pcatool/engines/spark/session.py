@@ -45,12 +45,12 @@ def check_address(address: str) -> None:
     """Refuse a text that is not the address of a Spark master, and Spark Connect, which reports no progress."""
     if address.startswith("sc://"):
         raise UsageError(
-            f"cannot use {show(address)}: a server of Spark Connect does not say how far a job is",
-            "name the master itself, as in spark://host:7077",
+            f"cannot use {show(address)}: Spark Connect does not report the progress of a job",
+            "name the master instead, as in spark://host:7077",
         )
     if not MASTER.fullmatch(address):
         raise UsageError(
-            f"{show(address)} is no address of a Spark master",
+            f"{show(address)} is not the address of a Spark master",
             "write local[4], spark://host:7077, yarn or k8s://https://host:6443",
         )
 
@@ -86,7 +86,9 @@ def check_reachable(master: str, patience: float = PATIENCE) -> None:
                 return
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-    raise LostError(f"cannot reach the Spark master {show(master)}: {reason}", "check the address, and that it runs")
+    raise LostError(
+        f"cannot reach the Spark master {show(master)}: {reason}", "check the address, and that the master is running"
+    )
 
 
 # Seconds between two checks whether the JVM has started.
@@ -121,7 +123,7 @@ class Java:
             self._log = TemporaryFile()
             self._folder = TemporaryDirectory(prefix="pcatool-")
         except OSError as error:
-            raise cannot_spool(error, "what Spark says") from None
+            raise cannot_spool(error, "the output of Spark") from None
         self._connection_file = Path(self._folder.name) / "gateway"
         self._process = subprocess.Popen(
             [Path(home) / "bin" / "spark-submit", *named, *options],
@@ -164,13 +166,13 @@ class Java:
         """Return the error for a JVM that exits at its start, with the reason from its output."""
         jvm_output = self.jvm_output()
         if "JAVA_HOME is not set" in jvm_output or "/bin/java: No such file" in jvm_output:
-            return LostError("Spark needs Java, and there is none", JAVA_REMEDY)
+            return LostError("Spark needs Java, which is not installed", JAVA_REMEDY)
         if "UnsupportedClassVersionError" in jvm_output:
-            return LostError("the Java here is too old for this Spark", JAVA_REMEDY)
+            return LostError("the installed Java is too old for this version of Spark", JAVA_REMEDY)
         lines = [line.strip() for line in jvm_output.splitlines() if line.strip()]
         telling = [line for line in lines if "rror" in line or "xception" in line] or lines[-1:]
         reason = f": {telling[0]}" if telling else f" (exit code {self._process.returncode})"
-        return LostError(f"Spark does not start{reason}", "check its settings, and Java")
+        return LostError(f"Spark does not start{reason}", "check the settings of Spark, and Java")
 
     def end(self) -> None:
         """End the JVM and its Python workers: close its standard input, wait, then kill the process group."""
@@ -290,8 +292,8 @@ def active_session(address: str | None) -> Session | None:
         return None
     if address is not None and context.master not in (address, with_retries(address)):
         raise UsageError(
-            f"Spark runs here already, with the master {show(context.master)} and not {show(address)}",
-            "stop that session, or name no other master",
+            f"Spark already runs in this process with the master {show(context.master)}, not {show(address)}",
+            "stop that session, or name its master",
         )
     return Session(ask(lambda: SparkSession.getActiveSession() or SparkSession(context)))
 
@@ -315,7 +317,7 @@ def start_session(address: str | None) -> Session:
     except TimeoutError:
         _end(java)
         raise LostError(
-            f"the Spark master {show(address)} does not answer", "check the address, and that it runs"
+            f"the Spark master {show(address)} does not answer", "check the address, and that the master is running"
         ) from None
     except FileError:
         _end(java)

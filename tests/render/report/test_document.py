@@ -251,7 +251,7 @@ def test_a_model_of_scikit_learn() -> None:
     meta = {name: value for name, value in fitted.meta.items() if name != "certificate"}
     found = read(replace(fitted, meta={**meta, "solver": SCIKIT_LEARN}, variances=None, statistic=None), X)
     assert "Nothing in the model tells how right its eigenvalues are." in found.words
-    assert "No command of pcatool: the model was fitted by scikit-learn, and taken from it." in found.words
+    assert "No command of pcatool: the model was fitted by scikit-learn." in found.words
     assert found.facts["loadings"]["lacks"].startswith("the model does not hold the variances")
     assert found.facts["scree"]["again"] is None
 
@@ -377,13 +377,13 @@ def _bytes(uri: str | None) -> bytes:
 @pytest.mark.parametrize(
     ("data", "settings", "kind", "message"),
     [
-        (None, {"color": "digit"}, pcatool.UsageError, "--color would change nothing here: there are no rows"),
-        (None, {"axes": (1, 2)}, pcatool.UsageError, "--axes would change nothing here: there are no rows"),
-        (None, {"keep": "digit"}, pcatool.UsageError, "--keep would change nothing here: there are no rows"),
-        (None, {"threads": 2}, pcatool.UsageError, "--threads would change nothing here: there are no rows"),
-        (None, {"delimiter": ";"}, pcatool.UsageError, "-d would change nothing here: there are no rows"),
+        (None, {"color": "digit"}, pcatool.UsageError, "--color has no effect without rows"),
+        (None, {"axes": (1, 2)}, pcatool.UsageError, "--axes has no effect without rows"),
+        (None, {"keep": "digit"}, pcatool.UsageError, "--keep has no effect without rows"),
+        (None, {"threads": 2}, pcatool.UsageError, "--threads has no effect without rows"),
+        (None, {"delimiter": ";"}, pcatool.UsageError, "-d has no effect without rows"),
         (None, {"first": 99}, pcatool.DataError, "--first 99: there are 29 components"),
-        (None, {"image": (7, 9)}, pcatool.DataError, "an image of 7x9 has 63 pixels, and there are 64 columns"),
+        (None, {"image": (7, 9)}, pcatool.DataError, "an image of 7x9 has 63 pixels, but there are 64 columns"),
         (DIGITS, {"axes": "1,30"}, pcatool.DataError, "--axes 1,30: there are 29 components"),
         (DIGITS, {"axes": "1,1"}, pcatool.UsageError, "--axes '1,1' names a component twice; name each once"),
         (DIGITS, {"axes": "0,1"}, pcatool.UsageError, "--axes '0,1' names no components"),
