@@ -404,7 +404,7 @@ def test_items_that_the_model_does_not_know(holed: Array, tmp_path: Path, run: A
     assert expected.stderr == ""
     found = run(tmp_path, "transform", "m.npz", *AT, data=known + "ann,tea,9\nbob,pie,3\n")
     assert found.stdout == expected.stdout
-    assert "left out: 'tea', 'pie'" in found.stderr
+    assert "the model does not have: 'tea', 'pie'" in found.stderr
     only = run(tmp_path, "transform", "m.npz", *AT, data=known + "cat,tea,9\n")
     assert only.stdout == expected.stdout + "cat,,\n"
     none = run(tmp_path, "transform", "m.npz", *AT, data="user,item,rating\nann,tea,9\n", code=3)

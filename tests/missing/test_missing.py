@@ -650,7 +650,10 @@ def test_applications_that_are_refused(models: Callable[[str], Model], holed: Ar
         pd.DataFrame(imputed(holed), columns=em.columns).assign(y=holed[:, 0] > 0), method="supervised", label="y"
     )
     refused: list[tuple[Callable[[], Any], str]] = [
-        (lambda: pcatool.reconstruct(em, frame, fill=True, missing="keep"), "--fill and --missing keep exclude each"),
+        (
+            lambda: pcatool.reconstruct(em, frame, fill=True, missing="keep"),
+            "--fill cannot be combined with --missing keep",
+        ),
         (lambda: pcatool.reconstruct(em, frame, fill=True, missing="error"), "give one of mean, project, em"),
         (lambda: pcatool.transform(em, frame, missing="drop"), "--missing drop is for fits"),
         (lambda: pcatool.transform(without_means, holed, missing="mean"), "holds no column means; give --missing pro"),

@@ -263,7 +263,7 @@ def test_what_does_not_go_together_is_refused_before_the_work(wish: PlotRequest,
 
 def test_texts_that_are_no_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "MOST_TEXTS", 199)
-    words = "--color 'order_id' has more than 199 different values; .* name a column of classes, or of numbers"
+    words = "--color 'order_id' has more than 199 different values; name a column of a few classes, or of"
     model = pcatool.fit(ORDERS, **NUMBERS, components=2)
     with pytest.raises(pcatool.DataError, match=words):
         cloud([ORDERS], model, "order_id")
@@ -301,7 +301,7 @@ def test_a_model_needs_rows_and_a_picture_of_columns_none(orders: Model, tmp_pat
     for model in (orders, tmp_path / "m.npz"):
         with pytest.raises(pcatool.UsageError, match="a model alone has no rows to draw; give them as data"):
             pcatool.plot("scores", model)
-    with pytest.raises(pcatool.UsageError, match="fitted already: -s would change nothing"):
+    with pytest.raises(pcatool.UsageError, match="already fitted: -s has no effect"):
         pcatool.plot("scores", orders, ORDERS, standardize=True)
     with pytest.raises(pcatool.UsageError, match="plot loadings --format csv needs no rows"):
         pcatool.plot("loadings", [str(tmp_path / "m.npz"), ORDERS])

@@ -82,7 +82,7 @@ def test_going_on(store: Store, near: Path) -> None:
 def test_an_input_below_is_never_taken_for_a_result(store: Store, near: Path) -> None:
     store.put("in/a.csv", text(3))
     before = store.get("in/year=2/a.csv")
-    with pytest.raises(UsageError, match=r"would replace .*in/year=2/a.csv', which was found among the inputs"):
+    with pytest.raises(UsageError, match=r"would replace .*in/year=2/a.csv', which is an input too"):
         pcatool.transform(str(near / "m.npz"), store.uri("in"), output=store.uri("in/year=2/"))
     assert store.get("in/year=2/a.csv") == before
 
