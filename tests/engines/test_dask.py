@@ -190,7 +190,7 @@ def test_workers_that_are_others_and_a_scheduler_that_dies(tmp_path: Path, monke
             Dask(processes.address).__enter__()
         processes.workers[1].kill()
         processes.add_worker()
-        lost = r"the Dask scheduler at 'tcp://.*' was lost; look whether"
+        lost = r"the Dask scheduler at 'tcp://.*' was lost; check that"
         with Dask(processes.address) as engine, pytest.raises(LostError, match=lost):
             engine.reduce(range(100), jobs.Sums(jobs.slow_word, jobs.pair), lambda _: processes.scheduler.kill())
 
@@ -202,13 +202,13 @@ def test_a_scheduler_that_hangs_and_workers_that_do_not_come_back(
     monkeypatch.setattr(link, "HEARTBEAT", 0.1)
     with Processes(tmp_path, 1) as processes, Dask(processes.address) as engine:
         time.sleep(1.5)  # nobody looks meanwhile, which is nothing that is held against the scheduler
-        with pytest.raises(LostError, match=r"the Dask scheduler at 'tcp://.*' has no workers left; look why"):
+        with pytest.raises(LostError, match=r"the Dask scheduler at 'tcp://.*' has no workers left; check why"):
             engine.reduce(range(100), jobs.Sums(jobs.slow_word, jobs.pair), lambda _: processes.workers[0].kill())
         processes.add_worker()
         with Dask(processes.address) as another:
             assert another.map(jobs.word, range(3)) == ["0", "1", "2"]
             processes.scheduler.send_signal(signal.SIGSTOP)
-            with pytest.raises(LostError, match=r"the Dask scheduler at 'tcp://.*' does not answer any more; look wh"):
+            with pytest.raises(LostError, match=r"the Dask scheduler at 'tcp://.*' no longer answers; check whether"):
                 another.map(jobs.word, range(3))
 
 
@@ -265,7 +265,7 @@ def test_what_cannot_be_started(what: str, folder: Path, plain_environment: Mapp
 
 
 def test_a_part_that_costs_every_worker_its_life(own: Path) -> None:
-    with Dask(None) as engine, pytest.raises(LostError, match="a part of the input was begun by several workers, and"):
+    with Dask(None) as engine, pytest.raises(LostError, match="several workers were lost, each while it worked"):
         engine.reduce(range(4), jobs.Sums(jobs.die, jobs.pair))
 
 

@@ -134,7 +134,7 @@ def work_that_nobody_does_is_given_up(spark: Spark) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(here, "patience", 0.5)
         patch.setattr(watch, "HEARTBEAT", 0.1)
-        with pytest.raises(LostError, match=r"the Spark master 'local\[2,4\]' has started no executor in 0 s; look"):
+        with pytest.raises(LostError, match=r"the Spark master 'local\[2,4\]' has started no executor in 0 s; check"):
             spark.map(spark_work.sleeping, [60.0])
         patch.setattr(here, "executors", iter([1, 1, *[0] * 600]).__next__)
         with pytest.raises(LostError, match="has no executors left; check that it is still running"):
@@ -164,7 +164,7 @@ def a_session_that_is_there_is_used_and_stays(spark: Spark) -> None:
         assert another.map(spark_work.double, [1]) == [2]
     assert spark.map(spark_work.double, [2]) == [4]
     with pytest.raises(
-        UsageError, match=r"Spark already runs in this process with the master 'local\[2,4\]' and not 'yarn'"
+        UsageError, match=r"Spark already runs in this process with the master 'local\[2,4\]', not 'yarn'"
     ):
         Spark("yarn").__enter__()
 
@@ -268,7 +268,7 @@ def test_who_tunes_java_is_left_alone(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_spark_connect_is_refused() -> None:
-    with pytest.raises(UsageError, match="a server of Spark Connect"):
+    with pytest.raises(UsageError, match="Spark Connect does not report"):
         Spark("sc://host:15002")
 
 

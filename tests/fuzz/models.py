@@ -184,7 +184,9 @@ def check_model(name: str, data: bytes, folder: Path, rng: random.Random | None 
         assert "\n" not in str(error)
         return
     assert dumps(loads(dumps(model))) == dumps(model)
-    assert model.meta.get("solver") == SCIKIT_LEARN or fit_command(model).command, "its settings are none of a fit"
+    assert model.meta.get("solver") == SCIKIT_LEARN or fit_command(model).command, (
+        "its settings are not valid for a fit"
+    )
     path = folder / "changed.npz"
     path.write_bytes(data)
     calls = list(commands(name, path, folder))

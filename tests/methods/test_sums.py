@@ -310,7 +310,7 @@ def test_slips_are_mentioned() -> None:
     with pytest.warns(pcatool.PcatoolWarning, match="the input has no rows: the model is unchanged"):
         assert dumps(pcatool.update(model, table(0.0)[:0].drop(columns=["w", "y", "species"]))) == dumps(model)
     holes = table(0.0)[:3].drop(columns=["w", "y", "species"]).assign(a=np.nan)
-    with pytest.warns(pcatool.PcatoolWarning, match="all 3 rows of the input were dropped: the model stays as it"):
+    with pytest.warns(pcatool.PcatoolWarning, match="all 3 rows of the input were dropped: the model is unchanged"):
         assert dumps(pcatool.update(model, holes, missing="drop")) == dumps(model)
     with pytest.raises(UsageError, match=r"there are no models to merge; give one or more"):
         pcatool.merge()

@@ -654,11 +654,17 @@ def test_applications_that_are_refused(models: Callable[[str], Model], holed: Ar
             lambda: pcatool.reconstruct(em, frame, fill=True, missing="keep"),
             "--fill cannot be combined with --missing keep",
         ),
-        (lambda: pcatool.reconstruct(em, frame, fill=True, missing="error"), "give one of mean, project, em"),
+        (lambda: pcatool.reconstruct(em, frame, fill=True, missing="error"), "give --missing mean, project or em"),
         (lambda: pcatool.transform(em, frame, missing="drop"), "--missing drop is for fits"),
         (lambda: pcatool.transform(without_means, holed, missing="mean"), "holds no column means; give --missing pro"),
-        (lambda: pcatool.transform(kernel, holed, missing="project"), "for linear PCA, this is a kernel model"),
-        (lambda: pcatool.transform(supervised, frame, missing="em"), "for linear PCA, this is a supervised model"),
+        (
+            lambda: pcatool.transform(kernel, holed, missing="project"),
+            "needs a model of --method pca, this is a kernel model",
+        ),
+        (
+            lambda: pcatool.transform(supervised, frame, missing="em"),
+            "needs a model of --method pca, this is a supervised model",
+        ),
         (lambda: pcatool.reconstruct(supervised, frame, fill=True), "--fill is for linear PCA, this is a supervised"),
     ]
     scores = pcatool.transform(em, frame)
