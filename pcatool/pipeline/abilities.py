@@ -36,7 +36,7 @@ def policy_for_rows(model: Model, given: str | None, *, fill: bool, reconstructi
         what = "--fill" if fill and given is None else f"--missing {policy}"
         raise UsageError(
             f"{what} needs a model of --method pca, this is a {method} model",
-            "give --missing keep: such rows stay empty",
+            f"give --missing keep{', without --fill' if fill else ''}: such rows stay empty",
         )
     if policy == "mean" and model.stand_in is None:
         raise UsageError(

@@ -665,14 +665,19 @@ def test_applications_that_are_refused(models: Callable[[str], Model], holed: Ar
             lambda: pcatool.transform(supervised, frame, missing="em"),
             "needs a model of --method pca, this is a supervised model",
         ),
-        (lambda: pcatool.reconstruct(supervised, frame, fill=True), "--fill is for linear PCA, this is a supervised"),
+        (
+            lambda: pcatool.reconstruct(supervised, frame, fill=True),
+            "--fill needs a model of --method pca, this is a supervised",
+        ),
     ]
     scores = pcatool.transform(em, frame)
     for more in ({"fill": True}, {"with_coverage": True}, {"with_error": True}):
         flag = "--" + next(iter(more)).replace("_", "-")
         said = f"{flag} needs the original rows, but the input holds scores"
         refused.append((lambda more=more: pcatool.reconstruct(em, scores, **more), said))
-    refused.append((lambda: pcatool.reconstruct(em, scores, missing="em"), "--missing em is for rows, the input"))
+    refused.append(
+        (lambda: pcatool.reconstruct(em, scores, missing="em"), "--missing em applies to rows, but the input")
+    )
     for call, said in refused:
         with pytest.raises(UsageError) as caught:
             call()
