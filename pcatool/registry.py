@@ -172,7 +172,7 @@ READERS = Registry(
     "input format",
     {
         "parquet": Entry("pcatool.readers.parquet.table:ParquetTable", "Apache Parquet", (".parquet", ".pq"), b"PAR1"),
-        "tsv": Entry("pcatool.readers.csv_reader.table:CsvTable", "tab-separated text", (".tsv", ".tab")),
+        "tsv": Entry("pcatool.readers.csv_reader.table:TsvTable", "tab-separated text", (".tsv", ".tab")),
         "csv": Entry("pcatool.readers.csv_reader.table:CsvTable", "comma-separated text", (".csv", ".txt")),
     },
 )

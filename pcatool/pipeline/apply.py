@@ -26,7 +26,7 @@ def model_columns(model: Model, inputs: Inputs) -> ColumnChoice:
     Columns are found by name. Without a header line they are found by position, unless the generated names (c1, c2,
     ...) include all columns of the model.
     """
-    present = {c.name for c in inputs.columns.own}
+    present = {c.name for c in inputs.columns.file_columns}
     by_position = inputs.columns.nameless and not present.issuperset(model.columns)
     booleans = frozenset(model.meta.get("booleans", ()))
     return ColumnChoice(model.columns, booleans, by_position, widths=model.meta.get("vectors"))
@@ -40,7 +40,7 @@ def rows_or_scores(model: Model, inputs: Inputs) -> str:
     """
     if model.whitening == "zca":
         return "scores"
-    names = [c.name for c in inputs.columns.own]
+    names = [c.name for c in inputs.columns.file_columns]
     has_scores = "PC1" in names
     if has_scores and "PC1" in model.columns:
         raise UsageError(
@@ -62,7 +62,7 @@ def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
 
     Raises `DataError` when there are none, when a number is left out, or when the model has fewer components.
     """
-    names = [c.name for c in inputs.columns.own]
+    names = [c.name for c in inputs.columns.file_columns]
     where = inputs.first.name
     if inputs.columns.nameless:
         if len(names) > model.k:

@@ -100,7 +100,7 @@ class ReadRecord(NamedTuple):
     rounded: str = ""  # note on the first whole number that a double cannot hold exactly
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    further: tuple[tuple[int, NewColumns], ...] = ()  # number of the input, and columns missing in the first input
+    new_columns: tuple[tuple[int, NewColumns], ...] = ()  # number of the input, and columns missing in the first input
     skipped: tuple[tuple[int, Skip], ...] = ()  # number of the input, and why it was left out
 
     def merged(self, other: ReadRecord) -> ReadRecord:
@@ -115,7 +115,7 @@ class ReadRecord(NamedTuple):
             self.rounded or other.rounded,
             tuple(dict.fromkeys((*self.notes, *other.notes))),
             tuple(dict.fromkeys((*self.warnings, *other.warnings))),
-            (*self.further, *other.further),
+            (*self.new_columns, *other.new_columns),
             (*self.skipped, *other.skipped),
         )
 
@@ -123,15 +123,15 @@ class ReadRecord(NamedTuple):
         """Report the record as if the parts had been read in this process."""
         inputs.at_rows(self.row_counts.rows)
         if self.rounded:
-            inputs.tell_rounding(self.rounded)
+            inputs.note_rounding(self.rounded)
         for note in self.notes:
             reporter.note(note)
         for warning in self.warnings:
             reporter.warn(warning)
-        for at, further in self.further:
-            inputs.columns.found_more(at, further)
+        for at, further in self.new_columns:
+            inputs.columns.add_new_columns(at, further)
         for at, skip in self.skipped:
-            inputs.skipping.left_out(at, skip)
+            inputs.bad_files.add_left_out(at, skip)
         inputs.finish()
 
 
@@ -160,14 +160,14 @@ class SplitReading:
         except PcatoolError as error:
             if not (self.table.skip_bad and error.of_input and is_bad_file(error)):
                 raise
-            return None, ReadRecord(RowCounts(), skipped=((split.at, Skip(split.input.name, error.message)),))
-        rounded, further = inputs.told_rounding, inputs.columns.more
+            return None, ReadRecord(RowCounts(), skipped=((split.position, Skip(split.input.name, error.message)),))
+        rounded, new_columns = inputs.rounding_note, inputs.columns.new_columns
         return result, ReadRecord(
             row_counts,
             rounded,
             tuple(note for note in reporter.notes if note != rounded),
             tuple(reporter.warnings),
-            ((split.at, further),) if further else (),
+            ((split.position, new_columns),) if new_columns else (),
         )
 
     def _open(self, split: Split, reporter: Reporter) -> Inputs:
@@ -175,7 +175,7 @@ class SplitReading:
         found = ResolvedInputs((split.input,), self.partitions)
         table = replace(self.table, skip_bad=False)
         try:
-            return Inputs(found, table, reporter, by_file=self.table.skip_bad, facts=self.facts.of(split.at))
+            return Inputs(found, table, reporter, by_file=self.table.skip_bad, facts=self.facts.of(split.position))
         except PcatoolError as error:
             error.of_input = True
             raise
@@ -211,7 +211,7 @@ class SplitSums(Accumulator[tuple[Split, ...], SplitSum]):
     def _sums(self, inputs: Inputs, reporter: Reporter, counts: RowCounts) -> Sums | None:
         """Return the sums over one split; None without rows, or for missing cells that are to be refused."""
         classes = self.columns.classes
-        columns = self.columns if classes is None else self.columns._replace(classes=classes.fresh())
+        columns = self.columns if classes is None else self.columns._replace(classes=classes.without_classes())
         read = rows_of(self.options, inputs, columns, counts, run_serially, "")
         try:
             supply = Supply(labels=read.labels, small=0)
@@ -227,7 +227,7 @@ def tasks_of(splits: Sequence[Split], inputs: Inputs) -> list[tuple[Split, ...]]
 
     A worker that reads other columns of such an input might not notice that the input is bad.
     """
-    return group_splits([split for split in splits if split.at not in inputs.skipping.bad])
+    return group_splits([split for split in splits if split.position not in inputs.bad_files.left_out])
 
 
 class PartsOutcome(NamedTuple):
@@ -304,7 +304,7 @@ def write_parts(
             "--engine threads does it on one machine",
         )
     _try_writer(results, output)
-    items = [item for item in items if item.split.at not in results.inputs.skipping.bad]
+    items = [item for item in items if item.split.position not in results.inputs.bad_files.left_out]
     written = _run(results, items, folder, table, output, engine, reporter)
     done = [(item, part) for item, part in zip(items, written, strict=True) if part.errors is not None]
     named = [
@@ -347,7 +347,7 @@ def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions
     if inside:
         marks = result_marks(make, found, inside, folder, table)
         earlier = {item for item in inside if marks.match(columns_of(item), by_name=True)}
-        found = found.some(item for item in found.inputs if item not in earlier)
+        found = found.with_inputs(item for item in found.inputs if item not in earlier)
         note_earlier_results(list(earlier), folder, reporter)
     _refuse_inside(found.inputs, folder)
     return found
@@ -356,7 +356,7 @@ def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions
 def _refuse_inside(inputs: Sequence[Input], folder: str) -> None:
     """Refuse an input that lies in the output folder: it could be mistaken for a part."""
     for item in inputs:
-        if not item.flows and is_inside(item.path, folder):
+        if not item.is_stream and is_inside(item.path, folder):
             raise UsageError(
                 f"the input {show(item.name)} is in the output folder {show(shown(folder))}",
                 "write to another folder",
@@ -380,11 +380,13 @@ def _run(
 ) -> list[WrittenPart]:
     """Let workers write all parts, add up what they recorded, and mark the folder as complete."""
     inputs = results.inputs
-    reading = SplitReading(inputs.found.partitions, table, inputs.columns.tell(results.plan.choice.passthrough))
+    reading = SplitReading(
+        inputs.resolved.partitions, table, inputs.columns.facts_for_workers(results.plan.choice.passthrough)
+    )
     inputs.close()
     tasks = _tasks(items)
     output = replace(output, no_clobber=False)  # a task that is run again finds the file it wrote
-    with started_cluster(engine, inputs.found, table) as cluster, folder.writing(reporter) as probe:
+    with started_cluster(engine, inputs.resolved, table) as cluster, folder.writing(reporter) as probe:
         work = WriteParts(reading, results.plan, output, folder, probe)
         written = [part for parts in cluster.map(work, tasks, count_parts(reporter, len(tasks))) for part in parts]
         reporter.all_parts(engine.engine, len(items))

@@ -26,7 +26,7 @@ from pcatool.readers.base import Column
 from pcatool.readers.opener import MODEL, OpenedInput
 from pcatool.readers.paths import STDIN, Input, resolve, resolve_models
 from pcatool.readers.row_counts import RowCounts
-from pcatool.readers.select_columns import Names, element_of, find_columns
+from pcatool.readers.select_columns import ColumnNames, find_columns, vector_element
 
 __all__ = [
     "Combined",
@@ -80,7 +80,7 @@ def are_models(paths: Sequence[str]) -> bool:
     if not paths or paths[0] == STDIN:
         return False
     first = resolve(paths[:1])[0]
-    if first.flows:
+    if first.is_stream:
         return False
     opened = OpenedInput(first, None, "utf-8")
     opened.close()
@@ -375,11 +375,11 @@ def _places(name: str, model: Model, terms: Sequence[str]) -> list[int]:
 
     As in a table, a vector can be named as one column, which stands for all of its elements.
     """
-    elements = [element_of(column) for column in model.columns]
+    elements = [vector_element(column) for column in model.columns]
     heads = [column if element is None else element[0] for column, element in zip(model.columns, elements, strict=True)]
     tables = [Column(column) for column in model.columns], [Column(head) for head in dict.fromkeys(heads)]
     found: dict[int, None] = {}
-    for term in Names([*tables[0], *tables[1]], name).split(terms):
+    for term in ColumnNames([*tables[0], *tables[1]], name).split(terms):
         of_vectors = term in heads and term not in model.columns
         names = heads if of_vectors else model.columns
         for i in find_columns([term], tables[of_vectors], name):

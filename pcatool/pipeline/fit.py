@@ -173,7 +173,7 @@ def supply_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> Supply:
     def scoring(k: int, model: int) -> int:
         return scoring_bytes(d, k, rows_at_once(d), pool.count, reading() + model) if job.scored else 0
 
-    again = (lambda: read_blocks(job, inputs.again(), pool.map)) if inputs.can_reread() else None
+    again = (lambda: read_blocks(job, inputs.reopened(), pool.map)) if inputs.can_reread() else None
     return Supply(
         job.limit, again, inputs.expected_rows, pool, pool.count, read.labels, reading=reading, scoring=scoring
     )
@@ -304,7 +304,7 @@ def _from_sums(job: Job, inputs: Inputs, counts: RowCounts) -> PreparedFit:
 
     check_adds_up(job.options)
     cluster_of(job.engine)  # refuses a wrong address
-    splits = splits_of(inputs.found, job.table)
+    splits = splits_of(inputs.resolved, job.table)
     columns = columns_of(job, inputs, run_serially)
     labels, options = labels_of(columns), columns.named(job.options)
     plan = plan_sums(options, columns.features, labels, inputs.expected_rows())
@@ -333,7 +333,7 @@ def sums_of_job(job: Job, inputs: Inputs, counts: RowCounts, *, triangular: bool
     if job.engine.in_other_processes:
         from pcatool.readers.splits import splits_of
 
-        splits = splits_of(inputs.found, job.table)
+        splits = splits_of(inputs.resolved, job.table)
         columns = columns_of(job, inputs, run_serially)
         sums = _sums_of_splits(job, inputs, splits, columns, counts, triangular=triangular)
     else:
@@ -354,8 +354,8 @@ def _sums_of_splits(
     """
     from pcatool.pipeline.cluster import SplitReading, SplitSums, count_parts, started_cluster, tasks_of
 
-    tasks, found, options = tasks_of(splits, inputs), inputs.found, columns.named(job.options)
-    facts = inputs.columns.tell(columns.passthrough)
+    tasks, found, options = tasks_of(splits, inputs), inputs.resolved, columns.named(job.options)
+    facts = inputs.columns.facts_for_workers(columns.passthrough)
     inputs.close()
     solver = job.options.solver if columns.labels or columns.classes else "tsqr" if triangular else "covariance"
     options = replace(options, solver=solver, align_to=None)

@@ -18,7 +18,7 @@ from pcatool.pipeline.results import Results, write
 from pcatool.progress import doing
 from pcatool.readers.input_files import ResolvedInputs
 from pcatool.readers.paths import are_paths
-from pcatool.readers.streams import Copy
+from pcatool.readers.streams import PipeCopy
 from pcatool.registry import WRITERS
 from pcatool.resources import release_free_memory
 from pcatool.stores.uri import is_remote, shown
@@ -71,7 +71,7 @@ def fit_and_score(
             npz.save_model(fitted.model, output, no_clobber=no_clobber, inputs=paths)
 
     table = replace(job.table, skip_bad=False)  # bad files are already left out
-    results = transform(fitted.model, inputs.good, table, apply, job.engine, job.reporter.silent())
+    results = transform(fitted.model, inputs.remaining_data, table, apply, job.engine, job.reporter.silent())
     try:
         if output is None or not is_remote(scores.output or ""):
             write(results, scores, older, before_end=save)
@@ -137,7 +137,7 @@ def with_copies(data: Any, table: TableOptions) -> Any:
     if not are_paths(data):
         return data
     found = ResolvedInputs.of(data, table)
-    return found.some(item._replace(copy=Copy()) if item.flows else item for item in found.inputs)
+    return found.with_inputs(item._replace(copy=PipeCopy()) if item.is_stream else item for item in found.inputs)
 
 
 def _refuse_one_place(output: str, scores: str) -> None:

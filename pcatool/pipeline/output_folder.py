@@ -30,7 +30,7 @@ from pcatool.readers.input_files import ResolvedInputs
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.row_counts import RowCounts
-from pcatool.readers.skip_bad import SKIP_BAD_REMEDY, Skip, is_bad_file, none_left, reasons
+from pcatool.readers.skip_bad import SKIP_BAD_REMEDY, Skip, is_bad_file, none_left, reason_lines
 from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name
 from pcatool.writers.target import exists
@@ -97,10 +97,10 @@ def result_marks(
     Raises `FileError` when no input lies outside it.
     """
     inner = set(inside)
-    elsewhere = [item for item in found.inputs if item not in inner and not item.flows]
+    elsewhere = [item for item in found.inputs if item not in inner and not item.is_stream]
     if not elsewhere:
         raise FileError(f"all inputs are in the output folder {show(shown(folder))}", "name another folder")
-    results = make(found.some(elsewhere), table, Reporter())
+    results = make(found.with_inputs(elsewhere), table, Reporter())
     results.inputs.close()
     reads, keeps = results.plan.choice.names, (name for name, _ in results.passthrough)
     return ResultMarks(frozenset(reads), frozenset(keeps), results.names[0])
@@ -213,7 +213,7 @@ def write_each(
         try:
             outputs.add(task, each.run(task))
         except PcatoolError as error:
-            if not (error.of_input and is_bad_file(error)) or task.input.flows:
+            if not (error.of_input and is_bad_file(error)) or task.input.is_stream:
                 raise
             if not table.skip_bad:
                 if len(tasks) > 1:
@@ -224,7 +224,7 @@ def write_each(
     if len(outputs.skipped) == len(tasks):
         raise none_left(outputs.skipped)
     if outputs.skipped:
-        reporter.warn(f"left out {len(outputs.skipped)} of {len(tasks)} files:", reasons(outputs.skipped))
+        reporter.warn(f"left out {len(outputs.skipped)} of {len(tasks)} files:", reason_lines(outputs.skipped))
     return outputs
 
 
@@ -242,7 +242,7 @@ class _InputWork(NamedTuple):
         """Write and return the results of one input; warn if the input was changed meanwhile."""
         before = state_of(task.input.path)
         try:
-            results = self.make(self.found.some([task.input]), self.table, self.reporter)
+            results = self.make(self.found.with_inputs([task.input]), self.table, self.reporter)
         except PcatoolError as error:  # nothing is written yet, so reading failed
             error.of_input = True
             raise

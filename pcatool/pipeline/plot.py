@@ -116,7 +116,7 @@ def color_column(request: PlotRequest, job: Job, inputs: Inputs) -> Column | Non
             f"{inputs.first.name}: --color {show(column.name)} is a vector column",
             "name a column with one value for each row",
         )
-    if column.kind == "dressed":
+    if column.kind == "marked number":
         raise DataError(
             f"{inputs.first.name}, column {show(column.name)}: {show(column.example)} is a number but for its marks",
             column.remedy,
@@ -208,7 +208,7 @@ def _rows_to_collect(part: ColoredRows, codes: dict[str, int], spreads: Array | 
                 "name a column of a few classes, or of numbers",
             )
         table = np.array([*(codes.setdefault(text, len(codes)) for text in part.color.distinct), np.nan])
-        columns.append(table[part.color.which][:, None])
+        columns.append(table[part.color.codes][:, None])
     whole = np.asarray(~np.isnan(part.scores).any(axis=1))
     cloud.left_out += int(len(whole) - whole.sum())
     return np.hstack(columns)[whole]
@@ -310,7 +310,7 @@ def _axes(request: PlotRequest, subject: Subject) -> tuple[int, ...]:
     if subject.holds == "rows" and subject.model is not None:
         return request.components_to_show(subject.model)
     assert subject.inputs is not None
-    there = {column.name for column in subject.inputs.columns.own}
+    there = {column.name for column in subject.inputs.columns.file_columns}
     if "PC1" not in there and request.plot.axes is None:
         raise DataError(
             f"{subject.inputs.first.name}: no columns of scores (PC1, ...)", "give the output of pcatool transform"

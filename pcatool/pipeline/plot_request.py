@@ -219,7 +219,7 @@ def _with_model(job: Job, request: PlotRequest, model: Model, names: tuple[str, 
         )
     paths = (*names, *inputs.paths)
     check_target(request.output, no_clobber=request.no_clobber, inputs=paths)
-    there = [column.name for column in inputs.columns.own]
+    there = [column.name for column in inputs.columns.file_columns]
     holds = request.plot.source or ("scores" if "PC1" in there and not {*model.columns} <= {*there} else "rows")
     return Subject(model, inputs, holds, paths)
 
@@ -259,7 +259,7 @@ def _without_model(job: Job, request: PlotRequest) -> Subject:
     model = fit_opened(job, inputs, old).model
     request.refuse_zca(model)
     request.components_to_show(model)
-    again = Inputs(inputs.good, replace(job.table, skip_bad=False), job.reporter.silent())
+    again = Inputs(inputs.remaining_data, replace(job.table, skip_bad=False), job.reporter.silent())
     return Subject(model, again, "rows", paths)
 
 
@@ -273,7 +273,7 @@ def _cluster_refused(job: Job) -> UsageError:
 
 def _are_scores(inputs: Inputs, request: PlotRequest) -> bool:
     """Whether a table holds scores as `transform` writes them; a plot of columns refuses such a table."""
-    scores = "PC1" in [column.name for column in inputs.columns.own]
+    scores = "PC1" in [column.name for column in inputs.columns.file_columns]
     if request.plot_class.columns:
         if request.plot.source == "scores" or (scores and request.plot.source is None):
             raise UsageError(

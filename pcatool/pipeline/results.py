@@ -326,7 +326,7 @@ class TextCounts:
         if self.texts is None:
             return Counter()
         found = texts_of(column, self.nulls)
-        counts = np.bincount(found.which[found.which >= 0], minlength=len(found.distinct))
+        counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.distinct))
         return Counter(dict(zip(found.distinct, counts.tolist(), strict=True)))
 
     def add(self, more: Counter[str]) -> None:

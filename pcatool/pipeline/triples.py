@@ -33,7 +33,7 @@ def table_to_fit(job: Job, inputs: Inputs, row_counts: RowCounts, run: Runner) -
     for flag, given in (("-c", job.select.columns), ("-x", job.select.exclude)):
         if given:
             raise UsageError(f"{flag} does not go with --triples", "remove the lines of unwanted items")
-    triples = read_triples(inputs, str(o.triples), row_counts, holes=o.absent != "zero", run=run)
+    triples = read_triples(inputs, str(o.triples), row_counts, allow_missing=o.absent != "zero", run=run)
     if not triples.users:
         raise nothing_to_fit()
     _note_odd_names(triples, job.reporter)
@@ -60,8 +60,8 @@ def rows_of_triples(
     Items that the model does not know are left out with a note; `DataError` when it knows none of them.
     """
     absent = options.absent or str(model.meta.get("absent", "missing"))
-    triples = read_triples(inputs, str(options.triples), RowCounts(), holes=absent != "zero", run=run)
-    table, unknown = triples.under(model.columns)
+    triples = read_triples(inputs, str(options.triples), RowCounts(), allow_missing=absent != "zero", run=run)
+    table, unknown = triples.select_items(model.columns)
     if unknown and len(unknown) == len(triples.items):
         raise DataError(
             f"the model has none of the items: {listed(unknown)}",

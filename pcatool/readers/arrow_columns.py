@@ -15,14 +15,13 @@ from pcatool.readers.base import Column
 from pcatool.readers.csv_reader.dialect import PADDING, Dialect
 
 __all__ = [
-    "AS_WRITTEN",
+    "DEFAULT_DIALECT",
     "NULL",
     "as_text",
     "boolean_array",
     "codes_and_texts",
     "column_of",
     "fill_from_text",
-    "filled_rows",
     "has_value",
     "is_null",
     "list_lengths",
@@ -30,21 +29,22 @@ __all__ = [
     "needs_sample",
     "numbers_of",
     "plain_column",
+    "rows_with_value",
     "text_array",
     "texts_at",
     "valid_rows",
 ]
 
 # Arrow's fixed-width number types, by type id, with the numpy types of the same memory layout.
-FIXED = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
-NUMPY_TYPES = {getattr(pa, name)().id: np.dtype(name) for name in FIXED}
+NUMERIC = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
+NUMPY_TYPES = {getattr(pa, name)().id: np.dtype(name) for name in NUMERIC}
 
 STRING = pa.string()
 
 # Numbers stored as text are read in the default CSV dialect.
-AS_WRITTEN = Dialect()
+DEFAULT_DIALECT = Dialect()
 # Cells of a text column that are checked for being numbers.
-WRITTEN = 100
+CELLS_CHECKED = 100
 
 # The NaN that stands for a null: R's NA, whose payload is 1954 (0x7A2). The bits survive copying, so that a null can be
 # distinguished from a NaN that the data held.
@@ -132,27 +132,27 @@ def column_of(name: str, kind: pa.DataType, sample: pa.Array | None) -> Column:
         return Column(name, "vector", width=fixed or (0 if first is None else len(first)))
     example = "" if first is None else _as_text(first)
     if pat.is_boolean(kind):
-        return Column(name, "boolean", example, typed=True)
-    stored = f"dictionary of {kind.value_type}" if pat.is_dictionary(kind) else str(kind)
-    return Column(name, "text", example, written=_written(sample) if is_text(kind) else "none", stored=stored)
+        return Column(name, "boolean", example, boolean_type=True)
+    arrow_type = f"dictionary of {kind.value_type}" if pat.is_dictionary(kind) else str(kind)
+    written = _numbers_in_text(sample) if is_text(kind) else "none"
+    return Column(name, "text", example, written=written, arrow_type=arrow_type)
 
 
-def _written(sample: pa.Array | None) -> str:
+def _numbers_in_text(sample: pa.Array | None) -> str:
     """Return "all", "some" or "none": how many of the first cells of a text column are numbers."""
-    cells = () if sample is None else as_text(sample.slice(0, WRITTEN)).to_pylist()
-    numbers = [
-        AS_WRITTEN.number(cell) is not None for cell in cells if not (cell is None or AS_WRITTEN.is_missing(cell))
-    ]
+    cells = () if sample is None else as_text(sample.slice(0, CELLS_CHECKED)).to_pylist()
+    filled = (cell for cell in cells if not (cell is None or DEFAULT_DIALECT.is_missing(cell)))
+    numbers = [DEFAULT_DIALECT.number(cell) is not None for cell in filled]
     return "none" if not any(numbers) else "all" if all(numbers) else "some"
 
 
 def has_value(array: pa.Array) -> bool:
     """Whether the array holds a value; an empty list counts as missing."""
-    filled = filled_rows(array)
+    filled = rows_with_value(array)
     return len(array) > 0 and (filled is None or bool(filled.any()))
 
 
-def filled_rows(array: pa.Array) -> NDArray[np.bool_] | None:
+def rows_with_value(array: pa.Array) -> NDArray[np.bool_] | None:
     """Return the mask (n,) of slots with a value, or None if all have one; an empty list counts as missing."""
     valid = valid_rows(array)
     if not (pat.is_list(array.type) or pat.is_large_list(array.type)):
@@ -173,7 +173,7 @@ def _first(sample: pa.Array | None) -> pa.Scalar | None:
     """Return the first value that is not missing, or None."""
     if sample is None or len(sample) == 0:
         return None
-    filled = filled_rows(sample)
+    filled = rows_with_value(sample)
     if filled is None:
         return sample[0]
     return sample[int(np.argmax(filled))] if filled.any() else None
@@ -197,7 +197,7 @@ def texts_at(array: pa.Array, rows: NDArray[np.intp]) -> list[str]:
     return [str(text) for text in array.take(indices).cast(pa.string()).to_pylist()]
 
 
-def bits(array: pa.Array) -> NDArray[np.bool_]:
+def booleans_of(array: pa.Array) -> NDArray[np.bool_]:
     """Return the values of a boolean array (n,); slots of nulls hold arbitrary values."""
     return _bits(array.buffers()[1], array)
 
@@ -254,7 +254,7 @@ def _slots(array: pa.Array) -> NDArray[np.generic]:
     """Return the numbers (n,); slots of nulls hold arbitrary values."""
     kind = array.type
     if pat.is_boolean(kind):
-        return bits(array)
+        return booleans_of(array)
     if pat.is_decimal(kind):
         return _decimals(array)
     fixed = numpy_type(kind)
@@ -293,13 +293,13 @@ def fill_from_text(out: Array, cells: pa.Array, dialect: Dialect, *, boolean: bo
     """
     import pyarrow.compute as pc
 
-    if dialect.as_in_c and not boolean:  # most columns are clean and need only the cast
+    if dialect.has_plain_numbers and not boolean:  # most columns are clean and need only the cast
         values = _cast(cells)
         if values is not None and np.isfinite(values).all():
             out[:] = values
             return 0
     cells = pc.utf8_trim_whitespace(cells)
-    missing = _among(pc.ascii_lower(cells), dialect.nulls)
+    missing = _is_one_of(pc.ascii_lower(cells), dialect.nulls)
     count = int(missing.sum())
     if count:
         cells = cells.filter(boolean_array(~missing))
@@ -314,17 +314,17 @@ def fill_from_text(out: Array, cells: pa.Array, dialect: Dialect, *, boolean: bo
     return count
 
 
-def _among(cells: pa.Array, words: frozenset[str]) -> NDArray[np.bool_]:
+def _is_one_of(cells: pa.Array, words: frozenset[str]) -> NDArray[np.bool_]:
     """Return the mask (n,) of cells that equal one of the words."""
     import pyarrow.compute as pc
 
-    return bits(pc.is_in(cells, value_set=text_array(sorted(words))))
+    return booleans_of(pc.is_in(cells, value_set=text_array(sorted(words))))
 
 
 def _booleans(cells: pa.Array) -> NDArray[np.generic] | None:
     """Read lowercase cells as booleans (n,); None if a cell is neither true nor false."""
-    true = _among(cells, frozenset({"true"}))
-    return true if (true | _among(cells, frozenset({"false"}))).all() else None
+    true = _is_one_of(cells, frozenset({"true"}))
+    return true if (true | _is_one_of(cells, frozenset({"false"}))).all() else None
 
 
 def _numbers(cells: pa.Array, dialect: Dialect) -> NDArray[np.generic] | None:
@@ -333,12 +333,12 @@ def _numbers(cells: pa.Array, dialect: Dialect) -> NDArray[np.generic] | None:
 
     if dialect.strip:
         cells = pc.utf8_trim(cells, characters=dialect.strip + PADDING)
-        cells = pc.replace_substring_regex(cells, pattern=dialect.after_sign, replacement=r"\1")
-    if dialect.dressed or dialect.decimal != ".":  # without these, the cast does the same check
-        if not bits(pc.match_substring_regex(cells, rf"\A(?i:{dialect.number_pattern})\z")).all():
+        cells = pc.replace_substring_regex(cells, pattern=dialect.marks_after_sign, replacement=r"\1")
+    if dialect.has_marks or dialect.decimal != ".":  # without these, the cast does the same check
+        if not booleans_of(pc.match_substring_regex(cells, rf"\A(?i:{dialect.number_pattern})\z")).all():
             return None
-        if dialect.marks:
-            cells = pc.replace_substring_regex(cells, pattern=dialect.marks, replacement="")
+        if dialect.thousands_mark:
+            cells = pc.replace_substring_regex(cells, pattern=dialect.thousands_mark, replacement="")
         cells = pc.replace_substring(cells, pattern=dialect.decimal, replacement=".")
     return _cast(cells)
 

@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, empty_block
 from pcatool.errors import DataError, show
 from pcatool.readers.arrow_columns import (
-    AS_WRITTEN,
+    DEFAULT_DIALECT,
     NULL,
     as_text,
     boolean_array,
     fill_from_text,
-    filled_rows,
     has_value,
     list_lengths,
     may_exceed_double,
     numbers_of,
+    rows_with_value,
     texts_at,
     valid_rows,
 )
-from pcatool.readers.base import Batch, Column, Feature, Rounded, all_finite, first_rounded, large
+from pcatool.readers.base import Batch, Column, Feature, Rounded, above_2_53, all_finite, first_rounded
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.spellings import count_in_numbers
+from pcatool.readers.csv_reader.missing_words import count_in_numbers
 
 __all__ = ["ArrowPart", "ArrowRows", "BadValue", "VectorLength", "by_column", "features_to_block", "fill"]
 
@@ -80,14 +80,14 @@ def by_column(features: tuple[Feature, ...]) -> Mapping[int, list[int]]:
 def fill(X: Array, chosen: list[int], features: Sequence[Feature], array: pa.Array, column: Column) -> None:
     """Write the features at positions `chosen` of X (rows, d), all of them from this column; raises BadValue."""
     if features[chosen[0]].element is None:  # then no feature of this column is an element of a vector
-        numbers = _numbers_in(array, column) if column.stored else numbers_of(array)
+        numbers = _numbers_in(array, column) if column.arrow_type else numbers_of(array)
         for j in chosen:
             X[:, j] = numbers
     elif not has_value(array):
         X[:, chosen] = NULL
     else:
         elements = [e for j in chosen if (e := features[j].element) is not None]
-        X[:, _index(chosen)] = _rows_of(array, column)[:, _index(elements)]
+        X[:, _as_slice(chosen)] = _rows_of(array, column)[:, _as_slice(elements)]
 
 
 def _numbers_in(array: pa.Array, column: Column) -> Array:
@@ -95,11 +95,11 @@ def _numbers_in(array: pa.Array, column: Column) -> Array:
     missing = valid_rows(array)
     cells = as_text(array).fill_null("")
     out = np.empty(len(cells))
-    if fill_from_text(out, cells, AS_WRITTEN, boolean=False) is None:
-        at, cell = next((i, c) for i, c in enumerate(cells.to_pylist()) if not _is_read(c))
+    if fill_from_text(out, cells, DEFAULT_DIALECT, boolean=False) is None:
+        at, cell = next((i, c) for i, c in enumerate(cells.to_pylist()) if not _is_readable(c))
         raise BadValue(
             at,
-            f"column {show(column.name)}: {show(cell)} is not a number, and the column is of type {column.stored}",
+            f"column {show(column.name)}: {show(cell)} is not a number, and the column is of type {column.arrow_type}",
             "mend the cell, or fit without the column (-x)",
         )
     if missing is not None:
@@ -107,13 +107,13 @@ def _numbers_in(array: pa.Array, column: Column) -> Array:
     return out
 
 
-def _is_read(cell: str) -> bool:
+def _is_readable(cell: str) -> bool:
     """Whether the cell is missing or a finite number."""
-    number = AS_WRITTEN.number(cell)
-    return AS_WRITTEN.is_missing(cell) or (number is not None and math.isfinite(number))
+    number = DEFAULT_DIALECT.number(cell)
+    return DEFAULT_DIALECT.is_missing(cell) or (number is not None and math.isfinite(number))
 
 
-def _index(numbers: list[int]) -> slice | list[int]:
+def _as_slice(numbers: list[int]) -> slice | list[int]:
     """Return the index as a slice, which copies nothing, if the numbers are consecutive; else unchanged."""
     first, count = numbers[0], len(numbers)
     return slice(first, first + count) if numbers == list(range(first, first + count)) else numbers
@@ -121,7 +121,7 @@ def _index(numbers: list[int]) -> slice | list[int]:
 
 def _rows_of(array: pa.Array, column: Column) -> NDArray[np.generic]:
     """Return the elements of each vector (n, width), with NaN where the vector is null or empty."""
-    valid = filled_rows(array)
+    valid = rows_with_value(array)
     present = array if valid is None else array.filter(boolean_array(valid))
     _check_lengths(present, valid, column)
     values = numbers_of(present.flatten()).reshape(len(present), column.width)
@@ -185,15 +185,15 @@ class ArrowRows(NamedTuple):
         )
 
     def _spellings(self, X: Array) -> Mapping[str, int]:
-        return count_in_numbers(X, (self.columns[f.column].null for f in self.features))
+        return count_in_numbers(X, (self.columns[f.column].null_word for f in self.features))
 
     def _rounded(self, X: Array, exact: Mapping[int, pa.Array]) -> Rounded | None:
-        features, rows = large(X)
+        features, rows = above_2_53(X)
         for j in dict.fromkeys(features.tolist()):
             array = exact.get(self.features[j].column)
             if array is not None:
                 at = rows[features == j]
-                found = first_rounded(X, np.full(len(at), j), at, texts_at(array, at), Dialect().whole)
+                found = first_rounded(X, np.full(len(at), j), at, texts_at(array, at), Dialect().whole_number)
                 if found is not None:
                     return found
         return None

@@ -19,10 +19,10 @@ __all__ = [
     "Part",
     "Rounded",
     "Table",
+    "above_2_53",
     "all_finite",
     "first_rounded",
-    "has_large",
-    "large",
+    "has_above_2_53",
     "rows_at_once",
 ]
 
@@ -48,7 +48,7 @@ class Rounded(NamedTuple):
         )
 
 
-def has_large(X: Array) -> bool:
+def has_above_2_53(X: Array) -> bool:
     """Whether X holds a number of at least 2^53 in absolute value."""
     # The sum of squares rules this out for most blocks, in one pass.
     flat = X.ravel(order="K")
@@ -58,7 +58,7 @@ def has_large(X: Array) -> bool:
     return bool((X >= EXACT).any() or (X <= -EXACT).any())
 
 
-def large(X: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def above_2_53(X: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the features and the rows of numbers of at least 2^53 in X (n, d), column by column.
 
     Infinite values do not count, and each column gives its first MOST_LARGE_CHECKED numbers at most.
@@ -73,14 +73,14 @@ def first_rounded(
     features: NDArray[np.intp],
     rows: NDArray[np.intp],
     cells: Iterable[str],
-    whole: Callable[[str], int | None],
+    read_whole_number: Callable[[str], int | None],
 ) -> Rounded | None:
     """Return the first of these cells that X holds as another whole number, or None.
 
-    `cells` are the texts at these features and rows; `whole` reads a text as a whole number, or returns None.
+    `cells` are the texts at these features and rows; `read_whole_number` returns a text as a whole number, or None.
     """
     for feature, row, cell in zip(features.tolist(), rows.tolist(), cells, strict=True):
-        written = whole(cell)
+        written = read_whole_number(cell)
         if written is not None and abs(written) != int(abs(X[row, feature])):
             return Rounded(row, feature, written)
     return None
@@ -94,17 +94,17 @@ class Column(NamedTuple):
     """A column of a table as the input has it; made by readers, chosen from by `schema` and `select_columns`."""
 
     name: str
-    # number, empty (only missing cells), boolean, vector, text, or dressed (numbers with marks such as $ or %);
+    # number, empty (only missing cells), boolean, vector, text, or marked number (numbers with marks such as $ or %);
     # "" before the reader has looked at the cells
     kind: str = "number"
     example: str = ""  # the first cell that is not missing
     width: int = 0  # elements of a vector
-    remedy: str = ""  # for dressed columns: options that read the cells as numbers
-    null: str = "null"  # the word for a null of Arrow in messages and reports
-    typed: bool = False  # boolean by type, not by the text of its cells: used as 0 and 1 without being named
+    remedy: str = ""  # for columns of marked numbers: options that read the cells as numbers
+    null_word: str = "null"  # the word for a null of Arrow in messages and reports
+    boolean_type: bool = False  # boolean by type, not by the text of its cells: used as 0 and 1 without being named
     partition: bool = False  # value comes from the folder names of the file, one for all its rows
     written: str = ""  # for text columns of typed formats: "all", "some" or "none" of the first cells are numbers
-    stored: str = ""  # for text columns of typed formats: the name of the Arrow type
+    arrow_type: str = ""  # for text columns of typed formats: the name of the Arrow type
     row_name: bool = False  # holds the names of the rows (--row-names); never a feature
 
 

@@ -74,7 +74,7 @@ class Partitions:
         numbers = all(self._dialect.number(value) is not None for value in filled)
         kind = "empty" if not filled else "number" if numbers else "text"
         whole = bool(values) and all(WHOLE.fullmatch(value) for value in values)
-        column = Column(name, kind, filled[0] if filled else "", null=MISSING, partition=True)
+        column = Column(name, kind, filled[0] if filled else "", null_word=MISSING, partition=True)
         return PartitionColumn(column, pa.int64() if whole else TEXT)
 
     def of(self, table: Table, path: str) -> Table:
@@ -83,8 +83,10 @@ class Partitions:
         values = {name: value for name, value in partitions_of(path).items() if name not in own}
         if not values:
             return table
-        constants = [Constant(self._kinds[name], value, self._number(value)) for name, value in values.items()]
-        return PartitionedTable(table, constants)
+        partition_values = [
+            PartitionValue(self._kinds[name], value, self._number(value)) for name, value in values.items()
+        ]
+        return PartitionedTable(table, partition_values)
 
     def _number(self, value: str | None) -> float:
         """Return the value as a feature; `NULL` if it is missing or not a number."""
@@ -92,7 +94,7 @@ class Partitions:
         return float(NULL) if number is None else number
 
 
-class Constant(NamedTuple):
+class PartitionValue(NamedTuple):
     """A partition column of one file: one value for all rows."""
 
     kind: PartitionColumn
@@ -110,20 +112,20 @@ class Constant(NamedTuple):
 class PartitionedTable:
     """A table with the partition columns of its path after its own columns."""
 
-    def __init__(self, table: Table, constants: Sequence[Constant]) -> None:
+    def __init__(self, table: Table, partition_values: Sequence[PartitionValue]) -> None:
         self.name = table.name
         self.nameless = table.nameless
         self.text = table.text
         self._table = table
         self._own = len(table.columns)
-        self._constants = constants
+        self._partition_values = partition_values
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return (*self._table.columns, *(constant.kind.column for constant in self._constants))
+        return (*self._table.columns, *(partition.kind.column for partition in self._partition_values))
 
     def profile(self) -> tuple[Column, ...]:
-        return (*self._table.profile(), *(constant.kind.column for constant in self._constants))
+        return (*self._table.profile(), *(partition.kind.column for partition in self._partition_values))
 
     def expected_rows(self) -> int | None:
         return self._table.expected_rows()
@@ -132,7 +134,7 @@ class PartitionedTable:
         return (
             self._table.passthrough_type(column)
             if column < self._own
-            else self._constants[column - self._own].kind.type
+            else self._partition_values[column - self._own].kind.type
         )
 
     def ready(self) -> bool:
@@ -166,7 +168,7 @@ class PartitionedTable:
             return
         # If no column of the file itself is wanted, one is read all the same, to learn the number of rows.
         taken = inner if own or inner or not self._own else [0]
-        added = PartitionRequest(tuple(features), tuple(passthrough), self._own, self._constants)
+        added = PartitionRequest(tuple(features), tuple(passthrough), self._own, self._partition_values)
         for part in self._table.parts(own, taken, eager=eager, run=run):
             yield PartitionedPart(part, added)
 
@@ -176,53 +178,53 @@ class PartitionRequest(NamedTuple):
 
     features: tuple[Feature, ...]
     passthrough: tuple[int, ...]
-    own: int  # number of columns of the file itself; higher column numbers are partition columns
-    constants: Sequence[Constant]
+    file_columns: int  # number of columns of the file itself; higher column numbers are partition columns
+    partition_values: Sequence[PartitionValue]
 
-    def of(self, column: int) -> Constant:
+    def of(self, column: int) -> PartitionValue:
         """Return the partition column of this column number."""
-        return self.constants[column - self.own]
+        return self.partition_values[column - self.file_columns]
 
     @property
     def places(self) -> list[int]:
         """Positions, among all features, of those that come from the file itself."""
-        return [j for j, feature in enumerate(self.features) if feature.column < self.own]
+        return [j for j, feature in enumerate(self.features) if feature.column < self.file_columns]
 
 
 class PartitionedPart(NamedTuple):
     """A part of the file, to which the partition columns are added."""
 
     part: Part
-    added: PartitionRequest
+    request: PartitionRequest
 
     def batch(self) -> Batch:
-        added, inner = self.added, self.part.batch()
+        added, inner = self.request, self.part.batch()
         rows, finite, spelled = len(inner.X), inner.finite, dict[str, int]()
         X = empty_block(rows, len(added.features))
         X[:, added.places] = inner.X
         for j, feature in enumerate(added.features):
-            if feature.column >= added.own:
-                constant = added.of(feature.column)
-                X[:, j] = constant.number
-                if not np.isfinite(constant.number):
+            if feature.column >= added.file_columns:
+                partition = added.of(feature.column)
+                X[:, j] = partition.number
+                if not np.isfinite(partition.number):
                     finite = False
-                    name = MISSING if constant.value is None else constant.value
+                    name = MISSING if partition.value is None else partition.value
                     spelled[name] = spelled.get(name, 0) + rows
         own = iter(inner.passthrough)
         passthrough = [
-            next(own) if column < added.own else added.of(column).array(rows) for column in added.passthrough
+            next(own) if column < added.file_columns else added.of(column).array(rows) for column in added.passthrough
         ]
-        rounded = partial(_placed, inner, added.places)
-        return Batch(X, passthrough, inner.place, finite, partial(_with, inner, spelled), rounded)
+        rounded = partial(_rounded_of, inner, added.places)
+        return Batch(X, passthrough, inner.place, finite, partial(_with_partition_spellings, inner, spelled), rounded)
 
 
-def _placed(inner: Batch, places: Sequence[int]) -> Rounded | None:
+def _rounded_of(inner: Batch, places: Sequence[int]) -> Rounded | None:
     """Return the first rounded number of the batch, with its feature numbered among all features."""
     found = inner.rounded()
     return None if found is None else found._replace(feature=places[found.feature])
 
 
-def _with(inner: Batch, more: Mapping[str, int]) -> dict[str, int]:
+def _with_partition_spellings(inner: Batch, more: Mapping[str, int]) -> dict[str, int]:
     """Return the spellings of missing cells of the batch, with those of the partition columns added."""
     spelled = dict(inner.spellings())
     for text, count in more.items():

@@ -40,7 +40,7 @@ class ResolvedInputs(NamedTuple):
 
         return cls(inputs, Partitions([item.path for item in inputs], Dialect.of(options, ",")))
 
-    def some(self, inputs: Iterable[Input]) -> ResolvedInputs:
+    def with_inputs(self, inputs: Iterable[Input]) -> ResolvedInputs:
         """Return a copy with only these inputs; partition columns keep the kind judged over all inputs."""
         return self._replace(inputs=tuple(inputs))
 
@@ -65,27 +65,27 @@ class InputFiles:
     """The files of a run in their order, of which the one at `position` is open."""
 
     def __init__(self, found: ResolvedInputs, options: TableOptions, reporter: Reporter) -> None:
-        self.found = found
+        self.resolved = found
         self.position = 0
         self._options = options
         self._reporter = reporter
         self._opened: OpenedInput | None = None
 
     def __len__(self) -> int:
-        return len(self.found.inputs)
+        return len(self.resolved.inputs)
 
     @property
-    def waiting(self) -> bool:
+    def has_next(self) -> bool:
         """Whether more files follow the current one."""
         return self.position + 1 < len(self)
 
     @property
     def current(self) -> Input:
-        return self.found.inputs[self.position]
+        return self.resolved.inputs[self.position]
 
-    def flows(self, position: int) -> bool:
+    def is_stream(self, position: int) -> bool:
         """Whether the input at this position is a pipe or a device, which cannot be read again."""
-        return self.found.inputs[position].flows
+        return self.resolved.inputs[position].is_stream
 
     def open(self) -> OpenedInput:
         """Open the current file."""
@@ -106,25 +106,25 @@ class InputFiles:
         if opened.format == MODEL:
             raise not_a_table(opened.name)
         table: Table = READERS.load(opened.format)(opened, self._options, reporter)
-        partitions = self.found.partitions
+        partitions = self.resolved.partitions
         return table if partitions is None else partitions.of(table, opened.input.path)
 
-    def later(self, run: Runner, table: Table) -> Iterator[OpenedAhead]:
+    def open_later(self, run: Runner, table: Table) -> Iterator[OpenedAhead]:
         """Yield the files after the current one, in order; `run` opens the next few ahead.
 
         Opening small wide files takes as long as reading them.
         """
-        following, most = range(self.position + 1, len(self)), _opened_ahead(table)
-        return run(self._before_its_turn, following, most=most) if most else (OpenedAhead() for _ in following)
+        following, most = range(self.position + 1, len(self)), _most_ahead(table)
+        return run(self._open_ahead, following, most=most) if most else (OpenedAhead() for _ in following)
 
     def ahead_bytes(self, count: int, table: Table) -> int:
         """Return the bytes of memory of files opened ahead by `count` threads, if all files are like `table`."""
-        return min(count, _opened_ahead(table), len(self) - 1) * table.contents_bytes
+        return min(count, _most_ahead(table), len(self) - 1) * table.contents_bytes
 
-    def _before_its_turn(self, position: int) -> OpenedAhead:
+    def _open_ahead(self, position: int) -> OpenedAhead:
         """Open the file at this position if it is local with a Parquet suffix; other files wait for their turn."""
-        item, reporter = self.found.inputs[position], Reporter()
-        if item.format != "parquet" or item.remote or item.flows:
+        item, reporter = self.resolved.inputs[position], Reporter()
+        if item.format != "parquet" or item.remote or item.is_stream:
             return OpenedAhead()
         opened: OpenedInput | None = None
         try:
@@ -135,7 +135,7 @@ class InputFiles:
                 opened.close()
             return OpenedAhead(notes=tuple(reporter.notes), error=error)
 
-    def turn_of(self, later: OpenedAhead) -> Table:
+    def table_of_next(self, later: OpenedAhead) -> Table:
         """Return the table of the current file, given what was done ahead; raises the error met then."""
         if later.table is None and later.error is None:
             return self.table(self.open())
@@ -148,19 +148,22 @@ class InputFiles:
         self._opened = later.opened
         return later.table
 
-    def alone(self, position: int) -> ResolvedInputs:
+    def single_input(self, position: int) -> ResolvedInputs:
         """Return only the input at this position."""
-        return self.found.some([self.found.inputs[position]])
+        return self.resolved.with_inputs([self.resolved.inputs[position]])
 
-    def others(self) -> Iterator[Table]:
+    def open_others(self) -> Iterator[Table]:
         """Yield the tables of the next LOOK_AHEAD files at most, up to the first pipe, to look at their columns.
 
         Files that cannot be opened are passed over here; their errors are raised in their turn.
         """
         for position in range(self.position + 1, min(self.position + 1 + LOOK_AHEAD, len(self))):
-            if self.flows(position):
+            if self.is_stream(position):
                 return
-            with suppress(PcatoolError), closing(InputFiles(self.alone(position), self._options, Reporter())) as other:
+            with (
+                suppress(PcatoolError),
+                closing(InputFiles(self.single_input(position), self._options, Reporter())) as other,
+            ):
                 yield other.table(other.open())
 
     def expected_rows(self, position: int, rows: int | None) -> int | None:
@@ -170,7 +173,7 @@ class InputFiles:
         """
         if len(self) < 2 or rows is None:
             return rows
-        inputs = self.found.inputs
+        inputs = self.resolved.inputs
         own, known = inputs[position].size, [item.size for item in inputs if item.size is not None]
         if not own or len(known) < len(inputs) or len({item.format for item in inputs}) > 1:
             return None
@@ -190,37 +193,37 @@ class InputFiles:
         position, own = self.position, table.share()
         if own is None or len(self) == 1:
             return own
-        before = self._before
+        before = self._bytes_before
         if before is None:
             return (position + own) / len(self)
         return (before[position] + own * (before[position + 1] - before[position])) / max(before[-1], 1)
 
     @cached_property
-    def _before(self) -> list[int] | None:
+    def _bytes_before(self) -> list[int] | None:
         """Total size in bytes of the files before each one, then of all; None if unknown or in a store.
 
         A store is not asked for sizes only to show progress.
         """
-        if any(item.remote for item in self.found.inputs):
+        if any(item.remote for item in self.resolved.inputs):
             return None
-        sizes = [item.size for item in self.found.inputs]
+        sizes = [item.size for item in self.resolved.inputs]
         return None if None in sizes else [0, *accumulate(size or 0 for size in sizes)]
 
     def check_unchanged(self) -> None:
         """Raise an error if the current file, read to its end, changed while it was read."""
         opened = self._opened  # a local name, since another thread may set it to None
-        if opened is not None and not opened.lent:
+        if opened is not None and not opened.handed_over:
             opened.check_unchanged()
 
     def close(self) -> None:
         """Close the current file, unless it is lent to the thread that reads it."""
         if self._opened is not None:
-            if not self._opened.lent:
+            if not self._opened.handed_over:
                 self._opened.close()
             self._opened = None
 
 
-def _opened_ahead(table: Table) -> int:
+def _most_ahead(table: Table) -> int:
     """Return how many files like this one may be open before their turn."""
     return AHEAD_BYTES // max(table.contents_bytes, 1)
 

@@ -13,7 +13,7 @@ from pcatool.readers.base import Table
 from pcatool.readers.input_files import InputFiles, ResolvedInputs, not_a_table
 from pcatool.readers.opener import MODEL, OpenedInput
 from pcatool.readers.row_stream import RowStream
-from pcatool.readers.schema import First, Schema, SchemaFacts
+from pcatool.readers.schema import FirstInput, Schema, SchemaFacts
 from pcatool.readers.skip_bad import BadFiles
 
 __all__ = ["Inputs"]
@@ -43,12 +43,12 @@ class Inputs:
         self._stream: RowStream | None = None
         self._settled = False
         self._first_position = 0
-        self.told_rounding = ""
+        self.rounding_note = ""
         self.by_file = by_file or options.skip_bad
         self.model: OpenedInput | None = None
-        found = _find(data, options)
+        found = _resolve(data, options)
         self._files = InputFiles(found, options, reporter)
-        self.skipping = BadFiles(self._files, allowed=options.skip_bad)
+        self.bad_files = BadFiles(self._files, allowed=options.skip_bad)
         self._table: Table | None = None
         if found.inputs:
             self._open_first()
@@ -66,15 +66,15 @@ class Inputs:
     def columns(self) -> Schema:
         """The schema of all inputs, settled by the first."""
         if self._columns is None:
-            first = First(self.first, self._files.others)
-            self._columns = Schema(first, self.nulls, self._reporter, several=self._files.waiting, facts=self._facts)
+            first = FirstInput(self.first, self._files.open_others)
+            self._columns = Schema(first, self.nulls, self._reporter, several=self._files.has_next, facts=self._facts)
         return self._columns
 
     @property
     def stream(self) -> RowStream:
-        """All rows, read once: the first table may be a pipe, so `again` gives the rows of a second reading."""
+        """All rows, read once: the first table may be a pipe, so `reopened` gives the rows of a second reading."""
         if self._stream is None:
-            self._stream = RowStream(self._files, self.first, self.columns, self.skipping, self._reporter)
+            self._stream = RowStream(self._files, self.first, self.columns, self.bad_files, self._reporter)
         return self._stream
 
     @property
@@ -83,13 +83,13 @@ class Inputs:
         return self._options.null_value
 
     @property
-    def found(self) -> ResolvedInputs:
+    def resolved(self) -> ResolvedInputs:
         """The files of the run; none for a table in memory."""
-        return self._files.found
+        return self._files.resolved
 
     @property
     def paths(self) -> list[str]:
-        return [item.path for item in self._files.found.inputs]
+        return [item.path for item in self._files.resolved.inputs]
 
     def _open_first(self) -> None:
         """Make the next input that can be opened the first table; if the only input is a model, keep it as `model`."""
@@ -103,15 +103,15 @@ class Inputs:
                     self._table = self._files.table(opened)
                     self._first_position = self._files.position
             except PcatoolError as error:
-                self._go_on_without(error)
+                self._skip_current(error)
 
-    def _go_on_without(self, error: PcatoolError) -> None:
+    def _skip_current(self, error: PcatoolError) -> None:
         """Leave out the current input and move to the next; raises if it may not be skipped or none is left."""
         position = self._files.position
-        self.skipping.leave_out(position, self.skipping.excuse(position, error))
+        self.bad_files.leave_out(position, self.bad_files.skippable_error(position, error))
         self.close()
-        if not self._files.waiting:
-            raise self.skipping.none_left()
+        if not self._files.has_next:
+            raise self.bad_files.none_left()
         self._files.position += 1
 
     def settle(self, trial: Callable[[Inputs], None]) -> None:
@@ -120,38 +120,44 @@ class Inputs:
         `trial` reads one input, given by itself, as the run will read all of them. A pipe is accepted without a trial,
         since it cannot be read again.
         """
-        if not self.skipping.allowed or self._settled:
+        if not self.bad_files.allowed or self._settled:
             return
         doing("looking at the first file")
-        while not self._settled and not self._files.flows(self._first_position):
+        while not self._settled and not self._files.is_stream(self._first_position):
             try:
-                trial(self.alone(self._first_position))
+                trial(self.single_input(self._first_position))
                 self._settled = True
             except PcatoolError as error:
-                self._go_on_without(error)
+                self._skip_current(error)
                 self._open_first()
 
-    def alone(self, position: int) -> Inputs:
+    def single_input(self, position: int) -> Inputs:
         """Return the input at this position by itself, to be read from its beginning, with no file skipped."""
-        return Inputs(self._files.alone(position), replace(self._options, skip_bad=False), Reporter(), by_file=True)
+        return Inputs(
+            self._files.single_input(position), replace(self._options, skip_bad=False), Reporter(), by_file=True
+        )
 
-    def again(self) -> Inputs:
+    def reopened(self) -> Inputs:
         """Return the good inputs, to be read again from their beginning, without repeating notes and warnings."""
-        return Inputs(self.good, replace(self._options, skip_bad=False), self._reporter.silent(), by_file=self.by_file)
+        return Inputs(
+            self.remaining_data, replace(self._options, skip_bad=False), self._reporter.silent(), by_file=self.by_file
+        )
 
     @property
-    def good(self) -> Any:
+    def remaining_data(self) -> Any:
         """The data as given, without the inputs that were left out."""
-        return self._left if self._files.found.inputs else self._data
+        return self._remaining_files if self._files.resolved.inputs else self._data
 
     @property
-    def _left(self) -> ResolvedInputs:
-        found = self._files.found
-        return found.some(item for position, item in enumerate(found.inputs) if position not in self.skipping.bad)
+    def _remaining_files(self) -> ResolvedInputs:
+        found = self._files.resolved
+        return found.with_inputs(
+            item for position, item in enumerate(found.inputs) if position not in self.bad_files.left_out
+        )
 
     def can_reread(self) -> bool:
         """Whether all inputs can be read again: true for regular files and tables in memory."""
-        return not any(item.flows for item in self._left.inputs)
+        return not any(item.is_stream for item in self._remaining_files.inputs)
 
     def expected_rows(self) -> int | None:
         """Estimate the number of rows of all inputs; None if no estimate is possible."""
@@ -169,10 +175,10 @@ class Inputs:
         """Report that this many more rows were read."""
         self._reporter.at_rows(count)
 
-    def tell_rounding(self, text: str) -> None:
+    def note_rounding(self, text: str) -> None:
         """Show the note on a rounded whole number, once per run."""
-        if not self.told_rounding:
-            self.told_rounding = text
+        if not self.rounding_note:
+            self.rounding_note = text
             self._reporter.note(text)
 
     def finish(self) -> None:
@@ -180,20 +186,20 @@ class Inputs:
 
         Raises DataError if all inputs were left out.
         """
-        count, bad = len(self._files), self.skipping.bad
-        self._reporter.all_read(count - len(bad), list(bad.values()))
-        if count and len(bad) == count:
-            raise self.skipping.none_left()
-        self.columns.warn_of_more(bad)
-        if bad:
-            self.skipping.warn(self._reporter)
+        count, left_out = len(self._files), self.bad_files.left_out
+        self._reporter.all_read(count - len(left_out), list(left_out.values()))
+        if count and len(left_out) == count:
+            raise self.bad_files.none_left()
+        self.columns.warn_of_new_columns(left_out)
+        if left_out:
+            self.bad_files.warn(self._reporter)
 
     def close(self) -> None:
         """Close the current input."""
         self._files.close()
 
 
-def _find(data: Any, options: TableOptions) -> ResolvedInputs:
+def _resolve(data: Any, options: TableOptions) -> ResolvedInputs:
     """Return the files that the paths name; no files for a table in memory."""
     if isinstance(data, ResolvedInputs):
         return data

@@ -24,7 +24,7 @@ Key = tuple[str, ...]
 class Texts(NamedTuple):
     """A column of labels, coded by its distinct texts."""
 
-    which: NDArray[np.int64]  # (n,) index into `distinct`; -1 where missing
+    codes: NDArray[np.int64]  # (n,) index into `distinct`; -1 where missing
     distinct: list[str]
 
 
@@ -59,7 +59,7 @@ class Classes:
         """Name of the label column in messages: the names of all label columns."""
         return ", ".join(self.names)
 
-    def fresh(self) -> Classes:
+    def without_classes(self) -> Classes:
         """Return a copy that has numbered no class yet."""
         other = copy(self)
         other._codes = {}
@@ -75,7 +75,7 @@ class Classes:
                 )
         return names
 
-    def added(self, batch: Batch) -> Batch:
+    def with_classes(self, batch: Batch) -> Batch:
         """Return the batch with one column of class numbers in place of its labels, NaN where a label is missing.
 
         New classes are numbered only from rows without missing cells.
@@ -83,21 +83,21 @@ class Classes:
         d = batch.X.shape[1] - len(self.numbers)
         X = empty_block(len(batch.X), d + 1)
         X[:, :-1] = batch.X[:, :d]
-        labels = [_values(column) for column in batch.X[:, d:].T]
+        labels = [_code_numbers(column) for column in batch.X[:, d:].T]
         labels += [texts_of(column, self._nulls) for column in batch.passthrough]
         whole = np.ones(len(X), dtype=np.bool_) if batch.finite else np.asarray(~np.isnan(X[:, :-1]).any(axis=1))
-        X[:, -1] = self._classes([labels[at] for at in self._order], whole)
+        X[:, -1] = self._number_classes([labels[at] for at in self._order], whole)
         return batch._replace(X=X, passthrough=(), finite=all_finite(X))
 
-    def missing(self, batch: Batch) -> NDArray[np.bool_]:
+    def rows_without_label(self, batch: Batch) -> NDArray[np.bool_]:
         """Return the mask (n,) of rows without a label; numbers no class."""
         d = batch.X.shape[1] - len(self.numbers)
         lacking = np.isnan(batch.X[:, d:]).any(axis=1)
         for column in batch.passthrough:
-            lacking |= texts_of(column, self._nulls).which < 0
+            lacking |= texts_of(column, self._nulls).codes < 0
         return np.asarray(lacking)
 
-    def _classes(self, labels: Sequence[tuple[NDArray[np.int64], list[str]]], whole: NDArray[np.bool_]) -> Array:
+    def _number_classes(self, labels: Sequence[tuple[NDArray[np.int64], list[str]]], whole: NDArray[np.bool_]) -> Array:
         """Return the class number of each row (n,): NaN where a label is missing, 0 for other rows not in `whole`.
 
         `labels` holds codes and distinct texts of each label column; `whole` marks rows whose features are all present.
@@ -107,7 +107,7 @@ class Classes:
         there = np.ones(len(whole), dtype=np.bool_)
         for found, words in labels:
             there &= found >= 0
-            which, keys = _combined(which, keys, np.maximum(found, 0), words)
+            which, keys = _add_label(which, keys, np.maximum(found, 0), words)
         codes = np.where(there, 0.0, np.nan)
         whole = whole & there
         distinct, first, inverse = np.unique(which[whole], return_index=True, return_inverse=True)
@@ -123,17 +123,17 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if "," in text or '"' in text else text
 
 
-def _values(column: Array) -> tuple[NDArray[np.int64], list[str]]:
+def _code_numbers(column: Array) -> tuple[NDArray[np.int64], list[str]]:
     """Return numbers coded by their distinct values, and these as texts; spelling and the sign of 0 do not count."""
     missing = np.isnan(column)
     distinct, inverse = np.unique(np.where(missing, 0.0, column) + 0.0, return_inverse=True)
     return np.where(missing, -1, inverse), [repr(value).removesuffix(".0") for value in distinct.tolist()]
 
 
-def _combined(
+def _add_label(
     which: NDArray[np.int64], keys: list[Key], found: NDArray[np.int64], words: list[str]
 ) -> tuple[NDArray[np.int64], list[Key]]:
-    """Add one more label to the combinations coded by `which` and `keys`, and return both, numbered anew.
+    """Add one more label to the combinations coded by `codes` and `keys`, and return both, numbered anew.
 
     Numbering anew keeps the codes small, so that their products fit in int64.
     """

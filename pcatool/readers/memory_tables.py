@@ -20,12 +20,12 @@ from pcatool.readers.arrow_columns import column_of, has_value, plain_column
 from pcatool.readers.arrow_parts import ArrowPart
 from pcatool.readers.base import BAD_CELL_REMEDY, Batch, Column, Feature, Part, all_finite
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.spellings import count_in_numbers
+from pcatool.readers.csv_reader.missing_words import count_in_numbers
 
 __all__ = ["ArrowTable", "in_memory", "is_pandas"]
 
 # Types that pandas uses for a missing value, besides None and NaN.
-MISSING = ("NAType", "NaTType")
+NULL_TYPES = ("NAType", "NaTType")
 
 # Bounds of the whole numbers that a 64-bit type holds, unsigned or signed.
 LARGEST, SMALLEST = 2**64 - 1, -(2**63)
@@ -49,7 +49,7 @@ class ObjectColumn(NamedTuple):
     bad: BadObject | None = None  # first cell that is not a number, in a column of numbers
 
 
-def of_objects(cells: Any, dialect: Dialect, *, texts_count: bool) -> ObjectColumn:
+def convert_objects(cells: Any, dialect: Dialect, *, texts_count: bool) -> ObjectColumn:
     """Convert a column of Python objects.
 
     One number makes it a column of numbers; with `texts_count`, so does one text that reads as a number.
@@ -90,7 +90,7 @@ def _number(row: int, cell: Any, dialect: Dialect) -> float | BadObject | None:
     """Return the cell as a number, None if it is missing, or a BadObject if it cannot be read."""
     if isinstance(cell, np.ndarray) and cell.ndim == 0:
         cell = cell.item()
-    if cell is None or type(cell).__name__ in MISSING:
+    if cell is None or type(cell).__name__ in NULL_TYPES:
         return None
     if isinstance(cell, str):
         if dialect.is_missing(cell):
@@ -122,7 +122,7 @@ def in_memory(data: Any, dialect: Dialect = Dialect()) -> ArrayTable | ArrowTabl
         return ArrowTable(pa.Table.from_batches([data]))
     if is_pandas(data):
         return _from_pandas(data, dialect)
-    if any(hasattr(data, way) for way in TO_ARROW):
+    if any(hasattr(data, method) for method in TO_ARROW):
         return ArrowTable(_from_arrow(data))
     if hasattr(data, "__dataframe__"):
         from pyarrow.interchange import from_dataframe
@@ -170,7 +170,7 @@ def _from_pandas(data: Any, dialect: Dialect) -> ArrowTable:
     nulls = ["NaN" if _writes_nan(frame[name].dtype) else "null" for name in frame.columns]
     columns = [_from_series(frame[name], dialect) for name in frame.columns]
     table = pa.table({name: column.array for name, column in zip(frame.columns, columns, strict=True)})
-    return ArrowTable(table, nulls, _of_objects(columns))
+    return ArrowTable(table, nulls, _number_columns(columns))
 
 
 def _writes_nan(dtype: Any) -> bool:
@@ -183,7 +183,7 @@ def _from_series(series: Any, dialect: Dialect) -> ObjectColumn:
     if hasattr(series.dtype, "fill_value"):
         series = series.sparse.to_dense()
     if series.dtype == object:
-        return of_objects(series.to_numpy(), dialect, texts_count=False)
+        return convert_objects(series.to_numpy(), dialect, texts_count=False)
     try:
         return ObjectColumn(pa.array(series, from_pandas=True))
     except pa.ArrowException as error:  # a type that Arrow does not have
@@ -191,7 +191,7 @@ def _from_series(series: Any, dialect: Dialect) -> ObjectColumn:
         return ObjectColumn(pa.array(series.astype(float if series.dtype.kind == "f" else str)))
 
 
-def _of_objects(columns: Sequence[ObjectColumn]) -> dict[int, ObjectColumn]:
+def _number_columns(columns: Sequence[ObjectColumn]) -> dict[int, ObjectColumn]:
     """Return the columns whose numbers Arrow took for another type, by column number."""
     return {i: column for i, column in enumerate(columns) if column.numbers is not None}
 
@@ -205,9 +205,9 @@ def _from_array(data: Any, dialect: Dialect) -> ArrayTable | ArrowTable:
         raise DataError("the array has no columns")
     if array.dtype.kind != "O":
         return ArrayTable(array)
-    columns = [of_objects(array[:, j], dialect, texts_count=True) for j in range(array.shape[1])]
+    columns = [convert_objects(array[:, j], dialect, texts_count=True) for j in range(array.shape[1])]
     table = pa.table({f"c{j}": column.array for j, column in enumerate(columns, 1)})
-    return ArrowTable(table, ["NaN"] * len(columns), _of_objects(columns), name="the array", nameless=True)
+    return ArrowTable(table, ["NaN"] * len(columns), _number_columns(columns), name="the array", nameless=True)
 
 
 def _array(data: Any) -> NDArray[Any]:
@@ -263,7 +263,7 @@ class ArrayTable(MemoryTable):
         truth = array.dtype.kind == "b"
         self._array = array.astype(np.float64) if truth else array
         kind = "boolean" if truth else "number"
-        self.columns = tuple(Column(f"c{i}", kind, typed=truth) for i in range(1, array.shape[1] + 1))
+        self.columns = tuple(Column(f"c{i}", kind, boolean_type=truth) for i in range(1, array.shape[1] + 1))
 
     def expected_rows(self) -> int | None:
         return len(self._array)
@@ -328,7 +328,7 @@ class ArrowTable(MemoryTable):
         nulls = nulls or ["null"] * table.num_columns
         self.columns = tuple(
             (Column(field.name) if i in objects else column_of(field.name, field.type, _sample(cells)))._replace(
-                null=null
+                null_word=null
             )
             for i, (field, cells, null) in enumerate(zip(table.schema, table.columns, nulls, strict=True))
         )

@@ -95,7 +95,7 @@ MAGICS = {b"\x1f\x8b\x08": "gzip", b"\x28\xb5\x2f\xfd": "zstd"} | {
     b"BZh%d%b" % (level, block): "bz2" for level in range(1, 10) for block in (b"1AY&SY", b"\x17rE8P\x90")
 }
 # Compressed bytes that are read at a time: few, since data may unpack to a thousand times their size.
-READ = 1 << 16
+READ_BYTES = 1 << 16
 
 
 def compression_of(head: bytes) -> str | None:
@@ -119,17 +119,17 @@ class MemberReader:
         self._kind = kind
         self._name = name
         self._member: Any = None  # decompressor of the current member
-        self._packed = b""
+        self._compressed = b""
         self._begun = False  # whether the first member has begun
         self._unpacked = io.BytesIO()
         self._left = 0  # bytes of `_unpacked` not read yet
 
     def read(self, size: int, /) -> bytes:
         while self._left == 0:
-            self._packed = self._packed or self._stream.read(READ)
-            if not self._packed:
+            self._compressed = self._compressed or self._stream.read(READ_BYTES)
+            if not self._compressed:
                 if self._member is not None:
-                    raise damaged(self._name, self._kind, "the end is missing")
+                    raise damaged_error(self._name, self._kind, "the end is missing")
                 return b""
             self._unpack()
         data = self._unpacked.read(size)
@@ -139,19 +139,19 @@ class MemberReader:
     def _unpack(self) -> None:
         """Decompress the bytes at hand, up to the end of the current member."""
         if self._member is None and self._kind == "gzip" and self._begun:
-            self._packed = self._packed.lstrip(b"\0")  # zero padding, as on tapes, is skipped as gzip does
-            if not self._packed:
+            self._compressed = self._compressed.lstrip(b"\0")  # zero padding, as on tapes, is skipped as gzip does
+            if not self._compressed:
                 return
         self._begun = True
         if self._member is None:
             self._member = bz2.BZ2Decompressor() if self._kind == "bz2" else zlib.decompressobj(zlib.MAX_WBITS | 16)
         try:
-            data = self._member.decompress(self._packed)
+            data = self._member.decompress(self._compressed)
         except (OSError, zlib.error) as error:
             check_memory(error)
-            raise damaged(self._name, self._kind, str(error)) from None
+            raise damaged_error(self._name, self._kind, str(error)) from None
         self._unpacked, self._left = io.BytesIO(data), len(data)
-        self._packed = self._member.unused_data
+        self._compressed = self._member.unused_data
         if self._member.eof:
             self._member = None
 
@@ -175,13 +175,13 @@ class ZstdReader:
             return bytes(self._file.read(size))
         except (OSError, ValueError) as error:
             check_memory(error)
-            raise damaged(self._name, self._kind, str(error)) from None
+            raise damaged_error(self._name, self._kind, str(error)) from None
 
     def ready(self) -> bool:
         return self._stream.ready()
 
 
-def damaged(name: str, kind: str, reason: str) -> DataError:
+def damaged_error(name: str, kind: str, reason: str) -> DataError:
     """Return the error for damaged or truncated compressed data."""
     return DataError(f"{name}: the {kind} data are damaged or cut off ({reason})", "make the file again")
 
@@ -226,31 +226,31 @@ class OpenedInput:
     ) -> None:
         self.input = source
         self.one_of_many = False
-        self.lent = False
+        self.handed_over = False
         self.name = source.name
         self._raw = _file(source)
         self._copy: FileBytes | None = None
-        self._whole = self._raw.size if self._raw.regular else 0
+        self._file_size = self._raw.size if self._raw.regular else 0
         stream = Peekable(self._raw)
-        head = stream.peek(HEAD, _undecided)
+        head = stream.peek(HEAD, _needs_more_bytes)
         kind = compression_of(head)
-        self._packed = kind is not None
+        self._compressed = kind is not None
         if kind is not None:
             stream = Peekable(decompressed(stream, kind, source.name))
-            head = stream.peek(HEAD, _undecided)
+            head = stream.peek(HEAD, _needs_more_bytes)
             if compression_of(head) is not None:
                 raise DataError(f"{source.name} is compressed twice", "unpack it once")
         self.format = _format(source, head, input_format)
         is_text = self.format not in (MODEL, "parquet")
         self.stream: ByteStream = as_utf8(stream, encoding, head, source.name) if is_text else stream
         # A missing line end is normal at the end of a file, but in a pipe may mean that the program before it failed.
-        if is_text and reporter and not self._raw.regular and not self._packed:
-            self.stream = LineEndCheck(self.stream, partial(_tell_cut, self.name, reporter))
+        if is_text and reporter and not self._raw.regular and not self._compressed:
+            self.stream = LineEndCheck(self.stream, partial(_note_cut_line, self.name, reporter))
 
     @property
     def size(self) -> int | None:
         """Size of the uncompressed input in bytes; None for pipes and compressed inputs."""
-        return self._raw.size if self._raw.regular and not self._packed else None
+        return self._raw.size if self._raw.regular and not self._compressed else None
 
     @property
     def bytes_read(self) -> int:
@@ -259,22 +259,22 @@ class OpenedInput:
 
     def share(self) -> float | None:
         """Return the share of the input read so far, from 0 to 1; None for a pipe or an empty file."""
-        return min(self._raw.bytes_read / self._whole, 1.0) if self._whole else None
+        return min(self._raw.bytes_read / self._file_size, 1.0) if self._file_size else None
 
     def seekable(self) -> Seekable:
         """Return the whole input as a file that can seek: the file itself, or a copy of a pipe or compressed input.
 
         Each call returns an object with its own position.
         """
-        if self._raw.regular and not self._packed:
+        if self._raw.regular and not self._compressed:
             return Seekable(self._raw)
         if self._copy is None:
             self._copy = copy_to_file(self.stream, self.name)
         return Seekable(self._copy)
 
-    def lend(self) -> None:
+    def hand_over(self) -> None:
         """Mark the input as lent: the thread that reads the rows later closes it."""
-        self.lent = True
+        self.handed_over = True
 
     @property
     def remote(self) -> bool:
@@ -296,12 +296,12 @@ class OpenedInput:
             self._copy.close()
 
 
-def _tell_cut(name: str, reporter: Reporter) -> None:
+def _note_cut_line(name: str, reporter: Reporter) -> None:
     """Note that a pipe ended without a line end."""
     reporter.note(f"{name} ends in the middle of a line: if what writes it failed, its last row may be cut off")
 
 
-def _undecided(head: bytes) -> bool:
+def _needs_more_bytes(head: bytes) -> bool:
     """Whether more bytes are needed to recognise the format."""
     return head == PARQUET or any(magic != head and magic.startswith(head) for magic in BEGINNINGS)
 

@@ -23,13 +23,13 @@ TEXTS = ("string", "large_string", "string_view", "binary", "large_binary", "bin
 FROM_TEXT = (NUMBER, TRUTH, "date", "moment", "time")
 
 # Leading zeros, as in 007, which a number does not keep.
-PADDED = r"^\s*[+-]?0[0-9]"
+LEADING_ZERO = r"^\s*[+-]?0[0-9]"
 WHOLE = r"\s*[+-]?[0-9]+(\.0*)?\s*"
 # A text of at most this many characters, without an exponent, has no more digits than the float type always keeps, and
 # needs no further check. Other number types need no limit: Arrow reads their texts exactly or refuses them.
-PLAIN = {"double": 15, "float": 6, "halffloat": 3}
+MOST_CHARACTERS = {"double": 15, "float": 6, "halffloat": 3}
 # Most significant digits of a text that is accepted as a float: the digits that identify each value of the type.
-DIGITS = {"double": 17, "float": 9, "halffloat": 5}
+MOST_DIGITS = {"double": 17, "float": 9, "halffloat": 5}
 
 
 def cast_to_first(
@@ -51,7 +51,7 @@ def _cast(array: Any, kind: Any, column: str, name: str, place: Callable[[int], 
         return pa.nulls(len(array), kind)
     if pat.is_dictionary(array.type):
         return _cast(array.dictionary_decode(), kind, column, name, place)
-    cast = _fitting(array, kind)
+    cast = _cast_if_compatible(array, kind)
     if cast is None:
         raise DataError(
             f"{name}: column {show(column)} holds {array.type}, in the first input {kind}",
@@ -67,7 +67,7 @@ def _cast(array: Any, kind: Any, column: str, name: str, place: Callable[[int], 
     return cast
 
 
-def _fitting(array: Any, kind: Any) -> Any:
+def _cast_if_compatible(array: Any, kind: Any) -> Any:
     """Return the array cast to another type, or None if values of its type have no meaning in that type."""
     here, there = _family(array.type), _family(kind)
     if not (_alike(here, there) or there == TEXT or (here == TEXT and there in FROM_TEXT)):
@@ -147,28 +147,28 @@ def _misread(text: Any, after: Any, to: str) -> Iterator[int]:
 
     if to == TRUTH:
         return _rows(pc.invert(pc.match_substring_regex(text, "^(true|false)$", ignore_case=True)))
-    long = pc.greater(pc.binary_length(text), PLAIN.get(str(after.type), 1 << 30))
-    odd = pc.or_(long, pc.match_substring_regex(text, f"{PADDED}|[^0-9.+-]"))
-    return (i for i in _rows(odd) if not _read_well(text[i].as_py(), after[i].as_py(), str(after.type)))
+    long = pc.greater(pc.binary_length(text), MOST_CHARACTERS.get(str(after.type), 1 << 30))
+    odd = pc.or_(long, pc.match_substring_regex(text, f"{LEADING_ZERO}|[^0-9.+-]"))
+    return (i for i in _rows(odd) if not _is_exact(text[i].as_py(), after[i].as_py(), str(after.type)))
 
 
-def _read_well(text: str, number: Any, kind: str) -> bool:
+def _is_exact(text: str, number: Any, kind: str) -> bool:
     """Whether `number` is the number in the text: exactly for integers, decimals and whole numbers, else rounded.
 
     A text with leading zeros, or with more digits than DIGITS allows, is not accepted.
     """
     try:
-        said = Decimal(text.strip())
+        value = Decimal(text.strip())
     except ArithmeticError:
         return False
-    if re.match(PADDED, text):
+    if re.match(LEADING_ZERO, text):
         return False
-    if not said.is_finite():
-        return isinstance(number, float) and (math.isnan(number) if said.is_nan() else number == float(said))
-    if kind not in DIGITS or re.fullmatch(WHOLE, text):
-        return math.isfinite(number) and said == Decimal(number)
-    digits = len(said.normalize().as_tuple().digits)
-    return digits <= DIGITS[kind] and math.isfinite(number) and (number != 0) == (said != 0)
+    if not value.is_finite():
+        return isinstance(number, float) and (math.isnan(number) if value.is_nan() else number == float(value))
+    if kind not in MOST_DIGITS or re.fullmatch(WHOLE, text):
+        return math.isfinite(number) and value == Decimal(number)
+    digits = len(value.normalize().as_tuple().digits)
+    return digits <= MOST_DIGITS[kind] and math.isfinite(number) and (number != 0) == (value != 0)
 
 
 def _same(one: Any, other: Any) -> bool:

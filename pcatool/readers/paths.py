@@ -15,7 +15,7 @@ from pcatool.registry import READERS
 from pcatool.stores.uri import is_remote, plain_name, shown
 
 if TYPE_CHECKING:
-    from pcatool.readers.streams import Copy
+    from pcatool.readers.streams import PipeCopy
 
 __all__ = ["MODEL_SUFFIX", "STDIN", "Input", "are_paths", "bare_name", "resolve", "resolve_models", "tables_in"]
 
@@ -32,7 +32,7 @@ class Input(NamedTuple):
 
     path: str
     root: str = ""  # folder below which a folder or glob argument found the file; "" for a path given itself
-    copy: Copy | None = None  # keeps the bytes of an input that can be read only once, for a second reading
+    copy: PipeCopy | None = None  # keeps the bytes of an input that can be read only once, for a second reading
     base: str = ""  # folder that a relative path starts from; "" for the working directory
     groups: tuple[int, int] | None = None  # row groups of a Parquet file to read, as [first, end); None for all
 
@@ -67,7 +67,7 @@ class Input(NamedTuple):
         return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else None
 
     @property
-    def flows(self) -> bool:
+    def is_stream(self) -> bool:
         """Whether the input can be read only once, as a pipe or a device."""
         if self.path == STDIN:
             return True

@@ -117,7 +117,7 @@ class RowCounts:
         """Number of missing cells in features."""
         return sum(self.cells[name] for name in self.names[: self.features])
 
-    def commonest(self, most: int) -> list[tuple[list[str], int]]:
+    def commonest_patterns(self, most: int) -> list[tuple[list[str], int]]:
         """Return up to `most` sets of columns that are missing together, with their rows, most frequent first."""
         d = len(self.names)
         return [([self.names[j] for j in _ones(bits, d)], rows) for bits, rows in self.patterns.most_common(most)]

@@ -52,7 +52,7 @@ class RowStream:
         With --skip-bad, the pieces of each input end with one that holds its error or marks its end.
         """
         files = self._files
-        later = files.later(run, self._first)
+        later = files.open_later(run, self._first)
         self._reporter.at_reading(self)
         try:
             while True:
@@ -60,9 +60,9 @@ class RowStream:
                 try:
                     yield from self._pieces_of(position, later, choice, eager, run)
                 except PcatoolError as error:
-                    yield Piece(position, error=self._bad_files.excuse(position, error))
+                    yield Piece(position, error=self._bad_files.skippable_error(position, error))
                 files.close()
-                if not files.waiting:
+                if not files.has_next:
                     return
                 files.position += 1
         finally:
@@ -73,16 +73,16 @@ class RowStream:
     ) -> Iterator[Piece]:
         """Yield the pieces of the current input; `later` gives the inputs after the first."""
         files = self._files
-        table = self._first if self._current is None else files.turn_of(next(later))
+        table = self._first if self._current is None else files.table_of_next(next(later))
         self._current = table
         features, passthrough = (
             self._schema.match(table, choice),
             match_columns(choice.passthrough, table.columns, table.name),
         )
-        self._schema.look_for_more(position, table, files.flows)
+        self._schema.look_for_new_columns(position, table, files.is_stream)
         for part in table.parts(features, passthrough, eager=eager, run=run):
             yield Piece(position, table, part)
-            if position in self._bad_files.bad:
+            if position in self._bad_files.left_out:
                 break
         files.check_unchanged()
         if self._bad_files.allowed:
@@ -92,8 +92,8 @@ class RowStream:
         """Whether more rows are available without waiting; opening a pipe may wait."""
         if self._current is None:
             return True
-        if self._current.ended() and self._files.waiting:
-            return not self._files.flows(self._files.position + 1)
+        if self._current.ended() and self._files.has_next:
+            return not self._files.is_stream(self._files.position + 1)
         return self._current.ready()
 
     def reading_bytes(self, parts: int) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, run_serially
 from pcatool.errors import BadCell, DataError, PcatoolError, show
-from pcatool.readers.base import BAD_CELL_REMEDY, Batch, Part, Rounded, Table, all_finite, has_large
+from pcatool.readers.base import BAD_CELL_REMEDY, Batch, Part, Rounded, Table, all_finite, has_above_2_53
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.labels import Classes
 from pcatool.readers.passthrough import cast_to_first
@@ -22,7 +22,7 @@ from pcatool.readers.schema import ColumnChoice
 __all__ = ["USES_INCOMPLETE", "CheckedBatch", "checked_batches", "refuse_incomplete", "rows_to_fit"]
 
 
-def missing_values(nulls: Sequence[str]) -> dict[float, str]:
+def numbers_for_missing(nulls: Sequence[str]) -> dict[float, str]:
     """Return the spellings of a missing cell that are numbers, such as -999, by their value."""
     found = {}
     for text in nulls:
@@ -37,9 +37,9 @@ def with_missing(batch: Batch, numbers: Mapping[float, str]) -> Batch:
     """Return the batch with each cell of these values made missing; `numbers` gives the spelling of each."""
     X, counts = batch.X.copy(order="K"), Counter[str]()
     for value, text in numbers.items():
-        means = value == X
-        counts[text] += int(np.count_nonzero(means))
-        X[means] = np.nan
+        is_missing = value == X
+        counts[text] += int(np.count_nonzero(is_missing))
+        X[is_missing] = np.nan
     return batch._replace(X=X, finite=all_finite(X), spellings=lambda: Counter(batch.spellings()) + counts)
 
 
@@ -96,7 +96,7 @@ class CheckedReading(NamedTuple):
         try:
             return self._read(piece.position, piece.table, piece.part)
         except PcatoolError as error:
-            return PieceRead(piece.position, error=self.inputs.skipping.excuse(piece.position, error))
+            return PieceRead(piece.position, error=self.inputs.bad_files.skippable_error(piece.position, error))
 
     def _read(self, position: int, table: Table, part: Part) -> PieceRead:
         """Parse a part, cast its passthrough columns, and check its cells."""
@@ -107,7 +107,7 @@ class CheckedReading(NamedTuple):
             batch = with_missing(batch, self.numbers)
         classes = self.chosen.classes
         missing = _missing_cells(batch, self.names, self.report) if classes is None else None
-        rounded = batch.rounded() if not self.inputs.told_rounding and has_large(batch.X) else None
+        rounded = batch.rounded() if not self.inputs.rounding_note and has_above_2_53(batch.X) else None
         if self.check is not None:
             self.check(checked(batch, missing) if classes is None else self._labelled(batch, classes))
         return PieceRead(position, batch, missing, rounded)
@@ -117,7 +117,7 @@ class CheckedReading(NamedTuple):
 
         Classes are numbered in row order, which threads do not keep, so that the numbers are not known yet.
         """
-        label = np.where(classes.missing(batch), np.nan, 0.0)
+        label = np.where(classes.rows_without_label(batch), np.nan, 0.0)
         X = np.column_stack([batch.X[:, : len(self.chosen.features)], label])
         return CheckedBatch(X, (), batch.place, np.isnan(X).any(axis=1))
 
@@ -145,22 +145,22 @@ def checked_batches(
     that cannot be read or is infinite.
     """
     types, check = inputs.columns.passthrough_types(chosen.passthrough), check if inputs.by_file else None
-    reading = CheckedReading(inputs, chosen, types, missing_values(inputs.nulls), report, check)
+    reading = CheckedReading(inputs, chosen, types, numbers_for_missing(inputs.nulls), report, check)
 
     def read(of: Inputs) -> Iterator[PieceRead]:
         pieces = of.stream.pieces(chosen, eager=eager, run=run)
         return run(reading._replace(inputs=of).read, pieces, ready=of.ready if eager else None)
 
-    for found in whole_files(read, inputs) if inputs.skipping.allowed else read(inputs):
+    for found in whole_files(read, inputs) if inputs.bad_files.allowed else read(inputs):
         batch, missing = found.batch, found.missing
         assert batch is not None
         counts.rows += len(batch.X)
         inputs.at_rows(len(batch.X))
         if found.rounded is not None:
             place = batch.place(found.rounded.row)
-            inputs.tell_rounding(found.rounded.note(place, chosen.names[found.rounded.feature]))
+            inputs.note_rounding(found.rounded.note(place, chosen.names[found.rounded.feature]))
         if chosen.classes is not None:
-            batch = chosen.classes.added(batch)
+            batch = chosen.classes.with_classes(batch)
             missing = _missing_cells(batch, reading.names, report)
         if missing is not None:
             counts.features = len(chosen.features)
@@ -182,17 +182,17 @@ def whole_files(read: Callable[[Inputs], Iterator[PieceRead]], inputs: Inputs) -
     held: list[PieceRead] = []
     size = 0
     for found in read(inputs):
-        if found.position in inputs.skipping.bad:
+        if found.position in inputs.bad_files.left_out:
             continue
         if found.error is not None:
-            inputs.skipping.leave_out(found.position, found.error)
+            inputs.bad_files.leave_out(found.position, found.error)
             held.clear()
             size = 0
         elif found.batch is None:
-            yield from read(inputs.alone(found.position)) if size > MOST_HELD else held
+            yield from read(inputs.single_input(found.position)) if size > MOST_HELD else held
             held.clear()
             size = 0
-        elif inputs.found.inputs[found.position].flows:
+        elif inputs.resolved.inputs[found.position].is_stream:
             yield found
         else:
             size += found.size

@@ -23,7 +23,7 @@ from pcatool.readers.select_columns import (
     match_features,
 )
 
-__all__ = ["ColumnChoice", "First", "NewColumns", "Schema", "SchemaFacts"]
+__all__ = ["ColumnChoice", "FirstInput", "NewColumns", "Schema", "SchemaFacts"]
 
 
 class ColumnChoice(NamedTuple):
@@ -66,7 +66,7 @@ class ColumnChoice(NamedTuple):
 NULL_TYPE = "null"
 
 
-class First:
+class FirstInput:
     """The first input, whose columns settle the schema.
 
     Kinds and types that the first input leaves open, for example because it has no rows, come from later inputs.
@@ -89,10 +89,12 @@ class First:
             self._profile = self.table.profile()
             is_open = _is_open if self.table.ended() else _is_empty_vector
             if any(map(is_open, self._profile)):
-                self._profile = self._told_by_others(self._profile, is_open)
+                self._profile = self._completed_by_others(self._profile, is_open)
         return self._profile
 
-    def _told_by_others(self, columns: tuple[Column, ...], is_open: Callable[[Column], bool]) -> tuple[Column, ...]:
+    def _completed_by_others(
+        self, columns: tuple[Column, ...], is_open: Callable[[Column], bool]
+    ) -> tuple[Column, ...]:
         """Return the columns with open kinds taken from the first later input that has rows.
 
         Lengths of vectors come from the first later input that has a vector in the column.
@@ -115,7 +117,7 @@ class First:
         return next((other for other in others if other is not None and str(other) != NULL_TYPE), kind)
 
 
-def own(table: Table) -> tuple[Column, ...]:
+def file_columns(table: Table) -> tuple[Column, ...]:
     """Return the columns of the file itself: neither partition columns nor the column of row names."""
     return tuple(column for column in table.columns if not (column.partition or column.row_name))
 
@@ -148,7 +150,7 @@ class NewColumns:
         self._known = {column.name for column in first.columns}
         self._excluded = {term.strip() for text in excluded for term in (text, *text.split(","))}
         kinds = () if keep_all else first.profile()
-        self._no_numbers = {c.name for c in kinds if c.kind == "text" or (c.kind == "boolean" and not c.typed)}
+        self._no_numbers = {c.name for c in kinds if c.kind == "text" or (c.kind == "boolean" and not c.boolean_type)}
         self._looked = False
         self._all_known: tuple[Column, ...] | None = None  # columns of an input with nothing new
         self._found: dict[int, tuple[str, list[str]]] = {}  # name and columns, by position of the input
@@ -168,8 +170,8 @@ class NewColumns:
         for found in other._found.values():
             self._found[position] = found
 
-    def look(self, position: int, table: Table, flows: Callable[[int], bool]) -> None:
-        """Look for new columns in the input at this position; `flows` tells whether that is a pipe."""
+    def look(self, position: int, table: Table, is_stream: Callable[[int], bool]) -> None:
+        """Look for new columns in the input at this position; `is_stream` tells whether that is a pipe."""
         if table.columns is self._all_known:
             return
         if self._keep_all:
@@ -185,7 +187,7 @@ class NewColumns:
         if not names:
             self._all_known = table.columns
         # The kinds of a pipe's columns need its first rows, which may take long to arrive.
-        if names and not flows(position) and (numbers := _numbers(table, names)):
+        if names and not is_stream(position) and (numbers := _number_columns(table, names)):
             self._found[position] = (table.name, numbers)
 
     def _look_at_names(self, position: int, table: Table) -> None:
@@ -221,10 +223,10 @@ class NewColumns:
         )
 
 
-def _numbers(table: Table, names: Sequence[str]) -> list[str]:
+def _number_columns(table: Table, names: Sequence[str]) -> list[str]:
     """Return those of the names whose columns hold numbers."""
     kinds = {column.name: column.kind for column in table.profile()}
-    return [name for name in names if kinds[name] in ("number", "vector", "dressed")]
+    return [name for name in names if kinds[name] in ("number", "vector", "marked number")]
 
 
 class SchemaFacts(NamedTuple):
@@ -233,11 +235,11 @@ class SchemaFacts(NamedTuple):
     name: str  # of the first input
     widths: Mapping[str, int]  # lengths of its vector columns, by name
     types: tuple[tuple[str, Any], ...]  # name and Arrow type of each passthrough column
-    further: NewColumns | None  # looks for columns that only later inputs have
+    new_columns: NewColumns | None  # looks for columns that only later inputs have
 
     def of(self, position: int) -> SchemaFacts:
         """Return the facts for a worker that reads the input at this position."""
-        return self._replace(further=None if self.further is None else self.further.of(position))
+        return self._replace(new_columns=None if self.new_columns is None else self.new_columns.of(position))
 
 
 class Schema:
@@ -249,7 +251,7 @@ class Schema:
 
     def __init__(
         self,
-        first: First,
+        first: FirstInput,
         nulls: tuple[str, ...],
         reporter: Reporter,
         *,
@@ -263,14 +265,14 @@ class Schema:
         self._several = several
         self._chosen: tuple[ColumnChoice, tuple[Feature, ...]] | None = None  # last choice, in the first table
         self.left_out: tuple[str, ...] = ()  # columns of the first input that a fit does not use
-        self._further = None if facts is None else facts.further
+        self._new_columns = None if facts is None else facts.new_columns
         # Columns of the last table that was matched, the choice, and the features: most tables have the same columns.
         self._matched: tuple[tuple[Column, ...], ColumnChoice, tuple[Feature, ...]] | None = None
 
     @property
-    def own(self) -> tuple[Column, ...]:
+    def file_columns(self) -> tuple[Column, ...]:
         """Columns of the first file itself: neither partition columns nor the column of row names."""
-        return own(self._first.table)
+        return file_columns(self._first.table)
 
     @property
     def nameless(self) -> bool:
@@ -289,8 +291,8 @@ class Schema:
         Raises DataError or UsageError for columns that do not exist or hold no numbers.
         """
         columns, where = self._first.profile(), self._first.table.name
-        if self._several and not options.columns and self._further is None:  # --keep-all or `facts` set it
-            self._further = NewColumns(self._first.table, options.exclude)
+        if self._several and not options.columns and self._new_columns is None:  # --keep-all or `facts` set it
+            self._new_columns = NewColumns(self._first.table, options.exclude)
         weight = [] if weights is None else [find_weights(weights, columns, where)]
         found = find_labels(labels, label_kernel, columns, where)
         features = choose_features(
@@ -359,7 +361,7 @@ class Schema:
         columns = self._first.table.columns
         if everything:
             if self._several:
-                self._further = NewColumns(self._first.table, keep_all=True)
+                self._new_columns = NewColumns(self._first.table, keep_all=True)
             return tuple(c.name for c in columns)
         return tuple(columns[i].name for i in find_columns(terms, columns, self._first.table.name))
 
@@ -371,10 +373,10 @@ class Schema:
             raise UsageError(f"{where}: {flag} {show(term)} names {len(found)} columns", "name one")
         return columns[found[0]]
 
-    def tell(self, passthrough: Sequence[str]) -> SchemaFacts:
+    def facts_for_workers(self, passthrough: Sequence[str]) -> SchemaFacts:
         """Return the facts that workers need to read other inputs; `passthrough` are the passthrough columns."""
         return SchemaFacts(
-            self._first.table.name, self._widths, tuple(self.passthrough_types(passthrough)), self._further
+            self._first.table.name, self._widths, tuple(self.passthrough_types(passthrough)), self._new_columns
         )
 
     @property
@@ -419,27 +421,27 @@ class Schema:
         self._matched = table.columns, chosen, features
         return features
 
-    def look_for_more(self, position: int, table: Table, flows: Callable[[int], bool]) -> None:
+    def look_for_new_columns(self, position: int, table: Table, is_stream: Callable[[int], bool]) -> None:
         """Look for columns of a later input that the first does not have, if that matters for the run.
 
-        `flows` tells whether the input at a position is a pipe.
+        `is_stream` tells whether the input at a position is a pipe.
         """
-        if self._further is not None and (table is not self._first.table or self._facts is not None):
-            self._further.look(position, table, flows)
+        if self._new_columns is not None and (table is not self._first.table or self._facts is not None):
+            self._new_columns.look(position, table, is_stream)
 
     @property
-    def more(self) -> NewColumns | None:
-        """The columns found by `look_for_more`, or None if none were."""
-        return self._further if self._further else None
+    def new_columns(self) -> NewColumns | None:
+        """The columns found by `look_for_new_columns`, or None if none were."""
+        return self._new_columns if self._new_columns else None
 
-    def found_more(self, position: int, more: NewColumns | None) -> None:
-        """Add what a worker found by `look_for_more` in the input at this position."""
-        if self._further is not None and more is not None:
-            self._further.add(position, more)
+    def add_new_columns(self, position: int, more: NewColumns | None) -> None:
+        """Add what a worker found by `look_for_new_columns` in the input at this position."""
+        if self._new_columns is not None and more is not None:
+            self._new_columns.add(position, more)
 
-    def warn_of_more(self, without: Collection[int]) -> None:
-        """Warn of columns found by `look_for_more`; `without` are the positions of inputs that were left out."""
-        if self._facts is None and self._further is not None and (text := self._further.warning(without)):
+    def warn_of_new_columns(self, without: Collection[int]) -> None:
+        """Warn of columns found by `look_for_new_columns`; `without` are the positions of inputs that were left out."""
+        if self._facts is None and self._new_columns is not None and (text := self._new_columns.warning(without)):
             self._reporter.warn(text)
 
 
@@ -462,7 +464,7 @@ def _check_widths(
 
 def _by_position(table: Table, chosen: ColumnChoice) -> tuple[Feature, ...]:
     """Return the columns of X matched by position; raises DataError if the number of columns differs."""
-    there = own(table)
+    there = file_columns(table)
     if len(there) != len(chosen.names):
         raise DataError(
             f"{table.name}: {len(there)} columns without names, the model has {len(chosen.names)}",

@@ -14,16 +14,16 @@ from pcatool.progress import Reporter
 from pcatool.readers.base import Column, Feature
 
 __all__ = [
+    "ColumnNames",
     "LabelColumns",
-    "Names",
     "choose_features",
-    "element_of",
     "find_columns",
     "find_labels",
     "find_triples",
     "find_weights",
     "match_columns",
     "match_features",
+    "vector_element",
 ]
 
 
@@ -32,7 +32,7 @@ def find_columns(terms: Sequence[str], columns: Sequence[Column], where: str) ->
 
     Raises MissingColumns, UsageError or DataError for a term that names no column.
     """
-    names = Names(columns, where)
+    names = ColumnNames(columns, where)
     return list(dict.fromkeys(i for term in names.split(terms) for i in names.find(term)))
 
 
@@ -41,11 +41,11 @@ def find_elements(terms: Sequence[str], columns: Sequence[Column], where: str) -
 
     Returns pairs (column, element), with None for the element where the term names the whole column.
     """
-    names = Names(columns, where)
+    names = ColumnNames(columns, where)
     vectors = {c.name: i for i, c in enumerate(columns) if c.kind == "vector"}
     found: dict[tuple[int, int | None], None] = {}
     for term in names.split(terms):
-        element = element_of(term.strip())
+        element = vector_element(term.strip())
         if term in names.places or element is None or element[0] not in vectors:
             found |= dict.fromkeys((i, None) for i in names.find(term))
             continue
@@ -56,7 +56,7 @@ def find_elements(terms: Sequence[str], columns: Sequence[Column], where: str) -
     return list(found)
 
 
-def element_of(text: str) -> tuple[str, int] | None:
+def vector_element(text: str) -> tuple[str, int] | None:
     """Return name and element of a term such as `emb[3]`, or None for other terms."""
     found = re.fullmatch(r"(.*)\[([0-9]+)\]", text, re.ASCII | re.DOTALL)
     return (found[1], int(found[2])) if found else None
@@ -70,7 +70,7 @@ def places_of(columns: Sequence[Column]) -> dict[str, list[int]]:
     return places
 
 
-class Names:
+class ColumnNames:
     """The column names of a table, which terms are looked up in."""
 
     def __init__(self, columns: Sequence[Column], where: str) -> None:
@@ -151,11 +151,11 @@ def match_features(
     found: list[Feature] = []
     missing: list[str] = []
     for name in names:
-        element = element_of(name)
+        element = vector_element(name)
         if name in places:
-            found.append(_feature(name, _only(name, places, where), columns, booleans, where))
-        elif element is not None and element[0] in places and _holds(columns[places[element[0]][0]], element[1]):
-            found.append(Feature(name, _only(element[0], places, where), element[1]))
+            found.append(_feature(name, _only_place(name, places, where), columns, booleans, where))
+        elif element is not None and element[0] in places and _has_element(columns[places[element[0]][0]], element[1]):
+            found.append(Feature(name, _only_place(element[0], places, where), element[1]))
         else:
             missing.append(name)
     if missing:
@@ -171,10 +171,10 @@ def match_columns(names: Sequence[str], columns: Sequence[Column], where: str) -
     missing = [name for name in names if name not in places]
     if missing:
         raise MissingColumns(missing, [c.name for c in columns], where)
-    return [_only(name, places, where) for name in names]
+    return [_only_place(name, places, where) for name in names]
 
 
-def _only(name: str, places: dict[str, list[int]], where: str) -> int:
+def _only_place(name: str, places: dict[str, list[int]], where: str) -> int:
     """Return the number of the only column of this name; raises DataError if there are several."""
     at = places[name]
     if len(at) > 1:
@@ -184,7 +184,7 @@ def _only(name: str, places: dict[str, list[int]], where: str) -> int:
     return at[0]
 
 
-def _holds(column: Column, element: int) -> bool:
+def _has_element(column: Column, element: int) -> bool:
     """Whether a vector column has this element; assumed where it holds no vector, as in an empty file."""
     return column.kind == "vector" and (element < column.width or column.width == 0)
 
@@ -200,10 +200,10 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
     if (
         (kind == "text" and columns[i].written != "all")
         or kind == "vector"
-        or (kind == "boolean" and not (name in booleans or columns[i].typed))
+        or (kind == "boolean" and not (name in booleans or columns[i].boolean_type))
     ):
         first = f"first: {show(example)}" if example else "none that says more"
-        stored = f" of type {columns[i].stored}" if columns[i].stored else ""
+        stored = f" of type {columns[i].arrow_type}" if columns[i].arrow_type else ""
         mixed = " and numbers" if columns[i].written == "some" else ""
         raise DataError(
             f"{where}: column {show(name)} holds {kind}{mixed or ' values'} ({first}){stored}, the model needs numbers",
@@ -226,26 +226,26 @@ def choose_features(
     chosen = [(i, element) for i, element in chosen if (i, None) not in excluded and i not in without]
     chosen = _without_partitions(chosen, columns, options.columns, reporter)
     chosen = _without_row_names(chosen, columns, options.columns, where)
-    _check_doubles(dict.fromkeys(i for i, _ in chosen), columns, where)
+    _check_duplicates(dict.fromkeys(i for i, _ in chosen), columns, where)
     features = {
         (f.column, f.element): f
         for i, element in chosen
         for f in _features(i, element, columns, named, where, reporter)
         if (f.column, f.element) not in excluded
     }
-    _tell_truth(features.values(), columns, named=named, reporter=reporter)
+    _note_booleans(features.values(), columns, named=named, reporter=reporter)
     if not features:
         numbers = any(column.kind == "number" for column in columns)
         what = "no column is left" if named or numbers else "no column holds numbers"
         there = f"there are: {listed(c.name for c in columns)}" if columns else "it has no columns at all"
-        raise DataError(f"{where}: {what}", _of_digits(columns) or there)
-    doubled = [name for name, count in Counter(f.name for f in features.values()).items() if count > 1]
-    if doubled:
-        raise DataError(f"{where}: two features are called {show(doubled[0])}", "leave one out with -x")
+        raise DataError(f"{where}: {what}", _numbers_as_text_remedy(columns) or there)
+    repeated = [name for name, count in Counter(f.name for f in features.values()).items() if count > 1]
+    if repeated:
+        raise DataError(f"{where}: two features are called {show(repeated[0])}", "leave one out with -x")
     return tuple(features.values())
 
 
-def _of_digits(columns: Sequence[Column]) -> str:
+def _numbers_as_text_remedy(columns: Sequence[Column]) -> str:
     """Return the remedy that reads numbers stored as text, or "" if there are none."""
     written = [i for i, column in enumerate(columns) if column.written == "all"]
     if not written:
@@ -253,12 +253,16 @@ def _of_digits(columns: Sequence[Column]) -> str:
     named = [columns[i].name for i in written]
     plain = all(re.fullmatch(r"[\w.]+", name) for name in named)
     terms = ",".join(named if plain else [str(i + 1) for i in written])
-    return f"numbers are stored as text ({columns[written[0]].stored}) in {listed(named)}: read them with -c {terms}"
+    return (
+        f"numbers are stored as text ({columns[written[0]].arrow_type}) in {listed(named)}: read them with -c {terms}"
+    )
 
 
-def _tell_truth(features: Collection[Feature], columns: Sequence[Column], *, named: bool, reporter: Reporter) -> None:
+def _note_booleans(
+    features: Collection[Feature], columns: Sequence[Column], *, named: bool, reporter: Reporter
+) -> None:
     """Note which columns of boolean type are used as 0 and 1, unless the user named the columns."""
-    used = [] if named else [f.name for f in features if f.boolean and columns[f.column].typed]
+    used = [] if named else [f.name for f in features if f.boolean and columns[f.column].boolean_type]
     if used:
         noun, them = ("column", "it") if len(used) == 1 else ("columns", "them")
         reporter.note(f"used boolean {noun} {listed(used)} as 0 and 1; -x leaves {them} out")
@@ -303,52 +307,52 @@ def _features(
     `named`: the user named the column, so that a column without numbers raises DataError.
     """
     column = columns[i]
-    if column.kind == "dressed":
+    if column.kind == "marked number":
         raise DataError(
             f"{where}, column {show(column.name)}: {show(column.example)} is a number but for its marks",
-            f"{column.remedy}{_or_without(i, columns)}",
+            f"{column.remedy}{_or_leave_out(i, columns)}",
         )
     without_values = column.kind == "vector" and column.width == 0
     text = column.kind == "text" and not (named and column.written == "all")
-    if text or without_values or (column.kind == "boolean" and not (named or column.typed)):
+    if text or without_values or (column.kind == "boolean" and not (named or column.boolean_type)):
         first = f"first value {show(column.example)}" if column.example else "no value in it"
         if named:
-            stored = f", its type is {column.stored}" if column.stored else ""
+            stored = f", its type is {column.arrow_type}" if column.arrow_type else ""
             what = f"column {show(column.name)} holds no numbers ({first}){stored}"
             there, remedy = "names of folders" if column.partition else where, "name columns of numbers only"
             if column.written == "some":
                 what = f"column {show(column.name)} mixes text and numbers ({first}){stored}"
-                remedy += _or_without(i, columns)
+                remedy += _or_leave_out(i, columns)
             raise DataError(f"{there}: {what}", remedy)
         hint = "; name it with -c to use it as 0 and 1" if column.kind == "boolean" else ""
         if column.written == "all":
-            hint = f"; it is of type {column.stored}: name it with -c to read its numbers"
+            hint = f"; it is of type {column.arrow_type}: name it with -c to read its numbers"
         elif column.written == "some":
             hint = "; it mixes text and numbers"
         reporter.note(f"left out {column.kind} column {show(column.name)} ({first}{hint})")
         return []
     if "\0" in column.name:
-        raise DataError(f"{where}: a name with a NUL byte, {show(column.name)}", f"name it{_or_without(i, columns)}")
+        raise DataError(f"{where}: a name with a NUL byte, {show(column.name)}", f"name it{_or_leave_out(i, columns)}")
     if not column.name.strip():
         if column.kind == "empty" and not named:
             reporter.note(f"left out column {i + 1}, which has neither a name nor a value")
             return []
         what = f"column {i + 1} holds numbers and has no name"
         names = ", or read it with --row-names if it names the rows" if i == 0 and len(columns) > 1 else ""
-        raise DataError(f"{where}: {what}", f"name it{_or_without(i, columns)}{names}")
+        raise DataError(f"{where}: {what}", f"name it{_or_leave_out(i, columns)}{names}")
     if column.kind == "vector":
         elements = range(column.width) if element is None else [element]
         return [Feature(f"{column.name}[{e}]", i, e) for e in elements]
     return [Feature(column.name, i, boolean=column.kind == "boolean")]
 
 
-def _or_without(i: int, columns: Sequence[Column], by: str = "with") -> str:
+def _or_leave_out(i: int, columns: Sequence[Column], by: str = "with") -> str:
     """Return the remedy that leaves out column i by number; "" where the number is itself a column name."""
     number = str(i + 1)
     return "" if any(c.name == number for c in columns) else f", or leave it out {by} -x {number}"
 
 
-def _check_doubles(used: Iterable[int], columns: Sequence[Column], where: str) -> None:
+def _check_duplicates(used: Iterable[int], columns: Sequence[Column], where: str) -> None:
     """Raise DataError if two of the used columns have the same name."""
     first: dict[str, int] = {}
     for i in used:
@@ -356,7 +360,7 @@ def _check_doubles(used: Iterable[int], columns: Sequence[Column], where: str) -
         if name.strip() and name in first:
             raise DataError(
                 f"{where}: columns {first[name] + 1} and {i + 1} are both called {show(name)}",
-                f"rename one{_or_without(i, columns, 'by number:')}",
+                f"rename one{_or_leave_out(i, columns, 'by number:')}",
             )
         first[name] = i
 
@@ -383,7 +387,7 @@ def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int
         if columns[i].kind == "vector":
             raise DataError(f"{where}: {show(columns[i].name)} is a vector column", f"name a column of {what}")
     column = columns[value]
-    if column.kind == "dressed":
+    if column.kind == "marked number":
         raise DataError(
             f"{where}, column {show(column.name)}: {show(column.example)} is a number but for its marks",
             column.remedy,
@@ -421,7 +425,7 @@ def find_labels(
     for i in found:
         if columns[i].kind == "vector":
             raise DataError(f"{where}: --label {show(columns[i].name)} is a vector column", "name columns of one value")
-        if columns[i].kind == "dressed" and kernel != "delta":
+        if columns[i].kind == "marked number" and kernel != "delta":
             raise DataError(
                 f"{where}, column {show(columns[i].name)}: {show(columns[i].example)} is a number but for its marks",
                 f"{columns[i].remedy}, or take it as it is with --label-kernel delta",

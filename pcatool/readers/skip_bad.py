@@ -11,7 +11,7 @@ from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError, i
 from pcatool.progress import Reporter
 from pcatool.readers.input_files import InputFiles
 
-__all__ = ["SKIP_BAD_REMEDY", "BadFiles", "Skip", "is_bad_file", "none_left", "reasons"]
+__all__ = ["SKIP_BAD_REMEDY", "BadFiles", "Skip", "is_bad_file", "none_left", "reason_lines"]
 
 # Left-out files named in the warning; further ones are only counted.
 FIRST_FILES = 10
@@ -36,10 +36,12 @@ class BadFiles:
 
     files: InputFiles
     allowed: bool
-    bad: dict[int, Skip] = field(default_factory=dict)  # files left out, by position of the input
-    _causes: dict[int, PcatoolError] = field(default_factory=dict)  # by position: errors that are no fault of the file
+    left_out: dict[int, Skip] = field(default_factory=dict)  # files left out, by position of the input
+    _final_errors: dict[int, PcatoolError] = field(
+        default_factory=dict
+    )  # by position: errors that are no fault of the file
 
-    def excuse(self, position: int, error: PcatoolError) -> PcatoolError:
+    def skippable_error(self, position: int, error: PcatoolError) -> PcatoolError:
         """Return the cause of an error of an input that may be left out for it; raise the cause in all other cases.
 
         The error that is raised is marked as one of the input. With several files it names --skip-bad as a remedy. A
@@ -48,11 +50,11 @@ class BadFiles:
         cause = self._cause(position, error)
         if not is_bad_file(cause):
             raise cause from None
-        if self.allowed and not self.files.flows(position):
+        if self.allowed and not self.files.is_stream(position):
             return cause
         if not cause.of_input:
             cause.of_input = True
-            if len(self.files) > 1 and not self.allowed and not self.files.flows(position):
+            if len(self.files) > 1 and not self.allowed and not self.files.is_stream(position):
                 cause.add_remedy(SKIP_BAD_REMEDY)
         raise cause from None
 
@@ -64,24 +66,26 @@ class BadFiles:
         except FileError as another:
             error = another
         if not is_bad_file(error):
-            self._causes[position] = error  # a thread may report an earlier row later, when the file is closed
-        return self._causes.get(position, error)
+            self._final_errors[position] = error  # a thread may report an earlier row later, when the file is closed
+        return self._final_errors.get(position, error)
 
     def leave_out(self, position: int, error: PcatoolError) -> None:
         """Record an input as left out because of this error."""
-        self.bad[position] = Skip(self.files.found.inputs[position].name, error.message)
+        self.left_out[position] = Skip(self.files.resolved.inputs[position].name, error.message)
 
-    def left_out(self, position: int, skip: Skip) -> None:
+    def add_left_out(self, position: int, skip: Skip) -> None:
         """Record an input that a worker left out."""
-        self.bad[position] = skip
+        self.left_out[position] = skip
 
     def none_left(self) -> DataError:
         """Return the error for a run without any good input."""
-        return none_left(list(self.bad.values()))
+        return none_left(list(self.left_out.values()))
 
     def warn(self, reporter: Reporter) -> None:
         """Warn of the inputs left out."""
-        reporter.warn(f"left out {len(self.bad)} of {len(self.files)} files:", reasons(list(self.bad.values())))
+        reporter.warn(
+            f"left out {len(self.left_out)} of {len(self.files)} files:", reason_lines(list(self.left_out.values()))
+        )
 
 
 def is_bad_file(error: PcatoolError) -> bool:
@@ -91,7 +95,7 @@ def is_bad_file(error: PcatoolError) -> bool:
     return isinstance(error, (DataError, FileError)) and getattr(error.__context__, "errno", None) not in MACHINE_ERRORS
 
 
-def reasons(skipped: Sequence[Skip]) -> list[str]:
+def reason_lines(skipped: Sequence[Skip]) -> list[str]:
     """Return a line for each of the first files left out, and one that counts the others."""
     more = [f"and {len(skipped) - FIRST_FILES} more"] if len(skipped) > FIRST_FILES else []
     named = (s.reason if s.file in s.reason else f"{s.file}: {s.reason}" for s in skipped[:FIRST_FILES])

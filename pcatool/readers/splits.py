@@ -32,7 +32,7 @@ ENOUGH_TASKS = 64
 class Split(NamedTuple):
     """A piece of the inputs that one task reads: a whole file, or some row groups of a Parquet file."""
 
-    at: int  # position of the input
+    position: int  # position of the input
     input: Input
     size: int = 0  # approximate, in bytes
 
@@ -52,7 +52,7 @@ def splits_of(found: ResolvedInputs, options: TableOptions) -> list[Split]:
     sizes = [item.size or 0 for item in found.inputs]
     large = max(LARGE_FILE, sum(sizes) // MOST_SPLITS)
     for at, (item, size) in enumerate(zip(found.inputs, sizes, strict=True)):
-        if item.flows:
+        if item.is_stream:
             raise UsageError(f"{item.name} cannot be read by other processes", "give files that all workers can see")
         item = item._replace(base=folder)
         cuts = [None] if options.skip_bad else _cuts(item, size, options, large)

@@ -14,11 +14,11 @@ from pcatool.resources import cannot_spool
 
 __all__ = [
     "ByteStream",
-    "Copy",
     "File",
     "FileBytes",
     "LineEndCheck",
     "Peekable",
+    "PipeCopy",
     "Readable",
     "Seekable",
     "copy_to_file",
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 # Bytes per read where a whole stream is copied.
-READ = 1 << 20
+READ_BYTES = 1 << 20
 
 
 class ByteStream(Protocol):
@@ -121,41 +121,41 @@ class Peekable:
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
-        self._pushed = b""
+        self._peeked = b""
 
-    def peek(self, size: int, undecided: Callable[[bytes], bool]) -> bytes:
-        """Return the next bytes: up to `size`, and no more than `undecided(bytes so far)` asks for."""
-        head = self._pushed
-        while len(head) < size and undecided(head):
+    def peek(self, size: int, needs_more: Callable[[bytes], bool]) -> bytes:
+        """Return the next bytes: up to `size`, and no more than `needs_more(bytes so far)` asks for."""
+        head = self._peeked
+        while len(head) < size and needs_more(head):
             more = self._stream.read(size - len(head))
             if not more:
                 break
             head += more
-        self._pushed = head
+        self._peeked = head
         return head[:size]
 
     def read(self, size: int, /) -> bytes:
-        if self._pushed:
-            data, self._pushed = self._pushed[:size], self._pushed[size:]
+        if self._peeked:
+            data, self._peeked = self._peeked[:size], self._peeked[size:]
             return data
         return self._stream.read(size)
 
     def ready(self) -> bool:
-        return bool(self._pushed) or self._stream.ready()
+        return bool(self._peeked) or self._stream.ready()
 
 
 class LineEndCheck:
-    """A stream of lines that calls `cut` if it ends in the middle of a line."""
+    """A stream of lines that calls `on_cut` if it ends in the middle of a line."""
 
-    def __init__(self, stream: ByteStream, cut: Callable[[], None]) -> None:
+    def __init__(self, stream: ByteStream, on_cut: Callable[[], None]) -> None:
         self._stream = stream
-        self._cut = cut
+        self._on_cut = on_cut
         self._last = b"\n"
 
     def read(self, size: int, /) -> bytes:
         data = self._stream.read(size)
         if not data and self._last not in b"\r\n":
-            self._cut()
+            self._on_cut()
         self._last = data[-1:] or b"\n"
         return data
 
@@ -183,7 +183,7 @@ class Seekable(RawIOBase):
 
     def __init__(self, file: File) -> None:
         self._file = file
-        self._at = 0
+        self._position = 0
 
     def readable(self) -> bool:
         return True
@@ -192,20 +192,20 @@ class Seekable(RawIOBase):
         return True
 
     def tell(self) -> int:
-        return self._at
+        return self._position
 
     def seek(self, offset: int, whence: int = SEEK_SET, /) -> int:
-        origin = {SEEK_SET: 0, SEEK_CUR: self._at, SEEK_END: self._file.size}[whence]
-        self._at = origin + offset
-        return self._at
+        origin = {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: self._file.size}[whence]
+        self._position = origin + offset
+        return self._position
 
     def read(self, size: int = -1, /) -> bytes:
         if size < 0:
-            size = self._file.size - self._at
+            size = self._file.size - self._position
         pieces = []
-        while size > 0 and (data := self._file.pread(size, self._at)):
+        while size > 0 and (data := self._file.pread(size, self._position)):
             pieces.append(data)
-            self._at += len(data)
+            self._position += len(data)
             size -= len(data)
         return b"".join(pieces)
 
@@ -219,7 +219,7 @@ def copy_to_file(stream: ByteStream, name: str) -> FileBytes:
 
     try:
         with TemporaryFile() as copy:
-            while data := stream.read(READ):
+            while data := stream.read(READ_BYTES):
                 copy.write(data)
             copy.flush()
             return FileBytes(os.dup(copy.fileno()), name)
@@ -230,12 +230,12 @@ def copy_to_file(stream: ByteStream, name: str) -> FileBytes:
 def read_whole(stream: ByteStream) -> bytes:
     """Return all bytes of a stream."""
     pieces = []
-    while data := stream.read(READ):
+    while data := stream.read(READ_BYTES):
         pieces.append(data)
     return b"".join(pieces)
 
 
-class Copy:
+class PipeCopy:
     """Keeps the bytes of an input that can be read only once in a nameless temporary file, for a second reading."""
 
     def __init__(self) -> None:
@@ -256,11 +256,11 @@ class Copy:
             self._begin = os.lseek(first.descriptor, 0, os.SEEK_CUR)
             self._kept = FileBytes(os.dup(first.descriptor), name)
             return first
-        self._kept = _nameless(name)
-        return Tee(first, self._kept)
+        self._kept = _unnamed_file(name)
+        return CopyingFile(first, self._kept)
 
 
-class Tee(FileBytes):
+class CopyingFile(FileBytes):
     """An input whose bytes are also written to a file as they are read."""
 
     def __init__(self, source: FileBytes, kept: FileBytes) -> None:
@@ -283,7 +283,7 @@ class Tee(FileBytes):
         self._source.close()
 
 
-def _nameless(name: str) -> FileBytes:
+def _unnamed_file(name: str) -> FileBytes:
     """Create an empty temporary file without a name."""
     from tempfile import TemporaryFile
 

@@ -39,12 +39,12 @@ class Triples(NamedTuple):
 
         The result therefore does not depend on the order of the lines.
         """
-        users, items = _by_name(self.users), _by_name(self.items)
+        users, items = _sort_by_name(self.users), _sort_by_name(self.items)
         rows = _places(users)[self.user]
         table = SparseRows.of(rows, _places(items)[self.item], self.values, len(users), len(items))
         return table, tuple(self.items[i] for i in items)
 
-    def under(self, columns: Sequence[str]) -> tuple[SparseRows, list[str]]:
+    def select_items(self, columns: Sequence[str]) -> tuple[SparseRows, list[str]]:
         """Return the rows, in order of appearance, under these columns, and the items not among the columns."""
         at = {name: j for j, name in enumerate(columns)}
         column = np.array([at.get(name, -1) for name in self.items], dtype=np.int32)[self.item]
@@ -53,37 +53,39 @@ class Triples(NamedTuple):
         return table, [name for name in self.items if name not in at]
 
 
-def read_triples(inputs: Inputs, terms: str, counts: RowCounts, *, holes: bool, run: Runner = run_serially) -> Triples:
+def read_triples(
+    inputs: Inputs, terms: str, counts: RowCounts, *, allow_missing: bool, run: Runner = run_serially
+) -> Triples:
     """Read all lines of the inputs.
 
     `terms` names the columns of user, item and value. A line without a value is a missing cell and is dropped if
-    `holes` is set; otherwise it raises DataError. A missing user or item, or a cell given twice, raises DataError too.
+    `allow_missing` is set; otherwise it raises DataError. So does a missing user or item, or a cell given twice.
     """
-    inputs.settle(lambda one: _drop(read_triples(one, terms, RowCounts(), holes=holes, run=run)))
+    inputs.settle(lambda one: _discard(read_triples(one, terms, RowCounts(), allow_missing=allow_missing, run=run)))
     chosen = inputs.columns.choose_triples(terms)
     (_, user_type), (_, item_type) = inputs.columns.passthrough_types(chosen.passthrough)
     users, items = NameCodes("user", inputs.nulls, user_type), NameCodes("item", inputs.nulls, item_type)
     parts: list[tuple[Codes, Codes, Array]] = [(NO_CODES, NO_CODES, np.zeros(0))]
     for batch in checked_batches(inputs, chosen, counts, eager=False, report=True, run=run):
-        if batch.incomplete is not None and not holes:
+        if batch.incomplete is not None and not allow_missing:
             place = batch.place(int(batch.incomplete.argmax()))
             raise DataError(f"{place}: no value, which is not 0", "mend the line, or leave out --absent zero")
         parts.append((users.codes(batch, 0), items.codes(batch, 1), batch.X[:, 0]))
     user, item, values = (np.concatenate([part[i] for part in parts]) for i in range(3))
     double = first_duplicate(user, item)
     if double is not None:
-        raise _given_twice(users.names[user[double[0]]], items.names[item[double[0]]], double)
+        raise _duplicate_cell(users.names[user[double[0]]], items.names[item[double[0]]], double)
     there = ~np.isnan(values)
     if not there.all():
         user, item, values = user[there], item[there], values[there]
     return Triples(users.names, items.names, user, item, values, users.values)
 
 
-def _drop(triples: Triples) -> None:
+def _discard(triples: Triples) -> None:
     """Discard the result of a trial reading."""
 
 
-def _given_twice(user: str, item: str, rows: tuple[int, int]) -> DataError:
+def _duplicate_cell(user: str, item: str, rows: tuple[int, int]) -> DataError:
     """Return the error for a cell that two lines give; `rows` count from 0."""
     return DataError(
         f"user {show(user)}, item {show(item)} is given twice, in data rows {rows[0] + 1} and {rows[1] + 1}",
@@ -129,10 +131,10 @@ class NameCodes:
         for i, number in enumerate(numbers):
             if number == known + len(new):  # of several spellings of a new name the first
                 new.append(i)
-        self._keep(new, found, batch.passthrough[column])
+        self._keep_values(new, found, batch.passthrough[column])
         return np.array(numbers, dtype=np.int32)[found]
 
-    def _keep(self, words: list[int], found: NDArray[np.int64], column: pa.Array) -> None:
+    def _keep_values(self, words: list[int], found: NDArray[np.int64], column: pa.Array) -> None:
         """Keep the values of new words, given by their index; `found` is the word of each row."""
         if not words:
             return
@@ -147,7 +149,7 @@ WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 DIGITS = re.compile(r"([0-9]+)", re.ASCII)
 
 
-def _by_name(names: Sequence[str]) -> list[int]:
+def _sort_by_name(names: Sequence[str]) -> list[int]:
     """Return the indices that sort the names: as numbers if all are whole, else as text with its digits as numbers."""
     if all(WHOLE.fullmatch(name) for name in names):
         return sorted(range(len(names)), key=lambda i: (int(names[i]), names[i]))

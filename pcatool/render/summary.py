@@ -62,7 +62,9 @@ def missing_facts(row_counts: RowCounts) -> dict[str, Any]:
         "spellings": dict(row_counts.spellings.most_common()),
         "patterns": len(row_counts.patterns),
         "more_patterns": row_counts.more_patterns,
-        "commonest_patterns": [{"columns": names, "rows": rows} for names, rows in row_counts.commonest(MAX_NAMED)],
+        "commonest_patterns": [
+            {"columns": names, "rows": rows} for names, rows in row_counts.commonest_patterns(MAX_NAMED)
+        ],
     }
 
 

@@ -144,7 +144,7 @@ def cut(path: Path, monkeypatch: pytest.MonkeyPatch, size: int, **options: Any) 
 
 def test_small_files_are_not_cut(tables: Path) -> None:
     found = splits_of(ResolvedInputs.of([str(tables / "whole")], TableOptions()), TableOptions())
-    assert [(split.at, split.input.groups) for split in found] == [(i, None) for i in range(FILES)]
+    assert [(split.position, split.input.groups) for split in found] == [(i, None) for i in range(FILES)]
 
 
 def test_large_files_are_cut_between_row_groups(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,7 +163,7 @@ def small_pieces(rng: random.Random) -> Iterator[None]:
         return
     height = rng.choice([1, 2, 7])
     with (
-        patch("pcatool.readers.csv_reader.split.READ", rng.choice([1, 3, 50, 1000])),
+        patch("pcatool.readers.csv_reader.split.READ_BYTES", rng.choice([1, 3, 50, 1000])),
         patch("pcatool.readers.csv_reader.chunk_parser.rows_at_once", lambda d: height),
         patch("pcatool.arrays.MOST_ROWS", rng.choice([1, 8])),
     ):

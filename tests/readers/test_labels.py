@@ -15,7 +15,7 @@ from pcatool.readers.select_columns import find_labels
 def numbers(classes: Classes, *columns: list[object] | pa.Array) -> list[float]:
     arrays = [column if isinstance(column, pa.Array) else pa.array(column) for column in columns]
     batch = Batch(np.zeros((len(arrays[0]), 2)), arrays, str, True)
-    added = classes.added(batch)
+    added = classes.with_classes(batch)
     assert added.X.shape == (len(arrays[0]), 3)
     assert added.finite == (not np.isnan(added.X).any())
     return [float(x) for x in added.X[:, -1]]
@@ -69,7 +69,7 @@ def test_many_columns_are_not_mixed_up() -> None:
 def test_numbers_are_equal_when_their_values_are() -> None:
     classes = Classes(["grade"], ["grade"])
     batch = Batch(np.array([[9.0, 1.0], [9.0, 2.5], [9.0, np.nan], [9.0, -0.0], [9.0, 0.0]]), [], str, False)
-    added = classes.added(batch)
+    added = classes.with_classes(batch)
     np.testing.assert_array_equal(added.X, [[9, 0], [9, 1], [9, np.nan], [9, 2], [9, 2]])
     assert not added.finite
     assert classes.levels() == ["1", "2.5", "0"]
@@ -92,14 +92,14 @@ def test_labels_stand_in_the_order_in_which_they_were_given() -> None:
     """Which of them looks like a number is an accident of the file."""
     classes = Classes(["species", "grade"], ["grade"])
     batch = Batch(np.array([[9.0, 1.0], [9.0, 2.0]]), [pa.array(["cat", "dog"])], str, True)
-    classes.added(batch)
+    classes.with_classes(batch)
     assert classes.levels() == ["cat, 1", "dog, 2"]
 
 
 def test_rows_in_which_something_is_missing_make_no_class() -> None:
     classes = Classes(["species"])
     X = np.array([[1.0, 2.0], [np.nan, 2.0], [1.0, 2.0]])
-    added = classes.added(Batch(X, [pa.array(["cat", "emu", "dog"])], str, False))
+    added = classes.with_classes(Batch(X, [pa.array(["cat", "emu", "dog"])], str, False))
     assert classes.levels() == ["cat", "dog"]
     assert added.X[[0, 2], 2].tolist() == [0, 1]
     assert not np.isnan(added.X[1, 2])  # its label is there
@@ -117,7 +117,7 @@ COLUMNS = (
     Column("species", "text", "setosa"),
     Column("grade"),
     Column("v", "vector", width=3),
-    Column("price", "dressed", "1,000", remedy="read it with --thousands ,"),
+    Column("price", "marked number", "1,000", remedy="read it with --thousands ,"),
 )
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pcatool.readers.base import has_large
+from pcatool.readers.base import has_above_2_53
 from readers.reading import read, write
 
 ROUNDED = [
@@ -78,5 +78,5 @@ def test_in_parquet(kind: pa.DataType, tmp_path: Path) -> None:
 def test_most_blocks_need_no_second_look() -> None:
     big = 2.0**53
     for X, expected in (([[1, -1e15]], False), ([[1, -big]], True), ([[np.nan, 1]], False), ([[np.nan, big]], True)):
-        assert has_large(np.asfortranarray(X, dtype=np.float64)) is expected
-    assert not has_large(np.full((100, 100), big - 1, order="F"))
+        assert has_above_2_53(np.asfortranarray(X, dtype=np.float64)) is expected
+    assert not has_above_2_53(np.full((100, 100), big - 1, order="F"))

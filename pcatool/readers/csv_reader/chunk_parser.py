@@ -31,7 +31,7 @@ __all__ = ["TEXT", "WIDE", "ArrowCsv", "ChunkParser", "empty_columns", "read_wid
 TEXT = pa.string()
 Buffer: TypeAlias = bytes | memoryview | NDArray[np.uint8]
 # The byte-order mark of UTF-8.
-MARK = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 class ArrowCsv:
@@ -67,7 +67,7 @@ class ArrowCsv:
         self._convert = csv.ConvertOptions(
             column_types={str(column): kind for column, kind in types.items()},
             include_columns=[str(column) for column in self._columns],
-            null_values=[] if clean or set(types.values()) == {TEXT} else _spellings(dialect.nulls),
+            null_values=[] if clean or set(types.values()) == {TEXT} else _null_spellings(dialect.nulls),
             strings_can_be_null=False,
             decimal_point=dialect.decimal,
             true_values=["true", "True", "TRUE"],
@@ -87,7 +87,7 @@ class ArrowCsv:
 
     def _table(self, chunk: Chunk) -> pa.Table | None:
         data = chunk.view if chunk.plain else chunk.normalized(self._dialect)
-        if data[: len(MARK)] == MARK:
+        if data[: len(BOM)] == BOM:
             return None  # Arrow would drop the mark, which is text in the middle of a file
         if self._clean and not chunk.plain and b'"' in data:
             return None
@@ -102,7 +102,7 @@ class ArrowCsv:
         return table if table.num_rows == rows else None
 
 
-def _spellings(nulls: frozenset[str]) -> list[str]:
+def _null_spellings(nulls: frozenset[str]) -> list[str]:
     """Return the spellings of missing cells for Arrow, each in lower case, upper case and capitalized.
 
     Arrow distinguishes letter case, and prepares the list again for each column, so unusual mixtures of case are left
@@ -124,17 +124,17 @@ def read_wide(chunk: Chunk, dialect: Dialect, width: int) -> NDArray[np.float64]
     another width, or a cell that Arrow does not read as a number.
     """
     data = chunk.data.replace(b"\r\n", b"\n") if b"\r" in chunk.data else chunk.data
-    if data.startswith(MARK) or b'"' in data or b"\r" in data or dialect.comment is not None or dialect.blanks:
+    if data.startswith(BOM) or b'"' in data or b"\r" in data or dialect.comment is not None or dialect.blanks:
         return None
     if not data.endswith(b"\n"):
         data += b"\n"
     text, separator = np.frombuffer(data, dtype=np.uint8), ord(dialect.separator)
-    between = text == separator
-    if not _is_even(text, between, chunk.rows, width):
+    is_separator = text == separator
+    if not _is_even(text, is_separator, chunk.rows, width):
         return None
     # Arithmetic turns the separators into line ends, six times as fast as replacing them.
-    lines = text - between.view(np.uint8) * np.uint8((separator - NEWLINE) % 256)
-    del between
+    lines = text - is_separator.view(np.uint8) * np.uint8((separator - NEWLINE) % 256)
+    del is_separator
     table = ArrowCsv(dialect, 1, {0: pa.float64()}, empty_lines=True).parse(lines, chunk.rows * width)
     if table is None:
         return None
@@ -145,12 +145,14 @@ def read_wide(chunk: Chunk, dialect: Dialect, width: int) -> NDArray[np.float64]
     return cells.reshape(chunk.rows, width)
 
 
-def _is_even(text: NDArray[np.uint8], between: NDArray[np.bool_], rows: int, width: int) -> bool:
+def _is_even(text: NDArray[np.uint8], is_separator: NDArray[np.bool_], rows: int, width: int) -> bool:
     """Return whether the text has `rows` lines of exactly `width` fields each."""
     ends = np.flatnonzero(text == NEWLINE)
     if len(ends) != rows:
         return False
-    return bool(np.array_equal(np.searchsorted(np.flatnonzero(between), ends), np.arange(1, rows + 1) * (width - 1)))
+    return bool(
+        np.array_equal(np.searchsorted(np.flatnonzero(is_separator), ends), np.arange(1, rows + 1) * (width - 1))
+    )
 
 
 def empty_columns(X: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -175,9 +177,9 @@ class ChunkParser:
     width: int  # number of columns of the table
     features: tuple[Feature, ...]  # columns of X
     passthrough: tuple[int, ...]  # columns passed through, by their place in the table
-    begins: int | None  # the line below the header; None where there is no header
+    line_below_header: int | None  # the line below the header; None where there is no header
     # First lines of chunks with missing cells or quotes. Once there is one, the parser for clean chunks is not tried.
-    unclean: list[int] = field(default_factory=list)
+    unclean_lines: list[int] = field(default_factory=list)
 
     def __call__(self, chunk: Chunk) -> Parsed:
         """Parse a chunk with the fastest parser that can read it.
@@ -185,31 +187,31 @@ class ChunkParser:
         Raise `BadCell` for a cell that is not a number, and `DataError` for a ragged row, bytes that are not UTF-8, or
         a NUL byte.
         """
-        clean = None if self.unclean or self._is_wide else self._cleanly(chunk)
+        clean = None if self.unclean_lines or self._is_wide else self._parse_clean(chunk)
         if clean is not None and len(self.features) == self.width:
             return clean  # every cell was read as a number, so all bytes are ASCII
         check_utf8(chunk, self.name)
-        parsed = clean or self._parsed(chunk)
+        parsed = clean or self._parse(chunk)
         check_nul(chunk, self.name)  # last, so that a NUL byte in a number column is reported as a bad cell of it
         return parsed
 
-    def _parsed(self, chunk: Chunk) -> Parsed:
+    def _parse(self, chunk: Chunk) -> Parsed:
         """Try the parsers from the fastest to the slowest; the last one reads every valid chunk."""
-        if self._runs_on(chunk):
-            return self._with_quotes(chunk) or self._exactly(chunk)
+        if self._has_text_after_quote(chunk):
+            return self._parse_requoted(chunk) or self._parse_exactly(chunk)
         return (
-            (self._folded(chunk) if self._is_wide else None)
-            or (self._by_arrow(chunk, self._as_numbers) if self._as_numbers is not None else None)
-            or self._by_arrow(chunk, self._as_text)
-            or self._exactly(chunk)
+            (self._parse_folded(chunk) if self._is_wide else None)
+            or (self._parse_by_arrow(chunk, self._as_numbers) if self._as_numbers is not None else None)
+            or self._parse_by_arrow(chunk, self._as_text)
+            or self._parse_exactly(chunk)
         )
 
-    def _runs_on(self, chunk: Chunk) -> bool:
+    def _has_text_after_quote(self, chunk: Chunk) -> bool:
         if chunk.plain or b'"' not in chunk.data:
             return False
         return has_text_after_quote(chunk.normalized(self.dialect), self.dialect)
 
-    def _with_quotes(self, chunk: Chunk) -> Parsed | None:
+    def _parse_requoted(self, chunk: Chunk) -> Parsed | None:
         """Parse a chunk with fields like "1"2 by Arrow, after `requoted`; None where Arrow cannot read the chunk.
 
         The quotes stay in such a cell, so Arrow cannot read it as the number 12. Passthrough columns must lose the
@@ -218,19 +220,19 @@ class ChunkParser:
         if self.passthrough:
             return None
         data = requoted(chunk.normalized(self.dialect), self.dialect)
-        parser = self._settled
-        return parser._by_arrow(Chunk(data, chunk.rows, chunk.first_line), parser._as_text)
+        parser = self._parser_of_normalized
+        return parser._parse_by_arrow(Chunk(data, chunk.rows, chunk.first_line), parser._as_text)
 
     @cached_property
-    def _settled(self) -> ChunkParser:
-        return replace(self, dialect=self.dialect.settled)
+    def _parser_of_normalized(self) -> ChunkParser:
+        return replace(self, dialect=self.dialect.normalized)
 
-    def _cleanly(self, chunk: Chunk) -> Parsed | None:
-        """Parse a chunk of finite numbers only; for any other chunk return None and note its line in `unclean`."""
+    def _parse_clean(self, chunk: Chunk) -> Parsed | None:
+        """Parse a chunk of finite numbers only; for any other chunk return None and record its line."""
         X = self._as_clean.block(chunk) if self._as_clean is not None else None
         # Arrow reads 1e400 as infinity, and more spellings as NaN than the dialect allows.
         if X is None or not all_finite(X):
-            self.unclean.append(chunk.first_line)
+            self.unclean_lines.append(chunk.first_line)
             return None
         return Parsed(X, [], True)
 
@@ -259,7 +261,7 @@ class ChunkParser:
         plain = self._as_numbers is not None and not any(f.boolean for f in self.features)
         return len(self.features) >= WIDE and not self.passthrough and plain
 
-    def _folded(self, chunk: Chunk) -> Parsed | None:
+    def _parse_folded(self, chunk: Chunk) -> Parsed | None:
         """Parse a wide chunk as one column; None where `read_wide` cannot, or a number is infinite."""
         cells = read_wide(chunk, self.dialect, self.width)
         if cells is None or np.isinf(cells).any():
@@ -279,7 +281,7 @@ class ChunkParser:
     @cached_property
     def _as_numbers(self) -> ArrowCsv | None:
         """Parser in which Arrow converts the numbers; None where Arrow cannot follow the dialect."""
-        if self.dialect.dressed or self.dialect.numeric_null:
+        if self.dialect.has_marks or self.dialect.has_numeric_null:
             return None
         types = {f.column: pa.bool_() if f.boolean else pa.float64() for f in self.features}
         return ArrowCsv(self.dialect, self.width, types | dict.fromkeys(self.passthrough, TEXT))
@@ -291,7 +293,7 @@ class ChunkParser:
             self.dialect, self.width, dict.fromkeys([*(f.column for f in self.features), *self.passthrough], TEXT)
         )
 
-    def _by_arrow(self, chunk: Chunk, reader: ArrowCsv) -> Parsed | None:
+    def _parse_by_arrow(self, chunk: Chunk, reader: ArrowCsv) -> Parsed | None:
         """Parse a chunk by Arrow; None where another parser must read the chunk or report its error."""
         arrays = reader.read(chunk)
         if arrays is None:
@@ -314,6 +316,8 @@ class ChunkParser:
             return None
         return Parsed(X, [arrays[column] for column in self.passthrough], finite)
 
-    def _exactly(self, chunk: Chunk) -> Parsed:
-        X, texts = parse(chunk, self.dialect, self.width, self.features, self.passthrough, self.name, self.begins)
+    def _parse_exactly(self, chunk: Chunk) -> Parsed:
+        X, texts = parse(
+            chunk, self.dialect, self.width, self.features, self.passthrough, self.name, self.line_below_header
+        )
         return Parsed(X, [text_array(text) for text in texts], all_finite(X))

@@ -13,7 +13,7 @@ __all__ = ["PADDING", "Dialect"]
 # Spellings of NaN that C's printf writes; missing, in addition to the spellings that the help lists.
 SIGNED_NAN = ("-nan", "+nan")
 # Typographic variants accepted for a thousands mark: no-break and thin spaces, the curly apostrophe.
-ALIKE = {" ": " \u00a0\u2009\u202f", "'": "'\u2019"}
+LOOKALIKES = {" ": " \u00a0\u2009\u202f", "'": "'\u2019"}
 # Blanks allowed around a number, and between a number and its currency or percent sign.
 PADDING = " \t\u00a0\u2009\u202f"
 
@@ -30,7 +30,7 @@ class Dialect:
     strip: str = ""
     comment: str | None = None
     nulls: frozenset[str] = frozenset(n.lower() for n in (*NULLS, *SIGNED_NAN))
-    lone: bool = False  # the table has one column, so a blank line is a row with a missing cell
+    single_column: bool = False  # the table has one column, so a blank line is a row with a missing cell
 
     @classmethod
     def of(cls, options: TableOptions, default_delimiter: str) -> Dialect:
@@ -62,55 +62,55 @@ class Dialect:
     @property
     def needs_normalizing(self) -> bool:
         """Whether text may hold comments, runs of blanks as separators, or blank lines that are rows."""
-        return self.lone or self.comment is not None or self.blanks
+        return self.single_column or self.comment is not None or self.blanks
 
     @property
-    def note_padding(self) -> bytes:
+    def comment_padding(self) -> bytes:
         """The blank bytes to remove before a comment: space and tab, without the delimiter."""
         return b" \t" if self.blanks else b" \t".replace(self.delimiter.encode(), b"")
 
     @property
-    def dressed(self) -> bool:
+    def has_marks(self) -> bool:
         """Whether numbers may have thousands marks or characters to strip (--thousands, --strip)."""
         return bool(self.thousands or self.strip)
 
     @cached_property
-    def as_in_c(self) -> bool:
+    def has_plain_numbers(self) -> bool:
         """Whether numbers have the plain C syntax, and no number means a missing cell."""
-        return not self.dressed and self.decimal == "." and not self.numeric_null
+        return not self.has_marks and self.decimal == "." and not self.has_numeric_null
 
     @cached_property
-    def numeric_null(self) -> bool:
+    def has_numeric_null(self) -> bool:
         """Whether a number, such as -999, means a missing cell; then cells are compared as text, not by value."""
         return any(self.number(null) is not None for null in self.nulls)
 
     @cached_property
-    def settled(self) -> Dialect:
+    def normalized(self) -> Dialect:
         """The dialect of normalized text: no comments, no blank lines, one separator character."""
-        return replace(self, delimiter=self.separator, comment=None, lone=False)
+        return replace(self, delimiter=self.separator, comment=None, single_column=False)
 
     def is_missing(self, cell: str) -> bool:
         """Return whether a cell is spelled as a missing value; letter case and blanks around it are ignored."""
         return cell.strip().lower() in self.nulls
 
     @cached_property
-    def marks(self) -> str:
+    def thousands_mark(self) -> str:
         """Regular expression for one thousands mark; empty where numbers have none."""
-        return f"[{re.escape(ALIKE.get(self.thousands, self.thousands))}]" if self.thousands else ""
+        return f"[{re.escape(LOOKALIKES.get(self.thousands, self.thousands))}]" if self.thousands else ""
 
     @cached_property
     def number_pattern(self) -> str:
         """Regular expression for a number: ASCII digits, no underscores; to be compiled with IGNORECASE."""
         point = re.escape(self.decimal)
         whole = "[0-9]+"
-        if self.marks:
+        if self.thousands_mark:
             # Groups of three digits, or of two before the last group as in India. A grouped number never begins with 0.
-            whole = f"(?:[1-9][0-9]{{0,2}}(?:{self.marks}[0-9]{{2,3}})*{self.marks}[0-9]{{3}}|[0-9]+)"
+            whole = f"(?:[1-9][0-9]{{0,2}}(?:{self.thousands_mark}[0-9]{{2,3}})*{self.thousands_mark}[0-9]{{3}}|[0-9]+)"
         digits = f"(?:{whole}(?:{point}[0-9]*)?|{point}[0-9]+)"
         return rf"[+-]?(?:{digits}(?:e[+-]?[0-9]+)?|inf(?:inity)?)"
 
     @cached_property
-    def after_sign(self) -> str:
+    def marks_after_sign(self) -> str:
         """Regular expression for a sign and the characters to strip after the sign, as in -$5."""
         stripped = re.escape(self.strip)
         return rf"^([+-])[{PADDING}]*[{stripped}][{stripped}{PADDING}]*"
@@ -121,21 +121,21 @@ class Dialect:
 
     def number(self, cell: str) -> float | None:
         """Return the cell as a correctly rounded float64, which may be infinite; None for text that is no number."""
-        text = self._in_c(cell)
+        text = self._plain_number(cell)
         return None if text is None else float(text)
 
-    def _in_c(self, cell: str) -> str | None:
+    def _plain_number(self, cell: str) -> str | None:
         """Return the number in C syntax; None for text that is no number."""
         text = cell.strip()
         if self.strip:
-            text = re.sub(self.after_sign, r"\1", text.strip(self.strip + PADDING))
+            text = re.sub(self.marks_after_sign, r"\1", text.strip(self.strip + PADDING))
         if not self._number.fullmatch(text):
             return None
-        if self.marks:
-            text = re.sub(self.marks, "", text)
+        if self.thousands_mark:
+            text = re.sub(self.thousands_mark, "", text)
         return text.replace(self.decimal, ".")
 
-    def whole(self, cell: str) -> int | None:
+    def whole_number(self, cell: str) -> int | None:
         """Return a whole number of any length exactly; None for fractions, exponents and text."""
-        found = WHOLE.fullmatch(self._in_c(cell) or "")
+        found = WHOLE.fullmatch(self._plain_number(cell) or "")
         return int(found["sign"] + (found["digits"] or "0")) if found else None

@@ -1,6 +1,6 @@
 """Remedies for cells and rows that cannot be read: thousands marks, decimal commas, other scripts, ragged rows.
 
-A "dressed" cell is a number with thousands marks, a decimal comma, or a currency or percent sign. The remedy names the
+A marked number is a cell with thousands marks, a decimal comma, or a currency or percent sign. The remedy names the
 options that read such cells. Candidate dialects are tried on the other cells of the column and on the other columns,
 because one option applies to the whole table: 1,234 is 1234 beside 2.5, and 1.234 beside 12,5. Where the table allows
 two readings, the remedy names both.
@@ -19,22 +19,31 @@ from pcatool.errors import DataError, show
 from pcatool.readers.base import BAD_CELL_REMEDY, Feature
 from pcatool.readers.csv_reader.dialect import PADDING, Dialect
 
-__all__ = ["MOST_CELLS_EXAMINED", "PLAINLY", "Others", "Rereads", "dressing", "is_foreign", "ragged", "remedy_for"]
+__all__ = [
+    "MOST_CELLS_EXAMINED",
+    "PLAIN_NUMBERS_REMEDY",
+    "OtherCells",
+    "ReadAgain",
+    "is_in_other_script",
+    "ragged_row_error",
+    "remedy_for_cell",
+    "remedy_for_column",
+]
 
-PLAINLY = "write numbers plainly, as in -1.5e3"
+PLAIN_NUMBERS_REMEDY = "write numbers plainly, as in -1.5e3"
 
 # Unicode hyphens and minus signs.
 MINUS = "\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"
 # The Arabic decimal separator.
-POINT = "\u066b"
+ARABIC_POINT = "\u066b"
 # Quotation marks around a number, zero-width blanks and joiners, and the byte-order mark.
 IGNORED_MARKS = "'\"`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb\u200b\u200c\u200d\u2060\ufeff"
-PLAIN = str.maketrans({**dict.fromkeys(MINUS, "-"), **dict.fromkeys(IGNORED_MARKS, ""), POINT: "."})
+TO_PLAIN = str.maketrans({**dict.fromkeys(MINUS, "-"), **dict.fromkeys(IGNORED_MARKS, ""), ARABIC_POINT: "."})
 
 
-def is_foreign(cell: str, dialect: Dialect) -> bool:
+def is_in_other_script(cell: str, dialect: Dialect) -> bool:
     """Return whether the cell is a number but for Unicode digits or signs, quotation marks or invisible marks."""
-    text = cell.translate(PLAIN)
+    text = cell.translate(TO_PLAIN)
     text = "".join(str(unicodedata.decimal(c, c)) for c in text)
     return text != cell and dialect.number(unicodedata.normalize("NFKC", text)) is not None
 
@@ -42,19 +51,19 @@ def is_foreign(cell: str, dialect: Dialect) -> bool:
 # Currency, percent and per-mille signs that --strip may remove from a number.
 SYMBOLS = "$€£¥₹₽₩₺¢%‰"
 # Signs of currencies whose amounts have no decimals.
-WHOLE = "¥₩"
+WITHOUT_DECIMALS = "¥₩"
 # Decimal and thousands marks in use, the more common first: of several that read the cells alike, the first is named.
 MARKS = ((".", ","), (",", None), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"), (".", "_"), (",", "_"))
-DRESSED = re.compile(rf"[-+0-9.,'_eE{SYMBOLS}{PADDING}\u2019]*[0-9][-+0-9.,'_eE{SYMBOLS}{PADDING}\u2019]*")
+MARKED_NUMBER = re.compile(rf"[-+0-9.,'_eE{SYMBOLS}{PADDING}\u2019]*[0-9][-+0-9.,'_eE{SYMBOLS}{PADDING}\u2019]*")
 # Four groups of digits are more likely an IP address than a number.
-ADDRESS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
+IP_ADDRESS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
 # Most cells of all other columns together that are examined: an error message must not take seconds.
 MOST_CELLS_EXAMINED = 20_000
 # Most columns that a remedy names to be left out; with more of them the remedy is likely wrong for the table.
-NAMED = 10
+MOST_NAMED = 10
 
 # Returns the cells of the other columns, by their place in the table; called only for an error.
-Others: TypeAlias = Callable[[], Mapping[int, Sequence[str]]]
+OtherCells: TypeAlias = Callable[[], Mapping[int, Sequence[str]]]
 
 
 class Remedy(NamedTuple):
@@ -79,44 +88,47 @@ class Trial(NamedTuple):
         return sum(number is not None for number in self.numbers)
 
 
-def dressing(cells: Sequence[str], dialect: Dialect, others: Others = dict) -> Remedy | None:
+def remedy_for_column(cells: Sequence[str], dialect: Dialect, others: OtherCells = dict) -> Remedy | None:
     """Return the remedy that reads the most cells of a column; None where no dialect reads at least half of them."""
-    likely = _likely(cells)
+    likely = _marked_cells(cells)
     if 2 * len(likely) < len(cells):
         return None
-    trials = _best(likely, dialect, others)
+    trials = _best_trials(likely, dialect, others)
     if not trials or 2 * trials[0].read < len(cells):
         return None
-    return _told(likely, dialect, trials)
+    return _remedy_of(likely, dialect, trials)
 
 
-def reading_of(cell: str, cells: Sequence[str], dialect: Dialect, others: Others = dict) -> str | None:
+def remedy_for_marked_number(
+    cell: str, cells: Sequence[str], dialect: Dialect, others: OtherCells = dict
+) -> str | None:
     """Return the remedy for one bad cell of a number column; None where no marks make the cell a number."""
-    if dressing([cell], dialect) is None:
+    if remedy_for_column([cell], dialect) is None:
         return None
     numbers = [c for c in dict.fromkeys(cells) if dialect.number(c) is not None]
-    along = [c for c in _likely(dict.fromkeys(cells)) if c not in numbers and c != cell]
-    trials = _best([cell, *numbers, *along], dialect, others, needed=1 + len(numbers))
+    others_marked = [c for c in _marked_cells(dict.fromkeys(cells)) if c not in numbers and c != cell]
+    trials = _best_trials([cell, *numbers, *others_marked], dialect, others, needed=1 + len(numbers))
     if trials:
-        return _told([cell, *numbers, *along], dialect, trials).remedy
+        return _remedy_of([cell, *numbers, *others_marked], dialect, trials).remedy
     other = next((c for c in numbers if set(c) & set(".,")), numbers[0])
     return f"{show(other)} in the same column has other marks: write all cells alike, or fit without the column (-x)"
 
 
-def _likely(cells: Sequence[str] | Mapping[str, None]) -> list[str]:
-    """Return the cells that have the characters of a dressed number, IP addresses excluded."""
-    return [c for c in cells if DRESSED.fullmatch(c.strip()) and not ADDRESS.fullmatch(c.strip())]
+def _marked_cells(cells: Sequence[str] | Mapping[str, None]) -> list[str]:
+    """Return the cells that have the characters of a marked number, IP addresses excluded."""
+    return [c for c in cells if MARKED_NUMBER.fullmatch(c.strip()) and not IP_ADDRESS.fullmatch(c.strip())]
 
 
-def _best(cells: Sequence[str], dialect: Dialect, others: Others, needed: int = 0) -> list[Trial]:
+def _best_trials(cells: Sequence[str], dialect: Dialect, others: OtherCells, needed: int = 0) -> list[Trial]:
     """Return the best trials, one for each distinct reading of the cells; the first `needed` must be numbers."""
     signs = {c for cell in cells for c in cell if c in SYMBOLS}
     every = others()
-    room = MOST_CELLS_EXAMINED // max(len(every), 1) + 1
-    beside = {place: list(dict.fromkeys(column[:room])) for place, column in every.items()}
-    # `_trials` begins with the smallest change; `min` below takes the first of equals.
+    per_column = MOST_CELLS_EXAMINED // max(len(every), 1) + 1
+    beside = {place: list(dict.fromkeys(column[:per_column])) for place, column in every.items()}
+    # `_candidates` begins with the smallest change; `min` below takes the first of equals.
     trials = [
-        _tried(cells, dialect, trial, beside) for trial in _trials(dialect, "".join(sorted(signs | set(dialect.strip))))
+        _try(cells, dialect, trial, beside)
+        for trial in _candidates(dialect, "".join(sorted(signs | set(dialect.strip))))
     ]
     trials = [trial for trial in trials if trial.read and None not in trial.numbers[:needed]]
     best = max((trial.rank for trial in trials), default=())
@@ -130,7 +142,7 @@ def _best(cells: Sequence[str], dialect: Dialect, others: Others, needed: int = 
     return [min(alike, key=lambda trial: _changes(dialect, trial.dialect)) for alike in likely]
 
 
-def _tried(cells: Sequence[str], old: Dialect, new: Dialect, others: Mapping[int, Sequence[str]]) -> Trial:
+def _try(cells: Sequence[str], old: Dialect, new: Dialect, others: Mapping[int, Sequence[str]]) -> Trial:
     """Read the cells, and those of the other columns, with dialect `new` instead of `old`."""
     numbers = tuple(_number(cell, new) for cell in cells)
     unread: dict[int, str] = {}
@@ -143,18 +155,18 @@ def _tried(cells: Sequence[str], old: Dialect, new: Dialect, others: Mapping[int
             more += now is None and then is not None
     # Rank: the most cells of the column, then the fewest changes of options that the user gave, then the fewest other
     # columns that lose numbers.
-    against = (old.decimal != "." and new.decimal != old.decimal) + (new.thousands != old.thousands is not None)
+    overridden = (old.decimal != "." and new.decimal != old.decimal) + (new.thousands != old.thousands is not None)
     read = sum(number is not None for number in numbers)
-    return Trial(new, numbers, unread, more, (read, -against, -len(unread)))
+    return Trial(new, numbers, unread, more, (read, -overridden, -len(unread)))
 
 
 def _number(cell: str, dialect: Dialect) -> float | None:
     """Return the cell as a number; None for text, and for a fraction of a currency without decimals."""
     number = dialect.number(cell)
-    return None if number is not None and set(cell) & set(WHOLE) and not number.is_integer() else number
+    return None if number is not None and set(cell) & set(WITHOUT_DECIMALS) and not number.is_integer() else number
 
 
-def _trials(dialect: Dialect, strip: str) -> Iterator[Dialect]:
+def _candidates(dialect: Dialect, strip: str) -> Iterator[Dialect]:
     """Yield the candidate dialects: the user's own marks first, then the usual ones."""
     taken = {*strip, *(dialect.comment or "")}
     for decimal, thousands in dict.fromkeys(((dialect.decimal, dialect.thousands), (".", None), *MARKS)):
@@ -163,27 +175,27 @@ def _trials(dialect: Dialect, strip: str) -> Iterator[Dialect]:
             yield replace(dialect, decimal=decimal, thousands=thousands, strip=strip)
 
 
-def _told(cells: Sequence[str], old: Dialect, trials: Sequence[Trial]) -> Remedy:
+def _remedy_of(cells: Sequence[str], old: Dialect, trials: Sequence[Trial]) -> Remedy:
     """Return an example and the remedy; of several trials the first two are named with the values they read."""
     if len(trials) == 1:
         trial = trials[0]
         read = zip(cells, trial.numbers, strict=True)
         example = next(cell for cell, number in read if number is not None and old.number(cell) is None)
-        return Remedy(example, f"read it with {_spelled(old, trial)}{_others_told(trial)}")
+        return Remedy(example, f"read it with {_options_of(old, trial)}{_other_columns_note(trial)}")
     first, second = trials[0], trials[1]
     at = next(i for i, (a, b) in enumerate(zip(first.numbers, second.numbers, strict=True)) if a != b)
     one, other = (
-        f"{_spelled(old, trial)} if {show(cells[at])} means {_shown(trial.numbers[at])}{_others_told(trial)}"
+        f"{_options_of(old, trial)} if {show(cells[at])} means {_plain(trial.numbers[at])}{_other_columns_note(trial)}"
         for trial in (first, second)
     )
     return Remedy(cells[at], f"read it with {one}, or with {other}")
 
 
-def _shown(number: float | None) -> str:
+def _plain(number: float | None) -> str:
     return repr(number).removesuffix(".0")
 
 
-def _others_told(trial: Trial) -> str:
+def _other_columns_note(trial: Trial) -> str:
     if not trial.unread:
         return ""
     place, cell = next(iter(trial.unread.items()))
@@ -194,7 +206,7 @@ def _changes(old: Dialect, new: Dialect) -> int:
     return (new.decimal != old.decimal) + (new.thousands != old.thousands)
 
 
-def _spelled(old: Dialect, trial: Trial) -> str:
+def _options_of(old: Dialect, trial: Trial) -> str:
     """Return the options that turn `old` into the dialect of the trial, and -x for columns that lose numbers."""
     new = trial.dialect
     flags = {
@@ -203,7 +215,7 @@ def _spelled(old: Dialect, trial: Trial) -> str:
         "--thousands": (old.thousands, new.thousands),
     }
     words = [f"{flag} {_quoted(now)}" for flag, (before, now) in flags.items() if now and now != before]
-    if trial.unread and len(trial.unread) <= NAMED:
+    if trial.unread and len(trial.unread) <= MOST_NAMED:
         words.append(f"-x {','.join(str(place + 1) for place in trial.unread)}")
     return " ".join(words)
 
@@ -213,10 +225,10 @@ def _quoted(value: str) -> str:
 
 
 # Reads the rows of a chunk again; called only for an error.
-Rereads: TypeAlias = Callable[[], Sequence[Sequence[str]]]
+ReadAgain: TypeAlias = Callable[[], Sequence[Sequence[str]]]
 
 
-def remedy_for(cell: str, feature: Feature, features: Sequence[Feature], dialect: Dialect, rows: Rereads) -> str:
+def remedy_for_cell(cell: str, feature: Feature, features: Sequence[Feature], dialect: Dialect, rows: ReadAgain) -> str:
     """Return the remedy for a cell that is no number, from the other cells of its column and the other features."""
 
     def cells(column: int) -> list[str]:
@@ -226,17 +238,17 @@ def remedy_for(cell: str, feature: Feature, features: Sequence[Feature], dialect
         return {f.column: cells(f.column) for f in features if f.column != feature.column}
 
     column = cells(feature.column)
-    dressed = reading_of(cell, column, dialect, others)
-    if dressed is not None:
-        return dressed
-    if is_foreign(cell, dialect):
-        return PLAINLY
+    marked = remedy_for_marked_number(cell, column, dialect, others)
+    if marked is not None:
+        return marked
+    if is_in_other_script(cell, dialect):
+        return PLAIN_NUMBERS_REMEDY
     if cell.strip("\ufeff").strip() == feature.name.strip():
         return "is the line of names repeated there? give files one by one, not joined"
-    return _of_a_mixture(cell, feature, column, dialect) or BAD_CELL_REMEDY
+    return _remedy_for_mixture(cell, feature, column, dialect) or BAD_CELL_REMEDY
 
 
-def _of_a_mixture(cell: str, feature: Feature, column: Sequence[str], dialect: Dialect) -> str | None:
+def _remedy_for_mixture(cell: str, feature: Feature, column: Sequence[str], dialect: Dialect) -> str | None:
     """Return the remedy for a column of text and numbers; None for a single text among numbers, which is a bad cell."""
     filled = [c for c in column if not dialect.is_missing(c)]
     numbers = [c for c in filled if dialect.number(c) is not None]
@@ -255,30 +267,30 @@ def _term(feature: Feature) -> str:
     return shlex.quote(feature.name) if plain else str(feature.column + 1)
 
 
-def ragged(
-    place: str, cells: Sequence[str], width: int, rows: Rereads, dialect: Dialect, begins: bool | None
+def ragged_row_error(
+    place: str, cells: Sequence[str], width: int, rows: ReadAgain, dialect: Dialect, first_below_header: bool | None
 ) -> DataError:
     """Return the error for a row whose number of fields is not `width`.
 
-    `begins` says whether `rows` start directly below the header; None where there is no header.
+    `first_below_header` says whether `rows` start directly below the header; None where there is no header.
     """
     there = f"{len(cells)} field" + ("s" if len(cells) != 1 else "")
-    expected = f"the {'first row' if begins is None else 'header'} has {width}"
+    expected = f"the {'first row' if first_below_header is None else 'header'} has {width}"
     error = DataError(f"{place}: {there}, {expected}")
     if any("\n" in cell or "\r" in cell for cell in cells):
         error.add_remedy("is a quote left open there?")
     elif cells[0].lstrip().startswith("#"):
         error.add_remedy("if it is a comment, read it with --comment '#'")
-    elif begins and len(cells) == width + 1 and (remedy := _of_longer_rows(rows(), width, dialect)):
+    elif first_below_header and len(cells) == width + 1 and (remedy := _remedy_for_longer_rows(rows(), width, dialect)):
         error.add_remedy(remedy)
-    elif width == 1 and begins is not None:
+    elif width == 1 and first_below_header is not None:
         error.add_remedy("is the header a title or a comment? pass over it with --skip-lines or --comment")
     else:
         error.add_remedy("mend the row, or name another separator with -d")
     return error
 
 
-def _of_longer_rows(rows: Sequence[Sequence[str]], width: int, dialect: Dialect) -> str | None:
+def _remedy_for_longer_rows(rows: Sequence[Sequence[str]], width: int, dialect: Dialect) -> str | None:
     """Return the remedy where every row has one field more than the header; else None.
 
     A header of one field may also be a title above the names; that case is None too.

@@ -1,7 +1,8 @@
 """Normalize text for Arrow's parser: comments, runs of blanks, and fields with text after their closing quote.
 
-`plain` removes comments and joins runs of blanks without moving a row to another line, so that the result is ordinary
-CSV. In a table of one column a blank line is a row with a missing cell; `plain` writes a quoted empty cell there.
+`normalize` removes comments and joins runs of blanks without moving a row to another line, so that the result is
+ordinary CSV. In a table of one column a blank line is a row with a missing cell; `normalize` writes a quoted empty cell
+there.
 
 A field such as "a"b, with text after the closing quote, is one cell for Arrow and for Python: ab.
 `has_text_after_quote` finds such fields, and `requoted` quotes them again so that their quotes stay visible.
@@ -17,20 +18,20 @@ import numpy as np
 
 from pcatool.readers.csv_reader.dialect import Dialect
 
-__all__ = ["has_text_after_quote", "plain", "requoted"]
+__all__ = ["has_text_after_quote", "normalize", "requoted"]
 
 # The empty place before the line end of a blank line. A line end is CR, LF or both.
 BLANK_LINE = rb"(?:\A|(?<=\n)|(?<=\r)(?!\n))(?=[\r\n])"
 EDGE = rb"(?P<edge>(?:\A|(?<=[\r\n]))[ \t]+|[ \t]+(?=[\r\n]|\Z))"
 
 
-def plain(data: bytes, dialect: Dialect) -> bytes:
+def normalize(data: bytes, dialect: Dialect) -> bytes:
     """Return the rows as ordinary CSV, every row on its own line as before, separated by `dialect.separator`."""
-    if dialect.lone:
+    if dialect.single_column:
         data = _blank_lines_filled(data, dialect)
     if dialect.comment is not None and (mark := dialect.comment.encode()) in data:
-        data = _without_notes(data, mark, dialect)
-    return _one_blank(data, dialect) if dialect.blanks else data
+        data = _without_comments(data, mark, dialect)
+    return _join_blanks(data, dialect) if dialect.blanks else data
 
 
 def _blank_lines_filled(data: bytes, dialect: Dialect) -> bytes:
@@ -43,34 +44,34 @@ def _blank_lines_filled(data: bytes, dialect: Dialect) -> bytes:
     return data.replace(b"\n\n", b'\n""\n').replace(b"\n\n", b'\n""\n')[1:]
 
 
-def _without_notes(data: bytes, mark: bytes, dialect: Dialect) -> bytes:
+def _without_comments(data: bytes, mark: bytes, dialect: Dialect) -> bytes:
     """Remove comments, from the mark to the end of the line, and the blanks before them."""
-    pieces, at, padding = [], 0, dialect.note_padding
+    pieces, at, padding = [], 0, dialect.comment_padding
     for found in _quoted_or(dialect, re.escape(mark) + rb"[^\r\n]*").finditer(data):
         if found[0].startswith(mark):
             before = data[at : found.start()].rstrip(padding)
-            pieces += [before, _line_left(data, at + len(before), found.end())]
+            pieces += [before, _replacement(data, at + len(before), found.end())]
             at = found.end()
     return b"".join([*pieces, data[at:]])
 
 
-def _one_blank(data: bytes, dialect: Dialect) -> bytes:
+def _join_blanks(data: bytes, dialect: Dialect) -> bytes:
     """Replace each run of blanks by one space, and remove blanks at both ends of lines."""
     if b'"' in data:
-        return _quoted_or(dialect, EDGE + b"|[ \t]+").sub(_one_run, data)
+        return _quoted_or(dialect, EDGE + b"|[ \t]+").sub(_join_run, data)
     data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(b"\t", b" ")
     while b"  " in data:
         data = data.replace(b"  ", b" ")
     return data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
 
 
-def _one_run(found: re.Match[bytes]) -> bytes:
+def _join_run(found: re.Match[bytes]) -> bytes:
     if found[0].startswith(b'"'):
         return found[0]
-    return b" " if found["edge"] is None else _line_left(found.string, found.start(), found.end())
+    return b" " if found["edge"] is None else _replacement(found.string, found.start(), found.end())
 
 
-def _line_left(data: bytes, start: int, end: int) -> bytes:
+def _replacement(data: bytes, start: int, end: int) -> bytes:
     """Return what replaces the removed data[start:end]: mostly nothing.
 
     Between CR and LF a newline stays, because CR and LF would join to one line end.

@@ -15,7 +15,7 @@ from pcatool.arrays import Array, empty_block
 from pcatool.errors import BadCell
 from pcatool.readers.base import BAD_CELL_REMEDY, Feature
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.hints import Rereads, ragged, remedy_for
+from pcatool.readers.csv_reader.hints import ReadAgain, ragged_row_error, remedy_for_cell
 from pcatool.readers.csv_reader.normalize import has_text_after_quote, requoted
 from pcatool.readers.csv_reader.split import Chunk, Row, rows_of
 
@@ -30,7 +30,7 @@ def _read_and_written(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[tup
     if not has_text_after_quote(data, dialect):
         return ((row, row) for row in rows_of(chunk, dialect, name))
     written = Chunk(requoted(data, dialect), chunk.rows, chunk.first_line)
-    return zip(rows_of(chunk, dialect, name), rows_of(written, dialect.settled, name), strict=True)
+    return zip(rows_of(chunk, dialect, name), rows_of(written, dialect.normalized, name), strict=True)
 
 
 def parse(
@@ -40,12 +40,12 @@ def parse(
     features: Sequence[Feature],
     passthrough: Sequence[int],
     name: str,
-    begins: int | None,
+    line_below_header: int | None,
 ) -> tuple[Array, list[list[str]]]:
     """Parse a chunk; return X (n, d), NaN where a cell is missing, and the cells of the passthrough columns as text.
 
-    `begins` is the line below the header, None where there is no header. Raise `BadCell` for a cell that is not a
-    finite number, and `DataError` for a row with another number of fields than `width`.
+    `line_below_header` is None where there is no header. Raise `BadCell` for a cell that is not a finite number, and
+    `DataError` for a row with another number of fields than `width`.
     """
     values: list[list[float | None]] = []
     texts: list[list[str]] = [[] for _ in passthrough]
@@ -56,8 +56,8 @@ def parse(
     for (line, cells), (_, written) in _read_and_written(chunk, dialect, name):
         place = f"{name}, line {line}"
         if len(cells) != width:
-            first = None if begins is None else chunk.first_line == begins
-            raise ragged(place, cells, width, rows, dialect, first)
+            first = None if line_below_header is None else chunk.first_line == line_below_header
+            raise ragged_row_error(place, cells, width, rows, dialect, first)
         row = [_value(written[f.column], f, dialect) for f in features]
         if None in row:
             feature = features[row.index(None)]
@@ -79,12 +79,12 @@ def _value(cell: str, feature: Feature, dialect: Dialect) -> float | None:
 
 
 def _bad_cell(
-    place: str, cell: str, feature: Feature, features: Sequence[Feature], dialect: Dialect, rows: Rereads
+    place: str, cell: str, feature: Feature, features: Sequence[Feature], dialect: Dialect, rows: ReadAgain
 ) -> BadCell:
     """Return the error for a cell that `_value` cannot read, with the remedy that fits the column."""
     if feature.boolean:
         return BadCell(place, feature.name, cell, "is neither true nor false", BAD_CELL_REMEDY)
     if dialect.number(cell) is not None:
         return BadCell(place, feature.name, cell, "is not finite", BAD_CELL_REMEDY)
-    remedy = remedy_for(cell, feature, features, dialect, rows)
+    remedy = remedy_for_cell(cell, feature, features, dialect, rows)
     return BadCell(place, feature.name, cell, "is not a number", remedy)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pcatool.errors import DataError
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.normalize import plain
+from pcatool.readers.csv_reader.normalize import normalize
 from pcatool.readers.streams import ByteStream
 
 __all__ = ["MOST_BYTES", "Chunk", "Row", "RowCutter", "check_nul", "check_utf8", "count_lines", "rows_of"]
@@ -27,7 +27,7 @@ NEWLINE, RETURN, QUOTE = 10, 13, 34
 SLAB = 1 << 17
 
 Positions = NDArray[np.int64]
-NONE: Positions = np.zeros(0, dtype=np.int64)
+NO_POSITIONS: Positions = np.zeros(0, dtype=np.int64)
 
 
 class OpenQuote(Exception):
@@ -50,16 +50,16 @@ class RowEnds:
         self._dialect = dialect
         self._mark = dialect.comment.encode() if dialect.comment else None
         self._row = _row_pattern(dialect)
-        self._padding = dialect.note_padding
+        self._padding = dialect.comment_padding
         self.start = start  # of the first line whose end was not found yet
         self._seen = start  # bytes searched so far
-        self._inside = False  # whether those bytes end inside quotes
-        self.odd = start  # the bytes searched from here on have no quotes, and every line is a row
+        self._in_quotes = False  # whether those bytes end inside quotes
+        self.plain_from = start  # the bytes searched from here on have no quotes, and every line is a row
 
     def forget(self, count: int) -> None:
         """Shift all positions after the buffer lost its first `count` bytes."""
         self.start -= count
-        self.odd -= count
+        self.plain_from -= count
         self._seen -= count
 
     def open_quote(self, data: bytes) -> int | None:
@@ -78,7 +78,7 @@ class RowEnds:
         ends = self._count_quotes(data, stop) if quick else None
         if ends is None:
             return self._row_by_row(data, stop, last)
-        if last and self._inside:
+        if last and self._in_quotes:
             return self._row_by_row(data, stop, last)
         if last and self.start < len(data):
             return np.append(ends, len(data))
@@ -87,26 +87,26 @@ class RowEnds:
     def _count_quotes(self, data: bytes, stop: int) -> Positions | None:
         """Find row ends by counting quotes; None where a quote stands inside an unquoted field."""
         text = np.frombuffer(data, dtype=np.uint8)
-        breaks = _places(text, NEWLINE, self._seen, stop)
+        breaks = _positions_of(text, NEWLINE, self._seen, stop)
         if data.find(b"\r", self._seen, stop) >= 0:
-            breaks = _with_lone_returns(text, breaks, _places(text, RETURN, self._seen, stop))
-        inside = self._inside
+            breaks = _with_lone_returns(text, breaks, _positions_of(text, RETURN, self._seen, stop))
+        inside = self._in_quotes
         if data.find(b'"', self._seen, stop) >= 0:
-            quotes = _places(text, QUOTE, self._seen, stop)
-            self.odd = int(quotes[-1]) + 1
+            quotes = _positions_of(text, QUOTE, self._seen, stop)
+            self.plain_from = int(quotes[-1]) + 1
             if not self._at_field_starts(text, quotes[int(inside) :: 2]):
                 return None
             breaks = breaks[(np.searchsorted(quotes, breaks) + inside) % 2 == 0]
             inside = (len(quotes) + inside) % 2 == 1
         elif inside:
-            breaks = NONE
+            breaks = NO_POSITIONS
         blank = self._blank(text, breaks)
         self.start = int(breaks[-1]) + 1 if len(breaks) else self.start
-        self._seen, self._inside = stop, inside
+        self._seen, self._in_quotes = stop, inside
         if not blank.any():
             return breaks + 1
-        self.odd = max(self.odd, int(breaks[blank][-1]) + 1)
-        return (breaks if self._dialect.lone else breaks[~blank]) + 1
+        self.plain_from = max(self.plain_from, int(breaks[blank][-1]) + 1)
+        return (breaks if self._dialect.single_column else breaks[~blank]) + 1
 
     def _at_field_starts(self, text: NDArray[np.uint8], opening: Positions) -> bool:
         """Return whether each opening quote stands at the start of a field, or follows a closing quote directly."""
@@ -125,16 +125,16 @@ class RowEnds:
 
     def _row_by_row(self, data: bytes, stop: int, last: bool) -> Positions:
         """Find row ends with the pattern of a row; raise `OpenQuote` where the input ends inside quotes."""
-        self.odd = len(data)
+        self.plain_from = len(data)
         ends: list[int] = []
         at = self.start
-        self._inside = False
+        self._in_quotes = False
         while at < len(data):
             found = self._row.match(data, at)
             assert found is not None  # the pattern matches any text
             end = found["end"]
             if not last and (not end or (end == b"\r" and found.end() == len(data))):
-                self._inside = found["open"] is not None
+                self._in_quotes = found["open"] is not None
                 break
             if found["open"] is not None:
                 raise OpenQuote(found.start("open"))
@@ -142,22 +142,22 @@ class RowEnds:
                 ends.append(found.end())
             at = found.end()
         self.start = at
-        self._seen = stop if self._inside else at  # a row that is not complete is matched again, from its start
+        self._seen = stop if self._in_quotes else at  # a row that is not complete is matched again, from its start
         return np.array(ends, dtype=np.int64)
 
     def _holds_cells(self, row: re.Match[bytes]) -> bool:
         """Return whether a line is a row, and not a blank line or a comment alone."""
         body = row["body"]
-        if self._dialect.lone and row["note"] is None:
+        if self._dialect.single_column and row["note"] is None:
             return True
         return bool(body.strip(self._padding) if self._dialect.blanks or row["note"] is not None else body)
 
 
-def _places(text: NDArray[np.uint8], byte: int, start: int, stop: int) -> Positions:
+def _positions_of(text: NDArray[np.uint8], byte: int, start: int, stop: int) -> Positions:
     """Return the positions of a byte in text[start:stop], searched slab by slab."""
     slabs = range(start, stop, SLAB)
     found = [np.flatnonzero(text[at : min(at + SLAB, stop)] == byte) + at for at in slabs]
-    return np.concatenate(found) if found else NONE
+    return np.concatenate(found) if found else NO_POSITIONS
 
 
 def _with_lone_returns(text: NDArray[np.uint8], newlines: Positions, returns: Positions) -> Positions:
@@ -193,7 +193,7 @@ def count_lines(data: bytes) -> int:
 
 
 # Bytes read from the stream at a time, at least.
-READ = 1 << 18
+READ_BYTES = 1 << 18
 # Most bytes of a chunk: of long rows a chunk holds fewer, so that long texts do not fill the memory.
 MOST_BYTES = 1 << 26
 # Bytes of a row: six million numbers. A longer row means a quote that is never closed, or a file that is not text.
@@ -205,7 +205,7 @@ LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
 class Chunk(NamedTuple):
     """Whole rows of a text table, not yet parsed: the bytes within[start:stop]."""
 
-    within: bytes  # the buffer that contains the rows
+    buffer: bytes  # the buffer that contains the rows
     rows: int  # number of rows
     first_line: int  # line number of the first row in the input, from 1
     plain: bool = False  # whether the bytes are known to hold no quotes, and no line that is not a row
@@ -214,16 +214,16 @@ class Chunk(NamedTuple):
 
     @property
     def data(self) -> bytes:
-        return self.within[self.start : self.stop]
+        return self.buffer[self.start : self.stop]
 
     @property
     def view(self) -> memoryview:
         """The bytes of the rows, without a copy."""
-        return memoryview(self.within)[self.start : self.stop]
+        return memoryview(self.buffer)[self.start : self.stop]
 
     def normalized(self, dialect: Dialect) -> bytes:
         """Return the rows as ordinary CSV, every row on its own line as before, separated by `dialect.separator`."""
-        return plain(self.data, dialect) if dialect.needs_normalizing else self.data
+        return normalize(self.data, dialect) if dialect.needs_normalizing else self.data
 
 
 # Characters of a field: more than any row may have. The cutter bounds rows, and Python's default of 131,072 is lower.
@@ -272,7 +272,7 @@ class RowCutter:
         self._row_ends = RowEnds(dialect)
         self._buffer = b""
         self._at = 0  # start of the next row in the buffer
-        self._ends = NONE  # ends of the rows found from there on
+        self._ends = NO_POSITIONS  # ends of the rows found from there on
         self._line = 1  # line number of the input at `_at`
         self._done = False  # whether the stream was read to its end
         self.bytes_a_row = 0.0  # mean of the last chunk returned by `rows`
@@ -283,20 +283,20 @@ class RowCutter:
         """Line number of the input where the next row begins, or the blank lines and comments before that row."""
         return self._line
 
-    def read_as(self, dialect: Dialect) -> None:
+    def use_dialect(self, dialect: Dialect) -> None:
         """Find the ends of all rows from here on again, by another dialect."""
-        self._row_ends, self._ends = RowEnds(dialect, self._at), NONE
-        self._look(self._done)
+        self._row_ends, self._ends = RowEnds(dialect, self._at), NO_POSITIONS
+        self._find_ends(self._done)
 
     def _skip(self, lines: int) -> None:
         """Skip lines at the start of the input without looking at their contents."""
         for _ in range(lines):
-            while (end := LINE_END.search(self._buffer)) is None and (data := self._stream.read(READ)):
+            while (end := LINE_END.search(self._buffer)) is None and (data := self._stream.read(READ_BYTES)):
                 self._buffer += data
             self._buffer = self._buffer[end.end() :] if end else b""
             self._line += 1
         if self._buffer:
-            self._look(last=False)
+            self._find_ends(last=False)
 
     def ready(self) -> bool:
         """Return whether `rows` can return at once: a whole row has arrived, or the end of the input.
@@ -328,7 +328,7 @@ class RowCutter:
             return None
         within = int(np.searchsorted(self._ends[:count], self._at + MOST_BYTES, side="right"))
         count = max(within, 1)
-        plain = self._row_ends.odd <= self._at
+        plain = self._row_ends.plain_from <= self._at
         return Chunk(self._buffer, count, self._line, plain, self._at, int(self._ends[count - 1]))
 
     def rows(self, most: int, *, eager: bool = False) -> Chunk | None:
@@ -350,7 +350,7 @@ class RowCutter:
         there = len(self._buffer) - self._at
         missing = int((most - len(self._ends)) * self.bytes_a_row * 1.02)
         # At least a quarter of the buffer: a long row may be matched again from its start after each read.
-        more = max(READ, min(missing, MOST_BYTES), there >> 2)
+        more = max(READ_BYTES, min(missing, MOST_BYTES), there >> 2)
         pieces = [self._buffer[self._at :]]
         self._row_ends.forget(self._at)
         self._ends = self._ends - self._at
@@ -363,9 +363,9 @@ class RowCutter:
             if there >= enough or (eager and not self._stream.ready()):
                 break
         self._buffer = b"".join(pieces)
-        self._look(last=not piece)
+        self._find_ends(last=not piece)
 
-    def _look(self, last: bool) -> None:
+    def _find_ends(self, last: bool) -> None:
         """Find the ends of the rows that are complete in the buffer; `last` says that the stream is at its end.
 
         Raise `DataError` for a quote that is never closed, and for a row longer than LONGEST_ROW.
@@ -373,16 +373,16 @@ class RowCutter:
         try:
             self._ends = np.concatenate([self._ends, self._row_ends.find(self._buffer, last)])
         except OpenQuote as error:
-            raise self._never_closed(error.position) from None
+            raise self._open_quote_error(error.position) from None
         self._done = last
         if len(self._buffer) - self._row_ends.start > LONGEST_ROW:
             quote = self._row_ends.open_quote(self._buffer)
             if quote is not None:
-                raise self._never_closed(quote)
+                raise self._open_quote_error(quote)
             place = f"{self.name}, line {self._line_at(self._row_ends.start)}"
             raise DataError(f"{place}: a row longer than {LONGEST_ROW >> 20} MB", "is this a text table?")
 
-    def _never_closed(self, position: int) -> DataError:
+    def _open_quote_error(self, position: int) -> DataError:
         return DataError(
             f"{self.name}, line {self._line_at(position)}: a quote opened there is never closed", "mend that line"
         )

@@ -14,47 +14,55 @@ from pcatool.arrays import Array, Runner, block_rows, run_serially
 from pcatool.errors import DataError, show
 from pcatool.options import BLANKS, TableOptions
 from pcatool.progress import Reporter
-from pcatool.readers.base import Batch, Column, Feature, Part, Rounded, first_rounded, large
+from pcatool.readers.base import Batch, Column, Feature, Part, Rounded, above_2_53, first_rounded
 from pcatool.readers.csv_reader.chunk_parser import TEXT, WIDE, ArrowCsv, ChunkParser, empty_columns, read_wide
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.hints import MOST_CELLS_EXAMINED, PLAINLY, Others, dressing, is_foreign
+from pcatool.readers.csv_reader.hints import (
+    MOST_CELLS_EXAMINED,
+    PLAIN_NUMBERS_REMEDY,
+    OtherCells,
+    is_in_other_script,
+    remedy_for_column,
+)
+from pcatool.readers.csv_reader.missing_words import cells_at, count_in_text
 from pcatool.readers.csv_reader.reference import BOOLEANS, parse
-from pcatool.readers.csv_reader.spellings import cells_at, count_in_text
 from pcatool.readers.csv_reader.split import Chunk, RowCutter, check_utf8, rows_of
 from pcatool.readers.opener import OpenedInput
 
-__all__ = ["CsvTable", "all_numbers", "profile"]
+__all__ = ["CsvTable", "TsvTable", "all_numbers", "profile"]
 
 
 def all_numbers(first: Chunk, width: int, dialect: Dialect, name: str) -> bool:
     """Return whether every cell of the first row is a number; so in most tables no further rows are profiled."""
-    if width >= WIDE and not (dialect.dressed or dialect.numeric_null):
+    if width >= WIDE and not (dialect.has_marks or dialect.has_numeric_null):
         row = read_wide(first, dialect, width)
         return row is not None and bool(np.isfinite(row).all())
     _, cells = next(rows_of(first, dialect, name))
     return len(cells) == width and all(_is_number(cell, dialect) for cell in cells)
 
 
-def profile(chunk: Chunk, names: Sequence[str], dialect: Dialect, name: str, begins: int | None) -> tuple[Column, ...]:
+def profile(
+    chunk: Chunk, names: Sequence[str], dialect: Dialect, name: str, line_below_header: int | None
+) -> tuple[Column, ...]:
     """Return the columns with their kinds, judged by the rows of a chunk.
 
-    `begins` is the line below the header, None where there is no header. Raise `DataError` for rows that cannot be
-    split into the columns.
+    `line_below_header` is None where there is no header. Raise `DataError` for rows that cannot be split into the
+    columns.
     """
     check_utf8(chunk, name)
-    if len(names) >= WIDE and not (dialect.dressed or dialect.numeric_null):
+    if len(names) >= WIDE and not (dialect.has_marks or dialect.has_numeric_null):
         cells = read_wide(chunk, dialect, len(names))
         if cells is not None:
             kinds = ("empty" if nothing else "number" for nothing in empty_columns(cells))
             return tuple(Column(*column) for column in zip(names, kinds, strict=True))
-    every = range(len(names))
-    arrays = ArrowCsv(dialect, len(names), dict.fromkeys(every, TEXT)).read(chunk)
+    all_columns = range(len(names))
+    arrays = ArrowCsv(dialect, len(names), dict.fromkeys(all_columns, TEXT)).read(chunk)
     if arrays is None:
-        _, texts = parse(chunk, dialect, len(names), (), every, name, begins)
+        _, texts = parse(chunk, dialect, len(names), (), all_columns, name, line_below_header)
         parsed = dict(enumerate(texts))
-        return tuple(column_of_cells(names[i], texts[i], dialect, _without(i, parsed)) for i in every)
+        return tuple(column_of_cells(names[i], texts[i], dialect, _others_than(i, parsed)) for i in all_columns)
     others = _Texts(arrays)
-    return tuple(_column(names[i], array, dialect, _without(i, others)) for i, array in arrays.items())
+    return tuple(_column(names[i], array, dialect, _others_than(i, others)) for i, array in arrays.items())
 
 
 class _Texts(Mapping[int, Sequence[str]]):
@@ -77,12 +85,12 @@ class _Texts(Mapping[int, Sequence[str]]):
         return len(self._arrays)
 
 
-def _without(column: int, every: Mapping[int, Sequence[str]]) -> Callable[[], dict[int, Sequence[str]]]:
+def _others_than(column: int, all_columns: Mapping[int, Sequence[str]]) -> Callable[[], dict[int, Sequence[str]]]:
     """Return a function that gives the cells of all columns but one."""
-    return lambda: {other: cells for other, cells in every.items() if other != column}
+    return lambda: {other: cells for other, cells in all_columns.items() if other != column}
 
 
-def _column(name: str, cells: pa.Array, dialect: Dialect, others: Others) -> Column:
+def _column(name: str, cells: pa.Array, dialect: Dialect, others: OtherCells) -> Column:
     """Return a column with its kind; where the first cell is a number, as in most columns, no other is looked at."""
     begins_with_number = _is_number(cells[0].as_py(), dialect)
     return Column(name) if begins_with_number else column_of_cells(name, cells.to_pylist(), dialect, others)
@@ -92,7 +100,7 @@ def _is_number(cell: str, dialect: Dialect) -> bool:
     return not dialect.is_missing(cell) and dialect.number(cell) is not None
 
 
-def column_of_cells(name: str, cells: Sequence[str], dialect: Dialect, others: Others = dict) -> Column:
+def column_of_cells(name: str, cells: Sequence[str], dialect: Dialect, others: OtherCells = dict) -> Column:
     """Return a column with its kind, judged by its cells.
 
     One number makes it a number column; a text in it is then a bad cell. `others` gives the cells of the other
@@ -105,11 +113,11 @@ def column_of_cells(name: str, cells: Sequence[str], dialect: Dialect, others: O
         return Column(name, "empty")
     if all(c.strip().lower() in BOOLEANS for c in filled):
         return Column(name, "boolean", filled[0])
-    dressed = dressing(filled, dialect, others)
-    if dressed is not None:
-        return Column(name, "dressed", dressed.example, remedy=dressed.remedy)
-    if all(is_foreign(c, dialect) for c in filled):
-        return Column(name, "dressed", filled[0], remedy=PLAINLY)
+    marked = remedy_for_column(filled, dialect, others)
+    if marked is not None:
+        return Column(name, "marked number", marked.example, remedy=marked.remedy)
+    if all(is_in_other_script(c, dialect) for c in filled):
+        return Column(name, "marked number", filled[0], remedy=PLAIN_NUMBERS_REMEDY)
     return Column(name, "text", filled[0])
 
 
@@ -119,7 +127,7 @@ ROW_NAME = "row_name"
 # Usual separators, and the value of -d for each.
 SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 # Beginnings of text files that are not tables: pattern -> (what the file is, remedy).
-OTHERS = {
+NOT_TABLES = {
     re.compile(r"\s*(?:\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|-?[0-9.]+$|$))"): ("JSON", "convert it to CSV or Parquet"),
     re.compile(r"\s*<(?:!doctype|!--|html|head|body|table)\b", re.IGNORECASE): ("HTML", "is it the page of an error?"),
     re.compile(r"\s*<(?:\?xml|svg|stata_dta)\b", re.IGNORECASE): ("XML", "convert it to CSV or Parquet"),
@@ -157,23 +165,23 @@ def check_comment(first: Chunk, dialect: Dialect, place: str) -> None:
         )
 
 
-def by_blanks(names: Chunk | None, rows: Chunk, dialect: Dialect) -> str:
+def blanks_remedy(names: Chunk | None, rows: Chunk, dialect: Dialect) -> str:
     """Return the remedy for a table of one column that blanks split into columns, one of them of numbers; else "".
 
     `names` is the header line, None where there is no header. R's write.table separates by blanks, quotes texts, and
     writes a name before each row.
     """
-    cut = replace(dialect, delimiter=BLANKS, lone=False)
-    first = [cells for _, cells in rows_of(rows, cut, "")]
+    by_blanks = replace(dialect, delimiter=BLANKS, single_column=False)
+    first = [cells for _, cells in rows_of(rows, by_blanks, "")]
     width = len(first[0]) if first else 0
-    header = width if names is None else len(next(iter(rows_of(names, cut, "")), (0, [""]))[1])
+    header = width if names is None else len(next(iter(rows_of(names, by_blanks, "")), (0, [""]))[1])
     if width < 2 or header not in (width, width - 1) or any(len(cells) != width for cells in first):
         return ""
     # A decimal comma counts as a number here; its own error follows once the columns are split.
-    numbers = [replace(cut, decimal=decimal) for decimal in ".,"]
+    numbers = [replace(by_blanks, decimal=decimal) for decimal in ".,"]
     columns = list(zip(*first, strict=True))[width - header :]
     for column in columns:
-        filled = [cell for cell in column if not cut.is_missing(cell)]
+        filled = [cell for cell in column if not by_blanks.is_missing(cell)]
         if filled and any(all(each.number(cell) is not None for cell in filled) for each in numbers):
             return "read it with -d blanks" + (" --row-names" if header < width else "")
     return ""
@@ -205,9 +213,9 @@ def check_text(cells: list[str], place: str) -> None:
         raise DataError(f"{place}: NUL bytes", remedy)
 
 
-def check_kind(cells: list[str], place: str) -> None:
+def check_is_table(cells: list[str], place: str) -> None:
     """Refuse JSON, HTML and other text that is not a table, by its beginning."""
-    for beginning, (what, remedy) in OTHERS.items():
+    for beginning, (what, remedy) in NOT_TABLES.items():
         if beginning.match(cells[0]):
             raise DataError(f"{place}: this is {what}, not a table", remedy)
 
@@ -218,15 +226,15 @@ def with_row_name(names: list[str], first: list[str] | None) -> list[str]:
     R's write.table writes no name for that column, R's write.csv and pandas write an empty one. `first` is the first
     row, None where the table has none.
     """
-    own = ROW_NAME
-    while own in names:
-        own += "_"
+    made_up = ROW_NAME
+    while made_up in names:
+        made_up += "_"
     named = bool(names) and (not names[0].strip() or (first is not None and len(first) == len(names)))
     if first is not None and len(first) not in (len(names), len(names) + 1):
         return names  # reading the row raises the error
     if not named:
-        return [own, *names]
-    return [names[0] if names[0].strip() else own, *names[1:]]
+        return [made_up, *names]
+    return [names[0] if names[0].strip() else made_up, *names[1:]]
 
 
 class CsvTable:
@@ -236,9 +244,11 @@ class CsvTable:
     that the file is not a table or that an option is wrong.
     """
 
+    default_delimiter = ","  # separates the fields unless -d is given
+
     def __init__(self, opened: OpenedInput, options: TableOptions, reporter: Reporter) -> None:
         self.name = opened.name
-        self.dialect = Dialect.of(options, "\t" if opened.format == "tsv" else ",")
+        self.dialect = Dialect.of(options, self.default_delimiter)
         options.check_separator(self.dialect.separator)
         self._options = options
         self._size = opened.size
@@ -250,15 +260,15 @@ class CsvTable:
         self._first_line: Chunk | None = None
         self._cutter = RowCutter(opened.stream, self.dialect, self.name, options.skip_lines)
         names = self._names(reporter)
-        self._begins = None if self.nameless else self._cutter.line
+        self._line_below_header = None if self.nameless else self._cutter.line
         if options.row_names:
             names = with_row_name(names, self._first_row())
         self.columns = tuple(
             Column(name, kind="", row_name=options.row_names and i == 0) for i, name in enumerate(names)
         )
         if len(self.columns) == 1 and not self.dialect.blanks:
-            self.dialect = replace(self.dialect, lone=True)
-            self._cutter.read_as(self.dialect)
+            self.dialect = replace(self.dialect, single_column=True)
+            self._cutter.use_dialect(self.dialect)
 
     def _names(self, reporter: Reporter) -> list[str]:
         """Read and check the header; without a header, count the fields of the first row: c1, c2, ..."""
@@ -272,7 +282,7 @@ class CsvTable:
         place = f"{self.name}, line {line}"
         check_text(cells, place)
         if not self._options.header:  # with --header, any names are allowed
-            check_kind(cells, place)
+            check_is_table(cells, place)
         if self._options.delimiter is None:
             check_separator(cells, self.dialect, place)
             if len(cells) == 1:
@@ -306,7 +316,7 @@ class CsvTable:
         chunk = self._cutter.peek(block_rows(len(names)))
         assert chunk is not None
         try:
-            columns = profile(chunk, names, self.dialect, self.name, self._begins)
+            columns = profile(chunk, names, self.dialect, self.name, self._line_below_header)
         except DataError:
             self._check_blanks()
             raise
@@ -317,7 +327,11 @@ class CsvTable:
     def _check_blanks(self) -> None:
         """Refuse a table of one column that runs of blanks would split into columns."""
         rows = self._cutter.peek(FIRST_ROWS)
-        if self.dialect.lone and rows is not None and (remedy := by_blanks(self._first_line, rows, self.dialect)):
+        if (
+            self.dialect.single_column
+            and rows is not None
+            and (remedy := blanks_remedy(self._first_line, rows, self.dialect))
+        ):
             name = show(self.columns[0].name)
             raise DataError(f"{self.name}: one column, {name}, whose blanks separate numbers", remedy)
 
@@ -358,13 +372,19 @@ class CsvTable:
     ) -> Iterator[Part]:
         """Yield all rows in order, as chunks with their parser."""
         parser = ChunkParser(
-            self.name, self.dialect, len(self.columns), tuple(features), tuple(passthrough), self._begins
+            self.name, self.dialect, len(self.columns), tuple(features), tuple(passthrough), self._line_below_header
         )
         height = parser.rows_at_once
         self._parser = parser
         while (chunk := self._cutter.rows(height, eager=eager)) is not None:
             self._bytes_a_row = self._bytes_a_row or self._cutter.bytes_a_row
             yield CsvPart(chunk, parser)
+
+
+class TsvTable(CsvTable):
+    """An open table of text separated by tabs."""
+
+    default_delimiter = "\t"
 
 
 @dataclass(frozen=True)
@@ -389,12 +409,12 @@ class CsvPart:
     def _rounded(self, X: Array) -> Rounded | None:
         """Return the first whole number that float64 cannot hold exactly; None where there is none."""
         parser = self.parser
-        features, rows = large(X)
+        features, rows = above_2_53(X)
         if not len(rows):
             return None
         columns = np.array([f.column for f in parser.features], dtype=np.intp)[features]
         cells = cells_at(rows, columns, self.chunk, parser.dialect, parser.width, parser.name)
-        return first_rounded(X, features, rows, cells.to_pylist(), parser.dialect.whole)
+        return first_rounded(X, features, rows, cells.to_pylist(), parser.dialect.whole_number)
 
     @cached_property
     def _lines(self) -> list[int]:

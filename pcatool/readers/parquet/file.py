@@ -14,14 +14,14 @@ from pcatool.readers.arrow_columns import column_of, has_value, needs_sample
 from pcatool.readers.base import Column
 from pcatool.readers.opener import OpenedInput
 
-__all__ = ["ParquetData", "most_bytes", "reads_each"]
+__all__ = ["ParquetData", "largest_group_bytes", "reads_columns_singly"]
 
 
 class ParquetLayout(NamedTuple):
     """The facts that follow from the schema of a file alone."""
 
     leaves: list[list[int]]  # numbers of the Parquet leaf columns of each column
-    coded: frozenset[int]  # dictionary-encoded columns, whose indices may be out of range in damaged files
+    dictionaries: frozenset[int]  # dictionary-encoded columns, whose indices may be out of range in damaged files
     columns: tuple[Column, ...] | None  # None if some types do not determine the column
 
 
@@ -47,12 +47,12 @@ def layout_of(schema: pa.Schema) -> ParquetLayout:
 
 
 @lru_cache(maxsize=4)
-def _layout_of(alike: SchemaKey) -> ParquetLayout:
-    schema = alike.schema
+def _layout_of(key: SchemaKey) -> ParquetLayout:
+    schema = key.schema
     by_type = not any(needs_sample(field.type) for field in schema)
     columns = tuple(column_of(field.name, field.type, None) for field in schema) if by_type else None
-    coded = frozenset(i for i, field in enumerate(schema) if _is_coded(field.type))
-    return ParquetLayout(list(_leaves(schema)), coded, columns)
+    dictionaries = frozenset(i for i, field in enumerate(schema) if _has_dictionary(field.type))
+    return ParquetLayout(list(_leaves(schema)), dictionaries, columns)
 
 
 def _leaves(fields: Any) -> Iterator[list[int]]:
@@ -73,11 +73,11 @@ def _count_leaves(kind: pa.DataType) -> int:
     return sum(_count_leaves(kind.field(i).type) for i in range(kind.num_fields))
 
 
-def _is_coded(kind: pa.DataType) -> bool:
+def _has_dictionary(kind: pa.DataType) -> bool:
     """Whether the type is a dictionary or contains one."""
     if isinstance(kind, pa.BaseExtensionType):
-        return _is_coded(kind.storage_type)
-    return pa.types.is_dictionary(kind) or any(_is_coded(kind.field(i).type) for i in range(kind.num_fields))
+        return _has_dictionary(kind.storage_type)
+    return pa.types.is_dictionary(kind) or any(_has_dictionary(kind.field(i).type) for i in range(kind.num_fields))
 
 
 # Rows per batch when looking for the width of vectors and the first value of texts.
@@ -112,25 +112,25 @@ class ParquetData:
     def __init__(self, opened: OpenedInput) -> None:
         self._opened = opened
         try:
-            far = opened.remote
-            metadata = FileWithoutNames(opened.seekable(), buffer_size=BUFFER).metadata if far else None
-            self._at_once = far and most_bytes(metadata) <= MOST_FETCHED
-            self._buffer = _far_buffer(metadata) if far else BUFFER
-            self.file = self.another(metadata)
+            remote = opened.remote
+            metadata = FileWithoutNames(opened.seekable(), buffer_size=BUFFER).metadata if remote else None
+            self._whole_groups = remote and largest_group_bytes(metadata) <= MOST_FETCHED
+            self._buffer = _remote_buffer(metadata) if remote else BUFFER
+            self.file = self.open_again(metadata)
             self.schema: pa.Schema = self.file.schema_arrow
             self._layout = layout_of(self.schema)
             self.columns: tuple[Column, ...] = self._layout.columns or tuple(
                 column_of(field.name, field.type, self._sample(i)) for i, field in enumerate(self.schema)
             )
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise self._damaged(error) from None
+            raise self._damaged_error(error) from None
 
     @property
     def metadata(self) -> parquet.FileMetaData:
         """The footer of the file."""
         return self.file.metadata
 
-    def another(self, metadata: parquet.FileMetaData | None = None) -> parquet.ParquetFile:
+    def open_again(self, metadata: parquet.FileMetaData | None = None) -> parquet.ParquetFile:
         """Open the file once more, with its own read position; `metadata` saves reading the footer again.
 
         Safe to call from any thread.
@@ -138,7 +138,7 @@ class ParquetData:
         return FileWithoutNames(
             self._opened.seekable(),
             metadata=metadata,
-            pre_buffer=self._at_once,
+            pre_buffer=self._whole_groups,
             buffer_size=self._buffer,
             page_checksum_verification=True,
         )
@@ -149,7 +149,7 @@ class ParquetData:
         groups = range(self.metadata.num_row_groups)
         return groups if self._opened.input.groups is None else groups[slice(*self._opened.input.groups)]
 
-    def let_go(self) -> None:
+    def free_footer(self) -> None:
         """Free the footer once all rows are read; for 60,000 columns it takes 200 MB."""
         self.file = None
 
@@ -168,7 +168,7 @@ class ParquetData:
             return
         reader: Any = self.file.reader
         # Prefetched row groups are read one at a time, so that the bytes of one are freed before the next is fetched.
-        portions = [[group] for group in groups] if self._at_once else [groups]
+        portions = [[group] for group in groups] if self._whole_groups else [groups]
         try:
             for portion in portions:
                 batches = reader.iter_batches(rows, row_groups=portion, column_indices=leaves, use_threads=False)
@@ -176,14 +176,14 @@ class ParquetData:
                     self._check(batch, columns)
                     yield batch
         except (pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from None
+            raise self._damaged_error(error) from None
 
-    def each(self, columns: Sequence[int]) -> Generator[tuple[int, pa.ChunkedArray], None, None]:
+    def iter_columns(self, columns: Sequence[int]) -> Generator[tuple[int, pa.ChunkedArray], None, None]:
         """Yield the number and the data of some columns of a small file, one after the other; then close the file."""
         leaves = self.leaves(columns)
         metadata = self.metadata
         try:
-            if reads_each(len(leaves), metadata):
+            if reads_columns_singly(len(leaves), metadata):
                 data = pa.BufferReader(pa.py_buffer(self._opened.seekable().read()))
                 file = FileWithoutNames(data, metadata=metadata, pre_buffer=False, page_checksum_verification=True)
                 # Each column reuses the memory of the one before, and is still in the cache when it is copied.
@@ -196,17 +196,17 @@ class ParquetData:
             for column, array in zip(columns, arrays, strict=True):
                 if len(array) != metadata.num_rows:
                     raise pa.ArrowInvalid(f"a column of {len(array)} rows among others of {metadata.num_rows}")
-                if column in self._layout.coded:
+                if column in self._layout.dictionaries:
                     array.validate(full=True)
                 yield column, array
             self._opened.check_unchanged()
         except (pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from None
+            raise self._damaged_error(error) from None
         finally:
             self._opened.close()
-            self.let_go()
+            self.free_footer()
 
-    def some(self, file: parquet.ParquetFile, group: int, columns: Sequence[int]) -> pa.Table:
+    def read_columns(self, file: parquet.ParquetFile, group: int, columns: Sequence[int]) -> pa.Table:
         """Return some columns of a row group, read by `file`, one of the readers of this file."""
         reader: Any = file.reader
         read = partial(reader.read_row_group, group, column_indices=self.leaves(columns), use_threads=False)
@@ -214,7 +214,7 @@ class ParquetData:
             table = self._read(read)
             self._check(table, columns)
         except (pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from None
+            raise self._damaged_error(error) from None
         return table
 
     def _sample(self, column: int) -> pa.Array | None:
@@ -230,7 +230,7 @@ class ParquetData:
         Arrow does not check this itself, and crashes the process when it copies such a value.
         """
         for i, column in enumerate(columns):
-            if column in self._layout.coded:
+            if column in self._layout.dictionaries:
                 data.column(i).validate(full=True)
 
     def _read(self, read: Callable[[], Any]) -> Any:
@@ -241,7 +241,7 @@ class ParquetData:
 
         return interruptible(read)
 
-    def _damaged(self, error: Exception) -> Exception:
+    def _damaged_error(self, error: Exception) -> Exception:
         """Return the error for the user: of the store, of a changed file, or of damaged data."""
         check_memory(error)
         if self._opened.failure is not None:
@@ -253,18 +253,18 @@ class ParquetData:
         )
 
 
-def _far_buffer(metadata: parquet.FileMetaData) -> int:
+def _remote_buffer(metadata: parquet.FileMetaData) -> int:
     """Return the buffer size of each column, in bytes, for a file in a store."""
     columns: int = max(metadata.num_columns, 1)
     return max(BUFFER, min(LARGEST_BUFFER, MOST_FETCHED // columns))
 
 
-def most_bytes(metadata: parquet.FileMetaData) -> int:
+def largest_group_bytes(metadata: parquet.FileMetaData) -> int:
     """Return the uncompressed bytes of the largest row group."""
     return max((metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)), default=0)
 
 
-def reads_each(count: int, metadata: parquet.FileMetaData) -> bool:
+def reads_columns_singly(count: int, metadata: parquet.FileMetaData) -> bool:
     """Whether this many leaf columns of a small file are read one by one, after all of its bytes were read.
 
     This is the case for more than half of the columns; otherwise only the bytes of the chosen columns are read.

@@ -23,9 +23,9 @@ from pcatool.progress import Reporter
 from pcatool.readers.arrow_columns import may_exceed_double
 from pcatool.readers.arrow_parts import ArrowPart, ArrowRows, BadValue, by_column, fill
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
-from pcatool.readers.csv_reader.spellings import count_in_numbers
+from pcatool.readers.csv_reader.missing_words import count_in_numbers
 from pcatool.readers.opener import OpenedInput
-from pcatool.readers.parquet.file import ParquetData, most_bytes, reads_each
+from pcatool.readers.parquet.file import ParquetData, largest_group_bytes, reads_columns_singly
 from pcatool.resources import Spool
 
 __all__ = ["ParquetTable", "TransposedGroup", "columns_at_once"]
@@ -87,8 +87,8 @@ def columns_at_once(rows: int, size: int) -> int:
     return int(np.clip(size // (8 * max(rows, 1)), 1, MOST_COLUMNS))
 
 
-# Type of `ParquetData.each`: yields the number and the data of each of these columns.
-Each = Callable[[Sequence[int]], Generator[tuple[int, pa.ChunkedArray], None, None]]
+# Type of `ParquetData.iter_columns`: yields the number and the data of each of these columns.
+ColumnIterator = Callable[[Sequence[int]], Generator[tuple[int, pa.ChunkedArray], None, None]]
 
 
 class SmallFilePart(NamedTuple):
@@ -97,7 +97,7 @@ class SmallFilePart(NamedTuple):
     height: int  # rows of the file
     rows: ArrowRows
     passthrough: tuple[int, ...]  # numbers of the passthrough columns
-    each: Each  # reads the columns, and closes the file
+    iter_columns: ColumnIterator  # reads the columns, and closes the file
 
     def batch(self) -> Batch:
         rows, passthrough = self.rows, self.passthrough
@@ -105,7 +105,7 @@ class SmallFilePart(NamedTuple):
         X = empty_block(self.height, len(features))
         held: dict[int, pa.Array] = {}
         try:
-            with closing(self.each(list(dict.fromkeys([*places, *passthrough])))) as columns:
+            with closing(self.iter_columns(list(dict.fromkeys([*places, *passthrough])))) as columns:
                 for column, chunks in columns:
                     array = _joined(chunks)
                     if column in places:
@@ -148,19 +148,19 @@ CONTENTS_COLUMN, CONTENTS_CHUNK, CONTENTS_READER = 2 << 10, 1 << 10, 1 << 8
 SMALL_FILE = 16 << 20
 
 
-class Reading(NamedTuple):
+class ReadMemory(NamedTuple):
     """Memory that reading takes, in bytes."""
 
-    once: int = 0  # independent of the number of parts
-    worked_on: int = 0  # for each part that a thread works on
-    each: int = 0  # for each part in hand, whether waiting, worked on or done
+    fixed: int = 0  # independent of the number of parts
+    per_parsed: int = 0  # for each part that a thread works on
+    per_held: int = 0  # for each part in hand, whether waiting, worked on or done
     portion: int = 0  # for each thread, while a row group is transposed
     portions: int = 0  # most bytes of all portions
 
     def of(self, parts: int) -> int:
         """Return the total for this many parts in hand."""
         busy = max(parts - QUEUED_TASKS, 1)
-        return self.once + busy * self.worked_on + parts * self.each + min(busy * self.portion, self.portions)
+        return self.fixed + busy * self.per_parsed + parts * self.per_held + min(busy * self.portion, self.portions)
 
 
 class ParquetTable:
@@ -172,8 +172,8 @@ class ParquetTable:
     def __init__(self, opened: OpenedInput, options: TableOptions, reporter: Reporter) -> None:
         self.name = opened.name
         self._opened = opened
-        self._given = 0  # rows handed out
-        if ignored := _of_text(options):
+        self._rows_out = 0  # rows handed out
+        if ignored := _text_flags(options):
             reporter.note(f"{opened.name} is Parquet: {', '.join(ignored)} change nothing there")
         self._data = ParquetData(opened)
         self.columns = self._data.columns
@@ -181,7 +181,7 @@ class ParquetTable:
         self.group_rows: list[int] = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         whole = opened.input.groups is None
         self.contents_bytes = int(metadata.num_columns) * (CONTENTS_COLUMN + CONTENTS_CHUNK * metadata.num_row_groups)
-        self._memory = Reading()
+        self._memory = ReadMemory()
         self._rows = int(metadata.num_rows) if whole else sum(self.group_rows[group] for group in groups)
 
     def profile(self) -> tuple[Column, ...]:
@@ -197,10 +197,10 @@ class ParquetTable:
         return True
 
     def share(self) -> float | None:
-        return self._given / max(self._rows, 1)
+        return self._rows_out / max(self._rows, 1)
 
     def ended(self) -> bool:
-        return self._given == self._rows
+        return self._rows_out == self._rows
 
     def parts(
         self,
@@ -213,22 +213,22 @@ class ParquetTable:
         features = tuple(features)
         needed = sorted({*by_column(features), *passthrough})
         if needed and self._opened.one_of_many and self._is_small(len(features)):
-            self._opened.lend()
-            self._given = self._data.metadata.num_rows
-            self._memory = self._of_whole(len(features), len(self._data.leaves(needed)))
+            self._opened.hand_over()
+            self._rows_out = self._data.metadata.num_rows
+            self._memory = self._memory_whole(len(features), len(self._data.leaves(needed)))
             rows = ArrowRows(self.name, features, self.columns, 0)
-            yield SmallFilePart(self._given, rows, tuple(passthrough), self._data.each)
+            yield SmallFilePart(self._rows_out, rows, tuple(passthrough), self._data.iter_columns)
             return
         # Vector columns are not transposed: each would be read again for every portion of its elements, while reading
         # by rows needs only one open column for it.
         plain = not passthrough and all(f.element is None for f in features)
-        if plain and self._is_turned(needed, len(features)):
-            self._memory = self._of_turned(len(features))
-            yield from self._turned(features, run)
+        if plain and self._must_transpose(needed, len(features)):
+            self._memory = self._memory_transposed(len(features))
+            yield from self._transposed(features, run)
         else:
-            self._memory = self._of_rows(features, needed)
+            self._memory = self._memory_by_rows(features, needed)
             yield from self._by_rows(features, needed, tuple(passthrough))
-        self._data.let_go()
+        self._data.free_footer()
 
     def _by_rows(
         self, features: tuple[Feature, ...], needed: list[int], passthrough: tuple[int, ...]
@@ -237,7 +237,7 @@ class ParquetTable:
         first_row = self._first_row
         for batch in self._data.batches(rows_at_once(len(features)), needed):
             arrays = dict(zip(needed, batch.columns, strict=True))
-            self._given += batch.num_rows
+            self._rows_out += batch.num_rows
             yield ArrowPart(self.name, batch.num_rows, arrays, features, passthrough, self.columns, first_row)
             first_row += batch.num_rows
 
@@ -263,7 +263,7 @@ class ParquetTable:
         total: int = self.contents_bytes + self._memory.of(parts)
         return total
 
-    def _of_rows(self, features: Sequence[Feature], needed: Sequence[int]) -> Reading:
+    def _memory_by_rows(self, features: Sequence[Feature], needed: Sequence[int]) -> ReadMemory:
         """Return the memory of reading by rows: open columns, a batch, and each part as Arrow data and as numbers.
 
         With vector columns, Arrow data count twice, since Arrow also records the position of each element of a list,
@@ -272,38 +272,38 @@ class ParquetTable:
         cells = len(features) * min(rows_at_once(len(features)), max(self.group_rows, default=0))
         vectors = any(f.element is not None for f in features)
         batch, more = cells * (16 if vectors else 8), 2 * OPEN_COLUMN + COMPUTE if vectors else 0
-        return Reading(once=self._open_bytes(needed) + more + batch, each=batch + 8 * cells)
+        return ReadMemory(fixed=self._open_bytes(needed) + more + batch, per_held=batch + 8 * cells)
 
-    def _of_turned(self, d: int) -> Reading:
+    def _memory_transposed(self, d: int) -> ReadMemory:
         """Return the memory of transposing: all numbers if they are few, some columns for each thread, and blocks.
 
         If the numbers go to a file, pieces of freed columns stay between blocks in use: as much as one thread holds.
         """
-        rows, numbers = max(self.group_rows, default=0), self._numbers_of_group(d)
+        rows, numbers = max(self.group_rows, default=0), self._group_bytes(d)
         portion = PORTION_COPIES * 8 * rows * columns_at_once(rows, PORTION_BYTES)
         at_once = 2 if self._opened.one_of_many else min(len(self.group_rows), 2)  # one is filled, one still in use
         held = at_once * numbers if numbers <= IN_MEMORY_BYTES else portion
         reader = CONTENTS_READER * int(self._data.metadata.num_columns)
         each = reader + 8 * d * min(block_rows(d), rows)
-        return Reading(once=held, each=each, portion=portion, portions=PORTION_COPIES * numbers)
+        return ReadMemory(fixed=held, per_held=each, portion=portion, portions=PORTION_COPIES * numbers)
 
-    def _of_whole(self, d: int, needed: int) -> Reading:
+    def _memory_whole(self, d: int, needed: int) -> ReadMemory:
         """Return the memory of reading files whole: footer and numbers of each, and the file itself while it is read.
 
-        Columns are uncompressed one by one, or together if they are few. `once` is negative, since the footer of the
+        Columns are uncompressed one by one, or together if they are few. `fixed` is negative, since the footer of the
         open file is already counted for its part.
         """
         numbers = 8 * d * self._rows
-        few = 0 if reads_each(needed, self._data.metadata) else most_bytes(self._data.metadata)
+        few = 0 if reads_columns_singly(needed, self._data.metadata) else largest_group_bytes(self._data.metadata)
         file = (self._opened.size or 0) + few + numbers
-        return Reading(once=-self.contents_bytes, worked_on=file, each=self.contents_bytes + numbers)
+        return ReadMemory(fixed=-self.contents_bytes, per_parsed=file, per_held=self.contents_bytes + numbers)
 
-    def _is_turned(self, columns: Sequence[int], d: int) -> bool:
+    def _must_transpose(self, columns: Sequence[int], d: int) -> bool:
         """Whether row groups are transposed, since open columns would exceed MOST_OPEN or MOST_OPEN_IN_MEMORY."""
-        most = min(MOST_OPEN_IN_MEMORY, MOST_OPEN) if self._numbers_of_group(d) <= IN_MEMORY_BYTES else MOST_OPEN
+        most = min(MOST_OPEN_IN_MEMORY, MOST_OPEN) if self._group_bytes(d) <= IN_MEMORY_BYTES else MOST_OPEN
         return self._open_bytes(columns, SAFE_COPIES) > most
 
-    def _numbers_of_group(self, d: int) -> int:
+    def _group_bytes(self, d: int) -> int:
         """Return the bytes of d features of the largest row group as numbers."""
         return 8 * d * max(self.group_rows, default=0)
 
@@ -313,50 +313,50 @@ class ParquetTable:
         An upper bound: the size of each column is not used, since Arrow crashes the process if that field is damaged.
         """
         leaves = len(self._data.leaves(columns))
-        return READER * leaves + min(copies * most_bytes(self._data.metadata), OPEN_COLUMN * leaves)
+        return READER * leaves + min(copies * largest_group_bytes(self._data.metadata), OPEN_COLUMN * leaves)
 
-    def _turned(self, features: tuple[Feature, ...], run: Runner) -> Iterator[Part]:
+    def _transposed(self, features: tuple[Feature, ...], run: Runner) -> Iterator[Part]:
         """Yield the rows of each row group, transposed, block by block."""
         first_row = self._first_row
         for group in self._data.groups:
-            turned = self._filled(group, features, first_row, run)
-            for start in turned.starts:
-                self._given = first_row - self._first_row + min(start + turned.height, turned.rows)
-                yield TransposedPart(self.name, turned, start, first_row)
-            first_row += turned.rows
+            transposed = self._transpose(group, features, first_row, run)
+            for start in transposed.starts:
+                self._rows_out = first_row - self._first_row + min(start + transposed.height, transposed.rows)
+                yield TransposedPart(self.name, transposed, start, first_row)
+            first_row += transposed.rows
 
-    def _filled(self, group: int, features: tuple[Feature, ...], first_row: int, run: Runner) -> TransposedGroup:
+    def _transpose(self, group: int, features: tuple[Feature, ...], first_row: int, run: Runner) -> TransposedGroup:
         """Transpose a row group, a few columns at a time; each thread at work has its own reader of the file."""
         metadata = self._data.metadata
         rows = metadata.row_group(group).num_rows
-        turned = (TransposedInMemory if 8 * rows * len(features) <= IN_MEMORY_BYTES else TransposedGroup)(
+        transposed = (TransposedInMemory if 8 * rows * len(features) <= IN_MEMORY_BYTES else TransposedGroup)(
             rows, len(features)
         )
-        step = columns_at_once(turned.rows, PORTION_BYTES)
+        step = columns_at_once(transposed.rows, PORTION_BYTES)
         readers = [self._data.file]
 
         def fill(first: int) -> None:
             try:
                 reader = readers.pop()
             except IndexError:
-                reader = self._data.another(metadata)
-            turned.write(first, self._numbers(reader, group, features[first : first + step], first_row))
+                reader = self._data.open_again(metadata)
+            transposed.write(first, self._numbers(reader, group, features[first : first + step], first_row))
             readers.append(reader)
 
-        most = max(1, MOST_HELD_COLUMNS // (PORTION_COPIES * 8 * max(turned.rows, 1) * step))
+        most = max(1, MOST_HELD_COLUMNS // (PORTION_COPIES * 8 * max(transposed.rows, 1) * step))
         for _ in run(fill, range(0, len(features), step), most=most):
             pass
-        return turned
+        return transposed
 
     def _numbers(self, file: parquet.ParquetFile, group: int, features: tuple[Feature, ...], first_row: int) -> Array:
         """Return some features of a row group (rows, g)."""
         columns = sorted(by_column(features))
-        table = self._data.some(file, group, columns)
+        table = self._data.read_columns(file, group, columns)
         arrays = {column: pa.concat_arrays(table.column(i).chunks) for i, column in enumerate(columns)}
         return ArrowPart(self.name, table.num_rows, arrays, features, (), self.columns, first_row).batch().X
 
 
-def _of_text(options: TableOptions) -> list[str]:
+def _text_flags(options: TableOptions) -> list[str]:
     """Return the flags of the given options that apply to text only."""
     about = ("delimiter", "header", "row_names", "encoding", "comment", "decimal", "thousands", "strip", "skip_lines")
     given = (f for f in fields(options) if f.name in about and getattr(options, f.name) != f.default)
@@ -367,12 +367,12 @@ class TransposedPart(NamedTuple):
     """A block of rows of a transposed row group."""
 
     name: str  # of the file, for messages
-    turned: TransposedGroup
+    transposed: TransposedGroup
     start: int  # first row of the block in the row group
     first_row: int  # first row of the row group in the file
 
     def batch(self) -> Batch:
-        X = self.turned.block(self.start)
+        X = self.transposed.block(self.start)
         return Batch(X, (), self.place, all_finite(X), partial(count_in_numbers, X))
 
     def place(self, row: int) -> str:

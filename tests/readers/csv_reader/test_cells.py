@@ -195,7 +195,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many chunks of few rows, read in many small pieces."""
     monkeypatch.setattr("pcatool.arrays.MOST_ROWS", EIGHT)
     monkeypatch.setattr("pcatool.readers.csv_reader.chunk_parser.rows_at_once", lambda d: EIGHT)
-    monkeypatch.setattr(cutter, "READ", 100)
+    monkeypatch.setattr(cutter, "READ_BYTES", 100)
 
 
 def outcome(file: Path, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -212,7 +212,7 @@ def with_and_without(file: Path, monkeypatch: pytest.MonkeyPatch, **options: Any
     """What a file says, which is the same without the quick way."""
     quick = outcome(file, options)
     with monkeypatch.context() as patch:
-        patch.setattr(ChunkParser, "_cleanly", lambda self, chunk: None)
+        patch.setattr(ChunkParser, "_parse_clean", lambda self, chunk: None)
         assert outcome(file, options) == quick
     return quick
 
@@ -308,15 +308,15 @@ def test_the_quick_way_is_taken_until_it_fails(tmp_path: Path, monkeypatch: pyte
 
         return watch
 
-    for name in ("_cleanly", "_by_arrow", "_exactly"):
+    for name in ("_parse_clean", "_parse_by_arrow", "_parse_exactly"):
         monkeypatch.setattr(ChunkParser, name, watched(name))
     clean = ["a,b", *["1,2"] * (5 * EIGHT)]
     read(write(tmp_path, "\n".join(clean)))
-    assert ways == ["_cleanly"] * 5
+    assert ways == ["_parse_clean"] * 5
     ways.clear()
     clean[2 * EIGHT + 1] = "1,NA"  # in the third
     table = read(write(tmp_path, "\n".join(clean)))
-    assert ways == ["_cleanly"] * 3 + ["_by_arrow"] * 3
+    assert ways == ["_parse_clean"] * 3 + ["_parse_by_arrow"] * 3
     assert np.isnan(table.X[:, 1]).nonzero()[0].tolist() == [2 * EIGHT]
 
 
@@ -324,14 +324,14 @@ def test_a_clean_chunk_is_a_block_in_the_order_of_the_features() -> None:
     data = b"1,x,2,3\n4,y,5,6\n7,z,8,9\n"
     features = (Feature("d", 3), Feature("a", 0))
     parser = ChunkParser("t.csv", Dialect(), 4, features, (), True)
-    parsed = parser._cleanly(Chunk(data, 3, 2))
+    parsed = parser._parse_clean(Chunk(data, 3, 2))
     assert parsed is not None
     assert parsed.X.tolist() == [[3, 1], [6, 4], [9, 7]]
     assert parsed.X.flags.f_contiguous  # or it would be copied when rows are re-cut
     assert parsed.X.dtype == np.float64
-    assert (parsed.finite, parser.unclean) == (True, [])
-    assert parser._cleanly(Chunk(b"1,x,2,3\n4,y,5,nan\n", 2, 17)) is None
-    assert parser.unclean == [17]
+    assert (parsed.finite, parser.unclean_lines) == (True, [])
+    assert parser._parse_clean(Chunk(b"1,x,2,3\n4,y,5,nan\n", 2, 17)) is None
+    assert parser.unclean_lines == [17]
     for kept, boolean in (((1,), False), ((), True)):
         features = (Feature("a", 0, boolean=boolean),)
-        assert ChunkParser("t.csv", Dialect(), 4, features, kept, True)._cleanly(Chunk(data, 3, 2)) is None
+        assert ChunkParser("t.csv", Dialect(), 4, features, kept, True)._parse_clean(Chunk(data, 3, 2)) is None

@@ -12,7 +12,7 @@ import pytest
 from pcatool.errors import BadCell, DataError
 from pcatool.options import TableOptions
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.hints import dressing
+from pcatool.readers.csv_reader.hints import remedy_for_column
 from readers.reading import follow, read, write
 
 # Cells, what they are, and what reads them.
@@ -94,7 +94,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("cells", TEXTS, ids=[" ".join(cells) for cells in TEXTS])
 def test_text_is_text(cells: list[str], tmp_path: Path) -> None:
-    assert dressing(cells, Dialect()) is None
+    assert remedy_for_column(cells, Dialect()) is None
     found = read(table(tmp_path, cells))
     assert found.names == ("a",)
     assert found.notes == [f"left out text column 'b' (first value '{cells[0]}')"]

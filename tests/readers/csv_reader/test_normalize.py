@@ -52,7 +52,7 @@ def test_other_quotes_are_no_such_fields(data: str) -> None:
 def test_texts_that_run_on_do_not_need_the_slow_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in exports that escape a quote with a backslash."""
     file = write(tmp_path, "a,t,b\n" + '1,"x \\"y\\"",\n"2",5" z,3\n' * 20_000)
-    monkeypatch.setattr(ChunkParser, "_exactly", None)
+    monkeypatch.setattr(ChunkParser, "_parse_exactly", None)
     table = read(file)
     assert table.names == ("a", "b")
     assert np.array_equal(table.X, [[1, np.nan], [2, 3]] * 20_000, equal_nan=True)

@@ -91,7 +91,7 @@ def test_rows_and_lines_when_little_is_read_at_a_time(text: str, size: int, comm
     """And not more when it can be waited for: the first look ends anywhere, and so does every other."""
     expected = states(text, ",", comment or "")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cutter, "READ", size)
+        patch.setattr(cutter, "READ_BYTES", size)
         for most in (1, 2, 100):
             if isinstance(expected, int):
                 with pytest.raises(DataError, match=rf"line {expected}: a quote opened there is never closed"):
@@ -115,7 +115,7 @@ def test_every_chunk_begins_on_the_line_that_an_editor_shows(
     for seed in range(6):
         rng = random.Random(seed)
         data = "".join((rng.choice(stretches) + end) * rng.randint(1, 60) for _ in range(30)).encode()
-        monkeypatch.setattr(cutter, "READ", rng.choice([40, 300, 3000]))
+        monkeypatch.setattr(cutter, "READ_BYTES", rng.choice([40, 300, 3000]))
         dialect = Dialect(comment=comment)
         whole = RowCutter(Pieces(data, itertools.repeat(rng.choice([7, 1000]))), dialect, "t.csv")
         at = rows = 0
@@ -133,7 +133,7 @@ def test_lines_of_plain_rows_are_not_counted(monkeypatch: pytest.MonkeyPatch) ->
         counted.append(len(data))
         return count_lines(data)
 
-    monkeypatch.setattr(cutter, "READ", 100)
+    monkeypatch.setattr(cutter, "READ_BYTES", 100)
     monkeypatch.setattr(cutter, "count_lines", count)
     plain = b"1,2\r\n" * 200
     assert len(cut(plain, 1000, 10, eager=False)) == 200

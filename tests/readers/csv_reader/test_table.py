@@ -39,7 +39,7 @@ COLUMNS = {
     "other digits": (["\u0661", "1_000_", "0x10"], "text", "\u0661"),
     "yes and no": (["true", " FALSE", ""], "boolean", "true"),
     "yes and text": (["true", "maybe", ""], "text", "true"),
-    "currency": (["$5", "", "$6"], "dressed", "$5"),
+    "currency": (["$5", "", "$6"], "marked number", "$5"),
 }
 
 
@@ -166,7 +166,7 @@ def test_a_blank_line_of_one_column_far_into_the_table(tmp_path: Path, monkeypat
         file = write(tmp_path, end.join(["a", *rows, ""]))
         assert same_bits(read(file).X, expected)
         with monkeypatch.context() as patch:
-            patch.setattr(cutter, "READ", 100)
+            patch.setattr(cutter, "READ_BYTES", 100)
             assert same_bits(read(file).X, expected)
         with pytest.raises(BadCell, match="line 30001, column 'a': 'x' is"):
             read(write(tmp_path, end.join(["a", *rows, "x"])))
@@ -259,7 +259,7 @@ def test_lines_are_right_far_into_an_input_of_many_chunks(
     end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stretches of plain rows, of blank lines and of quoted line ends, read in small pieces."""
-    monkeypatch.setattr(cutter, "READ", 100)
+    monkeypatch.setattr(cutter, "READ_BYTES", 100)
     monkeypatch.setattr("pcatool.readers.csv_reader.chunk_parser.rows_at_once", lambda d: 8)
     rng = random.Random(end)
     lines = ["a,b"]

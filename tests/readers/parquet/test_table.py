@@ -47,13 +47,13 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Both:
     monkeypatch.setattr("pcatool.arrays.MOST_ROWS", HEIGHT)
     monkeypatch.setattr(reader, "PORTION_BYTES", 4000)
     turned: list[str] = []
-    by_columns = reader.ParquetTable._turned
+    by_columns = reader.ParquetTable._transposed
 
     def counted(self: reader.ParquetTable, *given: Any) -> Any:
         turned.append(self.name)
         return by_columns(self, *given)
 
-    monkeypatch.setattr(reader.ParquetTable, "_turned", counted)
+    monkeypatch.setattr(reader.ParquetTable, "_transposed", counted)
 
     def run(work: Callable[[], Any]) -> Any:
         monkeypatch.setattr(reader, "MOST_OPEN", 1 << 60)
@@ -441,7 +441,7 @@ def test_one_reader_for_each_thread_at_work(both: Both, tmp_path: Path, monkeypa
         opens.append(self)
         return another(self, *given)
 
-    monkeypatch.setattr(ParquetData, "another", counted)
+    monkeypatch.setattr(ParquetData, "open_again", counted)
     both(lambda: dumps(pcatool.fit(file, threads=3, components=1)))
     most = len(GROUPS) * 4  # threads, and what waits
     assert 4 <= len(opens) <= 3 + 2 * most  # three runs, of which two turn the table

@@ -18,7 +18,7 @@ from pyarrow import parquet
 from pcatool.arrays import Array, run_serially
 from pcatool.options import NULLS, SelectOptions, TableOptions
 from pcatool.progress import Reporter
-from pcatool.readers.csv_reader import spellings
+from pcatool.readers.csv_reader import missing_words
 from pcatool.readers.csv_reader.chunk_parser import WIDE
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.parquet import table as parquet_reader
@@ -36,7 +36,7 @@ def counted(data: Any, columns: Sequence[str] = (), labels: Sequence[str] = (), 
     for piece in inputs.stream.pieces(wanted, eager=False, run=run_serially):
         assert piece.part is not None
         batch = piece.part.batch()
-        added = batch if wanted.classes is None else wanted.classes.added(batch)
+        added = batch if wanted.classes is None else wanted.classes.with_classes(batch)
         assert dict(added.spellings()) == dict(batch.spellings())
         assert sum(added.spellings().values()) == np.isnan(batch.X).sum()
         assert all(added.spellings().values())
@@ -48,9 +48,9 @@ def counted(data: Any, columns: Sequence[str] = (), labels: Sequence[str] = (), 
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each way of finding the cells, which the others stand aside for."""
     if request.param != "cut":
-        monkeypatch.setattr(spellings, "_between_marks", lambda *given: None)
+        monkeypatch.setattr(missing_words, "_between_marks", lambda *given: None)
     if request.param == "exactly":
-        monkeypatch.setattr(spellings, "_by_arrow", lambda *given: None)
+        monkeypatch.setattr(missing_words, "_by_arrow", lambda *given: None)
     return str(request.param)
 
 
