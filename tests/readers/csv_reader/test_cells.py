@@ -51,9 +51,9 @@ def ways(cells: list[str], kept: tuple[int, ...] = ()) -> dict[str, Parsed | Non
     parser = ChunkParser("t.csv", Dialect(), 1, (Feature("a", 0),), kept, True)
     assert parser._as_numbers is not None
     return {
-        "numbers": parser._by_arrow(chunk, parser._as_numbers),
-        "text": parser._by_arrow(chunk, parser._as_text),
-        "exact": parser._exactly(chunk),
+        "numbers": parser._parse_by_arrow(chunk, parser._as_numbers),
+        "text": parser._parse_by_arrow(chunk, parser._as_text),
+        "exact": parser._parse_exactly(chunk),
         "any": parser(chunk),
     }
 

@@ -446,5 +446,5 @@ def test_a_further_reader_changes_nothing_of_the_file(tmp_path: Path, monkeypatc
     data = ParquetData(OpenedInput(Input(str(path)), None, "utf-8"))
     before = dict(vars(data))
     monkeypatch.setattr(OpenedInput, "remote", False)  # as after a compressed object was copied
-    assert data.another(data.metadata).read().equals(pa.table({"a": [1.0, 2.0]}))
+    assert data.open_again(data.metadata).read().equals(pa.table({"a": [1.0, 2.0]}))
     assert vars(data) == before

@@ -435,7 +435,7 @@ def test_one_reader_for_each_thread_at_work(both: Both, tmp_path: Path, monkeypa
     monkeypatch.setattr(reader, "PORTION_BYTES", 1)
     file = save(tmp_path / "t.parquet", plain(60))
     opens: list[object] = []
-    another = ParquetData.another
+    another = ParquetData.open_again
 
     def counted(self: ParquetData, *given: Any) -> Any:
         opens.append(self)
