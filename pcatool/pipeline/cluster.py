@@ -338,9 +338,7 @@ def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolde
 def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions, reporter: Reporter) -> ResolvedInputs:
     """Return the inputs without results of an earlier run that a search for inputs found in the output folder."""
     if not are_paths(data):
-        raise UsageError(
-            "a table in memory cannot be read by other processes", "write it to files that all workers can see"
-        )
+        raise UsageError("workers cannot read a table in memory", "write it to files that all workers can read")
     folder = str(output.output)
     found = ResolvedInputs.of(data, table)
     inside = inputs_in_output_folder(folder, found.inputs)

@@ -51,7 +51,7 @@ class VectorLength(BadValue):
     """A vector whose length differs from that of the first vector of its column."""
 
     def __init__(self, row: int, name: str, found: int, width: int) -> None:
-        text = f"column {show(name)}: a vector of {found} numbers, the first has {width}"
+        text = f"column {show(name)}: a vector of {found} numbers, but the first has {width}"
         super().__init__(row, text, "vectors of one column must have the same length")
 
 
@@ -100,7 +100,7 @@ def _numbers_in(array: pa.Array, column: Column) -> Array:
         raise BadValue(
             at,
             f"column {show(column.name)}: {show(cell)} is not a number, and the column is of type {column.arrow_type}",
-            "mend the cell, or fit without the column (-x)",
+            "correct the cell, or leave the column out with -x",
         )
     if missing is not None:
         out[~missing] = NULL

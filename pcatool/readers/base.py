@@ -43,7 +43,7 @@ class Rounded(NamedTuple):
     def note(self, place: str, column: str) -> str:
         """Return the text of the note for the user; `place` names file and row, `column` the column."""
         return (
-            f"{place}, column {show(column)}: {self.written} is taken as {int(float(self.written))}: whole numbers "
+            f"{place}, column {show(column)}: {self.written} is read as {int(float(self.written))}: whole numbers "
             "beyond 2^53 are rounded; if they are ids, leave the column out with -x"
         )
 
@@ -87,7 +87,9 @@ def first_rounded(
 
 
 # Remedy of every error about a single bad cell.
-BAD_CELL_REMEDY = "mend the cell, fit without the column (-x), or name the value with --null-value if it means missing"
+BAD_CELL_REMEDY = (
+    "correct the cell, leave the column out with -x, or give the value with --null-value if it means missing"
+)
 
 
 class Column(NamedTuple):

@@ -232,4 +232,4 @@ def not_a_table(name: str) -> DataError:
     """Return the error for a model or another zip archive given as a table."""
     if name.endswith(MODEL_SUFFIX):
         return DataError(f"{name} is a model, not a table", "give CSV or Parquet")
-    return DataError(f"{name} is a zip archive (a model? a spreadsheet?), not a table", "give CSV or Parquet")
+    return DataError(f"{name} is a zip archive, such as a model or a spreadsheet, not a table", "give CSV or Parquet")

@@ -213,9 +213,10 @@ def _in_memory(data: Any, options: TableOptions) -> Table:
     from pcatool.readers.memory_tables import in_memory
 
     if options.skip_bad:
-        raise UsageError("--skip-bad is for files, this is a table in memory", "leave it out")
+        raise UsageError("skip_bad=True applies to files, not to a table in memory", "leave it out")
     if options.row_names:
         raise UsageError(
-            "--row-names is for files of text, this is a table in memory", "give the columns without the one of names"
+            "row_names=True applies to text files, not to a table in memory",
+            "leave it out, and drop the column of names",
         )
     return in_memory(data, Dialect.of(options, ","))

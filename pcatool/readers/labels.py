@@ -71,7 +71,8 @@ class Classes:
         for name in names:
             if name.endswith("\0"):
                 raise DataError(
-                    f"label {show(self.name)}: {show(name)} ends in a NUL, which models do not keep", "take it off"
+                    f"label {show(self.name)}: {show(name)} ends in a NUL byte, which a model cannot hold",
+                    "remove the NUL byte",
                 )
         return names
 

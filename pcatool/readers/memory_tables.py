@@ -29,7 +29,7 @@ NULL_TYPES = ("NAType", "NaTType")
 
 # Bounds of the whole numbers that a 64-bit type holds, unsigned or signed.
 LARGEST, SMALLEST = 2**64 - 1, -(2**63)
-TOO_LARGE = "is a whole number beyond 64 bits"
+TOO_LARGE = "is a whole number of more than 64 bits"
 
 
 class BadObject(NamedTuple):
@@ -137,8 +137,8 @@ def _refuse_sparse(data: Any) -> None:
     """Raise UsageError for a sparse matrix or array of scipy."""
     if any(kind.__module__.startswith("scipy.sparse") for kind in type(data).__mro__):
         raise UsageError(
-            f"a {type(data).__name__} of scipy is no table with a cell for each row and column",
-            "give its toarray(), or write row, column and value of its cells to a file for triples",
+            f"a sparse {type(data).__name__} of scipy is not supported",
+            "pass its toarray(), or write row, column and value of its cells to a file and use triples",
         )
 
 
@@ -153,7 +153,7 @@ def _from_arrow(data: Any) -> pa.Table:
         return pa.table(data)
     except (pa.ArrowException, TypeError, ValueError) as error:  # a single column, or values of several types
         check_memory(error)
-        raise UsageError(f"the {type(data).__name__} gives no table: {error}", "give rows by columns") from None
+        raise UsageError(f"the {type(data).__name__} is not a table: {error}", "give rows by columns") from None
 
 
 def _from_pandas(data: Any, dialect: Dialect) -> ArrowTable:
@@ -161,8 +161,8 @@ def _from_pandas(data: Any, dialect: Dialect) -> ArrowTable:
     frame = data if hasattr(data, "columns") else data.to_frame()
     if frame.columns.nlevels > 1:
         raise UsageError(
-            f"the columns of the frame have names of {frame.columns.nlevels} levels",
-            "give each one name, as in frame.columns = ['_'.join(map(str, name)) for name in frame.columns]",
+            f"the column names of the frame have {frame.columns.nlevels} levels",
+            "join the levels, as in frame.columns = ['_'.join(map(str, name)) for name in frame.columns]",
         )
     frame = frame.rename(columns=str)
     if not frame.columns.is_unique:
@@ -200,7 +200,7 @@ def _from_array(data: Any, dialect: Dialect) -> ArrayTable | ArrowTable:
     """Return an array, or an object that converts to one, as a table; an array of objects gets a type per column."""
     array = _array(data)
     if array.ndim != 2:
-        raise UsageError(f"an array of {array.ndim} dimensions, not 2", "give rows by columns")
+        raise UsageError(f"the array has {array.ndim} dimensions, not 2", "give rows by columns")
     if array.shape[1] == 0:
         raise DataError("the array has no columns")
     if array.dtype.kind != "O":

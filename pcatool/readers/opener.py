@@ -56,7 +56,7 @@ def as_utf8(stream: ByteStream, encoding: str, head: bytes, name: str) -> ByteSt
     if codec.name in SAME_BYTES:
         return stream
     if not codec._is_text_encoding:
-        raise UsageError(f"{show(encoding)} is no encoding of text", "try latin-1, cp1252 or utf-16")
+        raise UsageError(f"{show(encoding)} is not a text encoding", "try latin-1, cp1252 or utf-16")
     return Transcoded(stream, codec, name)
 
 
@@ -183,7 +183,7 @@ class ZstdReader:
 
 def damaged_error(name: str, kind: str, reason: str) -> DataError:
     """Return the error for damaged or truncated compressed data."""
-    return DataError(f"{name}: the {kind} data are damaged or cut off ({reason})", "make the file again")
+    return DataError(f"{name}: the {kind} data are damaged or cut off ({reason})", "create the file again")
 
 
 MODEL = "model"
@@ -239,7 +239,7 @@ class OpenedInput:
             stream = Peekable(decompressed(stream, kind, source.name))
             head = stream.peek(HEAD, _needs_more_bytes)
             if compression_of(head) is not None:
-                raise DataError(f"{source.name} is compressed twice", "unpack it once")
+                raise DataError(f"{source.name} is compressed twice", "decompress it once")
         self.format = _format(source, head, input_format)
         is_text = self.format not in (MODEL, "parquet")
         self.stream: ByteStream = as_utf8(stream, encoding, head, source.name) if is_text else stream
@@ -298,7 +298,9 @@ class OpenedInput:
 
 def _note_cut_line(name: str, reporter: Reporter) -> None:
     """Note that a pipe ended without a line end."""
-    reporter.note(f"{name} ends in the middle of a line: if what writes it failed, its last row may be cut off")
+    reporter.note(
+        f"{name} ends in the middle of a line: if the program that writes it failed, the last row may be cut off"
+    )
 
 
 def _needs_more_bytes(head: bytes) -> bool:

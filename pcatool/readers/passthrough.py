@@ -54,14 +54,14 @@ def _cast(array: Any, kind: Any, column: str, name: str, place: Callable[[int], 
     cast = _cast_if_compatible(array, kind)
     if cast is None:
         raise DataError(
-            f"{name}: column {show(column)} holds {array.type}, in the first input {kind}",
+            f"{name}: column {show(column)} has the type {array.type}, but {kind} in the first input",
             "give the inputs one by one",
         )
     changed = next(_changed(array, cast), None)
     if changed is not None:
         raise DataError(
-            f"{place(changed)}, column {show(column)}: {show(array[changed].as_py())} would not stay what it is as "
-            f"{kind}, the type of the first input",
+            f"{place(changed)}, column {show(column)}: {show(array[changed].as_py())} would change as {kind}, "
+            "the type of the column in the first input",
             f"give the inputs one by one, or {name} first",
         )
     return cast

@@ -265,5 +265,5 @@ def _check_weights(batch: CheckedBatch, name: str, *, missing: bool) -> None:
     if len(bad):
         value, place = float(w[bad[0]]), batch.place(int(bad[0]))
         if value < 0:
-            raise BadCell(place, name, str(value), "is a weight below 0", "weights are 0 or more")
+            raise BadCell(place, name, str(value), "is a negative weight", "give weights of 0 or more")
         raise DataError(f"{place}, column {show(name)}: the weight is missing", "--missing drop leaves such rows out")

@@ -208,18 +208,17 @@ class NewColumns:
         if not found:
             return None
         name, columns = found[0]
-        noun = "a column" if len(columns) == 1 else "columns"
-        others = f", and so have {len(found) - 1} more files" if len(found) > 2 else ""
-        others = ", and so has one more file" if len(found) == 2 else others
+        noun, them = ("a column", "it") if len(columns) == 1 else ("columns", "them")
+        others = f" (also in {len(found) - 1} more files)" if len(found) > 2 else ""
+        others = " (also in one more file)" if len(found) == 2 else others
         if self._keep_all:
             return (
-                f"{name} has {noun} that {self._first} does not have, which --keep-all passes over: "
-                f"{listed(columns)}{others}; give all files the same columns, or name those to keep with --keep"
+                f"{name} has {noun} that {self._first} does not have: {listed(columns)}{others}; --keep-all keeps "
+                "only the columns of the first file: give all files the same columns, or name the columns to keep with --keep"
             )
         return (
-            f"{name} has {noun} of numbers that {self._first} does not have, or not as numbers, left out: "
-            f"{listed(columns)}{others}; "
-            "name the columns with -c, or give that file first"
+            f"left out {noun} of numbers of {name}: {listed(columns)}{others}; {self._first} does not have {them}, or not "
+            "as numbers: name the columns with -c, or give that file first"
         )
 
 
@@ -370,7 +369,7 @@ class Schema:
         columns, where = self._first.profile(), self._first.table.name
         found = find_columns((term,), columns, where)
         if len(found) != 1:
-            raise UsageError(f"{where}: {flag} {show(term)} names {len(found)} columns", "name one")
+            raise UsageError(f"{where}: {flag} {show(term)} names {len(found)} columns", "name one column")
         return columns[found[0]]
 
     def facts_for_workers(self, passthrough: Sequence[str]) -> SchemaFacts:
@@ -412,7 +411,7 @@ class Schema:
                 return features
         remedy = ""
         if not self.nameless and all(name[:1] == "c" and name[1:].isdigit() for name in chosen.names):
-            remedy = "were the names made by --no-header? then give it here too"
+            remedy = "if the names come from --no-header, give --no-header here too"
         features = match_features(chosen.names, chosen.booleans, table.columns, table.name, remedy)
         _check_widths(table.name, table.columns, features, chosen.widths or {}, "the model")
         if table is not self._first.table or self._facts is not None:
@@ -457,7 +456,7 @@ def _check_widths(
         known = widths.get(column.name, column.width)
         if column.width and known and column.width != known:
             raise DataError(
-                f"{where}, column {show(column.name)}: vectors of {column.width} numbers, in {name} of {known}",
+                f"{where}, column {show(column.name)}: vectors of {column.width} numbers, but of {known} in {name}",
                 "vectors of one column must have the same length",
             )
 
@@ -467,8 +466,8 @@ def _by_position(table: Table, chosen: ColumnChoice) -> tuple[Feature, ...]:
     there = file_columns(table)
     if len(there) != len(chosen.names):
         raise DataError(
-            f"{table.name}: {len(there)} columns without names, the model has {len(chosen.names)}",
-            "give exactly its columns in its order, or a header",
+            f"{table.name}: {len(there)} columns without names, but the model has {len(chosen.names)}",
+            "give exactly the columns of the model in its order, or a table with a header",
         )
     places = (i for i, column in enumerate(table.columns) if column in there)
     return tuple(

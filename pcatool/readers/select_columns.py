@@ -51,7 +51,10 @@ def find_elements(terms: Sequence[str], columns: Sequence[Column], where: str) -
             continue
         i = vectors[element[0]]
         if element[1] >= columns[i].width:
-            raise DataError(f"{where}: {show(term)} is past the {columns[i].width} elements of the vector")
+            raise DataError(
+                f"{where}: no element {show(term)}: the vectors have {columns[i].width} elements",
+                "elements are counted from 0",
+            )
         found[i, element[1]] = None
     return list(found)
 
@@ -86,7 +89,7 @@ class ColumnNames:
     def find(self, term: str) -> list[int]:
         """Return the columns of one term, as written or else without surrounding blanks; raises MissingColumns."""
         if not term.strip():
-            raise UsageError("a column term is empty", "name columns separated by single commas")
+            raise UsageError("a column name is empty", "separate column names by single commas")
         found = self._exactly(term) or self._exactly(term.strip())
         if not found:
             raise MissingColumns([term], self.names, self.where)
@@ -113,7 +116,9 @@ class ColumnNames:
         """Return the column, from 0, of a number that counts from 1; raises DataError if there is none."""
         number, count = int(term), len(self.names)
         if not 1 <= number <= count:
-            raise DataError(f"{self.where}: no column number {number}, there are {count}", "columns are counted from 1")
+            raise DataError(
+                f"{self.where}: no column number {number}: there are {count} columns", "columns are counted from 1"
+            )
         return number - 1
 
     def _range(self, term: str) -> tuple[int, int] | None:
@@ -194,7 +199,7 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
     kind, example = columns[i].kind, columns[i].example
     if columns[i].row_name:
         raise DataError(
-            f"{where}: column {show(name)} holds the names of the rows (--row-names), the model needs its numbers",
+            f"{where}: column {show(name)} holds the names of the rows (--row-names), but the model needs its numbers",
             "leave out --row-names",
         )
     if (
@@ -202,11 +207,12 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
         or kind == "vector"
         or (kind == "boolean" and not (name in booleans or columns[i].boolean_type))
     ):
-        first = f"first: {show(example)}" if example else "none that says more"
+        first = f" (first: {show(example)})" if example else ""
         stored = f" of type {columns[i].arrow_type}" if columns[i].arrow_type else ""
         mixed = " and numbers" if columns[i].written == "some" else ""
         raise DataError(
-            f"{where}: column {show(name)} holds {kind}{mixed or ' values'} ({first}){stored}, the model needs numbers",
+            f"{where}: column {show(name)} holds {kind}{mixed or ' values'}{first}{stored}, but the model needs "
+            "numbers",
             "store them as numbers" if kind == "text" else "",
         )
     return Feature(name, i, boolean=name in booleans and kind in ("", "boolean"))
@@ -237,7 +243,7 @@ def choose_features(
     if not features:
         numbers = any(column.kind == "number" for column in columns)
         what = "no column is left" if named or numbers else "no column holds numbers"
-        there = f"there are: {listed(c.name for c in columns)}" if columns else "it has no columns at all"
+        there = f"the columns are: {listed(c.name for c in columns)}" if columns else "the table has no columns"
         raise DataError(f"{where}: {what}", _numbers_as_text_remedy(columns) or there)
     repeated = [name for name, count in Counter(f.name for f in features.values()).items() if count > 1]
     if repeated:
@@ -279,7 +285,7 @@ def _without_partitions(
     for i, _ in chosen:
         column = columns[i]
         if column.partition and not terms:
-            first = f"first value {show(column.example)}" if column.example else "no value in it"
+            first = f"first value {show(column.example)}" if column.example else "no values"
             hint = "; name it with -c to use it" if column.kind == "number" else ""
             reporter.note(f"left out partition column {show(column.name)} ({first}{hint})")
     return [(i, element) for i, element in chosen if not columns[i].partition or columns[i].name in named]
@@ -293,7 +299,8 @@ def _without_row_names(
     for i, _ in chosen:
         if columns[i].row_name and columns[i].name in named:
             raise DataError(
-                f"{where}: column {show(columns[i].name)} holds the names of the rows (--row-names), no feature",
+                f"{where}: column {show(columns[i].name)} holds the names of the rows (--row-names) and cannot be a "
+                "feature",
                 "leave out --row-names to use its numbers, or do not name it with -c",
             )
     return [(i, element) for i, element in chosen if not columns[i].row_name]
@@ -309,17 +316,17 @@ def _features(
     column = columns[i]
     if column.kind == "marked number":
         raise DataError(
-            f"{where}, column {show(column.name)}: {show(column.example)} is a number but for its marks",
+            f"{where}, column {show(column.name)}: {show(column.example)} is not a plain number",
             f"{column.remedy}{_or_leave_out(i, columns)}",
         )
     without_values = column.kind == "vector" and column.width == 0
     text = column.kind == "text" and not (named and column.written == "all")
     if text or without_values or (column.kind == "boolean" and not (named or column.boolean_type)):
-        first = f"first value {show(column.example)}" if column.example else "no value in it"
+        first = f"first value {show(column.example)}" if column.example else "no values"
         if named:
             stored = f", its type is {column.arrow_type}" if column.arrow_type else ""
             what = f"column {show(column.name)} holds no numbers ({first}){stored}"
-            there, remedy = "names of folders" if column.partition else where, "name columns of numbers only"
+            there, remedy = "folder names" if column.partition else where, "name only columns of numbers"
             if column.written == "some":
                 what = f"column {show(column.name)} mixes text and numbers ({first}){stored}"
                 remedy += _or_leave_out(i, columns)
@@ -332,14 +339,16 @@ def _features(
         reporter.note(f"left out {column.kind} column {show(column.name)} ({first}{hint})")
         return []
     if "\0" in column.name:
-        raise DataError(f"{where}: a name with a NUL byte, {show(column.name)}", f"name it{_or_leave_out(i, columns)}")
+        raise DataError(
+            f"{where}: a column name has a NUL byte: {show(column.name)}", f"rename it{_or_leave_out(i, columns)}"
+        )
     if not column.name.strip():
         if column.kind == "empty" and not named:
             reporter.note(f"left out column {i + 1}, which has neither a name nor a value")
             return []
         what = f"column {i + 1} holds numbers and has no name"
-        names = ", or read it with --row-names if it names the rows" if i == 0 and len(columns) > 1 else ""
-        raise DataError(f"{where}: {what}", f"name it{_or_leave_out(i, columns)}{names}")
+        names = ", or give --row-names if it names the rows" if i == 0 and len(columns) > 1 else ""
+        raise DataError(f"{where}: {what}", f"give it a name{_or_leave_out(i, columns)}{names}")
     if column.kind == "vector":
         elements = range(column.width) if element is None else [element]
         return [Feature(f"{column.name}[{e}]", i, e) for e in elements]
@@ -369,7 +378,7 @@ def find_weights(term: str, columns: Sequence[Column], where: str) -> int:
     """Return the number of the weight column that a term names; raises DataError unless it is one of numbers."""
     found = find_columns([term], columns, where)
     if len(found) != 1:
-        raise DataError(f"{where}: --weights {show(term)} names {len(found)} columns", "name one")
+        raise DataError(f"{where}: --weights {show(term)} names {len(found)} columns", "name one column")
     column = columns[found[0]]
     if column.kind not in ("number", "empty"):
         raise DataError(f"{where}: --weights {show(column.name)} is a {column.kind} column", "name a column of numbers")
@@ -389,7 +398,7 @@ def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int
     column = columns[value]
     if column.kind == "marked number":
         raise DataError(
-            f"{where}, column {show(column.name)}: {show(column.example)} is a number but for its marks",
+            f"{where}, column {show(column.name)}: {show(column.example)} is not a plain number",
             column.remedy,
         )
     if column.kind not in ("number", "empty", "boolean"):
@@ -424,24 +433,26 @@ def find_labels(
     found = list(dict.fromkeys(find_columns(terms, columns, where))) if terms else []
     for i in found:
         if columns[i].kind == "vector":
-            raise DataError(f"{where}: --label {show(columns[i].name)} is a vector column", "name columns of one value")
+            raise DataError(
+                f"{where}: --label {show(columns[i].name)} is a vector column", "name columns with one value per row"
+            )
         if columns[i].kind == "marked number" and kernel != "delta":
             raise DataError(
-                f"{where}, column {show(columns[i].name)}: {show(columns[i].example)} is a number but for its marks",
-                f"{columns[i].remedy}, or take it as it is with --label-kernel delta",
+                f"{where}, column {show(columns[i].name)}: {show(columns[i].example)} is not a plain number",
+                f"{columns[i].remedy}, or use it as a class with --label-kernel delta",
             )
     words = [columns[i] for i in found if columns[i].kind not in ("number", "empty")]
     if words and kernel in ("linear", "rbf"):
         raise DataError(
             f"{where}: --label {show(words[0].name)} holds no numbers (first value {show(words[0].example)})",
-            f"--label-kernel {kernel} needs numbers; delta takes classes",
+            f"--label-kernel {kernel} needs numbers; --label-kernel delta takes classes",
         )
     if known is None:
         known = [columns[i].name for i in found if columns[i].kind in ("number", "empty", "boolean")]
     for column in (columns[i] for i in found):
         if column.name in known and column.kind == "text":
             raise DataError(
-                f"{where}: label {show(column.name)} holds text (first value {show(column.example)}), and numbers in "
+                f"{where}: label {show(column.name)} holds text (first value {show(column.example)}), but numbers in "
                 "the model",
                 "fit all rows together",
             )

@@ -106,4 +106,4 @@ def none_left(skipped: Sequence[Skip]) -> DataError:
     """Return the error for inputs that were all left out."""
     first = skipped[0].reason
     text = first if len(skipped) == 1 else f"none of the {len(skipped)} files can be used; the first: {first}"
-    return DataError(text, "mend or replace what was given")
+    return DataError(text, "correct or replace the files")

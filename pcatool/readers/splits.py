@@ -44,16 +44,14 @@ def splits_of(found: ResolvedInputs, options: TableOptions) -> list[Split]:
     memory, a pipe or a device.
     """
     if not found.inputs:
-        raise UsageError(
-            "a table in memory cannot be read by other processes", "write it to files that all workers can see"
-        )
+        raise UsageError("workers cannot read a table in memory", "write it to files that all workers can read")
     folder = os.getcwd()  # noqa: PTH109
     splits: list[Split] = []
     sizes = [item.size or 0 for item in found.inputs]
     large = max(LARGE_FILE, sum(sizes) // MOST_SPLITS)
     for at, (item, size) in enumerate(zip(found.inputs, sizes, strict=True)):
         if item.is_stream:
-            raise UsageError(f"{item.name} cannot be read by other processes", "give files that all workers can see")
+            raise UsageError(f"workers cannot read {item.name}", "give files that all workers can read")
         item = item._replace(base=folder)
         cuts = [None] if options.skip_bad else _cuts(item, size, options, large)
         splits += [Split(at, item._replace(groups=groups), size // len(cuts)) for groups in cuts]

@@ -69,7 +69,10 @@ def read_triples(
     for batch in checked_batches(inputs, chosen, counts, eager=False, report=True, run=run):
         if batch.incomplete is not None and not allow_missing:
             place = batch.place(int(batch.incomplete.argmax()))
-            raise DataError(f"{place}: no value, which is not 0", "mend the line, or leave out --absent zero")
+            raise DataError(
+                f"{place}: the value is missing, and --absent zero does not make it 0",
+                "correct the line, or leave out --absent zero",
+            )
         parts.append((users.codes(batch, 0), items.codes(batch, 1), batch.X[:, 0]))
     user, item, values = (np.concatenate([part[i] for part in parts]) for i in range(3))
     double = first_duplicate(user, item)
@@ -124,7 +127,7 @@ class NameCodes:
         missing = np.array([word.strip().lower() in self._missing for word in words] + [True])  # last: null, -1
         if missing[found].any():
             place = batch.place(int(missing[found].argmax()))
-            raise DataError(f"{place}: the {self._what} is missing", "leave such lines out")
+            raise DataError(f"{place}: the {self._what} is missing", "remove such lines")
         known = len(self._codes)
         new: list[int] = []
         numbers = [self._codes.setdefault(word.strip(), len(self._codes)) for word in words]

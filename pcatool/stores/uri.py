@@ -56,7 +56,10 @@ def parse(path: str) -> Uri:
     match = SCHEME_PREFIX.match(path)
     scheme = match[1].lower() if match else ""
     if match is None or scheme not in KINDS:
-        raise UsageError(f"{show(shown(path))}: no store is called {scheme}://", f"there are: {', '.join(KINDS)}")
+        raise UsageError(
+            f"{show(shown(path))}: no store is called {scheme}://",
+            f"write one of {', '.join(f'{name}://' for name in KINDS)}",
+        )
     kind = KINDS[scheme]
     rest, query = _split_query(path[match.end() :], kind)
     place, _, key = rest.partition("/")
@@ -69,7 +72,7 @@ def parse(path: str) -> Uri:
         raise UsageError(f"{show(shown(path))} names no {what}", f"write {scheme}://{what}/name")
     if kind != HTTP and {".", ".."} & set(key.split("/")):  # libraries remove such parts and reach another object
         raise UsageError(
-            f"{show(shown(path))}: in a store . and .. are no folders, and no part of a name", "write it without them"
+            f"{show(shown(path))}: a name in a store cannot have . or .. as a folder", "write it without them"
         )
     options = {} if kind == HTTP else _options(path, query, kind)
     return Uri(scheme, kind, unquote(user), unquote(password), authority, key, options, query)
@@ -107,7 +110,7 @@ def _options(path: str, query: str, kind: str) -> dict[str, str]:
             nearest = _nearest_option(name, kind)
             raise UsageError(
                 f"{show(shown(path))}: {kind}:// has no option {show(name)}",
-                f"{f'did you mean {nearest}? ' if nearest else ''}there are: {', '.join(OPTIONS[kind])}",
+                f"{f'did you mean {nearest}? ' if nearest else ''}the options are {', '.join(OPTIONS[kind])}",
             )
     return {name: value for name, value in given.items() if value}
 

@@ -232,7 +232,7 @@ MIXED = {
     "a list": ([1, 2, [3], 4, 5], "row 3, column 'm': '\\[3\\]' is not a number"),
     "a complex number": ([1, 2, 3 + 1j, 4, 5], r"row 3, column 'm': '\(3\+1j\)' is not a number"),
     "beyond 64 bits": ([1, 2, 2**64, 4, 5], "row 3, column 'm': '18446744073709551616' is a whole number beyond 64"),
-    "far below 0": ([1, 2, -(10**30), 4, 5], "is a whole number beyond 64 bits; give the column as floats"),
+    "far below 0": ([1, 2, -(10**30), 4, 5], "is a whole number of more than 64 bits; give the column as floats"),
 }
 
 
@@ -463,7 +463,7 @@ def test_an_array_has_no_names_and_is_matched_by_position(frame: pd.DataFrame) -
     scores = pcatool.transform(model, frame).to_numpy()
     np.testing.assert_array_equal(pcatool.transform(model, X), scores)
     np.testing.assert_allclose(pcatool.reconstruct(model, scores), pcatool.reconstruct(model, frame).to_numpy())
-    with pytest.raises(pcatool.DataError, match="2 columns without names, the model has 3"):
+    with pytest.raises(pcatool.DataError, match="2 columns without names, but the model has 3"):
         pcatool.transform(model, X[:, :2])
 
 

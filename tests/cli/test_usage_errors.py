@@ -67,7 +67,7 @@ UNREADABLE = {
     ),
     "fit blanks.csv -o x": (
         3,
-        "blanks.csv: one column, 'a b c', whose blanks separate numbers; read it with -d blanks\n",
+        "blanks.csv: one column, 'a b c', in which blanks separate numbers; read it with -d blanks\n",
     ),
 }
 

@@ -301,7 +301,7 @@ def test_names_that_look_like_nothing_are_names(tmp_path: Path, run: Any) -> Non
     done = run(tmp_path, "transform", "m.npz", "--triples", "doc,word,n", data=WORDS)
     assert [line.split(",")[0] for line in done.stdout.splitlines()] == ["doc", "d1", "d2", "d3", "None"]
     refused = run(tmp_path, *arguments, "--null-value", "tea", data=WORDS, code=3).stderr
-    assert "line 6: the item is missing; leave such lines out" in refused
+    assert "line 6: the item is missing; remove such lines" in refused
 
 
 # --- cells ---
@@ -317,7 +317,10 @@ def test_a_line_without_a_value_is_an_absent_cell(holed: Array) -> None:
     same_numbers(model, pcatool.fit(table, components=2, **TRIPLES), CLOSE)
     Z = pcatool.transform(model, pa.Table.from_pandas(longer), **TRIPLES).to_pandas().set_index("user")
     assert Z.loc[5].isna().all()
-    with pytest.raises(DataError, match=rf"row {len(longer) - 1}: no value, which is not 0; .* --absent zero"):
+    with pytest.raises(
+        DataError,
+        match=rf"row {len(longer) - 1}: the value is missing, and --absent zero does not make it 0; .* --absent zero",
+    ):
         pcatool.fit(longer, components=2, absent="zero", **TRIPLES)
 
 
@@ -330,14 +333,18 @@ AT = ["--triples", "user,item,rating"]
     [
         (GOOD + "ann,tea,7\n", [], "user 'ann', item 'tea' is given twice, in data rows 1 and 9; give each cell once"),
         (GOOD + " ann ,tea,7\n", [], "user 'ann', item 'tea' is given twice, in data rows 1 and 9"),
-        (GOOD + ",tea,7\n", [], "line 10: the user is missing; leave such lines out"),
+        (GOOD + ",tea,7\n", [], "line 10: the user is missing; remove such lines"),
         (GOOD + "  ,tea,7\n", [], "line 10: the user is missing"),
         (GOOD + "ann,,7\n", [], "line 10: the item is missing"),
-        (GOOD + "ann,jam,\n", ["--absent", "zero"], "line 10: no value, which is not 0"),
+        (
+            GOOD + "ann,jam,\n",
+            ["--absent", "zero"],
+            "line 10: the value is missing, and --absent zero does not make it 0",
+        ),
         (GOOD + "ann,jam,high\n", [], "line 10, column 'rating': 'high'"),
         (GOOD + "ann,jam,inf\n", [], "line 10, column 'rating': 'inf' is not finite"),
         ("user,item,rating\nann,tea,good\n", [], "column 'rating' holds no numbers (first value 'good')"),
-        ('user,item,rating\nann,tea,"$1,200"\n', [], "'$1,200' is a number but for its marks; read it with"),
+        ('user,item,rating\nann,tea,"$1,200"\n', [], "'$1,200' is not a plain number; read it with"),
         ("user,item,rating\n", [], "no rows to fit"),
         ("user,item,rating\nann,tea,\nbob,pie,NA\n", [], "every cell is missing"),
         (GOOD, ["-k", "3"], "-k 3 of 3 columns means 9 numbers to find, from 8 cells"),

@@ -296,9 +296,9 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
             np.eye(D),
             {},
             UsageError,
-            "a table in memory cannot be read by other processes; write it to files that all workers",
+            "workers cannot read a table in memory; write it to files that all workers",
         ),
-        ("-", {}, UsageError, "standard input cannot be read by other processes; give files that all workers can see"),
+        ("-", {}, UsageError, "workers cannot read standard input; give files that all workers can read"),
         (
             "data",
             {"output": "data/"},

@@ -200,7 +200,10 @@ def test_a_producer_that_fails_leaves_no_model(shell: Shell, work: Path) -> None
     assert litter(work) == []
 
 
-CUT = "pcatool: note: {} ends in the middle of a line: if what writes it failed, its last row may be cut off\n"
+CUT = (
+    "pcatool: note: {} ends in the middle of a line: if the program that writes it failed, the last row may be cut off"
+    "\n"
+)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_a_feature_that_folders_give_as_words(tmp_path: Path) -> None:
     for name in (MISSING, "north"):
         (tmp_path / f"region={name}").mkdir()
         write(tmp_path / f"region={name}", "a\n1\n2\n")
-    with pytest.raises(DataError, match=r"^names of folders: column 'region' holds no numbers \(first value 'north'\)"):
+    with pytest.raises(DataError, match=r"^folder names: column 'region' holds no numbers \(first value 'north'\)"):
         read(tmp_path, columns=["a", "region"])
 
 

@@ -108,7 +108,9 @@ def test_rows_in_which_something_is_missing_make_no_class() -> None:
 def test_a_name_that_no_model_keeps_is_refused() -> None:
     classes = Classes(["a"])
     numbers(classes, ["x", "x\0"])
-    with pytest.raises(DataError, match=r"label 'a': 'x\\x00' ends in a NUL, which models do not keep; take it off"):
+    with pytest.raises(
+        DataError, match=r"label 'a': 'x\\x00' ends in a NUL byte, which a model cannot hold; take it off"
+    ):
         classes.levels()
 
 
@@ -134,9 +136,9 @@ def test_text_means_classes_and_numbers_mean_numbers() -> None:
     ("term", "kernel", "said"),
     [
         ("species", "linear", "--label 'species' holds no numbers (first value 'setosa'); --label-kernel linear needs"),
-        ("species", "rbf", "--label-kernel rbf needs numbers; delta takes classes"),
-        ("v", None, "--label 'v' is a vector column; name columns of one value"),
-        ("price", None, "column 'price': '1,000' is a number but for its marks; read it with --thousands ,"),
+        ("species", "rbf", "--label-kernel rbf needs numbers; --label-kernel delta takes classes"),
+        ("v", None, "--label 'v' is a vector column; name columns with one value per row"),
+        ("price", None, "column 'price': '1,000' is not a plain number; read it with --thousands ,"),
         ("specis", None, "no column 'specis' (nearest: 'species')"),
     ],
 )

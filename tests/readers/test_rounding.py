@@ -38,7 +38,7 @@ def test_the_first_is_named(cell: str, dress: str, tmp_path: Path) -> None:
     whole = int(cell.removesuffix(".0"))
     notes = [note.replace(str(tmp_path), "") for note in read(file).notes]
     assert notes == [
-        f"/t.csv, line 3, column 'id': {whole} is taken as {int(float(whole))}: whole numbers beyond 2^53 are rounded; "
+        f"/t.csv, line 3, column 'id': {whole} is read as {int(float(whole))}: whole numbers beyond 2^53 are rounded; "
         "if they are ids, leave the column out with -x"
     ]
     assert read(file, exclude=["id"], keep=["id"]).notes == []
@@ -55,13 +55,13 @@ def test_it_is_found_in_later_columns_rows_and_files(tmp_path: Path) -> None:
     assert [n for n in read(first).notes if "2^53" in n] == []
     second = write(tmp_path, f"b,a,t\n{rows}{2**60 + 1},1,x\n{2**60 + 2},1,x\n", "u.csv")
     (note,) = [n for n in read(first, second).notes if "2^53" in n]
-    assert f"u.csv, line 20002, column 'b': {2**60 + 1} is taken as {2**60}" in note
+    assert f"u.csv, line 20002, column 'b': {2**60 + 1} is read as {2**60}" in note
 
 
 def test_thousands_marks_are_no_hindrance(tmp_path: Path) -> None:
     file = write(tmp_path, 'a,b\n1,"9,007,199,254,740,993"\n2,3\n')
     (note,) = read(file, thousands=",").notes
-    assert "9007199254740993 is taken as 9007199254740992" in note
+    assert "9007199254740993 is read as 9007199254740992" in note
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.uint64(), pa.decimal128(38, 0)])
@@ -72,7 +72,7 @@ def test_in_parquet(kind: pa.DataType, tmp_path: Path) -> None:
     )
     parquet.write_table(table, tmp_path / "t.parquet")
     (note,) = read(tmp_path / "t.parquet").notes
-    assert "row 4, column 'id': 9007199254740993 is taken as 9007199254740992" in note
+    assert "row 4, column 'id': 9007199254740993 is read as 9007199254740992" in note
 
 
 def test_most_blocks_need_no_second_look() -> None:

@@ -72,8 +72,8 @@ REFUSED: dict[str, tuple[type[PcatoolError], str]] = {
     "5-99": (DataError, "no column number 99"),
     "c-a": (UsageError, "column range 'c-a' runs backwards; write a-c"),
     "-": (MissingColumns, "no column '-'"),
-    "": (UsageError, "a column term is empty"),
-    "a,,b": (UsageError, "a column term is empty"),
+    "": (UsageError, "a column name is empty"),
+    "a,,b": (UsageError, "a column name is empty"),
     "\u0663": (MissingColumns, "no column"),
 }
 
@@ -152,7 +152,7 @@ def test_a_models_columns_that_are_not_there() -> None:
     with pytest.raises(MissingColumns, match=r"t.csv: no columns 'aa', 'v\[3\]' \(nearest: 'a'\)"):
         match_features(["aa", "a", "v[3]"], frozenset(), TABLE, "t.csv")
     for name, message in (
-        ("name", "column 'name' holds text values \\(first: 'Anna'\\), the model needs numbers"),
+        ("name", "column 'name' holds text values \\(first: 'Anna'\\), but the model needs numbers"),
         ("v", "column 'v' holds vector values"),
         ("yes", "column 'yes' holds boolean values \\(first: 'true'\\)"),
     ):

@@ -125,7 +125,7 @@ def test_weights_below_zero(good: list[Path], tmp_path: Path) -> None:
     fine = [write(tmp_path, HEADER + "1,2,3\n4,5,1\n2,9,1\n", f"w{i}.csv") for i in range(2)]
     made = Made([bad, *fine, bad], weights="c")
     assert made.bytes == Made(fine, weights="c", skip_bad=False).bytes
-    assert "is a weight below 0" in made.reporter.warnings[0]
+    assert "is a negative weight" in made.reporter.warnings[0]
 
 
 def test_missing_cells_are_bad_only_where_they_are_refused(good: list[Path], tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ REFUSED = {
         "the output 's3://BUCKET/t.csv' is the same object as the input 's3://BUCKET/t.csv'; write to another one",
     ),
     "s3://BUCKET/c/../t.csv": (
-        2, "'s3://BUCKET/c/../t.csv': in a store . and .. are no folders, and no part of a name; write it without them"
+        2, "'s3://BUCKET/c/../t.csv': a name in a store cannot have . or .. as a folder; write it without them"
     ),
     "s3://BUCKET/there.npz": (
         5, "'s3://BUCKET/there.npz' exists, and --no-clobber was given; give another name, or move the file away"

@@ -111,7 +111,10 @@ def remedy_for_marked_number(
     if trials:
         return _remedy_of([cell, *numbers, *others_marked], dialect, trials).remedy
     other = next((c for c in numbers if set(c) & set(".,")), numbers[0])
-    return f"{show(other)} in the same column has other marks: write all cells alike, or fit without the column (-x)"
+    return (
+        f"{show(other)} in the same column has other marks: write all cells the same way, or leave the column out "
+        "with -x"
+    )
 
 
 def _marked_cells(cells: Sequence[str] | Mapping[str, None]) -> list[str]:
@@ -244,7 +247,7 @@ def remedy_for_cell(cell: str, feature: Feature, features: Sequence[Feature], di
     if is_in_other_script(cell, dialect):
         return PLAIN_NUMBERS_REMEDY
     if cell.strip("\ufeff").strip() == feature.name.strip():
-        return "is the line of names repeated there? give files one by one, not joined"
+        return "the header seems to be repeated there: give the files one by one, not joined"
     return _remedy_for_mixture(cell, feature, column, dialect) or BAD_CELL_REMEDY
 
 
@@ -256,8 +259,8 @@ def _remedy_for_mixture(cell: str, feature: Feature, column: Sequence[str], dial
     if not numbers or (texts == 1 and filled[0] != cell):
         return None
     return (
-        f"the column mixes text and numbers, such as {show(numbers[0])}: fit without it (-x {_term(feature)}), mend "
-        f"the cells, or name with --null-value what means missing"
+        f"the column mixes text and numbers, such as {show(numbers[0])}: leave it out with -x "
+        f"{_term(feature)}, correct the cells, or give with --null-value the values that mean missing"
     )
 
 
@@ -275,18 +278,18 @@ def ragged_row_error(
     `first_below_header` says whether `rows` start directly below the header; None where there is no header.
     """
     there = f"{len(cells)} field" + ("s" if len(cells) != 1 else "")
-    expected = f"the {'first row' if first_below_header is None else 'header'} has {width}"
+    expected = f"but the {'first row' if first_below_header is None else 'header'} has {width}"
     error = DataError(f"{place}: {there}, {expected}")
     if any("\n" in cell or "\r" in cell for cell in cells):
-        error.add_remedy("is a quote left open there?")
+        error.add_remedy("check for a quote that is left open there")
     elif cells[0].lstrip().startswith("#"):
         error.add_remedy("if it is a comment, read it with --comment '#'")
     elif first_below_header and len(cells) == width + 1 and (remedy := _remedy_for_longer_rows(rows(), width, dialect)):
         error.add_remedy(remedy)
     elif width == 1 and first_below_header is not None:
-        error.add_remedy("is the header a title or a comment? pass over it with --skip-lines or --comment")
+        error.add_remedy("if the header is a title or a comment, skip it with --skip-lines or --comment")
     else:
-        error.add_remedy("mend the row, or name another separator with -d")
+        error.add_remedy("correct the row, or give another separator with -d")
     return error
 
 
@@ -298,10 +301,13 @@ def _remedy_for_longer_rows(rows: Sequence[Sequence[str]], width: int, dialect: 
     if any(len(row) != width + 1 for row in rows):
         return None
     if not any(row[-1].strip() for row in rows):
-        return "every row ends with a separator, which the header does not: take it off, or put one after the header"
+        return (
+            "every row ends with a separator, but the header does not: remove it from the rows, or add one to the "
+            "header"
+        )
     if width == 1 and dialect.number(rows[0][-1]) is None and not dialect.is_missing(rows[0][-1]):
         return None  # the header is a title above the names
     return (
-        "every row has one field more than the header: if the first field is the row's name, as R's write.table "
-        "writes it, read it with --row-names; or else name the column in the header"
+        "every row has one field more than the header: if the first field is the name of the row, as R's "
+        "write.table writes it, read it with --row-names; if not, add the missing name to the header"
     )

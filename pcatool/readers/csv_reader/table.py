@@ -129,13 +129,16 @@ SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 # Beginnings of text files that are not tables: pattern -> (what the file is, remedy).
 NOT_TABLES = {
     re.compile(r"\s*(?:\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|-?[0-9.]+$|$))"): ("JSON", "convert it to CSV or Parquet"),
-    re.compile(r"\s*<(?:!doctype|!--|html|head|body|table)\b", re.IGNORECASE): ("HTML", "is it the page of an error?"),
+    re.compile(r"\s*<(?:!doctype|!--|html|head|body|table)\b", re.IGNORECASE): (
+        "HTML",
+        "check whether it is an error page",
+    ),
     re.compile(r"\s*<(?:\?xml|svg|stata_dta)\b", re.IGNORECASE): ("XML", "convert it to CSV or Parquet"),
     re.compile(r"\{\\rtf"): ("a document (RTF)", "save it as plain text"),
-    re.compile(r"version https://git-lfs"): ("the pointer to a file in git-lfs", "fetch the file with: git lfs pull"),
+    re.compile(r"version https://git-lfs"): ("a pointer of Git LFS", "fetch the file with: git lfs pull"),
     re.compile(r"sep=", re.IGNORECASE): (
-        "a line for spreadsheets",
-        "pass over it with --skip-lines 1, and name the -d",
+        "a sep= line for spreadsheets",
+        "skip it with --skip-lines 1, and give the separator with -d",
     ),
 }
 # Rows examined for blanks as separators.
@@ -149,7 +152,9 @@ def check_separator(cells: list[str], dialect: Dialect, place: str) -> None:
         return
     for separator, spelled in SEPARATORS.items():
         if separator != dialect.delimiter and separator in cells[0]:
-            raise DataError(f"{place}: one field, {show(cells[0])}, with {spelled} in it", f"read it with -d {spelled}")
+            raise DataError(
+                f"{place}: one field, {show(cells[0])}, that contains {spelled}", f"read it with -d {spelled}"
+            )
 
 
 def check_comment(first: Chunk, dialect: Dialect, place: str) -> None:
@@ -160,8 +165,8 @@ def check_comment(first: Chunk, dialect: Dialect, place: str) -> None:
     *_, (_, cells) = rows_of(first, replace(dialect, comment=None), place)
     if mark in cells[0]:
         raise DataError(
-            f"{place}: --comment {show(mark)} cuts off what follows {show(cells[0].partition(mark)[0])}",
-            f"if it separates the fields, read it with -d {SEPARATORS[mark]} without --comment; or else say -d ','",
+            f"{place}: --comment {show(mark)} cuts off everything after {show(cells[0].partition(mark)[0])}",
+            f"if it separates the fields, read it with -d {SEPARATORS[mark]} without --comment; if not, add -d ','",
         )
 
 
@@ -199,7 +204,7 @@ def check_names(cells: list[str], dialect: Dialect, place: str, reporter: Report
             "read it with --no-header, or with --header if these are names",
         )
     if numbers and len(numbers) == len(filled):
-        reporter.note(f"{place}: whole numbers are taken as names; --no-header reads them as data")
+        reporter.note(f"{place}: the whole numbers are read as column names; --no-header reads them as data")
 
 
 def check_text(cells: list[str], place: str) -> None:
@@ -209,8 +214,8 @@ def check_text(cells: list[str], place: str) -> None:
         # UTF-16 without a byte-order mark looks like text with a NUL byte beside every letter.
         order = "be" if text.startswith("\0") else "le"
         sparse = 3 * text.count("\0") < len(text)
-        remedy = "is this a text table?" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
-        raise DataError(f"{place}: NUL bytes", remedy)
+        remedy = "check that it is a text table" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
+        raise DataError(f"{place}: the header has NUL bytes", remedy)
 
 
 def check_is_table(cells: list[str], place: str) -> None:
@@ -333,7 +338,7 @@ class CsvTable:
             and (remedy := blanks_remedy(self._first_line, rows, self.dialect))
         ):
             name = show(self.columns[0].name)
-            raise DataError(f"{self.name}: one column, {name}, whose blanks separate numbers", remedy)
+            raise DataError(f"{self.name}: one column, {name}, in which blanks separate numbers", remedy)
 
     def expected_rows(self) -> int | None:
         """Return about how many rows there are, from the size of the first ones; None where no size is known."""

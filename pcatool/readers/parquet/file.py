@@ -249,7 +249,7 @@ class ParquetData:
         self._opened.check_unchanged()  # parts of an object replaced while it was read do not fit together
         reason = str(error).split("\n", 1)[0].rstrip(".")
         return DataError(
-            f"{self._opened.name}: the Parquet data are damaged or cut off ({reason})", "make the file again"
+            f"{self._opened.name}: the Parquet data are damaged or cut off ({reason})", "create the file again"
         )
 
 

@@ -174,7 +174,9 @@ class ParquetTable:
         self._opened = opened
         self._rows_out = 0  # rows handed out
         if ignored := _text_flags(options):
-            reporter.note(f"{opened.name} is Parquet: {', '.join(ignored)} change nothing there")
+            reporter.note(
+                f"{opened.name} is Parquet: {', '.join(ignored)} {'has' if len(ignored) == 1 else 'have'} no effect"
+            )
         self._data = ParquetData(opened)
         self.columns = self._data.columns
         metadata, groups = self._data.metadata, self._data.groups

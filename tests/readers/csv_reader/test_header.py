@@ -27,7 +27,9 @@ def test_without_a_header_columns_are_counted(tmp_path: Path) -> None:
 def test_whole_numbers_are_taken_as_names_with_a_note(first: str, tmp_path: Path) -> None:
     table = read(write(tmp_path, f"{first}\n3,4\n5,6\n"), columns=["1-2"] if first != "1," else ["1"])
     assert len(table.rows) == 2
-    assert any("line 1: whole numbers are taken as names; --no-header reads them" in note for note in table.notes)
+    assert any(
+        "line 1: the whole numbers are read as column names; --no-header reads them" in note for note in table.notes
+    )
 
 
 @pytest.mark.parametrize("first", ["1.5,2", "1e3,x", "-.5,+2", "1,2.0", "id,1.5,2.5", "5.1,NA", "1e400,2"])
@@ -180,7 +182,7 @@ def test_text_in_another_encoding_is_refused_with_its_line(tmp_path: Path) -> No
         read(write(tmp_path, "a,b\n1,2\n3,4".encode("utf-16") + b"x"))
     with pytest.raises(DataError, match="line 1: NUL bytes; name the encoding, such as --encoding utf-16-le"):
         read(write(tmp_path, TEXT.encode("utf-16-le").replace(b"\xf6\x00\xdf\x00", b"")))
-    with pytest.raises(UsageError, match="'hex' is no encoding of text"):
+    with pytest.raises(UsageError, match="'hex' is not a text encoding"):
         read(write(tmp_path, b"00"), encoding="hex")
 
 

@@ -46,7 +46,7 @@ def table(folder: Path, cells: list[str], before: str = "") -> Path:
 @pytest.mark.parametrize(("cells", "numbers", "options"), DRESSED, ids=[" ".join(d[0]) for d in DRESSED])
 def test_the_error_names_what_reads_them(cells: list[str], numbers: list[float], options: str, tmp_path: Path) -> None:
     file = table(tmp_path, cells)
-    with pytest.raises(DataError, match=r"column 'b'.*is a number but for its marks") as caught:
+    with pytest.raises(DataError, match=r"column 'b'.*is not a plain number") as caught:
         read(file)
     assert f"read it with {options}, or leave it out with -x 2" in str(caught.value)
     assert read(file, **follow(caught.value)).X[:, 1].tolist() == numbers

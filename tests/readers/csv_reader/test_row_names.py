@@ -117,7 +117,9 @@ def test_names_cannot_be_features(tmp_path: Path) -> None:
     file = write(tmp_path, "id,a,b\n1,2,3\n2,5,7\n")
     assert read(file, row_names=True, columns=["1-3"]).names == ("a", "b")
     assert read(file, row_names=True, columns=["*"], exclude=["b"]).names == ("a",)
-    with pytest.raises(DataError, match=r"column 'id' holds the names of the rows \(--row-names\), no feature"):
+    with pytest.raises(
+        DataError, match=r"column 'id' holds the names of the rows \(--row-names\) and cannot be a feature"
+    ):
         read(file, row_names=True, columns=["id", "a"])
     with pytest.raises(DataError, match=r"column 'id' holds the names of the rows \(--row-names\), the model needs"):
         read(file, row_names=True, names=["id", "a"])
@@ -150,9 +152,9 @@ def test_what_is_no_text_has_none(tmp_path: Path) -> None:
     table = read(tmp_path / "t.parquet", row_names=True)
     assert (table.names, table.notes) == (
         ("a", "b"),
-        [f"{tmp_path}/t.parquet is Parquet: --row-names change nothing there"],
+        [f"{tmp_path}/t.parquet is Parquet: --row-names have no effect"],
     )
-    with pytest.raises(UsageError, match="--row-names is for files of text, this is a table in memory"):
+    with pytest.raises(UsageError, match="row_names=True applies to text files, not to a table in memory"):
         pcatool.fit([[1.0, 2.0], [3.0, 1.0]], row_names=True)
     assert ArrowTable(pa.table({"a": [1.0]})).columns[0].row_name is False
 

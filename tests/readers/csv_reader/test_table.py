@@ -121,7 +121,10 @@ RAGGED = {
     "long": ("a,b\n1,2\n\n3,4,5\n", "line 4: 3 fields, the header has 2"),
     "a comma too many": ("a,b\n1,2,\n", "line 2: 3 fields, the header has 2"),
     "blanks are a field": ("a,b\n1,2\n  \n", "line 3: 1 field, the header has 2"),
-    "a quote closed too late": ('a,b\n1,"2\n3,4\n5",6\n', "line 2: 3 fields, .*is a quote left open there?"),
+    "a quote closed too late": (
+        'a,b\n1,"2\n3,4\n5",6\n',
+        "line 2: 3 fields, .*check for a quote that is left open there",
+    ),
     "after many": ("a,b\n" + "1,2\n" * 20_000 + "3\n", "line 20002: 1 field, the header has 2"),
     "a text column": ("a,b\n1,x\n3\n", "line 3: 1 field, the header has 2"),
 }

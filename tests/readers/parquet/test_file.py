@@ -117,8 +117,8 @@ def test_what_is_no_number_is_left_out_with_its_first_value(tmp_path: Path) -> N
         "left out text column 'date' (first value '1970-01-02')",
         "left out text column 'time' (first value '1970-01-01 01:00:00.000000001+0100')",
         "left out text column 'bytes' (first value 'b'\\xff'')",
-        "left out text column 'no text' (no value in it)",
-        "left out vector column 'no vector' (no value in it)",
+        "left out text column 'no text' (no values)",
+        "left out vector column 'no vector' (no values)",
         "used boolean column 'yes' as 0 and 1; -x leaves it out",
     ]
 
@@ -363,8 +363,8 @@ def test_a_column_of_empty_vectors_has_no_value(column: pa.Array, tmp_path: Path
     except pa.ArrowNotImplementedError:
         pytest.skip("this release of Arrow cannot write them")
     table = read(file)
-    assert (table.names, table.notes) == (("a",), ["left out vector column 'v' (no value in it)"])
-    with pytest.raises(DataError, match=r"column 'v' holds no numbers \(no value in it\)"):
+    assert (table.names, table.notes) == (("a",), ["left out vector column 'v' (no values)"])
+    with pytest.raises(DataError, match=r"column 'v' holds no numbers \(no values\)"):
         read(file, columns=["v"])
 
 
@@ -396,10 +396,10 @@ def test_parts_of_arrays_of_vectors(case: str) -> None:
 @pytest.mark.parametrize("case", ["list", "large list"])
 def test_vectors_of_another_length_are_named_by_row(case: str, tmp_path: Path) -> None:
     rows: list[list[float | None] | None] = [[1, 2], None, [3, 4], [5]]
-    with pytest.raises(DataError, match=r"t.parquet, row 4, column 'v': a vector of 1 numbers, the first has 2"):
+    with pytest.raises(DataError, match=r"t.parquet, row 4, column 'v': a vector of 1 numbers, but the first has 2"):
         read(save(tmp_path, {"v": vectors(VECTORS[case], rows)}))
     many = [[1.0, 2.0]] * 20_000 + [[1.0, 2.0, 3.0]]
-    with pytest.raises(DataError, match="row 20001, column 'v': a vector of 3 numbers, the first has 2"):
+    with pytest.raises(DataError, match="row 20001, column 'v': a vector of 3 numbers, but the first has 2"):
         read(save(tmp_path, {"v": many}, row_group_size=7000))
     with pytest.raises(VectorLength):
         features_to_block(

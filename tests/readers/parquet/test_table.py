@@ -313,7 +313,7 @@ def test_a_changed_byte(
     _, code, text = both(lambda: pcatool.fit(file, threads=threads))
     assert code == 3
     assert "t.parquet: the Parquet data are damaged or cut off (" in text
-    assert text.endswith("; make the file again")
+    assert text.endswith("; create the file again")
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -113,7 +113,7 @@ def test_damage_does_not_end_the_process(name: str) -> None:
 def test_a_vector_of_another_length_is_named_by_row(tmp_path: Path) -> None:
     vectors = pa.table({"v": [[1.0, 2.0]] * 5 + [[1.0]], "x": np.arange(6.0)})
     files = save(tmp_path / "many", vectors, 2)
-    with pytest.raises(DataError, match=r"p1.parquet, row 3, column 'v': a vector of 1 numbers, the first has 2"):
+    with pytest.raises(DataError, match=r"p1.parquet, row 3, column 'v': a vector of 1 numbers, but the first has 2"):
         read(*files)
 
 
@@ -160,7 +160,7 @@ def test_notes_of_files_opened_before_their_turn_come_in_it(tmp_path: Path) -> N
     with Threads(2) as pool:
         wanted = inputs.columns.choose(SelectOptions())
         assert sum(len(b.X) for b in checked_batches(inputs, wanted, RowCounts(), eager=False, run=pool.map)) == 60
-    assert reporter.notes == [f"{file} is Parquet: --comment change nothing there" for file in files]
+    assert reporter.notes == [f"{file} is Parquet: --comment have no effect" for file in files]
 
 
 def test_files_opened_before_their_turn_are_closed_when_it_does_not_come(tmp_path: Path) -> None:
