@@ -134,8 +134,8 @@ def column_of(name: str, kind: pa.DataType, sample: pa.Array | None) -> Column:
     if pat.is_boolean(kind):
         return Column(name, "boolean", example, boolean_type=True)
     arrow_type = f"dictionary of {kind.value_type}" if pat.is_dictionary(kind) else str(kind)
-    written = _numbers_in_text(sample) if is_text(kind) else "none"
-    return Column(name, "text", example, written=written, arrow_type=arrow_type)
+    numbers_in_text = _numbers_in_text(sample) if is_text(kind) else "none"
+    return Column(name, "text", example, numbers_in_text=numbers_in_text, arrow_type=arrow_type)
 
 
 def _numbers_in_text(sample: pa.Array | None) -> str:

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 # Every whole number up to 2^53 in absolute value has an exact double.
-EXACT = 2.0**53
+TWO_TO_53 = 2.0**53
 # Large cells per column and batch that are checked for rounding: where this many large whole numbers are exact doubles,
 # the rest are likely to be exact too.
 MOST_LARGE_CHECKED = 100
@@ -53,17 +53,18 @@ def has_above_2_53(X: Array) -> bool:
     # The sum of squares rules this out for most blocks, in one pass.
     flat = X.ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
-        if flat @ flat < EXACT**2:
+        if flat @ flat < TWO_TO_53**2:
             return False
-    return bool((X >= EXACT).any() or (X <= -EXACT).any())
+    return bool((X >= TWO_TO_53).any() or (X <= -TWO_TO_53).any())
 
 
 def above_2_53(X: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the features and the rows of numbers of at least 2^53 in X (n, d), column by column.
+    """Return the features and the rows of numbers of at least 2^53 in absolute value in X (n, d).
 
-    Infinite values do not count, and each column gives its first MOST_LARGE_CHECKED numbers at most.
+    The result is ordered by column. Infinite values do not count. Of each column at most MOST_LARGE_CHECKED numbers are
+    returned, the first ones.
     """
-    beyond = (np.abs(X) >= EXACT) & np.isfinite(X)
+    beyond = (np.abs(X) >= TWO_TO_53) & np.isfinite(X)
     features, rows = np.nonzero((beyond & (beyond.cumsum(axis=0) <= MOST_LARGE_CHECKED)).T)
     return features, rows
 
@@ -105,7 +106,8 @@ class Column(NamedTuple):
     null_word: str = "null"  # the word for a null of Arrow in messages and reports
     boolean_type: bool = False  # boolean by type, not by the text of its cells: used as 0 and 1 without being named
     partition: bool = False  # value comes from the folder names of the file, one for all its rows
-    written: str = ""  # for text columns of typed formats: "all", "some" or "none" of the first cells are numbers
+    # For text columns of typed formats: "all", "some" or "none" of the first cells are numbers.
+    numbers_in_text: str = ""
     arrow_type: str = ""  # for text columns of typed formats: the name of the Arrow type
     row_name: bool = False  # holds the names of the rows (--row-names); never a feature
 

@@ -117,7 +117,7 @@ class PartitionedTable:
         self.nameless = table.nameless
         self.text = table.text
         self._table = table
-        self._own = len(table.columns)
+        self._file_column_count = len(table.columns)
         self._partition_values = partition_values
 
     @property
@@ -133,8 +133,8 @@ class PartitionedTable:
     def passthrough_type(self, column: int) -> Any:
         return (
             self._table.passthrough_type(column)
-            if column < self._own
-            else self._partition_values[column - self._own].kind.type
+            if column < self._file_column_count
+            else self._partition_values[column - self._file_column_count].kind.type
         )
 
     def ready(self) -> bool:
@@ -161,14 +161,14 @@ class PartitionedTable:
         eager: bool = False,
         run: Runner = run_serially,
     ) -> Iterator[Part]:
-        own = [feature for feature in features if feature.column < self._own]
-        inner = [column for column in passthrough if column < self._own]
+        own = [feature for feature in features if feature.column < self._file_column_count]
+        inner = [column for column in passthrough if column < self._file_column_count]
         if len(own) == len(features) and len(inner) == len(passthrough):
             yield from self._table.parts(features, passthrough, eager=eager, run=run)
             return
         # If no column of the file itself is wanted, one is read all the same, to learn the number of rows.
-        taken = inner if own or inner or not self._own else [0]
-        added = PartitionRequest(tuple(features), tuple(passthrough), self._own, self._partition_values)
+        taken = inner if own or inner or not self._file_column_count else [0]
+        added = PartitionRequest(tuple(features), tuple(passthrough), self._file_column_count, self._partition_values)
         for part in self._table.parts(own, taken, eager=eager, run=run):
             yield PartitionedPart(part, added)
 
@@ -178,17 +178,17 @@ class PartitionRequest(NamedTuple):
 
     features: tuple[Feature, ...]
     passthrough: tuple[int, ...]
-    file_columns: int  # number of columns of the file itself; higher column numbers are partition columns
+    file_column_count: int  # number of columns of the file itself; higher column numbers are partition columns
     partition_values: Sequence[PartitionValue]
 
     def of(self, column: int) -> PartitionValue:
         """Return the partition column of this column number."""
-        return self.partition_values[column - self.file_columns]
+        return self.partition_values[column - self.file_column_count]
 
     @property
     def places(self) -> list[int]:
         """Positions, among all features, of those that come from the file itself."""
-        return [j for j, feature in enumerate(self.features) if feature.column < self.file_columns]
+        return [j for j, feature in enumerate(self.features) if feature.column < self.file_column_count]
 
 
 class PartitionedPart(NamedTuple):
@@ -203,7 +203,7 @@ class PartitionedPart(NamedTuple):
         X = empty_block(rows, len(added.features))
         X[:, added.places] = inner.X
         for j, feature in enumerate(added.features):
-            if feature.column >= added.file_columns:
+            if feature.column >= added.file_column_count:
                 partition = added.of(feature.column)
                 X[:, j] = partition.number
                 if not np.isfinite(partition.number):
@@ -212,7 +212,8 @@ class PartitionedPart(NamedTuple):
                     spelled[name] = spelled.get(name, 0) + rows
         own = iter(inner.passthrough)
         passthrough = [
-            next(own) if column < added.file_columns else added.of(column).array(rows) for column in added.passthrough
+            next(own) if column < added.file_column_count else added.of(column).array(rows)
+            for column in added.passthrough
         ]
         rounded = partial(_rounded_of, inner, added.places)
         return Batch(X, passthrough, inner.place, finite, partial(_with_partition_spellings, inner, spelled), rounded)

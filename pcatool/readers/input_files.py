@@ -64,8 +64,8 @@ class OpenedAhead(NamedTuple):
 class InputFiles:
     """The files of a run in their order, of which the one at `position` is open."""
 
-    def __init__(self, found: ResolvedInputs, options: TableOptions, reporter: Reporter) -> None:
-        self.resolved = found
+    def __init__(self, resolved: ResolvedInputs, options: TableOptions, reporter: Reporter) -> None:
+        self.resolved = resolved
         self.position = 0
         self._options = options
         self._reporter = reporter

@@ -182,7 +182,7 @@ class Inputs:
             self._reporter.note(text)
 
     def finish(self) -> None:
-        """Report what reading left to say: inputs left out, and columns that only later inputs have.
+        """Report the inputs that were left out, and the columns that only later inputs have; called after the last row.
 
         Raises DataError if all inputs were left out.
         """

@@ -1,4 +1,4 @@
-"""Number labels: equal labels get equal numbers, in order of first appearance."""
+"""Give numbers to labels: equal labels get equal numbers, in order of first appearance."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class Classes:
         X[:, :-1] = batch.X[:, :d]
         labels = [_code_numbers(column) for column in batch.X[:, d:].T]
         labels += [texts_of(column, self._nulls) for column in batch.passthrough]
-        whole = np.ones(len(X), dtype=np.bool_) if batch.finite else np.asarray(~np.isnan(X[:, :-1]).any(axis=1))
-        X[:, -1] = self._number_classes([labels[at] for at in self._order], whole)
+        complete = np.ones(len(X), dtype=np.bool_) if batch.finite else np.asarray(~np.isnan(X[:, :-1]).any(axis=1))
+        X[:, -1] = self._number_classes([labels[at] for at in self._order], complete)
         return batch._replace(X=X, passthrough=(), finite=all_finite(X))
 
     def rows_without_label(self, batch: Batch) -> NDArray[np.bool_]:
@@ -98,24 +98,26 @@ class Classes:
             lacking |= texts_of(column, self._nulls).codes < 0
         return np.asarray(lacking)
 
-    def _number_classes(self, labels: Sequence[tuple[NDArray[np.int64], list[str]]], whole: NDArray[np.bool_]) -> Array:
-        """Return the class number of each row (n,): NaN where a label is missing, 0 for other rows not in `whole`.
+    def _number_classes(
+        self, labels: Sequence[tuple[NDArray[np.int64], list[str]]], complete: NDArray[np.bool_]
+    ) -> Array:
+        """Return the class number of each row (n,): NaN where a label is missing, 0 for other rows not in `complete`.
 
-        `labels` holds codes and distinct texts of each label column; `whole` marks rows whose features are all present.
+        `labels` holds codes and distinct texts of each label column; `complete` marks rows without missing features.
         """
-        which = np.zeros(len(whole), dtype=np.int64)
+        which = np.zeros(len(complete), dtype=np.int64)
         keys: list[Key] = [()]
-        there = np.ones(len(whole), dtype=np.bool_)
+        there = np.ones(len(complete), dtype=np.bool_)
         for found, words in labels:
             there &= found >= 0
             which, keys = _add_label(which, keys, np.maximum(found, 0), words)
         codes = np.where(there, 0.0, np.nan)
-        whole = whole & there
-        distinct, first, inverse = np.unique(which[whole], return_index=True, return_inverse=True)
+        complete = complete & there
+        distinct, first, inverse = np.unique(which[complete], return_index=True, return_inverse=True)
         numbers = np.empty(len(distinct))
         for at in np.argsort(first):  # in order of first appearance
             numbers[at] = self._codes.setdefault(keys[distinct[at]], len(self._codes))
-        codes[whole] = numbers[inverse]
+        codes[complete] = numbers[inverse]
         return codes
 
 

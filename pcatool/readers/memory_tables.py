@@ -200,7 +200,7 @@ def _from_array(data: Any, dialect: Dialect) -> ArrayTable | ArrowTable:
     """Return an array, or an object that converts to one, as a table; an array of objects gets a type per column."""
     array = _array(data)
     if array.ndim != 2:
-        raise UsageError(f"the array has {array.ndim} dimensions, not 2", "give rows by columns")
+        raise UsageError(f"the array is {array.ndim}-dimensional, not 2-dimensional", "give rows by columns")
     if array.shape[1] == 0:
         raise DataError("the array has no columns")
     if array.dtype.kind != "O":
@@ -260,10 +260,10 @@ class ArrayTable(MemoryTable):
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.name = "the array"
-        truth = array.dtype.kind == "b"
-        self._array = array.astype(np.float64) if truth else array
-        kind = "boolean" if truth else "number"
-        self.columns = tuple(Column(f"c{i}", kind, boolean_type=truth) for i in range(1, array.shape[1] + 1))
+        is_boolean = array.dtype.kind == "b"
+        self._array = array.astype(np.float64) if is_boolean else array
+        kind = "boolean" if is_boolean else "number"
+        self.columns = tuple(Column(f"c{i}", kind, boolean_type=is_boolean) for i in range(1, array.shape[1] + 1))
 
     def expected_rows(self) -> int | None:
         return len(self._array)

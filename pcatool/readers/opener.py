@@ -30,7 +30,7 @@ from pcatool.registry import READERS
 __all__ = ["MODEL", "ZIP", "OpenedInput", "read_beginning", "read_file"]
 
 # Byte order marks and their encodings. UTF-32 LE stands before UTF-16 LE, whose mark is the start of its own.
-MARKS = {
+BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -48,11 +48,11 @@ def as_utf8(stream: ByteStream, encoding: str, head: bytes, name: str) -> ByteSt
     `head` is the start of the stream. A byte order mark overrides `encoding`. Raises UsageError if `encoding` is not an
     encoding of text.
     """
-    mark = next((mark for mark in MARKS if head.startswith(mark)), None)
+    mark = next((mark for mark in BYTE_ORDER_MARKS if head.startswith(mark)), None)
     if mark == codecs.BOM_UTF8:
         stream.read(len(mark))
         return stream
-    codec = codecs.lookup(MARKS[mark] if mark else encoding)
+    codec = codecs.lookup(BYTE_ORDER_MARKS[mark] if mark else encoding)
     if codec.name in SAME_BYTES:
         return stream
     if not codec._is_text_encoding:
@@ -208,10 +208,10 @@ REFUSED_FORMATS = {
     b"\xff\xff\xff\xff": "an Arrow stream",
     **{b"\x80" + bytes([protocol, opcode]): "a Python pickle" for protocol in (2, 3, 4, 5) for opcode in b"\x95](}cK"},
 }
-BEGINNINGS = (*MAGICS, *MARKS, *REFUSED_FORMATS, ZIP, PARQUET)
+BEGINNINGS = (*MAGICS, *BYTE_ORDER_MARKS, *REFUSED_FORMATS, ZIP, PARQUET)
 # Bytes peeked at to recognise a format: at least one more than "PAR1", since in a Parquet file a control character
 # follows and in text none does.
-HEAD = max(len(PARQUET) + 1, *map(len, BEGINNINGS))
+HEAD_BYTES = max(len(PARQUET) + 1, *map(len, BEGINNINGS))
 TEXT_CONTROLS = b"\t\n\r"
 
 
@@ -232,12 +232,12 @@ class OpenedInput:
         self._copy: FileBytes | None = None
         self._file_size = self._raw.size if self._raw.regular else 0
         stream = Peekable(self._raw)
-        head = stream.peek(HEAD, _needs_more_bytes)
+        head = stream.peek(HEAD_BYTES, _needs_more_bytes)
         kind = compression_of(head)
         self._compressed = kind is not None
         if kind is not None:
             stream = Peekable(decompressed(stream, kind, source.name))
-            head = stream.peek(HEAD, _needs_more_bytes)
+            head = stream.peek(HEAD_BYTES, _needs_more_bytes)
             if compression_of(head) is not None:
                 raise DataError(f"{source.name} is compressed twice", "decompress it once")
         self.format = _format(source, head, input_format)
@@ -353,7 +353,7 @@ def _descriptor(source: Input) -> int:
             raise FileError("standard input is closed", "give a file, or a pipe") from None
         return 0
     try:
-        descriptor = os.open(source.place, os.O_RDONLY)
+        descriptor = os.open(source.local_path, os.O_RDONLY)
     except OSError as error:
         raise FileError.from_os(source.path, "read", error) from None
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):

@@ -16,11 +16,11 @@ from pcatool.errors import DataError, show
 
 __all__ = ["cast_to_first"]
 
-TEXT, NUMBER, TRUTH = "text", "number", "truth"
+TEXT, NUMBER, BOOLEAN = "text", "number", "truth"
 TEXTS = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view", "fixed_size_binary")
 # Families that text is cast to. Only numbers and booleans are compared with their text after the cast: Arrow reads a
 # date or a time only if the whole text is one.
-FROM_TEXT = (NUMBER, TRUTH, "date", "moment", "time")
+FROM_TEXT = (NUMBER, BOOLEAN, "date", "moment", "time")
 
 # Leading zeros, as in 007, which a number does not keep.
 LEADING_ZERO = r"^\s*[+-]?0[0-9]"
@@ -54,13 +54,13 @@ def _cast(array: Any, kind: Any, column: str, name: str, place: Callable[[int], 
     cast = _cast_if_compatible(array, kind)
     if cast is None:
         raise DataError(
-            f"{name}: column {show(column)} has the type {array.type}, but {kind} in the first input",
+            f"{name}: column {show(column)} holds {array.type}, but {kind} in the first input",
             "give the inputs one by one",
         )
     changed = next(_changed(array, cast), None)
     if changed is not None:
         raise DataError(
-            f"{place(changed)}, column {show(column)}: {show(array[changed].as_py())} would change as {kind}, "
+            f"{place(changed)}, column {show(column)}: {show(array[changed].as_py())} would change if read as {kind}, "
             "the type of the column in the first input",
             f"give the inputs one by one, or {name} first",
         )
@@ -104,14 +104,14 @@ def _family(kind: Any) -> Any:
     if pat.is_timestamp(kind):
         return "date" if kind.tz is None else "moment"
     name = str(kind).split("[")[0]
-    families = {"null": None, "bool": TRUTH, "date32": "date", "date64": "date", "time32": "time", "time64": "time"}
+    families = {"null": None, "bool": BOOLEAN, "date32": "date", "date64": "date", "time32": "time", "time64": "time"}
     return TEXT if name in TEXTS else families.get(name, name)
 
 
 def _changed(before: Any, after: Any) -> Iterator[int]:
     """Yield the rows whose value changed in a cast."""
     read, to = _family(before.type) == TEXT, _family(after.type)
-    if to == TEXT or (read and to not in (NUMBER, TRUTH)):
+    if to == TEXT or (read and to not in (NUMBER, BOOLEAN)):
         return iter(())
     if read:
         return _misread(before.cast(pa.string()), after, to)
@@ -145,7 +145,7 @@ def _misread(text: Any, after: Any, to: str) -> Iterator[int]:
     """
     import pyarrow.compute as pc
 
-    if to == TRUTH:
+    if to == BOOLEAN:
         return _rows(pc.invert(pc.match_substring_regex(text, "^(true|false)$", ignore_case=True)))
     long = pc.greater(pc.binary_length(text), MOST_CHARACTERS.get(str(after.type), 1 << 30))
     odd = pc.or_(long, pc.match_substring_regex(text, f"{LEADING_ZERO}|[^0-9.+-]"))

@@ -49,7 +49,7 @@ class Input(NamedTuple):
         return shown(self.path) if self.remote else self.path
 
     @property
-    def place(self) -> str:
+    def local_path(self) -> str:
         """Path of a local file, from the folder `base`."""
         return os.path.join(self.base, self.path)  # noqa: PTH118
 
@@ -61,7 +61,7 @@ class Input(NamedTuple):
 
             return size_of(self.path)
         try:
-            found = None if self.path == STDIN else Path(self.place).stat()
+            found = None if self.path == STDIN else Path(self.local_path).stat()
         except OSError:
             return None  # opening the file reports the error
         return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else None
@@ -74,7 +74,7 @@ class Input(NamedTuple):
         if self.remote:
             return False
         try:
-            return not stat.S_ISREG(Path(self.place).stat().st_mode)
+            return not stat.S_ISREG(Path(self.local_path).stat().st_mode)
         except (OSError, ValueError):
             return False  # no such file: opening it reports the error
 
@@ -161,7 +161,7 @@ def _expand(path: str, is_chosen: Callable[[str], bool]) -> list[Input]:
 def _matching(pattern: str, is_chosen: Callable[[str], bool]) -> list[str]:
     """Return the files that match a glob; if only folders match, such as partitions, the files in these."""
     found = glob(pattern, recursive=True)
-    files = [p for p in found if Path(p).is_file() or _is_lost(p, is_chosen)]
+    files = [p for p in found if Path(p).is_file() or _is_broken_link(p, is_chosen)]
     files = files or [file for p in found if Path(p).is_dir() for file in _files_in(p, is_chosen)]
     return _each_once(files) if "**" in pattern else files
 
@@ -215,7 +215,7 @@ def _files_in(folder: str, is_chosen: Callable[[str], bool]) -> list[str]:
             folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
             links += [path for path in _within(inner, folders) if Path(path).is_symlink()]
             public = _within(inner, (name for name in names if not name.startswith((".", "_"))))
-            files += [path for path in public if _is_data(path, is_chosen) or _is_lost(path, is_chosen)]
+            files += [path for path in public if _is_data(path, is_chosen) or _is_broken_link(path, is_chosen)]
         waiting += links
     return [path.removeprefix("./") for path in files]
 
@@ -237,7 +237,7 @@ def _is_data(path: str, is_chosen: Callable[[str], bool]) -> bool:
     return is_chosen(path) and os.path.isfile(path)  # noqa: PTH113
 
 
-def _is_lost(path: str, is_chosen: Callable[[str], bool]) -> bool:
+def _is_broken_link(path: str, is_chosen: Callable[[str], bool]) -> bool:
     """Whether the path is a broken link with the name of a data file or a partition, so that opening it must fail."""
     named = is_chosen(path) or "=" in os.path.basename(path)  # noqa: PTH119
     return named and os.path.islink(path) and not os.path.exists(path)  # noqa: PTH110, PTH114

@@ -113,7 +113,7 @@ class CheckedReading(NamedTuple):
         return PieceRead(position, batch, missing, rounded)
 
     def _labelled(self, batch: Batch, classes: Classes) -> CheckedBatch:
-        """Return the batch as `check` must see it, with 0 for each class number.
+        """Return the batch for `check`, with 0 in place of each class number.
 
         Classes are numbered in row order, which threads do not keep, so that the numbers are not known yet.
         """

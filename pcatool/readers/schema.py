@@ -214,11 +214,12 @@ class NewColumns:
         if self._keep_all:
             return (
                 f"{name} has {noun} that {self._first} does not have: {listed(columns)}{others}; --keep-all keeps "
-                "only the columns of the first file: give all files the same columns, or name the columns to keep with --keep"
+                "only the columns of the first file: give all files the same columns, or name the columns to keep "
+                "with --keep"
             )
         return (
-            f"left out {noun} of numbers of {name}: {listed(columns)}{others}; {self._first} does not have {them}, or not "
-            "as numbers: name the columns with -c, or give that file first"
+            f"left out {noun} of numbers of {name}: {listed(columns)}{others}; {self._first} does not have {them}, or "
+            "not as numbers: name the columns with -c, or give that file first"
         )
 
 

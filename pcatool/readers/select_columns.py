@@ -203,13 +203,13 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
             "leave out --row-names",
         )
     if (
-        (kind == "text" and columns[i].written != "all")
+        (kind == "text" and columns[i].numbers_in_text != "all")
         or kind == "vector"
         or (kind == "boolean" and not (name in booleans or columns[i].boolean_type))
     ):
         first = f" (first: {show(example)})" if example else ""
         stored = f" of type {columns[i].arrow_type}" if columns[i].arrow_type else ""
-        mixed = " and numbers" if columns[i].written == "some" else ""
+        mixed = " and numbers" if columns[i].numbers_in_text == "some" else ""
         raise DataError(
             f"{where}: column {show(name)} holds {kind}{mixed or ' values'}{first}{stored}, but the model needs "
             "numbers",
@@ -253,7 +253,7 @@ def choose_features(
 
 def _numbers_as_text_remedy(columns: Sequence[Column]) -> str:
     """Return the remedy that reads numbers stored as text, or "" if there are none."""
-    written = [i for i, column in enumerate(columns) if column.written == "all"]
+    written = [i for i, column in enumerate(columns) if column.numbers_in_text == "all"]
     if not written:
         return ""
     named = [columns[i].name for i in written]
@@ -315,26 +315,23 @@ def _features(
     """
     column = columns[i]
     if column.kind == "marked number":
-        raise DataError(
-            f"{where}, column {show(column.name)}: {show(column.example)} is not a plain number",
-            f"{column.remedy}{_or_leave_out(i, columns)}",
-        )
+        raise _marked_number_error(column, where, f"{column.remedy}{_or_leave_out(i, columns)}")
     without_values = column.kind == "vector" and column.width == 0
-    text = column.kind == "text" and not (named and column.written == "all")
+    text = column.kind == "text" and not (named and column.numbers_in_text == "all")
     if text or without_values or (column.kind == "boolean" and not (named or column.boolean_type)):
         first = f"first value {show(column.example)}" if column.example else "no values"
         if named:
             stored = f", its type is {column.arrow_type}" if column.arrow_type else ""
             what = f"column {show(column.name)} holds no numbers ({first}){stored}"
             there, remedy = "folder names" if column.partition else where, "name only columns of numbers"
-            if column.written == "some":
+            if column.numbers_in_text == "some":
                 what = f"column {show(column.name)} mixes text and numbers ({first}){stored}"
                 remedy += _or_leave_out(i, columns)
             raise DataError(f"{there}: {what}", remedy)
         hint = "; name it with -c to use it as 0 and 1" if column.kind == "boolean" else ""
-        if column.written == "all":
+        if column.numbers_in_text == "all":
             hint = f"; it is of type {column.arrow_type}: name it with -c to read its numbers"
-        elif column.written == "some":
+        elif column.numbers_in_text == "some":
             hint = "; it mixes text and numbers"
         reporter.note(f"left out {column.kind} column {show(column.name)} ({first}{hint})")
         return []
@@ -353,6 +350,11 @@ def _features(
         elements = range(column.width) if element is None else [element]
         return [Feature(f"{column.name}[{e}]", i, e) for e in elements]
     return [Feature(column.name, i, boolean=column.kind == "boolean")]
+
+
+def _marked_number_error(column: Column, where: str, remedy: str) -> DataError:
+    """Return the error for a column of numbers that have marks, such as 1,000 or $5."""
+    return DataError(f"{where}, column {show(column.name)}: {show(column.example)} is not a plain number", remedy)
 
 
 def _or_leave_out(i: int, columns: Sequence[Column], by: str = "with") -> str:
@@ -380,6 +382,8 @@ def find_weights(term: str, columns: Sequence[Column], where: str) -> int:
     if len(found) != 1:
         raise DataError(f"{where}: --weights {show(term)} names {len(found)} columns", "name one column")
     column = columns[found[0]]
+    if column.kind == "marked number":
+        raise _marked_number_error(column, where, column.remedy)
     if column.kind not in ("number", "empty"):
         raise DataError(f"{where}: --weights {show(column.name)} is a {column.kind} column", "name a column of numbers")
     return found[0]
@@ -397,10 +401,7 @@ def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int
             raise DataError(f"{where}: {show(columns[i].name)} is a vector column", f"name a column of {what}")
     column = columns[value]
     if column.kind == "marked number":
-        raise DataError(
-            f"{where}, column {show(column.name)}: {show(column.example)} is not a plain number",
-            column.remedy,
-        )
+        raise _marked_number_error(column, where, column.remedy)
     if column.kind not in ("number", "empty", "boolean"):
         raise DataError(
             f"{where}: column {show(column.name)} holds no numbers (first value {show(column.example)})",
@@ -437,10 +438,8 @@ def find_labels(
                 f"{where}: --label {show(columns[i].name)} is a vector column", "name columns with one value per row"
             )
         if columns[i].kind == "marked number" and kernel != "delta":
-            raise DataError(
-                f"{where}, column {show(columns[i].name)}: {show(columns[i].example)} is not a plain number",
-                f"{columns[i].remedy}, or use it as a class with --label-kernel delta",
-            )
+            remedy = f"{columns[i].remedy}, or use it as a class with --label-kernel delta"
+            raise _marked_number_error(columns[i], where, remedy)
     words = [columns[i] for i in found if columns[i].kind not in ("number", "empty")]
     if words and kernel in ("linear", "rbf"):
         raise DataError(

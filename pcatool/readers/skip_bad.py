@@ -42,10 +42,10 @@ class BadFiles:
     )  # by position: errors that are no fault of the file
 
     def skippable_error(self, position: int, error: PcatoolError) -> PcatoolError:
-        """Return the cause of an error of an input that may be left out for it; raise the cause in all other cases.
+        """Return the cause of an error if the input may be left out because of it; otherwise raise the cause.
 
-        The error that is raised is marked as one of the input. With several files it names --skip-bad as a remedy. A
-        pipe is never left out.
+        An error that is raised is marked as an error of the input. If there are several files, its remedy names
+        --skip-bad. A pipe is never left out.
         """
         cause = self._cause(position, error)
         if not is_bad_file(cause):

@@ -1,4 +1,4 @@
-"""Cut the inputs into splits, pieces that any worker of Dask or Spark can read by itself."""
+"""Cut the inputs into splits, each of which a worker of Dask or Spark can read by itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Split", "group_splits", "splits_of"]
 
 # A Parquet file of more bytes than this is cut, so that a task takes seconds and little is lost when it is run again.
 LARGE_FILE = 64 << 20
-# Most splits, about: with more data the splits grow instead, since each costs the scheduler a millisecond or two
+# About the most splits: with more data, splits grow instead, since each costs the scheduler a millisecond or two
 # and some KB.
 MOST_SPLITS = 1 << 14
 
@@ -38,7 +38,7 @@ class Split(NamedTuple):
 
 
 def splits_of(found: ResolvedInputs, options: TableOptions) -> list[Split]:
-    """Return the splits of the inputs, which together hold all rows in order.
+    """Cut the inputs into splits, which together hold all rows in order.
 
     With --skip-bad each file is one split, since it counts as a whole or not at all. Raises UsageError for a table in
     memory, a pipe or a device.

@@ -46,11 +46,11 @@ class Triples(NamedTuple):
 
     def select_items(self, columns: Sequence[str]) -> tuple[SparseRows, list[str]]:
         """Return the rows, in order of appearance, under these columns, and the items not among the columns."""
-        at = {name: j for j, name in enumerate(columns)}
-        column = np.array([at.get(name, -1) for name in self.items], dtype=np.int32)[self.item]
+        positions = {name: j for j, name in enumerate(columns)}
+        column = np.array([positions.get(name, -1) for name in self.items], dtype=np.int32)[self.item]
         known = column >= 0
         table = SparseRows.of(self.user[known], column[known], self.values[known], len(self.users), len(columns))
-        return table, [name for name in self.items if name not in at]
+        return table, [name for name in self.items if name not in positions]
 
 
 def read_triples(

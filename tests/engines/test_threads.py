@@ -393,8 +393,16 @@ FAR = "1.7e308,1.7e308,1.7e308"
 DAMAGE: dict[str, tuple[str, dict[int, str], str]] = {
     "fit: two bad cells": ("fit", {700: "1,x,2", 1990: "1,y,2"}, "t.csv, line 702, column 'b': 'x' is not a number"),
     "two bad cells": ("transform", {700: "1,x,2", 1990: "1,y,2"}, "t.csv, line 702, column 'b': 'x' is not a number"),
-    "fit: a short row, a bad cell": ("fit", {700: "1,2", 1990: "1,x,2"}, "t.csv, line 702: 2 fields, the header has 3"),
-    "a short row, a bad cell": ("transform", {700: "1,2", 800: "1,x,2"}, "t.csv, line 702: 2 fields, the header has 3"),
+    "fit: a short row, a bad cell": (
+        "fit",
+        {700: "1,2", 1990: "1,x,2"},
+        "t.csv, line 702: 2 fields, but the header has 3",
+    ),
+    "a short row, a bad cell": (
+        "transform",
+        {700: "1,2", 800: "1,x,2"},
+        "t.csv, line 702: 2 fields, but the header has 3",
+    ),
     "a bad cell, a long row": ("transform", {700: "x,1,2", 1990: "1,2,3,4"}, "t.csv, line 702, column 'a': 'x'"),
     "fit: a bad cell in the last row": ("fit", {ROWS - 1: "1,2,x"}, "t.csv, line 2001, column 'c': 'x'"),
     "infinite, a bad cell": ("transform", {700: "inf,1,2", 800: "x,1,2"}, "t.csv, line 702, column 'a': 'inf' is not"),

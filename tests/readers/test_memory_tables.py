@@ -75,11 +75,11 @@ NO_ARRAYS: dict[str, tuple[Any, type[Exception], str]] = {
     "words": ([["x", "y"]], DataError, "does not hold numbers"),
     "complex": (np.array([[1 + 2j]]), DataError, "does not hold numbers"),
     "dates": (np.array([["2024-01-01"]], dtype="M8[D]"), DataError, "does not hold numbers"),
-    "one dimension": (np.arange(3), UsageError, "an array of 1 dimensions, not 2; give rows by columns"),
-    "three dimensions": (np.zeros((1, 2, 3)), UsageError, "an array of 3 dimensions, not 2"),
+    "one dimension": (np.arange(3), UsageError, "the array is 1-dimensional, not 2-dimensional; give rows by columns"),
+    "three dimensions": (np.zeros((1, 2, 3)), UsageError, "the array is 3-dimensional"),
     "ragged": ([[1, 2], [3]], DataError, "does not hold numbers"),
     "no columns": (np.zeros((3, 0)), DataError, "has no columns"),
-    "nothing": (None, UsageError, "an array of 0 dimensions"),
+    "nothing": (None, UsageError, "the array is 0-dimensional"),
 }
 
 
@@ -123,7 +123,7 @@ def test_data_frames_that_cannot_be_read() -> None:
     mixed = pd.DataFrame({"a": [1, 2], "mixed": [1, "x"]})
     for columns in ((), ("mixed",)):
         with pytest.raises(
-            DataError, match="the table, row 2, column 'mixed': 'x' is not a number; mend the cell, fit"
+            DataError, match="the table, row 2, column 'mixed': 'x' is not a number; correct the cell, leave"
         ):
             read(mixed, columns)
     assert read(mixed, ("a",))[0] == ("a",)

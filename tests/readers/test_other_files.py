@@ -103,8 +103,8 @@ def test_hints(tmp_path: Path) -> None:
     for text, hint in {
         "a,b\n1,2\na,b\n3,4\n": "line 3, column 'a': 'a' is not a number; is the line of names repeated there",
         "a,b\n1,2\n\ufeffa,b\n3,4\n": "is the line of names repeated there",
-        "a,b\n1,2\n# x\n": "line 3: 1 field, the header has 2; if it is a comment, read it with --comment '#'",
-        "Report\na,b\n1,2\n": "line 2: 2 fields, the header has 1; is the header a title or a comment",
+        "a,b\n1,2\n# x\n": "line 3: 1 field, but the header has 2; if it is a comment, read it with --comment '#'",
+        "Report\na,b\n1,2\n": "line 2: 2 fields, but the header has 1; if the header is a title or a comment",
     }.items():
         with pytest.raises(DataError) as caught:
             read(write(tmp_path, text))

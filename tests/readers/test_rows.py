@@ -52,5 +52,5 @@ def test_options_of_text_that_change_nothing_are_noted(tmp_path: Path) -> None:
 
 
 def test_a_name_with_a_nul_byte_is_refused() -> None:
-    with pytest.raises(pcatool.DataError, match="a name with a NUL byte"):
+    with pytest.raises(pcatool.DataError, match="a column name has a NUL byte"):
         pcatool.fit(pa.table({"a\0": [1, 2, 3], "b": [1, 3, 2]}))

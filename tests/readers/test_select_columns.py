@@ -67,7 +67,7 @@ REFUSED: dict[str, tuple[type[PcatoolError], str]] = {
     "A": (MissingColumns, "no column 'A' \\(nearest: 'a'\\)"),
     "zz*": (MissingColumns, "no column 'zz\\*'"),
     "a-zz": (MissingColumns, "no column 'a-zz'"),
-    "12": (DataError, "no column number 12, there are 11; columns are counted from 1"),
+    "12": (DataError, "no column number 12: there are 11 columns; columns are counted from 1"),
     "0": (DataError, "no column number 0"),
     "5-99": (DataError, "no column number 99"),
     "c-a": (UsageError, "column range 'c-a' runs backwards; write a-c"),
@@ -120,7 +120,7 @@ def test_a_column_of_other_use_is_left_out_by_its_place() -> None:
 def test_features_that_cannot_be() -> None:
     with pytest.raises(DataError, match=r"column 'name' holds no numbers \(first value 'Anna'\)"):
         chosen(["name"])
-    with pytest.raises(DataError, match="no column is left; there are: 'name'"):
+    with pytest.raises(DataError, match="no column is left; the columns are: 'name'"):
         chosen(["a"], ["a"])
     with pytest.raises(DataError, match=r"two features are called 'v\[1\]'; leave one out with -x"):
         chosen(table=[*TABLE, Column("v[1]")])

@@ -191,7 +191,7 @@ def test_and_nothing_leaves_it_out(data: str, good: list[Path]) -> None:
 
 
 def test_only_of_files() -> None:
-    with pytest.raises(UsageError, match="--skip-bad is for files"):
+    with pytest.raises(UsageError, match="skip_bad=True applies to files"):
         pcatool.fit(np.eye(3), skip_bad=True)
 
 

@@ -75,7 +75,7 @@ class ArrowCsv:
         )
 
     def read(self, chunk: Chunk) -> dict[int, pa.Array] | None:
-        """Return the columns by their place in the table; None where a row has another width or a cell another type."""
+        """Return the columns by number; None if a row has another width than the table or a cell another type."""
         table = self._table(chunk)
         return None if table is None else {c: table.column(i).chunk(0) for i, c in enumerate(self._columns)}
 
@@ -164,7 +164,7 @@ class Parsed(NamedTuple):
     """A parsed chunk."""
 
     X: Array  # (n, d), NaN where a cell is missing
-    passthrough: Sequence[pa.Array]  # columns passed through, as text
+    passthrough: Sequence[pa.Array]  # passthrough columns, as text
     finite: bool  # whether no cell is missing
 
 
@@ -176,8 +176,8 @@ class ChunkParser:
     dialect: Dialect
     width: int  # number of columns of the table
     features: tuple[Feature, ...]  # columns of X
-    passthrough: tuple[int, ...]  # columns passed through, by their place in the table
-    line_below_header: int | None  # the line below the header; None where there is no header
+    passthrough: tuple[int, ...]  # numbers of the passthrough columns
+    line_below_header: int | None  # its line number; None where there is no header
     # First lines of chunks with missing cells or quotes. Once there is one, the parser for clean chunks is not tried.
     unclean_lines: list[int] = field(default_factory=list)
 

@@ -215,7 +215,7 @@ def check_text(cells: list[str], place: str) -> None:
         order = "be" if text.startswith("\0") else "le"
         sparse = 3 * text.count("\0") < len(text)
         remedy = "check that it is a text table" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
-        raise DataError(f"{place}: the header has NUL bytes", remedy)
+        raise DataError(f"{place}: NUL bytes", remedy)
 
 
 def check_is_table(cells: list[str], place: str) -> None:

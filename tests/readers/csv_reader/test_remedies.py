@@ -153,7 +153,7 @@ def test_columns_of_different_marks_cannot_be_read_together(tmp_path: Path) -> N
 
 def test_a_column_of_different_marks_is_told_so(tmp_path: Path) -> None:
     file = write(tmp_path, "a;b\n12,5;1\n2.5;2\n")
-    with pytest.raises(DataError, match=r"'2\.5' in the same column has other marks: write all cells alike"):
+    with pytest.raises(DataError, match=r"'2\.5' in the same column has other marks: write all cells the same way"):
         read(file, delimiter=";")
 
 
@@ -174,12 +174,12 @@ def test_a_column_of_text_and_numbers_is_told_as_that(cells: list[str], text: st
             DataError, match=rf"column 'a b': '{text}' is not a number; the column mixes text and numbers"
         ) as c:
             read(file, columns=columns)
-        assert f"such as '{number}': fit without it (-x 'a b')" in c.value.remedy
+        assert f"such as '{number}': leave it out with -x 'a b'" in c.value.remedy
         assert read(file, columns=columns, **follow(DataError("", "-x 'a b'"))).names == ("c",)
 
 
 def test_a_text_among_numbers_is_a_cell_to_mend(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"'abc' is not a number; mend the cell, fit without the column \(-x\), or"):
+    with pytest.raises(DataError, match=r"'abc' is not a number; correct the cell, leave the column out with -x, or"):
         read(write(tmp_path, "a,b\n1,2\nabc,3\n2,4\n"))
 
 
@@ -210,7 +210,7 @@ def test_a_comment_that_is_the_separator_of_the_table_cuts_off_no_columns(
 ) -> None:
     file = write(tmp_path, f"a{mark}b\n1{mark}2\n3{mark}5\n")
     with pytest.raises(
-        DataError, match=f"line 1: --comment {re.escape(spelled)} cuts off what follows 'a'; "
+        DataError, match=f"line 1: --comment {re.escape(spelled)} cuts off everything after 'a'; "
     ) as caught:
         read(file, comment=mark)
     assert f"read it with -d {spelled} without --comment" in caught.value.remedy

@@ -41,7 +41,9 @@ def test_names_of_rows_are_no_feature(program: str, tmp_path: Path) -> None:
 def test_rows_of_one_field_more_are_told_and_read(program: str, tmp_path: Path) -> None:
     text, given = WRITTEN[program]
     file = write(tmp_path, text)
-    with pytest.raises(DataError, match="line 2: 3 fields, the header has 2; every row has one field more") as caught:
+    with pytest.raises(
+        DataError, match="line 2: 3 fields, but the header has 2; every row has one field more"
+    ) as caught:
         read(file, **given)
     assert "--row-names" in caught.value.remedy
     with pytest.raises(DataError, match="every row has one field more"):
@@ -65,7 +67,7 @@ BY_BLANKS = {
 @pytest.mark.parametrize("text", BY_BLANKS)
 def test_without_a_separator_all_is_told_at_once(text: str, tmp_path: Path) -> None:
     file, remedy = write(tmp_path, text), BY_BLANKS[text]
-    with pytest.raises(DataError, match=f"whose blanks separate numbers; read it with {remedy}$"):
+    with pytest.raises(DataError, match=f"in which blanks separate numbers; read it with {remedy}$"):
         read(file)
     header = False if text.startswith('"x" 1.5') else None
     decimal = "," if "2,5" in text else "."
@@ -74,12 +76,12 @@ def test_without_a_separator_all_is_told_at_once(text: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("text", ["note\nwent home\ncame back\n", "a\nto x 1\nto y\n", "day\n2024-01-01 10:00\n"])
 def test_blanks_of_a_text_separate_no_numbers(text: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no column holds numbers; there are: "):
+    with pytest.raises(DataError, match="no column holds numbers; the columns are: "):
         read(write(tmp_path, text))
 
 
 def test_numbers_without_a_name_may_name_rows(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"column 1 holds numbers and has no name; .*read it with --row-names"):
+    with pytest.raises(DataError, match=r"column 1 holds numbers and has no name; .*give --row-names"):
         read(write(tmp_path, WRITTEN["pandas"][0]))
 
 
@@ -95,16 +97,16 @@ def test_only_rows_that_are_all_longer_have_names(seed: int, tmp_path: Path) -> 
     with pytest.raises(DataError) as caught:
         read(write(tmp_path, "\n".join(["a,b", *rows]) + "\n"))
     assert ("row-names" in caught.value.remedy) == (longer == n)
-    assert "3 fields, the header has 2" in caught.value.message
+    assert "3 fields, but the header has 2" in caught.value.message
 
 
 def test_a_separator_at_the_end_of_rows_is_no_name(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="every row ends with a separator, which the header does not"):
+    with pytest.raises(DataError, match="every row ends with a separator, but the header does not"):
         read(write(tmp_path, "a,b\n1,2,\n3,4,\n"))
 
 
 def test_a_title_is_no_header_of_named_rows(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is the header a title or a comment"):
+    with pytest.raises(DataError, match="if the header is a title or a comment"):
         read(write(tmp_path, "Sales\na,b\n1,2\n3,4\n"))
 
 
@@ -121,7 +123,9 @@ def test_names_cannot_be_features(tmp_path: Path) -> None:
         DataError, match=r"column 'id' holds the names of the rows \(--row-names\) and cannot be a feature"
     ):
         read(file, row_names=True, columns=["id", "a"])
-    with pytest.raises(DataError, match=r"column 'id' holds the names of the rows \(--row-names\), the model needs"):
+    with pytest.raises(
+        DataError, match=r"column 'id' holds the names of the rows \(--row-names\), but the model needs"
+    ):
         read(file, row_names=True, names=["id", "a"])
 
 
@@ -131,7 +135,7 @@ def test_no_rows(tmp_path: Path) -> None:
 
 
 def test_a_row_of_another_length_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="line 3: 2 fields, the header has 3"):
+    with pytest.raises(DataError, match="line 3: 2 fields, but the header has 3"):
         read(write(tmp_path, "a,b\nx,1,2\ny,3\n"), row_names=True)
 
 
