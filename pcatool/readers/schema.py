@@ -219,7 +219,7 @@ class NewColumns:
             )
         return (
             f"left out {noun} of numbers of {name}: {listed(columns)}{others}; {self._first} does not have {them}, or "
-            "not as numbers: name the columns with -c, or give that file first"
+            f"not as numbers: name the columns with -c, or give {name} first"
         )
 
 

@@ -20,12 +20,12 @@ JSON = [
 OTHERS: dict[bytes, str] = {
     b"<!DOCTYPE html>\n<html>": "HTML", b"<html lang='en'>\n": "HTML", b"  <?xml version='1.0'?>\n": "XML",
     b"<svg width='1'>\n": "XML", b"{\\rtf1 hi}\n": "a document",
-    b"version https://git-lfs.github.com/spec/v1\n": "git-lfs",
+    b"version https://git-lfs.github.com/spec/v1\n": "Git LFS",
     b"sep=;\na;b\n1;2\n": "--skip-lines 1", b"\x89PNG\r\n\x1a\n": "a picture", b"\xff\xd8\xff\xe0": "a picture",
     b"\x7fELF\x02": "a program", b"7z\xbc\xaf'": "a 7z archive", b"PK\x05\x06": "an empty zip archive",
     b"\xff\xff\xff\xff\x10\x01": "an Arrow stream", b"Obj\x01": "an Avro file", b"PK\x03\x04": "a zip archive",
     b"a.csv" + bytes(100) + b"1,2\n": "NUL bytes; name the encoding, such as --encoding utf-16-le",
-    b"GIF89a\x01\0\x01\0\n": "NUL bytes; is this a text table", b"\0a\0,\0b\0\n": "--encoding utf-16-be",
+    b"GIF89a\x01\0\x01\0\n": "NUL bytes; check that it is a text table", b"\0a\0,\0b\0\n": "--encoding utf-16-be",
 }  # fmt: skip
 
 
@@ -101,8 +101,8 @@ def test_other_texts_are_left_out(cell: str, tmp_path: Path) -> None:
 
 def test_hints(tmp_path: Path) -> None:
     for text, hint in {
-        "a,b\n1,2\na,b\n3,4\n": "line 3, column 'a': 'a' is not a number; is the line of names repeated there",
-        "a,b\n1,2\n\ufeffa,b\n3,4\n": "is the line of names repeated there",
+        "a,b\n1,2\na,b\n3,4\n": "line 3, column 'a': 'a' is not a number; the header seems to be repeated there",
+        "a,b\n1,2\n\ufeffa,b\n3,4\n": "the header seems to be repeated there",
         "a,b\n1,2\n# x\n": "line 3: 1 field, but the header has 2; if it is a comment, read it with --comment '#'",
         "Report\na,b\n1,2\n": "line 2: 2 fields, but the header has 1; if the header is a title or a comment",
     }.items():

@@ -210,12 +210,14 @@ def test_further_columns_of_numbers_are_named_once(tmp_path: Path) -> None:
     made = Made([one, two, three, three], skip_bad=False)
     (warning,) = made.reporter.warnings
     assert warning == (
-        f"{two} has columns of numbers that {one} does not have, or not as numbers, left out: 'new', 'more', and so "
-        "have 2 more files; name the columns with -c, or give that file first"
+        f"left out columns of numbers of {two}: 'new', 'more' (also in 2 more files); {one} does not have them, or not "
+        f"as numbers: name the columns with -c, or give {two} first"
     )
     assert Made([two, two], skip_bad=False).reporter.warnings == []
     swapped = write(tmp_path, "a,t\n1,5\n2,6\n", "4.csv")
-    assert "left out: 't'; name" in Made([one, swapped], skip_bad=False).reporter.warnings[0]
+    assert (
+        f"left out a column of numbers of {swapped}: 't'; " in Made([one, swapped], skip_bad=False).reporter.warnings[0]
+    )
     reporter, first = Reporter(), write(tmp_path, "a,t,n0,m0\n1,x,1,3\n2,y,8,2\n", "5.csv")
     later = write(tmp_path, "a,t,n0,m0,n1,m1\n1,x,1,2,3,4\n", "6.csv")
     select = SelectOptions(exclude=("n*", "m0, m*"))
@@ -229,8 +231,8 @@ def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -
     two = write(tmp_path / "year=2", "k,b,a,note\nx,2,1,more\n", "2.csv")
     model = pcatool.fit(one)
     said = (
-        f"{two} has columns that {one} does not have, which --keep-all passes over: 'note', 'year', and so has one "
-        "more file; give all files the same columns, or name those to keep with --keep"
+        f"{two} has columns that {one} does not have: 'note', 'year' (also in one more file); --keep-all keeps only the "
+        "columns of the first file: give all files the same columns, or name the columns to keep with --keep"
     )
     for table in (TableOptions(), TableOptions(skip_bad=True)):
         reporter = Reporter()
@@ -239,9 +241,13 @@ def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -
         results.read_through()
         assert [name for name, _ in results.passthrough] == ["a", "b", "k"]
         assert reporter.warnings == [said]
-    with pytest.warns(PcatoolWarning, match="which --keep-all passes over: 'note', 'year'; give all"):
+    with pytest.warns(
+        PcatoolWarning, match="'note', 'year'; --keep-all keeps only the columns of the first file: give all"
+    ):
         pcatool.fit([one, two], scores=tmp_path / "s.csv", keep_all=True)
-    with pytest.warns(PcatoolWarning, match="which --keep-all passes over: 'note', 'year'; give all"):
+    with pytest.warns(
+        PcatoolWarning, match="'note', 'year'; --keep-all keeps only the columns of the first file: give all"
+    ):
         pcatool.transform(model, [one, two], keep_all=True)
     pcatool.transform(model, [one, two], keep=["k"])
     pcatool.transform(model, [one, one], keep_all=True)
