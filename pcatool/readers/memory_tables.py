@@ -192,7 +192,7 @@ def _from_series(series: Any, dialect: Dialect) -> ObjectColumn:
 
 
 def _number_columns(columns: Sequence[ObjectColumn]) -> dict[int, ObjectColumn]:
-    """Return the columns whose numbers Arrow took for another type, by column number."""
+    """Return the columns of numbers that Arrow converted to another type, by column number."""
     return {i: column for i, column in enumerate(columns) if column.numbers is not None}
 
 

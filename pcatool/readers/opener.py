@@ -278,7 +278,7 @@ class OpenedInput:
 
     @property
     def remote(self) -> bool:
-        """Whether each read of a part is a request to a store, as slow as reading much at once."""
+        """Whether each read is a request to a store, for which a small part takes as long as a large one."""
         return self._copy is None and self.input.remote
 
     @property

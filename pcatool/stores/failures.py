@@ -8,7 +8,7 @@ from pyarrow import ArrowException
 
 from pcatool.errors import BlamelessError, FileError, LostError, check_memory, show
 
-__all__ = ["ERRORS", "in_words"]
+__all__ = ["ERRORS", "plain_error"]
 
 # Errors that pyarrow's file systems raise.
 ERRORS = (ArrowException, OSError, ValueError)
@@ -48,7 +48,7 @@ ANSWER_MARK = "AWS Error "
 REQUEST_DETAILS = re.compile(r"\(Request ID: [^)]*\)|\s*Detail: .*", re.DOTALL)
 
 
-def in_words(name: str, doing: str, error: Exception) -> FileError:
+def plain_error(name: str, doing: str, error: Exception) -> FileError:
     """Return the error, with a plain message, for an exception of a library.
 
     `doing` is a verb such as "read". A lost connection gives a `LostError`. Raise MemoryError for a lack of memory.

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pcatool.errors import BlamelessError, FileError, LostError, show
 from pcatool.stores import providers
-from pcatool.stores.failures import ERRORS, in_words
+from pcatool.stores.failures import ERRORS, plain_error
 from pcatool.stores.interruptible_calls import interruptible
 from pcatool.stores.uri import HTTP, Uri, parse, shown
 
@@ -48,8 +48,8 @@ class ObjectPlace(NamedTuple):
     def error_for(self, doing: str, error: Exception) -> FileError:
         """Return the error for an exception of pyarrow; for a name that does not exist, check the bucket first."""
         if isinstance(error, FileNotFoundError):
-            return self.missing_bucket(doing) or in_words(self.name, doing, error)
-        return in_words(self.name, doing, error)
+            return self.missing_bucket(doing) or plain_error(self.name, doing, error)
+        return plain_error(self.name, doing, error)
 
     def missing_bucket(self, doing: str = "read") -> FileError | None:
         """Return the error for a bucket that does not exist; None where the bucket exists or cannot be checked."""
@@ -70,7 +70,7 @@ def place_of(path: str) -> ObjectPlace:
     try:
         files, bucket = interruptible(lambda: FILE_SYSTEMS[uri.kind](uri))
     except (*ERRORS, ImportError) as error:  # pyarrow may be built without this file system
-        raise in_words(name, "reach", error) from None
+        raise plain_error(name, "reach", error) from None
     return ObjectPlace(uri, name, files, f"{bucket}/{uri.key}".rstrip("/") if not uri.key else f"{bucket}/{uri.key}")
 
 
@@ -93,7 +93,7 @@ def _region_of(settings: providers.S3Settings, bucket: str) -> str:
     except ERRORS as error:
         if match := re.search(r"located in '([a-z0-9-]+)'", str(error)):
             return match[1]
-        if isinstance(in_words(bucket, "reach", error), LostError):
+        if isinstance(plain_error(bucket, "reach", error), LostError):
             raise
     return ""
 

@@ -231,8 +231,8 @@ def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -
     two = write(tmp_path / "year=2", "k,b,a,note\nx,2,1,more\n", "2.csv")
     model = pcatool.fit(one)
     said = (
-        f"{two} has columns that {one} does not have: 'note', 'year' (also in one more file); --keep-all keeps only the "
-        "columns of the first file: give all files the same columns, or name the columns to keep with --keep"
+        f"{two} has columns that {one} does not have: 'note', 'year' (also in one more file); --keep-all keeps only "
+        "the columns of the first file: give all files the same columns, or name the columns to keep with --keep"
     )
     for table in (TableOptions(), TableOptions(skip_bad=True)):
         reporter = Reporter()

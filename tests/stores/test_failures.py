@@ -6,7 +6,7 @@ import pytest
 
 from pcatool.errors import BlamelessError, FileError, LostError
 from pcatool.readers.skip_bad import is_bad_file
-from pcatool.stores.failures import in_words
+from pcatool.stores.failures import plain_error
 
 CREDENTIALS = "; check the credentials, and what they allow"
 WHEN = "When reading information for key 'NOT_FOUND credentials.csv' in bucket 'b': "
@@ -58,7 +58,7 @@ SAID: dict[str, tuple[type[FileError], str]] = {
 
 @pytest.mark.parametrize("text", SAID)
 def test_what_went_wrong_and_whose_fault_it_is(text: str) -> None:
-    error = in_words("s3://b/k", "read", OSError(text))
+    error = plain_error("s3://b/k", "read", OSError(text))
     kind, said = SAID[text]
     assert (type(error), str(error)) == (kind, f"cannot read 's3://b/k': {said}")
     assert is_bad_file(error) == (kind is FileError)

@@ -42,7 +42,7 @@ TO_PLAIN = str.maketrans({**dict.fromkeys(MINUS, "-"), **dict.fromkeys(IGNORED_M
 
 
 def is_in_other_script(cell: str, dialect: Dialect) -> bool:
-    """Return whether the cell is a number but for Unicode digits or signs, quotation marks or invisible marks."""
+    """Return whether the cell is a number once Unicode digits and signs, quotation and invisible marks are plain."""
     text = cell.translate(TO_PLAIN)
     text = "".join(str(unicodedata.decimal(c, c)) for c in text)
     return text != cell and dialect.number(unicodedata.normalize("NFKC", text)) is not None
@@ -62,7 +62,7 @@ MOST_CELLS_EXAMINED = 20_000
 # Most columns that a remedy names to be left out; with more of them the remedy is likely wrong for the table.
 MOST_NAMED = 10
 
-# Returns the cells of the other columns, by their place in the table; called only for an error.
+# Type of a function that returns the cells of the other columns, by column number; called only for an error.
 OtherCells: TypeAlias = Callable[[], Mapping[int, Sequence[str]]]
 
 
@@ -77,7 +77,7 @@ class Trial(NamedTuple):
     """A candidate dialect, and its reading of the cells."""
 
     dialect: Dialect
-    numbers: tuple[float | None, ...]  # the cells as numbers, None for a cell that is none
+    numbers: tuple[float | None, ...]  # the cells as numbers; None for a cell that is not a number
     unread: dict[int, str]  # for each other column that loses numbers: the first cell that is no number any more
     more: int  # cells of other columns that become numbers
     rank: tuple[int, ...]  # the larger, the better
@@ -227,7 +227,7 @@ def _quoted(value: str) -> str:
     return '"\'"' if value == "'" else f"'{value}'"
 
 
-# Reads the rows of a chunk again; called only for an error.
+# Type of a function that reads the rows of a chunk again; called only for an error.
 ReadAgain: TypeAlias = Callable[[], Sequence[Sequence[str]]]
 
 

@@ -56,7 +56,7 @@ def count_in_text(
 
 def cells_at(rows: Index, columns: Index, chunk: Chunk, dialect: Dialect, width: int, name: str) -> pa.Array:
     """Return the text of the cells at (rows[i], columns[i]) of a chunk; the cells of a column must be in one run."""
-    for read in (_between_marks, _by_arrow):
+    for read in (_between_separators, _by_arrow):
         cells = read(chunk, dialect, width, rows, columns)
         if cells is not None:
             return cells
@@ -76,7 +76,7 @@ def _counted(cells: pa.Array) -> dict[str, int]:
     return dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
 
 
-def _between_marks(chunk: Chunk, dialect: Dialect, width: int, rows: Index, columns: Index) -> pa.Array | None:
+def _between_separators(chunk: Chunk, dialect: Dialect, width: int, rows: Index, columns: Index) -> pa.Array | None:
     """Cut the cells out of the bytes between separators, much faster than parsing.
 
     Return None where some separator or line end may not end a cell: text with quotes, lone carriage returns, blank

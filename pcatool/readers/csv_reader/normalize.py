@@ -72,7 +72,7 @@ def _join_run(found: re.Match[bytes]) -> bytes:
 
 
 def _replacement(data: bytes, start: int, end: int) -> bytes:
-    """Return what replaces the removed data[start:end]: mostly nothing.
+    """Return the bytes that replace data[start:end]: mostly none.
 
     Between CR and LF a newline stays, because CR and LF would join to one line end.
     """

@@ -33,7 +33,7 @@ __all__ = ["CsvTable", "TsvTable", "all_numbers", "profile"]
 
 
 def all_numbers(first: Chunk, width: int, dialect: Dialect, name: str) -> bool:
-    """Return whether every cell of the first row is a number; so in most tables no further rows are profiled."""
+    """Return whether every cell of the first row is a number; then no further rows need to be profiled."""
     if width >= WIDE and not (dialect.has_marks or dialect.has_numeric_null):
         row = read_wide(first, dialect, width)
         return row is not None and bool(np.isfinite(row).all())

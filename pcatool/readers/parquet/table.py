@@ -122,9 +122,9 @@ def _joined(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
 
 
-# Bytes that each column takes while the table is read by rows: READER for Arrow's reader, and OPEN_COLUMN for a page
-# and a dictionary of at most 1 MB each, and one of them compressed. If it is less, these three count as OPEN_COPIES
-# times the uncompressed size of the columns in the file. Whether a row group is transposed depends on SAFE_COPIES
+# Bytes that each column takes while the table is read by rows: READER for Arrow's reader, and OPEN_COLUMN for a page,
+# a dictionary and one of the two compressed, each of at most 1 MB. Where OPEN_COPIES times the uncompressed size of the
+# columns in the file is less than OPEN_COLUMN, that size counts. Whether a row group is transposed depends on SAFE_COPIES
 # instead, since pages that were freed may not be reused.
 READER, OPEN_COLUMN, OPEN_COPIES, SAFE_COPIES = 10 << 10, 3 << 20, 3, 4
 # Bytes of Arrow's functions, which vectors need.
@@ -157,8 +157,8 @@ class ReadMemory(NamedTuple):
     portion: int = 0  # for each thread, while a row group is transposed
     portions: int = 0  # most bytes of all portions
 
-    def of(self, parts: int) -> int:
-        """Return the total for this many parts in hand."""
+    def total(self, parts: int) -> int:
+        """Return the bytes for this many parts in hand."""
         busy = max(parts - QUEUED_TASKS, 1)
         return self.fixed + busy * self.per_parsed + parts * self.per_held + min(busy * self.portion, self.portions)
 
@@ -249,7 +249,7 @@ class ParquetTable:
         return sum(self.group_rows[: self._data.groups.start]) if self._data.groups.start else 0
 
     def _is_small(self, d: int) -> bool:
-        """Whether the file is read whole: small as it is, uncompressed, and as d features.
+        """Whether the file is read whole: it is small as stored, uncompressed, and as d features.
 
         All three sizes are checked, since a few bytes can encode a million equal cells.
         """
@@ -262,7 +262,7 @@ class ParquetTable:
         return unpacked <= SMALL_FILE
 
     def reading_bytes(self, parts: int) -> int:
-        total: int = self.contents_bytes + self._memory.of(parts)
+        total: int = self.contents_bytes + self._memory.total(parts)
         return total
 
     def _memory_by_rows(self, features: Sequence[Feature], needed: Sequence[int]) -> ReadMemory:
@@ -359,7 +359,7 @@ class ParquetTable:
 
 
 def _text_flags(options: TableOptions) -> list[str]:
-    """Return the flags of the given options that apply to text only."""
+    """Return the flags of the options that were given but apply to text only."""
     about = ("delimiter", "header", "row_names", "encoding", "comment", "decimal", "thousands", "strip", "skip_lines")
     given = (f for f in fields(options) if f.name in about and getattr(options, f.name) != f.default)
     return ["--no-header" if f.name == "header" else f.metadata["flag"].names[-1] for f in given]

@@ -48,7 +48,7 @@ def counted(data: Any, columns: Sequence[str] = (), labels: Sequence[str] = (), 
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each way of finding the cells, which the others stand aside for."""
     if request.param != "cut":
-        monkeypatch.setattr(missing_words, "_between_marks", lambda *given: None)
+        monkeypatch.setattr(missing_words, "_between_separators", lambda *given: None)
     if request.param == "exactly":
         monkeypatch.setattr(missing_words, "_by_arrow", lambda *given: None)
     return str(request.param)
