@@ -197,7 +197,7 @@ def test_a_bad_cell_is_named_by_its_row_in_the_file(tmp_path: Path, monkeypatch:
 
 
 def test_what_workers_cannot_read_is_refused() -> None:
-    with pytest.raises(UsageError, match="standard input cannot be read by other processes"):
+    with pytest.raises(UsageError, match="workers cannot read standard input"):
         splits_of(ResolvedInputs.of(["-"], TableOptions()), TableOptions())
     with pytest.raises(UsageError, match="workers cannot read a table in memory"):
         pcatool.fit(np.eye(3), engine="dask")

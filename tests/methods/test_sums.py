@@ -440,7 +440,9 @@ def test_vectors_of_another_length_are_no_columns_of_a_model(tmp_path: Path) -> 
     same = pcatool.update(loads(dumps(model)), vectors(4, 1))
     for use in (pcatool.update, pcatool.transform, pcatool.subtract):
         for of in (model, same, pcatool.refit(same, exclude="e")):
-            with pytest.raises(DataError, match="column 'z': vectors of 5 numbers, in the model of 4; vectors of one"):
+            with pytest.raises(
+                DataError, match="column 'z': vectors of 5 numbers, but of 4 in the model; vectors of one"
+            ):
                 use(of, longer)
     some = pcatool.fit(vectors(5), columns=["z[1]", "z[2]"])
     assert pcatool.transform(some, vectors(5)).shape == (20, some.k)

@@ -192,7 +192,7 @@ def test_no_room_for_the_copy_of_a_pipe(
     tables: Path, tmp_path: Path, through_a_pipe: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = os.open("/dev/full", os.O_WRONLY)
-    monkeypatch.setattr(copies, "_nameless", lambda name: copies.FileBytes(full, name))
+    monkeypatch.setattr(copies, "_unnamed_file", lambda name: copies.FileBytes(full, name))
     pipe = through_a_pipe(tables / "rows.csv")
     done = called("fit", pipe, "-o", tmp_path / "m.npz", "--scores", tmp_path / "s.csv")
     assert done.code == 5

@@ -112,25 +112,25 @@ def test_parts_of_a_name() -> None:
 UNKNOWN = {
     "s3://b/k.csv?endpoint_override=http://h:1&reigon=x": (
         "'s3://b/k.csv': s3:// has no option 'reigon'",
-        "did you mean region? there are: anonymous, endpoint_override, region, scheme",
+        "did you mean region? the options are anonymous, endpoint_override, region, scheme",
     ),
     "s3://b/k.csv?region=r&bogus=1": (
-        "'s3://b/k.csv': s3:// has no option 'bogus'", "there are: anonymous, endpoint_override, region, scheme"
+        "'s3://b/k.csv': s3:// has no option 'bogus'", "the options are anonymous, endpoint_override, region, scheme"
     ),
     "s3://b/k.csv?bogus&region=r": (
-        "'s3://b/k.csv': s3:// has no option 'bogus'", "there are: anonymous, endpoint_override, region, scheme"
+        "'s3://b/k.csv': s3:// has no option 'bogus'", "the options are anonymous, endpoint_override, region, scheme"
     ),
     "s3://b/k.csv?Region=r": (
         "'s3://b/k.csv': s3:// has no option 'Region'",
-        "did you mean region? there are: anonymous, endpoint_override, region, scheme",
+        "did you mean region? the options are anonymous, endpoint_override, region, scheme",
     ),
     "gs://b/k.csv?anonymus=true": (
         "'gs://b/k.csv': gs:// has no option 'anonymus'",
-        "did you mean anonymous? there are: anonymous, endpoint_override, scheme",
+        "did you mean anonymous? the options are anonymous, endpoint_override, scheme",
     ),
     "abfs://b/k.csv?account_name=a&x=1": (
         "'abfs://b/k.csv': abfs:// has no option 'x'",
-        "there are: account_name, blob_storage_authority, dfs_storage_authority, scheme",
+        "the options are account_name, blob_storage_authority, dfs_storage_authority, scheme",
     ),
 }  # fmt: skip
 

@@ -326,7 +326,7 @@ def test_vectors(case: str, tmp_path: Path) -> None:
         assert same_bits(read(file, columns=columns).X, expected)
     assert same_bits(read(file, exclude=["v[1]", "a"]).X, EXPECTED[:, [0, 2]])
     assert same_bits(read(file, names=["v[2]", "a"]).X[:, 0], EXPECTED[:, 2])
-    with pytest.raises(DataError, match=r"'v\[3\]' is past the 3 elements"):
+    with pytest.raises(DataError, match=r"no element 'v\[3\]': the vectors have 3 elements"):
         read(file, columns=["v[3]"])
 
 

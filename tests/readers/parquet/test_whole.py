@@ -85,7 +85,7 @@ def test_they_are_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_rounded_number_is_named(tmp_path: Path) -> None:
     numbers = pa.table({"id": [1, 2, 3, 2**53 + 1], "x": [1.0, 2.0, 3.0, 4.0]})
     two = save(tmp_path / "many", numbers, 2)
-    assert [note for note in read(*two).notes if "9007199254740993 is taken as 9007199254740992" in note]
+    assert [note for note in read(*two).notes if "9007199254740993 is read as 9007199254740992" in note]
     assert [note for note in read(*two).notes if f"{two[1]}, row 2, column 'id'" in note]
 
 
