@@ -124,8 +124,8 @@ def _joined(column: pa.ChunkedArray) -> pa.Array:
 
 # Bytes that each column takes while the table is read by rows: READER for Arrow's reader, and OPEN_COLUMN for a page,
 # a dictionary and one of the two compressed, each of at most 1 MB. Where OPEN_COPIES times the uncompressed size of the
-# columns in the file is less than OPEN_COLUMN, that size counts. Whether a row group is transposed depends on SAFE_COPIES
-# instead, since pages that were freed may not be reused.
+# columns in the file is less than OPEN_COLUMN, that size counts. Whether a row group is transposed depends on
+# SAFE_COPIES instead, since pages that were freed may not be reused.
 READER, OPEN_COLUMN, OPEN_COPIES, SAFE_COPIES = 10 << 10, 3 << 20, 3, 4
 # Bytes of Arrow's functions, which vectors need.
 COMPUTE = 10 << 20

@@ -125,7 +125,7 @@ def test_what_is_no_number_is_left_out_with_its_first_value(tmp_path: Path) -> N
 
 def test_named_columns_must_hold_numbers(tmp_path: Path) -> None:
     file = save(tmp_path, {"t": ["x"], "v": pa.nulls(1, pa.list_(pa.float32())), "b": [True], "n": [1]})
-    for name, first in (("t", "first value 'x'"), ("v", "no value in it")):
+    for name, first in (("t", "first value 'x'"), ("v", "no values")):
         with pytest.raises(DataError, match=f"column '{name}' holds no numbers \\({first}\\)"):
             read(file, columns=[name])
     assert read(file, columns=["b", "n"]).rows == [[1, 1]]
