@@ -248,7 +248,7 @@ def refused(error: str, table: Table, rows: Rows | int, judged: bool) -> bool:
         lines = (len(re.findall("\r\n|\r|\n", table.text[: nul.start()])) + 1 for nul in re.finditer("\0", table.text))
         return any(f", line {line}:" in error for line in lines)
     texts = [i for i in range(table.width) if judged and is_text(table, rows, i)]
-    if "no column" in error or "but for its marks" in error:
+    if "no column" in error or "is not a plain number" in error:
         return bool(texts)
     places = [first_wrong(table, rows, [i for i in range(table.width) if i not in texts])]
     if judged:
