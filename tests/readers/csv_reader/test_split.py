@@ -211,7 +211,7 @@ def test_the_end_may_be_known_only_when_it_is_looked_for() -> None:
 
 
 def test_rows_longer_than_a_read() -> None:
-    long = "x" * (3 * cutter.READ)
+    long = "x" * (3 * cutter.READ_BYTES)
     text = f'a,b\n1,{long}\n"{long}\n{long}""",2\n3,4'
     assert cut(text.encode(), 1 << 16, 100, eager=True) == states(text)
     assert cut(text.encode(), 1 << 30, 100, eager=False) == states(text)
