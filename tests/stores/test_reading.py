@@ -152,7 +152,9 @@ WRONG = {
     "s3://no-such-bucket/*": (5, "cannot read 's3://no-such-bucket/*': there is no such bucket; check its name"),
     "s3:///x.csv": (2, "'s3:///x.csv' names no bucket; write s3://bucket/name"),
     "ftp://host/x.csv": (
-        2, "'ftp://host/x.csv': no store is called ftp://; write one of s3://, gs://, gcs://, abfs://, abfss://, http://, https://"
+        2,
+        "'ftp://host/x.csv': no store is called ftp://; "
+        "write one of s3://, gs://, gcs://, abfs://, abfss://, http://, https://"
     ),
 }  # fmt: skip
 

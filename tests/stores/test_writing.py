@@ -83,7 +83,9 @@ REFUSED = {
         2, "'https://host/m.npz?...': a web server is only read from; give a file, s3://, gs:// or abfs://"
     ),
     "ftp://me:secret@host/m.npz": (
-        2, "'ftp://host/m.npz': no store is called ftp://; write one of s3://, gs://, gcs://, abfs://, abfss://, http://, https://"
+        2,
+        "'ftp://host/m.npz': no store is called ftp://; "
+        "write one of s3://, gs://, gcs://, abfs://, abfss://, http://, https://"
     ),
 }  # fmt: skip
 
