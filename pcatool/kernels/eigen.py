@@ -13,8 +13,8 @@ from pcatool.kernels.base import row_slices
 from pcatool.kernels.functions import EPS
 from pcatool.kernels.lanczos import leading_pairs
 from pcatool.linalg.blas import thread_count, threads
-from pcatool.linalg.certificate import VOUCHED
-from pcatool.linalg.spectrum import Wish, backward, clipped
+from pcatool.linalg.certificate import ACCURATE
+from pcatool.linalg.spectrum import Wish, backward_error, clip_eigenvalues
 from pcatool.progress import doing
 
 __all__ = [
@@ -186,14 +186,14 @@ def solve(
     with threads(thread_count(n)):
         values, vectors = np.linalg.eigh(K)
     values, vectors = values[::-1], vectors[:, ::-1]
-    rank_bound = typical_error + backward(n, max(values[0], -values[-1]))
-    solution_error = matrix_error + backward(n, max(values[0], -values[-1]))
+    rank_bound = typical_error + backward_error(n, max(values[0], -values[-1]))
+    solution_error = matrix_error + backward_error(n, max(values[0], -values[-1]))
     error = solution_error + mean_error_effect(values, solution_error, mean_error)
     negative = 0 if definite else int(np.count_nonzero(values < -rank_bound))
     rank = int(np.count_nonzero(values > rank_bound))
     total = positive_total(values[:rank], trace, negative)
     return KernelSpectrum(
-        clipped(values, rank), vectors, error, total, rank, LAPACK, reason, negative, float(values[-1])
+        clip_eigenvalues(values, rank), vectors, error, total, rank, LAPACK, reason, negative, float(values[-1])
     )
 
 
@@ -204,7 +204,7 @@ def positive_total(positive: Array, trace: float, negative: int) -> float:
     that rounding made negative also cost the trace digits.
     """
     total = float(positive.sum())
-    return total if negative or total > trace + VOUCHED * abs(trace) else trace
+    return total if negative or total > trace + ACCURATE * abs(trace) else trace
 
 
 def _by_lanczos(
@@ -231,10 +231,10 @@ def _by_lanczos(
     if pairs is None:
         return None
     # The residuals of Lanczos do not include the rounding of the products with K.
-    rank_bound = typical_error + backward(n, pairs.values[0])
+    rank_bound = typical_error + backward_error(n, pairs.values[0])
     rank = int(np.count_nonzero(pairs.values > rank_bound))
-    values = clipped(pairs.values, rank)
-    error = pairs.residual + errors[0] + backward(n, pairs.values[0])
+    values = clip_eigenvalues(pairs.values, rank)
+    error = pairs.residual + errors[0] + backward_error(n, pairs.values[0])
     error = error + mean_error_effect(pairs.values, error, errors[1])
     total = positive_total(values[:rank], trace, 0)
     return KernelSpectrum(values, pairs.vectors, error, total, rank, LANCZOS, reason, 0, 0.0)

@@ -40,7 +40,7 @@ from pcatool.kernels.base import DualVectors, Kernel, KernelSettings, Prepared, 
 from pcatool.kernels.functions import EPS, PRODUCT_ROUNDINGS, exact_pairs, squared_distances, squares
 from pcatool.kernels.lanczos import leading_pairs
 from pcatool.linalg.blas import thread_count, threads
-from pcatool.linalg.spectrum import backward
+from pcatool.linalg.spectrum import backward_error
 
 __all__ = ["LLE", "Isomap", "LaplacianEigenmap", "neighbours_in"]
 
@@ -295,7 +295,7 @@ class LLE(Kernel):
         norm_bound = 1.0 + _norm_bound(indices, sizes, sizes.sum(axis=1), n)
         most_neighboured = int(np.bincount(indices.ravel(), minlength=n).max())
         M = (2 * norm_bound + change) * change + (most_neighboured + 4) * EPS * norm_bound**2
-        return float(2 * M + 2 * backward(n, norm_bound**2))
+        return float(2 * M + 2 * backward_error(n, norm_bound**2))
 
     def row_error_bounds(self, K: Array, X: Prepared, T: Prepared) -> Array:
         return np.full(len(K), np.inf)  # a bound exists for the whole matrix only: see `rounding_norm`
@@ -350,7 +350,7 @@ def _mixing_weight_errors(rows: Prepared, neighbours: Neighbours, w: Array) -> A
     condition = 1.0 + 1.0 / REGULARISATION
     relative = np.where(trace > 0, 2.2 * differences / np.sqrt(REGULARISATION * np.where(trace > 0, trace, 1.0)), 0.0)
     relative[(trace == 0) & (differences > 0)] = np.inf
-    e = relative + 1.1 * condition * ((d + 6) * EPS + backward(count, 1.0))
+    e = relative + 1.1 * condition * ((d + 6) * EPS + backward_error(count, 1.0))
     rounding = (count + 2) * EPS * np.abs(w).sum(axis=1)
     return np.asarray(np.where(e < 0.1, 2.3 * e * np.sqrt(condition / count), np.inf) + rounding)
 

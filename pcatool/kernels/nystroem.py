@@ -24,7 +24,7 @@ from pcatool.kernels.eigen import ROUNDINGS_PER_VALUE, center, centring_error, c
 from pcatool.kernels.functions import EPS
 from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.moments import Moments
-from pcatool.linalg.spectrum import Spectrum, backward
+from pcatool.linalg.spectrum import Spectrum, backward_error
 
 __all__ = ["LandmarkAccumulator", "LandmarkPart", "Landmarks", "RowSample"]
 
@@ -102,7 +102,7 @@ class Landmarks:
         F = (U[:, above] / np.sqrt(values[above]))[:, ::-1]
         self._values: Array = values[above][::-1]
         self._matrix_error = matrix_error + (sum(centring_error(len(L), self.largest)) if center_landmarks else 0.0)
-        self._matrix_error += backward(len(L), max(float(values[-1]), -float(values[0])))
+        self._matrix_error += backward_error(len(L), max(float(values[-1]), -float(values[0])))
         self.F: Array = np.ascontiguousarray(F - F.mean(axis=0) if center_landmarks else F)  # U S^-1/2 (m, r)
         self.negative = int(np.count_nonzero(values < -ROUNDINGS_PER_VALUE * len(L) * EPS * self.largest))
         self.lowest = float(values[0] / values[-1])  # relative to the largest eigenvalue
@@ -139,13 +139,17 @@ class Landmarks:
             values, W = np.linalg.eigh(S)
         values, W = np.maximum(values[::-1], 0.0), W[:, ::-1]
         typical = 2 * np.sqrt(values) * ROUNDINGS_PER_VALUE * EPS * self.largest * math.sqrt(m)
-        rank = int(np.count_nonzero(values > typical * np.linalg.norm(self.F @ W, axis=0) + backward(r, values[0])))
+        rank = int(
+            np.count_nonzero(values > typical * np.linalg.norm(self.F @ W, axis=0) + backward_error(r, values[0]))
+        )
         uncertain = self._values <= 8 * self._matrix_error
         reach = np.linalg.norm(self.F[:, ~uncertain] @ W[~uncertain], axis=0)
         products = EPS * m**1.5 * self.largest * (self._values[~uncertain] ** -0.5 @ np.abs(W[~uncertain]))
         error = 2 * np.sqrt(values) * (row_error * reach + products) + 2 * self._matrix_error * reach**2 * values
         worth = 8 * self._matrix_error / self._cutoff * np.square(W[uncertain]).sum(axis=0)
-        error += 4 * worth * values + backward(r, values[0]) + EPS * (CELLS_PER_STEP // m + FEWEST_ROWS) * values.sum()
+        error += (
+            4 * worth * values + backward_error(r, values[0]) + EPS * (CELLS_PER_STEP // m + FEWEST_ROWS) * values.sum()
+        )
         error = np.where(np.isfinite(error), error, np.inf)
         values[rank:] = 0.0
         return Spectrum(values, lambda k: W[:, :k], rank, "eigh", error)

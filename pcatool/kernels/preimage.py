@@ -37,7 +37,7 @@ from pcatool.kernels.base import row_slices
 from pcatool.kernels.functions import EPS, squared_distances
 from pcatool.kernels.model import KernelModel
 from pcatool.linalg.blas import threads
-from pcatool.linalg.spectrum import middle
+from pcatool.linalg.spectrum import upper_median
 from pcatool.model.model import Model
 
 __all__ = ["PreimageModel", "ScoreMap", "with_preimage"]
@@ -198,7 +198,7 @@ class _Steps(NamedTuple):
         sampled = np.linspace(0, len(Y) - 1, min(len(Y), STEP_SAMPLE_ROWS)).astype(np.intp)
         D = squared_distances(Y[sampled], Y)
         nearest = np.where(EPS * D.max() >= D, np.inf, D).min(axis=1)
-        length = np.sqrt(middle(nearest) / max(int(varies.sum()), 1))
+        length = np.sqrt(upper_median(nearest) / max(int(varies.sum()), 1))
         V = np.random.default_rng(0).standard_normal(Y.shape) * (varies * length * model.std)
         ahead, behind = X + V, X - V
         U = (model.standard_rows(ahead) - model.standard_rows(behind)) / 2

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, orthonormality
 from pcatool.linalg.blas import run_in_parallel
 
-__all__ = ["certify", "fix_signs", "principal_angles", "vouched"]
+__all__ = ["certify", "fix_signs", "is_accurate", "principal_angles"]
 
-# Entries this close to the largest count as equal to it, so that rounding does not decide which entry sets the sign.
-EQUAL = 1e-8
+# Relative difference from the largest entry below which an entry counts as equal to it, so that rounding does not
+# decide which entry sets the sign.
+NEARLY_LARGEST = 1e-8
 
 # Entries of B per step of `fix_signs`, which works on a few columns at a time to save memory.
 SIGNS_AT_ONCE = 1 << 20
@@ -36,13 +37,14 @@ def fix_signs(B: Array) -> Array:
     step = max(SIGNS_AT_ONCE // d, 1)
     for at in range(0, k, step):
         size = np.abs(B[:, at : at + step])
-        leading = np.argmax(size >= (1.0 - EQUAL) * size.max(axis=0), axis=0)
+        leading = np.argmax(size >= (1.0 - NEARLY_LARGEST) * size.max(axis=0), axis=0)
         signs[at : at + step] = np.where(B[leading, np.arange(at, at + size.shape[1])] < 0, -1.0, 1.0)
     return signs * B
 
 
-# Singular values below this do not count towards the rank. They occur when rows were removed from orthonormal columns.
-LOST = 1e-8
+# Singular values below this do not count towards the rank. Columns that were orthonormal have such values after rows
+# were removed.
+RANK_TOLERANCE = 1e-8
 
 
 def principal_angles(A: Array, B: Array) -> Array:
@@ -63,11 +65,11 @@ def principal_angles(A: Array, B: Array) -> Array:
 
 def _orthonormal(A: Array) -> Array:
     U, s, _ = np.linalg.svd(A, full_matrices=False)
-    return np.asarray(U[:, s > LOST])
+    return np.asarray(U[:, s > RANK_TOLERANCE])
 
 
-# An eigenvalue is accurate ("vouched") if rounding moved it by no more than this fraction of its value.
-VOUCHED = 1e-8
+# Largest relative rounding error of an accurate eigenvalue: 8 digits. Models and reports call it "vouched for".
+ACCURATE = 1e-8
 
 # Entries of the residual per step of `certify`.
 AT_ONCE = 1 << 20
@@ -77,12 +79,12 @@ MEANINGLESS = 1e300
 
 # Rounding of size e rotates an eigenvector by about e / gap radians. A pair of components is reported as close above
 # this limit, because its directions then no longer describe the data.
-TURNED = 1e-3
+CLOSE_ROTATION = 1e-3
 
 
-def vouched(eigenvalues: Array, error: Array) -> NDArray[np.bool_]:
-    """Return a mask of the eigenvalues whose relative error is at most VOUCHED; False for an eigenvalue of 0."""
-    return (eigenvalues > 0) & (error <= VOUCHED * eigenvalues)
+def is_accurate(eigenvalues: Array, error: Array) -> NDArray[np.bool_]:
+    """Return a mask of the eigenvalues whose relative error is at most ACCURATE; False for an eigenvalue of 0."""
+    return (eigenvalues > 0) & (error <= ACCURATE * eigenvalues)
 
 
 def certify(
@@ -98,16 +100,18 @@ def certify(
     largest = eigenvalues[0]  # residuals are divided by this value first, because their squares could overflow
     off, residual = run_in_parallel(lambda: orthonormality(basis), lambda: apply(basis))
     residual /= largest
-    lengths = np.empty(k)
+    residual_norms = np.empty(k)
     step = max(AT_ONCE // len(basis), 1)
     for at in range(0, k, step):  # a few columns at a time, to avoid a third matrix as large as the basis
         some = slice(at, at + step)
-        lengths[some] = np.linalg.norm(residual[:, some] - basis[:, some] * (eigenvalues[:k][some] / largest), axis=0)
+        residual_norms[some] = np.linalg.norm(
+            residual[:, some] - basis[:, some] * (eigenvalues[:k][some] / largest), axis=0
+        )
     certificate: dict[str, Any] = {
-        "eigen_residual": float(np.max(lengths)),
+        "eigen_residual": float(np.max(residual_norms)),
         "orthonormality": off,
         "relative_error": [_digits(e, v) if v > 0 else None for e, v in zip(error[:k], eigenvalues[:k], strict=True)],
-        "vouched": vouched(eigenvalues, error)[:k].tolist(),
+        "vouched": is_accurate(eigenvalues, error)[:k].tolist(),
         "close_pairs": _close_pairs(eigenvalues, error, k),
     }
     if all_known:
@@ -125,5 +129,5 @@ def _close_pairs(eigenvalues: Array, error: Array, k: int) -> list[list[int]]:
     """Return the pairs [j, j + 1], numbered from 1, of components that rounding can rotate into each other."""
     last = min(k, len(eigenvalues) - 1)
     gap = eigenvalues[:last] - eigenvalues[1 : last + 1]
-    close = (error[:last] + error[1 : last + 1] > TURNED * gap) & (eigenvalues[1 : last + 1] > 0)
+    close = (error[:last] + error[1 : last + 1] > CLOSE_ROTATION * gap) & (eigenvalues[1 : last + 1] > 0)
     return [[int(j) + 1, int(j) + 2] for j in np.flatnonzero(close)]

@@ -22,19 +22,19 @@ from pcatool.linalg.spectrum import (
     EPS,
     Spectrum,
     Wish,
-    backward,
-    clipped,
+    backward_error,
+    clip_eigenvalues,
     complete_basis,
-    displacement,
+    count_positive,
+    eigenvalue_shifts,
+    has_enough_digits,
     is_graded,
-    is_sharp,
-    middle,
-    positive,
     rank_of,
-    unit,
+    safe_divisors,
+    upper_median,
 )
 
-__all__ = ["CrossMoments", "ProductMatrix", "of_cross", "of_quadratic"]
+__all__ = ["CrossMoments", "ProductMatrix", "spectrum_of_cross", "spectrum_of_quadratic"]
 
 # Up to this many classes a product with the 0/1 indicator matrix is faster than sorting the rows.
 FEW_CLASSES = 64
@@ -101,12 +101,12 @@ class CrossMoments(NamedTuple):
             label_squares = left.label_squares + right.label_squares + gap * (gap * weight)
         return CrossMoments(centre, squares, label, label_squares, cross, left.slots)
 
-    def less(self, other: CrossMoments) -> CrossMoments:
+    def subtract(self, other: CrossMoments) -> CrossMoments:
         """Return the cross-moments of these rows without the rows of `other`, which must be among these rows."""
         t = max(self.t, other.t)
         left, right = self._spread(t), other._spread(t)
-        centre, delta, weight = left.centre.less(right.centre)
-        label, gap, _ = left.label.less(right.label)
+        centre, delta, weight = left.centre.subtract(right.centre)
+        label, gap, _ = left.label.subtract(right.label)
         with np.errstate(over="ignore", invalid="ignore"):
             cross = left.cross - right.cross - np.outer(gap * weight, delta)
             squares = left.squares - right.squares - delta * (delta * weight)
@@ -162,10 +162,10 @@ def class_sums(X: Array, codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], Arr
 
     With few classes, classes without rows are included.
     """
-    most = int(codes.max()) + 1
-    if most <= FEW_CLASSES:
-        E = (codes[:, None] == np.arange(most)).astype(np.float64)
-        return np.arange(most), E.sum(axis=0), E.T @ X
+    class_count = int(codes.max()) + 1
+    if class_count <= FEW_CLASSES:
+        E = (codes[:, None] == np.arange(class_count)).astype(np.float64)
+        return np.arange(class_count), E.sum(axis=0), E.T @ X
     order = np.argsort(codes, kind="stable")
     ordered = codes[order]
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
@@ -180,20 +180,20 @@ def _squares(Y: Array, rest: Array) -> Array:
 
 
 class ProductMatrix(NamedTuple):
-    """A matrix of products of X and Y with bounds on its errors; the input of `of_cross` and `of_quadratic`."""
+    """Products of X and Y with bounds on their errors; the input of `spectrum_of_cross` and `spectrum_of_quadratic`."""
 
     values: Array  # M (d, t), or Q (d, d)
     length: Array  # (d,) lengths of the columns of X
     norm: Array | float  # (t,) lengths of the columns of Y; or one number, the root of a bound on the norm of Ky
-    noise: Array  # (d,) relative errors: entry ij of M is known to noise_i * length_i * norm_j
+    rounding: Array  # (d,) relative errors: entry ij of M is known to rounding_i * length_i * norm_j
     rows: int  # n
-    most: int  # largest rank that is possible in exact arithmetic
-    left: float = 0.0  # norm of the part of the label kernel that M M^T leaves out
-    scales: Array | float = 0.0  # (d,) relative errors of the scales by which the rows of M were divided
-    blur: float = 0.0  # norm of further rounding errors of the label kernel; does not affect the rank
+    max_rank: int  # largest possible rank in exact arithmetic
+    omitted_norm: float = 0.0  # norm of the part of the label kernel that M M^T leaves out
+    scale_rounding: Array | float = 0.0  # (d,) relative errors of the scales by which the rows of M were divided
+    kernel_rounding: float = 0.0  # norm of further rounding errors of the label kernel; does not affect the rank
 
 
-def of_cross(M: ProductMatrix, wish: Wish) -> Spectrum:
+def spectrum_of_cross(M: ProductMatrix, wish: Wish) -> Spectrum:
     """Return the spectrum of M M^T, computed from M (d, t) itself, which keeps twice the digits.
 
     No d x d matrix is formed when t < d. The rank is that of the correlations: M divided by the column lengths of both
@@ -201,18 +201,25 @@ def of_cross(M: ProductMatrix, wish: Wish) -> Spectrum:
     """
     d, t = M.values.shape
     with threads(thread_count(min(d, t))):
-        correlations = np.linalg.svd(_compact(_divided(M.values, M.length, M.norm)), compute_uv=False)
+        correlations = np.linalg.svd(_compact(_normalized(M.values, M.length, M.norm)), compute_uv=False)
         rank = _rank(correlations, M)
         F = _compact(M.values)
         U, s, _ = np.linalg.svd(F, full_matrices=False)
-    plain = backward(max(d, t), float(s[0]))
-    error = _moved(M, U, s, plain)
-    if not rank or M.left or not is_graded(unit(np.abs(F).max(axis=1))) or is_sharp(s * s, error, rank, wish):
+    plain = backward_error(max(d, t), float(s[0]))
+    error = _eigenvalue_errors(M, U, s, plain)
+    if (
+        not rank
+        or M.omitted_norm
+        or not is_graded(safe_divisors(np.abs(F).max(axis=1)))
+        or has_enough_digits(s * s, error, rank, wish)
+    ):
         return _spectrum(U, s * s, error, rank, "svd")
     values, U = jacobi_wide(F.T)
     s = np.sqrt(values)
     steepness = float(correlations[0] / correlations[rank - 1])
-    return _spectrum(U, s * s, _moved(M, U, s, np.minimum(d * BACKWARD * EPS * steepness * s, plain)), rank, "jacobi")
+    return _spectrum(
+        U, s * s, _eigenvalue_errors(M, U, s, np.minimum(d * BACKWARD * EPS * steepness * s, plain)), rank, "jacobi"
+    )
 
 
 def _compact(M: Array) -> Array:
@@ -222,42 +229,44 @@ def _compact(M: Array) -> Array:
 
 def _rank(correlations: NDArray[np.floating[Any]], M: ProductMatrix) -> int:
     size = max(*M.values.shape, math.isqrt(M.rows))
-    rank = min(rank_of(correlations, size, middle(M.noise)), M.most)
-    if M.left:
-        rank = min(rank, rank_of(correlations**2, size, M.left / float(np.square(M.norm).sum())))
+    rank = min(rank_of(correlations, size, upper_median(M.rounding)), M.max_rank)
+    if M.omitted_norm:
+        rank = min(rank, rank_of(correlations**2, size, M.omitted_norm / float(np.square(M.norm).sum())))
     return rank
 
 
-def _moved(M: ProductMatrix, U: Array, s: Array, solver: Array | float) -> Array:
+def _eigenvalue_errors(M: ProductMatrix, U: Array, s: Array, solver: Array | float) -> Array:
     """Return error bounds (m,) of the eigenvalues s^2.
 
     The errors come from the rounding of the entries of M, from the solver, and from the part that M leaves out.
     """
     (d, m), norm = U.shape, float(np.linalg.norm(M.norm))
-    weight, noise = np.abs(U) * M.length[:, None], M.noise + M.scales
-    shift, lengths = noise @ weight * norm, weight.sum(axis=0)
+    weight, rounding = np.abs(U) * M.length[:, None], M.rounding + M.scale_rounding
+    shift, lengths = rounding @ weight * norm, weight.sum(axis=0)
     if m < d:  # the directions outside the range of M, represented by one
         s = np.append(s, 0.0)
-        shift = np.append(shift, np.linalg.norm(noise * M.length) * norm)
+        shift = np.append(shift, np.linalg.norm(rounding * M.length) * norm)
         lengths = np.append(lengths, np.linalg.norm(M.length))
         solver = np.append(np.broadcast_to(solver, m), np.max(solver))
     shift = shift + solver
-    return displacement(s * s, shift, s + shift / 2, math.sqrt(M.left + M.blur) * lengths)[:m]
+    return eigenvalue_shifts(s * s, shift, s + shift / 2, math.sqrt(M.omitted_norm + M.kernel_rounding) * lengths)[:m]
 
 
-def of_quadratic(Q: ProductMatrix) -> Spectrum:
+def spectrum_of_quadratic(Q: ProductMatrix) -> Spectrum:
     """Return the spectrum of Q = X^T H Ky H X (d, d), for a label kernel Ky that is too large to factorise."""
     d, norm = len(Q.values), float(Q.norm)
     with threads(thread_count(d)):
-        scaled = np.linalg.eigvalsh(_divided(Q.values, Q.length * norm, Q.length * norm))[::-1]
+        scaled = np.linalg.eigvalsh(_normalized(Q.values, Q.length * norm, Q.length * norm))[::-1]
         values, U = np.linalg.eigh(Q.values)
     values, U = values[::-1], U[:, ::-1]
-    rank = rank_of(scaled, max(d, math.isqrt(Q.rows)), 2 * middle(Q.noise))
-    rank = min(positive(values, rank), Q.most)
+    rank = rank_of(scaled, max(d, math.isqrt(Q.rows)), 2 * upper_median(Q.rounding))
+    rank = min(count_positive(values, rank), Q.max_rank)
     weight = np.abs(U) * Q.length[:, None]
     lengths = weight.sum(axis=0)
-    error = displacement(values, norm * (Q.noise @ weight), norm * lengths, math.sqrt(Q.blur) * lengths)
-    error += backward(d, float(values[0]))
+    error = eigenvalue_shifts(
+        values, norm * (Q.rounding @ weight), norm * lengths, math.sqrt(Q.kernel_rounding) * lengths
+    )
+    error += backward_error(d, float(values[0]))
     return _spectrum(U, values, error, rank, "eigh")
 
 
@@ -267,9 +276,9 @@ def _spectrum(U: Array, values: Array, error: Array, rank: int, route: str) -> S
     def leading(k: int) -> Array:
         return U[:, :k] if k <= rank else complete_basis(U[:, :rank], k)
 
-    return Spectrum(clipped(values, rank), leading, rank, route, error)
+    return Spectrum(clip_eigenvalues(values, rank), leading, rank, route, error)
 
 
-def _divided(M: Array, rows: Array, columns: Array | float) -> Array:
+def _normalized(M: Array, rows: Array, columns: Array | float) -> Array:
     """Return M (d, t) with each row divided by `rows` (d,) and each column by `columns` (t,); zeros count as 1."""
-    return np.asarray(M / unit(rows)[:, None] / unit(np.asarray(columns)))
+    return np.asarray(M / safe_divisors(rows)[:, None] / safe_divisors(np.asarray(columns)))

@@ -1,6 +1,7 @@
 """Eigenvalues and eigenvectors of a scatter matrix S, from S or from a factor of S, with error bounds.
 
-Begin with `of_scatter` (from S), `of_factor` (from F with F^T F = S) and `of_gram` (from F with few rows).
+Begin with `spectrum_of_scatter` (from S), `spectrum_of_factor` (from F with F^T F = S) and `spectrum_of_gram` (from F
+with few rows).
 
 LAPACK's `eigh` and `svd` are accurate to eps times the *largest* eigenvalue. If eigenvalues are small only because some
 columns have a small scale, one-sided Jacobi computes them to full relative accuracy: scale S to unit diagonal, compute
@@ -21,45 +22,53 @@ from pcatool.linalg.spectrum import (
     EPS,
     Spectrum,
     Wish,
-    backward,
-    clipped,
+    backward_error,
+    clip_eigenvalues,
     complete_basis,
-    displacement,
-    first,
+    count_positive,
+    eigenvalue_shifts,
+    has_enough_digits,
     is_graded,
-    is_sharp,
-    middle,
+    leading_columns,
     orthonormal,
-    positive,
     rank_of,
-    unit,
+    safe_divisors,
+    upper_median,
 )
 from pcatool.progress import doing
 from pcatool.resources import release_free_memory
 
-__all__ = ["SLAB", "jacobi_wide", "of_factor", "of_gram", "of_scatter", "triangle", "unit_spectrum"]
+__all__ = [
+    "SLAB_COLUMNS",
+    "jacobi_wide",
+    "spectrum_of_factor",
+    "spectrum_of_gram",
+    "spectrum_of_scatter",
+    "triangle",
+    "unit_spectrum",
+]
 
 
-def of_graded_scatter(
-    R: Array, scale: Array, rank: int, smallest: float, noise: Array, values: Array, error: Array
+def graded_spectrum_of_scatter(
+    R: Array, scale: Array, rank: int, smallest: float, rounding: Array, values: Array, error: Array
 ) -> Spectrum:
     """Return the spectrum of diag(scale) R diag(scale) by Jacobi, for R (d, d) of unit diagonal.
 
     `smallest` is the smallest eigenvalue of R within the rank. `values` and `error` are the result of LAPACK's `eigh`.
     """
-    d, most = len(R), float(noise.max())
-    graded = _jacobi(_cholesky_factor(R, rank) * scale, rank, d, 2 * d * (most + BACKWARD * EPS) / smallest)
-    graded = _near(graded, values, error)
+    d, noisiest = len(R), float(rounding.max())
+    graded = _jacobi(_cholesky_factor(R, rank) * scale, rank, d, 2 * d * (noisiest + BACKWARD * EPS) / smallest)
+    graded = _tightened(graded, values, error)
     varying = np.diagonal(R) > 0
     if rank == np.count_nonzero(varying):
         return graded
     # Dependent columns: the rounding of a column of large scale may exceed a whole column of small scale.
-    plain = 2 * d * most * float(scale[varying] @ scale[varying]) + backward(d, values[0])
+    plain = 2 * d * noisiest * float(scale[varying] @ scale[varying]) + backward_error(d, values[0])
     return graded._replace(error=graded.error + d * plain)
 
 
-def of_graded_factor(
-    F: Array, length: Array, rank: int, smallest: float, noise: Array, values: Array, error: Array
+def graded_spectrum_of_factor(
+    F: Array, length: Array, rank: int, smallest: float, rounding: Array, values: Array, error: Array
 ) -> Spectrum:
     """Return the spectrum of F^T F by Jacobi, for F (r, d).
 
@@ -67,15 +76,19 @@ def of_graded_factor(
     are the result of LAPACK.
     """
     d = F.shape[1]
-    relative = 2 * (np.sqrt(d) * float(noise.max()) + d * BACKWARD * EPS) / smallest
+    relative = 2 * (np.sqrt(d) * float(rounding.max()) + d * BACKWARD * EPS) / smallest
     graded = _jacobi(F, rank, len(values), relative)
-    if rank < np.count_nonzero(length):  # dependent columns, as in `of_graded_scatter`
-        plain = 2 * np.sqrt(graded.eigenvalues) * (float(noise @ length) + backward(d, float(np.linalg.norm(length))))
+    if rank < np.count_nonzero(length):  # dependent columns, as in `graded_spectrum_of_scatter`
+        plain = (
+            2
+            * np.sqrt(graded.eigenvalues)
+            * (float(rounding @ length) + backward_error(d, float(np.linalg.norm(length))))
+        )
         graded = graded._replace(error=graded.error + d * plain)
-    return _near(graded, values, error)
+    return _tightened(graded, values, error)
 
 
-def _near(graded: Spectrum, values: Array, error: Array) -> Spectrum:
+def _tightened(graded: Spectrum, values: Array, error: Array) -> Spectrum:
     """Tighten the error bounds of Jacobi with the values of LAPACK, each known to `error`."""
     return graded._replace(error=np.minimum(graded.error, np.abs(graded.eigenvalues - values) + error))
 
@@ -91,18 +104,18 @@ def _cholesky_factor(R: Array, rank: int) -> Array:
     return G
 
 
-def _jacobi(F: Array, rank: int, most: int, relative: float) -> Spectrum:
-    """Return the spectrum of F^T F by one-sided Jacobi, with `most` eigenvalues of relative error `relative`.
+def _jacobi(F: Array, rank: int, count: int, relative: float) -> Spectrum:
+    """Return the spectrum of F^T F by one-sided Jacobi, with `count` eigenvalues of relative error `relative`.
 
     Eigenvectors past the rank are any orthonormal completion.
     """
     values, V = jacobi_wide(F) if len(F) < F.shape[1] else _jacobi_square(F)
-    values = np.concatenate([values[:rank], np.zeros(most - rank)])
+    values = np.concatenate([values[:rank], np.zeros(count - rank)])
 
     def leading(k: int) -> Array:
         return V[:, :k] if k <= rank else complete_basis(V[:, :rank], k)
 
-    return Spectrum(clipped(values, rank), leading, rank, "jacobi", relative * values)
+    return Spectrum(clip_eigenvalues(values, rank), leading, rank, "jacobi", relative * values)
 
 
 def jacobi_wide(F: Array) -> tuple[Array, Array]:
@@ -140,10 +153,10 @@ def _jacobi_square(F: Array) -> tuple[Array, Array]:
 # Largest relative difference of the leading eigenvalue between Jacobi and `eigh`, which is accurate for this one. If S
 # has few known digits, its factor of low rank may leave out more than rounding; a larger difference shows this, and the
 # result of `eigh` is used. A saved model is refused if its eigenvalues differ from those of its sums.
-SAME = 1e-7
+LEADING_AGREEMENT = 1e-7
 
 # Columns per step of a product, where a second copy of the data would take too much memory.
-SLAB = 2048
+SLAB_COLUMNS = 2048
 
 
 def triangle(F: Array) -> Array:
@@ -151,41 +164,43 @@ def triangle(F: Array) -> Array:
     return np.asarray(np.linalg.qr(F, mode="r"))
 
 
-def of_scatter(S: Array, noise: Array, wish: Wish, scales: Array | float = 0.0) -> Spectrum:
+def spectrum_of_scatter(S: Array, rounding: Array, wish: Wish, scale_rounding: Array | float = 0.0) -> Spectrum:
     """Return the spectrum of a symmetric positive semidefinite S (d, d).
 
-    `noise` (d,): entry S_ij has an error of at most (noise_i + noise_j) * sqrt(S_ii S_jj). `scales` (d,): relative
-    errors of the numbers by which the columns were divided; the rank does not depend on them.
+    `rounding` (d,): entry S_ij has an error of at most (rounding_i + rounding_j) * sqrt(S_ii S_jj). `scale_rounding`
+    (d,): relative errors of the numbers by which the columns were divided; the rank does not depend on them.
     """
     doing("solving")
     d, scale = len(S), _unit_scale(S)
-    rank, (values, vectors) = factorise_both(d, lambda: _unit_rank(S, middle(noise)), lambda: np.linalg.eigh(S))
+    rank, (values, vectors) = factorise_both(
+        d, lambda: _unit_rank(S, upper_median(rounding)), lambda: np.linalg.eigh(S)
+    )
     values, vectors = values[::-1], vectors[:, ::-1]
     weight = np.abs(vectors)
     weight *= np.sqrt(np.maximum(np.diagonal(S), 0.0))[:, None]
-    noise = noise + scales
-    error = displacement(values, noise @ weight, weight.sum(axis=0), rank=rank) + backward(d, values[0])
-    if is_graded(scale) and not is_sharp(values, error, rank, wish):
+    rounding = rounding + scale_rounding
+    error = eigenvalue_shifts(values, rounding @ weight, weight.sum(axis=0), rank=rank) + backward_error(d, values[0])
+    if is_graded(scale) and not has_enough_digits(values, error, rank, wish):
         smallest = float(unit_spectrum(S)[rank - 1])
-        graded = of_graded_scatter(_of_unit_scale(S), scale, rank, smallest, noise, values, error)
-        if abs(float(graded.eigenvalues[0]) - values[0]) <= SAME * values[0]:
+        graded = graded_spectrum_of_scatter(_of_unit_scale(S), scale, rank, smallest, rounding, values, error)
+        if abs(float(graded.eigenvalues[0]) - values[0]) <= LEADING_AGREEMENT * values[0]:
             return graded
-    rank = positive(values, rank)
-    return Spectrum(clipped(values, rank), first(vectors), rank, "eigh", error)
+    rank = count_positive(values, rank)
+    return Spectrum(clip_eigenvalues(values, rank), leading_columns(vectors), rank, "eigh", error)
 
 
-def _unit_rank(S: Array, noise: float) -> int:
+def _unit_rank(S: Array, rounding: float) -> int:
     """Return the rank of S scaled to unit diagonal.
 
     A Cholesky factorisation is tried first: if it succeeds, the rank is full, at a tenth of the time.
     """
     d, R = len(S), _of_unit_scale(S)
     # The norm bounds every eigenvalue; twice the tolerance leaves room for the rounding of the factor.
-    R.flat[:: d + 1] -= 2 * d * max(EPS * float(np.linalg.norm(R)), noise)
+    R.flat[:: d + 1] -= 2 * d * max(EPS * float(np.linalg.norm(R)), rounding)
     try:
         np.linalg.cholesky(R)
     except np.linalg.LinAlgError:
-        return rank_of(unit_spectrum(S), d, noise)
+        return rank_of(unit_spectrum(S), d, rounding)
     return d
 
 
@@ -203,19 +218,22 @@ def _of_unit_scale(S: Array) -> Array:
 
 
 def _unit_scale(S: Array) -> Array:
-    return unit(np.sqrt(np.maximum(np.diagonal(S), 0.0)))
+    return safe_divisors(np.sqrt(np.maximum(np.diagonal(S), 0.0)))
 
 
-def of_factor(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float = 0.0) -> Spectrum:
+def spectrum_of_factor(
+    F: Array, rounding: Array, rows: int, wish: Wish, scale_rounding: Array | float = 0.0
+) -> Spectrum:
     """Return the spectrum of F^T F from the factor F (r, d) itself, which keeps twice the digits.
 
-    `noise` (d,): column j of F has an error of at most noise_j times its length. `scales`: see `of_scatter`. `rows` is
-    the number of rows that F was computed from; their rounding errors add up like the steps of a random walk.
+    `rounding` (d,): column j of F has an error of at most rounding_j times its length. `scale_rounding`: see
+    `spectrum_of_scatter`. `rows` is the number of rows that F was computed from; their rounding errors add up like the
+    steps of a random walk.
     """
     doing("solving")
     r, d = F.shape
     length = np.sqrt(np.einsum("ij,ij->j", F, F))
-    scale = unit(length)
+    scale = safe_divisors(length)
     with threads(thread_count(min(r, d))):
         if r > d:
             F = triangle(F)
@@ -223,51 +241,55 @@ def of_factor(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | flo
         rank = rank_of(scaled, max(d, math.isqrt(rows)))
         release_free_memory()
         _, s, Vt = np.linalg.svd(F, full_matrices=False)
-    noise = noise + scales
-    values, error = s * s, _of_singular(s, noise @ (np.abs(Vt.T) * length[:, None]), noise * length, d, rank)
-    if is_graded(scale) and not is_sharp(values, error, rank, wish):
-        return of_graded_factor(F, length, rank, float(scaled[rank - 1]), noise, values, error)
-    return Spectrum(clipped(values, rank), first(Vt.T), rank, "svd", error)
+    rounding = rounding + scale_rounding
+    values, error = (
+        s * s,
+        _errors_of_squares(s, rounding @ (np.abs(Vt.T) * length[:, None]), rounding * length, d, rank),
+    )
+    if is_graded(scale) and not has_enough_digits(values, error, rank, wish):
+        return graded_spectrum_of_factor(F, length, rank, float(scaled[rank - 1]), rounding, values, error)
+    return Spectrum(clip_eigenvalues(values, rank), leading_columns(Vt.T), rank, "svd", error)
 
 
-def _of_singular(s: Array, moved: Array, columns: Array, d: int, rank: int) -> Array:
+def _errors_of_squares(s: Array, vector_errors: Array, column_errors: Array, d: int, rank: int) -> Array:
     """Return error bounds (m,) of the eigenvalues s^2, for singular values s (m,) of a factor F.
 
-    `moved` (m,) bounds the error of F v_j for each right singular vector; `columns` (d,) bounds that of each column.
+    `vector_errors` (m,) bounds the error of F v_j for each right singular vector; `column_errors` (d,) bounds that of
+    each column.
     """
-    own, m = backward(d, s[0]), len(s)
+    own_error, m = backward_error(d, s[0]), len(s)
     if m < d:  # the null space of F, represented by one direction
-        s, moved = np.append(s, 0.0), np.append(moved, np.linalg.norm(columns))
-    shift = moved + own
-    return displacement(s * s, shift, s + shift / 2, rank=rank)[:m]
+        s, vector_errors = np.append(s, 0.0), np.append(vector_errors, np.linalg.norm(column_errors))
+    shift = vector_errors + own_error
+    return eigenvalue_shifts(s * s, shift, s + shift / 2, rank=rank)[:m]
 
 
-def of_gram(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float = 0.0) -> Spectrum:
+def spectrum_of_gram(F: Array, rounding: Array, rows: int, wish: Wish, scale_rounding: Array | float = 0.0) -> Spectrum:
     """Return the spectrum of F^T F through the small matrix F F^T (r, r), for F (r, d) with r < d; never d x d.
 
     The directions F^T u / s lose orthogonality where s is small, so the directions are made orthonormal again. See
-    `of_factor` for the parameters.
+    `spectrum_of_factor` for the parameters.
     """
     doing("solving")
     r, d = F.shape
     length = np.sqrt(np.einsum("ij,ij->j", F, F))
-    scale = unit(length)
+    scale = safe_divisors(length)
     scaled, (values, U) = factorise_both(
         r, lambda: np.linalg.eigvalsh(_gram(F, 1.0 / scale)), lambda: np.linalg.eigh(_gram(F, None))
     )
     scaled, values, U = scaled[::-1], values[::-1], U[:, ::-1]
-    rank = rank_of(scaled, d, middle(noise))
-    noise = noise + scales
-    error = np.full(r, 2 * float((noise * length) @ length) + backward(r, values[0]))
-    if is_graded(scale) and not is_sharp(values, error, rank, wish):
-        return of_graded_factor(F, length, rank, float(np.sqrt(scaled[rank - 1])), noise, values, error)
-    rank = positive(values, rank)
+    rank = rank_of(scaled, d, upper_median(rounding))
+    rounding = rounding + scale_rounding
+    error = np.full(r, 2 * float((rounding * length) @ length) + backward_error(r, values[0]))
+    if is_graded(scale) and not has_enough_digits(values, error, rank, wish):
+        return graded_spectrum_of_factor(F, length, rank, float(np.sqrt(scaled[rank - 1])), rounding, values, error)
+    rank = count_positive(values, rank)
 
     def leading(k: int) -> Array:
         with threads(thread_count(r)):
             return orthonormal(F.T @ U[:, :k])
 
-    return Spectrum(clipped(values, rank), leading, rank, "gram", error)
+    return Spectrum(clip_eigenvalues(values, rank), leading, rank, "gram", error)
 
 
 def _gram(F: Array, scale: Array | None) -> Array:
@@ -277,7 +299,11 @@ def _gram(F: Array, scale: Array | None) -> Array:
     """
     r, d = F.shape
     K = np.zeros((r, r))
-    for at in range(0, d, SLAB):
-        part = F[:, at : at + SLAB] if scale is None else F[:, at : at + SLAB] * scale[at : at + SLAB]
+    for at in range(0, d, SLAB_COLUMNS):
+        part = (
+            F[:, at : at + SLAB_COLUMNS]
+            if scale is None
+            else F[:, at : at + SLAB_COLUMNS] * scale[at : at + SLAB_COLUMNS]
+        )
         K += part @ part.T
     return K

@@ -55,8 +55,8 @@ def row_means(X: Array) -> Array:
 def _first_cells(X: Array) -> Array:
     """Return the first cell of each row that is not NaN, (n,); NaN if all are missing."""
     first = X[:, 0].copy()
-    holes = np.flatnonzero(np.isnan(first))
-    first[holes] = X[holes, (~np.isnan(X[holes])).argmax(axis=1)]
+    missing = np.flatnonzero(np.isnan(first))
+    first[missing] = X[missing, (~np.isnan(X[missing])).argmax(axis=1)]
     return first
 
 
@@ -66,13 +66,13 @@ def _means(Y: Array) -> Array:
     Columns are added one after the other, so the bits of a row's mean do not depend on the number of rows.
     """
     sums: Array = np.add.reduce(np.asfortranarray(Y), axis=1)
-    holes = np.flatnonzero(np.isnan(sums))
-    if len(holes) == 0:
+    missing = np.flatnonzero(np.isnan(sums))
+    if len(missing) == 0:
         return np.asarray(sums / Y.shape[1])
-    there = np.full(len(Y), Y.shape[1])
-    there[holes] = (~np.isnan(Y[holes])).sum(axis=1)
-    sums[holes] = np.add.reduce(np.where(np.isnan(Y[holes].T), 0.0, Y[holes].T), axis=0)
-    return np.asarray(sums / np.where(there > 0, there, np.nan))
+    observed = np.full(len(Y), Y.shape[1])
+    observed[missing] = (~np.isnan(Y[missing])).sum(axis=1)
+    sums[missing] = np.add.reduce(np.where(np.isnan(Y[missing].T), 0.0, Y[missing].T), axis=0)
+    return np.asarray(sums / np.where(observed > 0, observed, np.nan))
 
 
 # Rows that `_varying` checks first: they show for most columns that the column varies.
@@ -132,13 +132,13 @@ class Centre(NamedTuple):
         merged = Centre(self.rows + other.rows, weight, pairs, self.origin, high, low, varies, *errors)
         return merged, delta, self.weight * (other.weight / weight)
 
-    def about_zero(self) -> Centre:
+    def with_origin_zero(self) -> Centre:
         """Return the centre of the same rows with origin 0; `varies` is kept, so constant columns stay constant."""
         high, low = two_sum(self.origin, self.high)
         high, low = two_sum(high, low + self.low)
         return self._replace(origin=np.zeros(len(high)), high=high, low=low)
 
-    def less(self, other: Centre) -> tuple[Centre, Array, float]:
+    def subtract(self, other: Centre) -> tuple[Centre, Array, float]:
         """Undo `merge`: return the centre of these rows without the rows of `other`.
 
         Also returned, as by `merge`: the difference of the means (d,), and the weight of its square in the scatter.
@@ -175,7 +175,7 @@ class Centre(NamedTuple):
             product += 2 * EPS * pairs + LEAST
         return off, product
 
-    def blur(self, ddof: int, *, reliability: bool) -> float:
+    def divisor_error(self, ddof: int, *, reliability: bool) -> float:
         """Return the relative error bound of `divisor`; infinite if the divisor is not above 0.
 
         The rounding errors of a sum of weights remain when rows are removed, and the sum becomes smaller.
@@ -284,9 +284,9 @@ class Moments(NamedTuple):
             scatter += np.outer(delta, delta * weight)
         return Moments(centre, scatter)
 
-    def less(self, other: Moments) -> Moments:
+    def subtract(self, other: Moments) -> Moments:
         """Return the moments of these rows without the rows of `other`, which must be among these rows."""
-        centre, delta, weight = self.centre.less(other.centre)
+        centre, delta, weight = self.centre.subtract(other.centre)
         with np.errstate(over="ignore", invalid="ignore"):
             scatter = self.scatter - other.scatter
             scatter -= np.outer(delta, delta * weight)

@@ -37,7 +37,7 @@ from pcatool.linalg.moments import Centre, Moments, estimated_weight_errors
 from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.triangle import Triangle
 
-__all__ = ["KINDS", "STEP", "TOTAL_TOLERANCE", "Statistic", "relative"]
+__all__ = ["KINDS", "STEP", "TOTAL_TOLERANCE", "Statistic", "relative_errors"]
 
 # Array in a model file -> its numpy kind.
 KINDS = {
@@ -63,21 +63,21 @@ TOTAL_TOLERANCE = 1e-6
 AT_ONCE = 32
 
 
-def check_sums(sums: Sums, rounding: Array, mean: Array, variances: Array, divisor: float) -> None:
+def check_sums(sums: RowSums, rounding: Array, mean: Array, variances: Array, divisor: float) -> None:
     """Raise ModelError if the sums contradict the column means and variances (d,)."""
     squares = sums.squares
-    noise = rounding[: len(squares)]
+    of_features = rounding[: len(squares)]
     if len(squares) != len(variances):
         raise ModelError(f"sums are of {len(squares)} columns, there are {len(variances)}")
     if not np.all(rounding >= 0):
         raise ModelError("rounding holds a value below 0")
     with np.errstate(all="ignore"):
-        if not np.all(np.abs(squares - variances * divisor) <= (TOTAL_TOLERANCE + 2 * noise) * squares):
+        if not np.all(np.abs(squares - variances * divisor) <= (TOTAL_TOLERANCE + 2 * of_features) * squares):
             raise ModelError("the sums of squares are not those of the column variances")
         if not np.all(np.abs(sums.centre.mean - mean) <= TOTAL_TOLERANCE * (np.abs(mean) + np.sqrt(variances))):
             raise ModelError("means are not those of the columns")
         if isinstance(sums, Moments):
-            _check_products(sums.scatter, np.sqrt(squares * (1 + 4 * noise)))
+            _check_products(sums.scatter, np.sqrt(squares * (1 + 4 * of_features)))
 
 
 def _check_products(S: Array, length: Array) -> None:
@@ -139,7 +139,7 @@ def _check_labels(means: Array, squares: Array, classes: bool) -> None:
         raise ModelError("label_means are not the shares of classes")
 
 
-Sums = Moments | Triangle | CrossMoments
+RowSums = Moments | Triangle | CrossMoments
 
 # Relative rounding from which a sum of squares is unknown: its error, twice this, equals its value. The column then
 # counts as constant.
@@ -155,45 +155,45 @@ class Statistic(NamedTuple):
     Made by `summed` (after a fit), `of` (from a model file), `merged`, `less`, `without` and `take`.
     """
 
-    sums: Sums  # with origin 0
-    noise: Array  # (d,) relative rounding of each column; with labels (d + 1,), the last entry for all labels
+    sums: RowSums  # with origin 0
+    rounding: Array  # (d,) relative rounding of each column; with labels (d + 1,), the last entry for all labels
     classes: tuple[str, ...] = ()  # names of the classes whose 0/1 indicator columns are the labels
     # (2, d) error bounds of the means, and the part of these bounds that comes from rounding when the mean was updated
-    # and not from errors of cells; None if `noise` covers both.
-    mean_error: Array | None = None
+    # and not from errors of cells; None if `rounding` covers both.
+    mean_errors: Array | None = None
 
     @classmethod
-    def summed(cls, sums: Sums, noise: Array, classes: tuple[str, ...] = ()) -> Statistic:
+    def summed(cls, sums: RowSums, rounding: Array, classes: tuple[str, ...] = ()) -> Statistic:
         """Build from sums about any origin, such as the first row.
 
-        noise (d,): relative error of the cells of each column; with labels (d + 1,).
+        `rounding` (d,): relative error of the cells of each column; with labels (d + 1,).
         """
         if isinstance(sums, CrossMoments):
-            sums = sums._replace(label=sums.label.about_zero())
-        sums = sums._replace(centre=sums.centre.about_zero())
-        return cls(sums, noise if isinstance(sums, Triangle) else of_products(noise), classes)
+            sums = sums._replace(label=sums.label.with_origin_zero())
+        sums = sums._replace(centre=sums.centre.with_origin_zero())
+        return cls(sums, rounding if isinstance(sums, Triangle) else product_rounding(rounding), classes)
 
     @property
-    def rounding(self) -> Array:
+    def feature_rounding(self) -> Array:
         """Relative rounding of each feature column, (d,)."""
-        return self.noise[: len(self.sums.squares)]
+        return self.rounding[: len(self.sums.squares)]
 
     @property
-    def drift(self) -> Array:
+    def mean_error(self) -> Array:
         """Error bound of the mean of each column, (d,)."""
-        if self.mean_error is not None:
-            return np.asarray(self.mean_error[0])
-        return np.asarray(self.rounding * np.sqrt(self.sums.squares / self.centre.weight))
+        if self.mean_errors is not None:
+            return np.asarray(self.mean_errors[0])
+        return np.asarray(self.feature_rounding * np.sqrt(self.sums.squares / self.centre.weight))
 
     @property
-    def moved(self) -> Array:
-        """Rounding error from updates of the mean of each column, (d,); part of `drift`."""
-        return np.zeros(len(self.sums.squares)) if self.mean_error is None else self.mean_error[1]
+    def update_error(self) -> Array:
+        """Rounding error from updates of the mean of each column, (d,); part of `mean_error`."""
+        return np.zeros(len(self.sums.squares)) if self.mean_errors is None else self.mean_errors[1]
 
     @property
-    def flat(self) -> NDArray[np.intp]:
+    def uncertain_columns(self) -> NDArray[np.intp]:
         """Indices of the columns whose variance is indistinguishable from rounding error."""
-        return np.flatnonzero((self.sums.squares > 0) & (self.rounding >= UNKNOWN_ROUNDING))
+        return np.flatnonzero((self.sums.squares > 0) & (self.feature_rounding >= UNKNOWN_ROUNDING))
 
     @property
     def centre(self) -> Centre:
@@ -207,47 +207,51 @@ class Statistic(NamedTuple):
 
     def merged(self, other: Statistic) -> Statistic:
         """Return the statistic of these rows followed by the rows of `other`."""
-        one, two, classes = self._beside(other)
+        one, two, classes = self._aligned(other)
         left, right = one.sums, two.sums
         sums = deepcopy(left).merge(right)
         shared = left.centre.weight * (right.centre.weight / sums.centre.weight)
-        gap = np.sqrt(shared) * (one.moved + two.moved)
-        if isinstance(sums, Triangle):  # its noise is relative to lengths; errors of lengths do not add up
-            noise = np.maximum(one.noise, two.noise) + STEP * EPS + relative(gap, np.sqrt(sums.sizes), none=0.0)
+        gap = np.sqrt(shared) * (one.update_error + two.update_error)
+        if isinstance(sums, Triangle):  # its rounding is relative to lengths; errors of lengths do not add up
+            rounding = (
+                np.maximum(one.rounding, two.rounding)
+                + STEP * EPS
+                + relative_errors(gap, np.sqrt(sums.sizes), none=0.0)
+            )
         else:
-            off = STEP * EPS * sums.sizes + one.noise * left.sizes + two.noise * right.sizes
-            noise = relative(off + _of_gap(gap, sums.sizes), sums.sizes)
-        return Statistic(_varying(sums, noise, _differing(left.centre, right.centre)), noise, classes)._drifted(
-            one, two, told=True
-        )
+            off = STEP * EPS * sums.sizes + one.rounding * left.sizes + two.rounding * right.sizes
+            rounding = relative_errors(off + _gap_errors(gap, sums.sizes), sums.sizes)
+        return Statistic(
+            _varying(sums, rounding, _differing(left.centre, right.centre)), rounding, classes
+        )._with_mean_errors(one, two, covered=True)
 
-    def less(self, other: Statistic) -> Statistic:
+    def subtract(self, other: Statistic) -> Statistic:
         """Return the statistic of these rows without the rows of `other`.
 
         If the rows of `other` are not among these rows, a sum of squares may be below 0 by more than rounding; the
         caller must check this.
 
-        The error of entry ij is at most 2 sqrt(e_i e_j) with e_i = noise_i S_ii. By Cauchy's inequality the error of a
-        sum or difference of two matrices is bounded in the same way, with e_i the sum of both. So adding and then
+        The error of entry ij is at most 2 sqrt(e_i e_j) with e_i = rounding_i S_ii. By Cauchy's inequality the error of
+        a sum or difference of two matrices is bounded in the same way, with e_i the sum of both. So adding and then
         removing rows leaves no more than the rounding of these rows. Removed rows may have larger squares about the
         remaining mean than about the mean of all rows.
         """
-        one, two, classes = self._beside(other)
-        one, two = one._squared(), two._squared()
+        one, two, classes = self._aligned(other)
+        one, two = one._with_scatter(), two._with_scatter()
         left, right = one.sums, two.sums
-        sums = left.less(right)
+        sums = left.subtract(right)
         with np.errstate(all="ignore"):
             kept, whole = sums.centre.weight, left.centre.weight
-            blur = sums.centre.weight_error / kept
+            weight_rounding = sums.centre.weight_error / kept
             apart = np.maximum(left.sizes - right.sizes - sums.sizes, 0.0) * (whole / kept)
-            far = np.where(left.sizes > 0, np.fmax((right.sizes + apart) / left.sizes, 1.0), 1.0)
-            far += 4 * float(one.noise.min()) * (whole / kept)
+            growth = np.where(left.sizes > 0, np.fmax((right.sizes + apart) / left.sizes, 1.0), 1.0)
+            growth += 4 * float(one.rounding.min()) * (whole / kept)
             shared = kept * (right.centre.weight / whole)
-            gap = np.sqrt(shared) * (one.moved + two.moved) * (whole / kept)
+            gap = np.sqrt(shared) * (one.update_error + two.update_error) * (whole / kept)
             off = (
-                (STEP * EPS + blur) * left.sizes
-                + _of_gap(gap, left.sizes)
-                + far * (one.noise * left.sizes + two.noise * right.sizes)
+                (STEP * EPS + weight_rounding) * left.sizes
+                + _gap_errors(gap, left.sizes)
+                + growth * (one.rounding * left.sizes + two.rounding * right.sizes)
             )
             # Squares far smaller than the sum to which they are added may all round in the same direction.
             d = len(sums.squares)
@@ -258,52 +262,58 @@ class Statistic(NamedTuple):
             if isinstance(sums, CrossMoments):
                 squares = sums.label_squares
                 sums = sums._replace(label_squares=np.where(squares < -2 * most[d], squares, np.maximum(squares, 0.0)))
-        noise = relative(off, sums.sizes)
+        rounding = relative_errors(off, sums.sizes)
         if classes:
             sums, classes = _without_empty(sums, classes)
-        return Statistic(_varying(sums, noise), noise, classes)._drifted(one, two)
+        return Statistic(_varying(sums, rounding), rounding, classes)._with_mean_errors(one, two)
 
-    def _drifted(self, one: Statistic, two: Statistic, *, told: bool = False) -> Statistic:
+    def _with_mean_errors(self, one: Statistic, two: Statistic, *, covered: bool = False) -> Statistic:
         """Return a copy with the error bounds of a mean that was computed from the means of `one` and `two`.
 
-        Errors of sums over rows add up, also when rows are removed. If `told`, and `noise` already covers the bounds,
-        the statistic is returned unchanged.
+        Errors of sums over rows add up, also when rows are removed. If `covered`, and `rounding` already covers the
+        bounds, the statistic is returned unchanged.
         """
         before, now = one.centre, self.centre
         with np.errstate(all="ignore"):
             weights = before.weight / now.weight, two.centre.weight / now.weight
             part = EPS + now.weight_error / now.weight
             move = part * np.abs((now.high - before.high) + (now.low - before.low))
-            off = weights[0] * one.drift + weights[1] * two.drift + move
-            told = told and one.mean_error is None and two.mean_error is None and bool(np.all(off <= self.drift))
-            moved = weights[0] * one.moved + weights[1] * two.moved + move
-        return self if told else self._replace(mean_error=np.stack([off, moved]))
+            off = weights[0] * one.mean_error + weights[1] * two.mean_error + move
+            covered = (
+                covered and one.mean_errors is None and two.mean_errors is None and bool(np.all(off <= self.mean_error))
+            )
+            update_error = weights[0] * one.update_error + weights[1] * two.update_error + move
+        return self if covered else self._replace(mean_errors=np.stack([off, update_error]))
 
     def without(self, columns: NDArray[np.intp]) -> Statistic:
         """Return a copy in which the given columns are constant."""
-        noise = self.noise.copy()
-        noise[columns] = EPS
+        rounding = self.rounding.copy()
+        rounding[columns] = EPS
         varies = self.centre.varies.copy()
         varies[columns] = False
-        return Statistic(_varying(self.sums.without(columns), noise, varies), noise, self.classes, self.mean_error)
+        return Statistic(
+            _varying(self.sums.without(columns), rounding, varies), rounding, self.classes, self.mean_errors
+        )
 
     def take(self, columns: NDArray[np.intp]) -> Statistic:
         """Return the statistic of the given columns only."""
-        of_labels = self.noise[len(self.sums.squares) :]
-        mean_error = None if self.mean_error is None else self.mean_error[:, columns]
-        return Statistic(self.sums.take(columns), np.append(self.noise[columns], of_labels), self.classes, mean_error)
+        of_labels = self.rounding[len(self.sums.squares) :]
+        mean_errors = None if self.mean_errors is None else self.mean_errors[:, columns]
+        return Statistic(
+            self.sums.take(columns), np.append(self.rounding[columns], of_labels), self.classes, mean_errors
+        )
 
-    def _squared(self) -> Statistic:
+    def _with_scatter(self) -> Statistic:
         """Return the statistic with a scatter in place of a factor; this loses half of the digits for good."""
         if not isinstance(self.sums, Triangle):
             return self
-        return self._replace(sums=self.sums.moments(), noise=of_products(self.noise))
+        return self._replace(sums=self.sums.moments(), rounding=product_rounding(self.rounding))
 
-    def _beside(self, other: Statistic) -> tuple[Any, Any, tuple[str, ...]]:
+    def _aligned(self, other: Statistic) -> tuple[Any, Any, tuple[str, ...]]:
         """Return both statistics with sums of one type, and the classes of both in order of first appearance."""
         one, two = self, other
         if isinstance(one.sums, Moments) or isinstance(two.sums, Moments):
-            one, two = one._squared(), two._squared()
+            one, two = one._with_scatter(), two._with_scatter()
         right = two.sums
         if not other.classes or not isinstance(right, CrossMoments):
             return one, two, self.classes
@@ -314,9 +324,9 @@ class Statistic(NamedTuple):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the named arrays that a model file holds; see the module's table."""
         centre, sums = self.centre, self.sums
-        named: dict[str, NDArray[Any]] = {"means": np.stack([centre.high, centre.low]), "rounding": self.noise}
-        if self.mean_error is not None:
-            named["means_error"] = self.mean_error
+        named: dict[str, NDArray[Any]] = {"means": np.stack([centre.high, centre.low]), "rounding": self.rounding}
+        if self.mean_errors is not None:
+            named["means_error"] = self.mean_errors
         if centre.weight != centre.rows or centre.pairs != _pairs(centre.rows):
             named["weights"] = np.array([centre.weight, centre.pairs])
             errors = np.array([centre.weight_error, centre.pairs_error])
@@ -352,7 +362,7 @@ class Statistic(NamedTuple):
             arrays["weights_error"] if "weights_error" in arrays else estimated_weight_errors(rows, *weight.tolist())
         )
         centre = _centre(rows, weight, arrays["means"], errors)
-        sums: Sums
+        sums: RowSums
         match kind[0]:
             case "scatter":
                 sums = Moments(centre, arrays["scatter"])
@@ -366,7 +376,7 @@ class Statistic(NamedTuple):
 
     def product(self, V: Array) -> Array:
         """Return the product of V (d, k) with the unscaled matrix that a fit decomposes: S, or X^T H Ky H X."""
-        sums = self.without(self.flat).sums if len(self.flat) else self.sums
+        sums = self.without(self.uncertain_columns).sums if len(self.uncertain_columns) else self.sums
         match sums:
             case Moments():
                 return sums.scatter @ V
@@ -376,32 +386,33 @@ class Statistic(NamedTuple):
 
     def check(self, mean: Array, variances: Array, divisor: float) -> None:
         """Raise ModelError if the sums contradict the column means and variances (d,)."""
-        check_sums(self.sums, self.noise, mean, variances, divisor)
+        check_sums(self.sums, self.rounding, mean, variances, divisor)
 
 
-def of_products(noise: Array) -> Array:
-    """Return the noise (d,) of products of columns whose cells have the relative error `noise` (d,).
+def product_rounding(rounding: Array) -> Array:
+    """Return the relative rounding (d,) of products of columns whose cells have the relative error `rounding` (d,).
 
-    The product of columns i and j has the error (noise_i + noise_j) relative to the product of their lengths. By
-    Cauchy's inequality this is at most 2 sqrt(a_i a_j) with a_i = (t + noise_i^2 / t) / 2, for every t > 0.
+    The product of columns i and j has the error (rounding_i + rounding_j) relative to the product of their lengths. By
+    Cauchy's inequality this is at most 2 sqrt(a_i a_j) with a_i = (t + rounding_i^2 / t) / 2, for every t > 0.
     """
-    known = noise[noise < UNKNOWN_ROUNDING]
+    known = rounding[rounding < UNKNOWN_ROUNDING]
     t = float(known.max()) if len(known) else 1.0
-    return np.where(noise < UNKNOWN_ROUNDING, (t + noise * noise / t) / 2, noise) if t > 0 else noise
+    return np.where(rounding < UNKNOWN_ROUNDING, (t + rounding * rounding / t) / 2, rounding) if t > 0 else rounding
 
 
-def _of_gap(gap: Array, sizes: Array) -> Array:
+def _gap_errors(gap: Array, sizes: Array) -> Array:
     """Return the errors of sums of squares that come from the errors `gap` (d,) of a difference of two means.
 
-    `gap` is scaled like the length of a column. The result has the shape of `sizes`, with the bound of `of_products`.
+    `gap` is scaled like the length of a column. The result has the shape of `sizes`, with the bound of
+    `product_rounding`.
     """
-    parts = relative(gap, np.sqrt(sizes[: len(gap)]), none=0.0)
+    parts = relative_errors(gap, np.sqrt(sizes[: len(gap)]), none=0.0)
     t = float(parts.max())
     off = (t + parts * parts / t) / 2 * sizes[: len(gap)] if t > 0 else parts
     return np.append(off, np.zeros(len(sizes) - len(gap)))
 
 
-def relative(off: Array, sizes: Array, none: float = EPS) -> Array:
+def relative_errors(off: Array, sizes: Array, none: float = EPS) -> Array:
     """Return errors relative to `sizes`, both (d,); `none` where the error is 0."""
     with np.errstate(all="ignore"):
         return np.where(off > 0, off / np.maximum(sizes, off), none)
@@ -425,16 +436,16 @@ def _differing(one: Centre, other: Centre) -> NDArray[np.bool_]:
     return np.asarray(one.varies | other.varies | (one.high != other.high) | (one.low != other.low))
 
 
-def _varying(sums: Any, noise: Array, varies: NDArray[np.bool_] | None = None) -> Any:
+def _varying(sums: Any, rounding: Array, varies: NDArray[np.bool_] | None = None) -> Any:
     """Return the sums with the mask of varying columns set; columns of unknown variance count as constant.
 
     Without `varies`, a column varies if its sum of squares is not 0: a constant column has exactly 0.
     """
-    told = noise < UNKNOWN_ROUNDING
+    covered = rounding < UNKNOWN_ROUNDING
     varies = sums.squares > 0 if varies is None else varies
-    sums = sums._replace(centre=sums.centre._replace(varies=varies & told[: len(sums.squares)]))
+    sums = sums._replace(centre=sums.centre._replace(varies=varies & covered[: len(sums.squares)]))
     if isinstance(sums, CrossMoments):
-        sums = sums._replace(label=sums.label._replace(varies=(sums.label_squares > 0) & told[-1]))
+        sums = sums._replace(label=sums.label._replace(varies=(sums.label_squares > 0) & covered[-1]))
     return sums
 
 

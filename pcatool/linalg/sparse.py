@@ -53,10 +53,10 @@ class SparseRows(NamedTuple):
     def of_dense(cls, X: Array) -> SparseRows:
         """Build the rows from the cells of X (n, d) that are not NaN."""
         n, d = X.shape
-        there = ~np.isnan(X)
+        observed = ~np.isnan(X)
         starts = np.zeros(n + 1, dtype=np.int64)
-        np.cumsum(there.sum(axis=1), out=starts[1:])
-        return cls(starts, there.nonzero()[1].astype(np.int32), X[there], d)
+        np.cumsum(observed.sum(axis=1), out=starts[1:])
+        return cls(starts, observed.nonzero()[1].astype(np.int32), X[observed], d)
 
     @property
     def n(self) -> int:
@@ -97,7 +97,7 @@ class SparseRows(NamedTuple):
         X[np.repeat(np.arange(part.n), part.counts), part.columns] = part.values
         return X
 
-    def about(self) -> ColumnSums:
+    def column_sums(self) -> ColumnSums:
         """Return count, mean and scatter of the present cells of each column, from two passes over the cells."""
         cells = np.bincount(self.columns, minlength=self.d).astype(np.int64, copy=False)
         divisor = np.maximum(cells, 1)
@@ -159,15 +159,15 @@ class ShiftedRows(NamedTuple):
     @classmethod
     def with_zeros(cls, table: SparseRows) -> ShiftedRows:
         """Return the centred table in which absent cells are 0."""
-        n, about = table.n, table.about()
-        c = about.cells
-        present = about.origin + about.shift
+        n, sums = table.n, table.column_sums()
+        c = sums.cells
+        present = sums.origin + sums.shift
         full = c == n
-        origin, high = np.where(full, about.origin, 0.0), np.where(full, about.shift, present * (c / n))
-        varies = about.varies | ((c > 0) & ~full & (about.origin != 0))
-        squares = about.scatter + np.where(full, 0.0, present * present * (c * ((n - c) / n)))
+        origin, high = np.where(full, sums.origin, 0.0), np.where(full, sums.shift, present * (c / n))
+        varies = sums.varies | ((c > 0) & ~full & (sums.origin != 0))
+        squares = sums.scatter + np.where(full, 0.0, present * present * (c * ((n - c) / n)))
         whole = 2 * c > n
-        cells = _whole(table, whole & ~full)
+        cells = _is_complete(table, whole & ~full)
         at = cells.columns
         values = np.where(whole[at], (cells.values - origin[at]) - high[at], cells.values)
         centre = _centre(n, origin, high, varies)
@@ -176,16 +176,16 @@ class ShiftedRows(NamedTuple):
     @classmethod
     def with_means(cls, table: SparseRows) -> ShiftedRows:
         """Return the centred table in which absent cells are the mean of the present cells in their column."""
-        about, at = table.about(), table.columns
-        values = (table.values - about.origin[at]) - about.shift[at]
-        centre = _centre(table.n, about.origin, about.shift, about.varies)
-        return cls(centre, about.scatter, table._replace(values=values), np.zeros(table.d))
+        sums, at = table.column_sums(), table.columns
+        values = (table.values - sums.origin[at]) - sums.shift[at]
+        centre = _centre(table.n, sums.origin, sums.shift, sums.varies)
+        return cls(centre, sums.scatter, table._replace(values=values), np.zeros(table.d))
 
     @property
     def n(self) -> int:
         return self.cells.n
 
-    def about_zero(self) -> ShiftedRows:
+    def uncentered(self) -> ShiftedRows:
         """Return the uncentred rows: F + 1 mean^T."""
         return self._replace(shift=self.shift - self.centre.mean)
 
@@ -240,7 +240,7 @@ def _self_product(A: csr_array) -> Array:
     return S
 
 
-def _whole(table: SparseRows, chosen: Mask) -> SparseRows:
+def _is_complete(table: SparseRows, chosen: Mask) -> SparseRows:
     """Return the rows with explicit zeros in all absent cells of the chosen columns (d,)."""
     if not chosen.any():
         return table

@@ -1,7 +1,7 @@
 """Eigenvalues with error bounds (`Spectrum`), the rules for rank, clipping and rounding, and perturbation bounds.
 
-`displacement` bounds how far the eigenvalues of a symmetric matrix move when its entries have errors, in first and in
-second order. In the basis of its eigenvectors the matrix is diag(l). Its error E is bounded entry by entry:
+`eigenvalue_shifts` bounds how far the eigenvalues of a symmetric matrix move when its entries have errors, in first and
+in second order. In the basis of its eigenvectors the matrix is diag(l). Its error E is bounded entry by entry:
 |E_ij| <= N_ij = p_i q_j + q_i p_j + r_i r_j, with p, q, r >= 0. By Courant and Fischer, eigenvalue j of diag(l) + E is
 at most the largest eigenvalue of the submatrix with indices i >= j, and at least the smallest eigenvalue of the
 submatrix with indices i <= j. So eigenvalue j moves by less than t if N <= D on this submatrix, with
@@ -26,19 +26,19 @@ __all__ = [
     "EPS",
     "Spectrum",
     "Wish",
-    "backward",
-    "clipped",
+    "backward_error",
+    "clip_eigenvalues",
     "complete_basis",
-    "displacement",
-    "first",
+    "count_positive",
+    "eigenvalue_shifts",
+    "has_enough_digits",
     "is_graded",
-    "is_sharp",
     "largest_drop",
-    "middle",
+    "leading_columns",
     "orthonormal",
-    "positive",
     "rank_of",
-    "unit",
+    "safe_divisors",
+    "upper_median",
 ]
 
 Wish = int | float | str  # requested components: a number, a share of the variance, or the name of a rule
@@ -46,13 +46,13 @@ Wish = int | float | str  # requested components: a number, a share of the varia
 EPS = float(np.finfo(np.float64).eps)
 
 # Ratio of column scales above which Jacobi is considered; a smaller ratio costs only a few digits.
-UNEQUAL = 10.0
+GRADED_RATIO = 10.0
 
-# Relative error above which Jacobi is used: LAPACK's `eigh` or `svd` left an eigenvalue fewer than ten digits.
-SHARP = 1e-10
+# Relative error above which Jacobi is used: LAPACK left an eigenvalue fewer than ten digits.
+JACOBI_ERROR = 1e-10
 
-# Up to this many columns Jacobi takes only a few hundredths of a second, so all eigenvalues must be sharp.
-FEW = 300
+# Up to this many columns Jacobi takes only a few hundredths of a second, so all eigenvalues must have this accuracy.
+ALL_DIGITS_COLUMNS = 300
 
 # Elements per step of `orthonormal`.
 AT_ONCE = 1 << 20
@@ -75,15 +75,15 @@ class Spectrum(NamedTuple):
     route: str  # algorithm: "eigh", "svd", "gram" or "jacobi"
     error: Array  # (m,) bounds on the absolute rounding error of each eigenvalue
 
-    def sized(self, most: int) -> Spectrum:
-        """Return the spectrum cut or padded with zeros to `most` eigenvalues.
+    def resized(self, count: int) -> Spectrum:
+        """Return the spectrum cut or padded with zeros to `count` eigenvalues.
 
-        `most` is the number that the data can have; rows that represent several rows give fewer.
+        `count` is the number that the data can have; rows that represent several rows give fewer.
         """
         m = len(self.eigenvalues)
-        if most <= m:
-            return self._replace(eigenvalues=self.eigenvalues[:most], error=self.error[:most])
-        zeros = np.zeros(most - m)
+        if count <= m:
+            return self._replace(eigenvalues=self.eigenvalues[:count], error=self.error[:count])
+        zeros = np.zeros(count - m)
 
         def leading(k: int) -> Array:
             return self.leading(k) if k <= m else complete_basis(self.leading(m), k)
@@ -92,57 +92,57 @@ class Spectrum(NamedTuple):
         return self._replace(eigenvalues=values, error=error, leading=leading)
 
 
-def rank_of(values: NDArray[np.floating[Any]], size: int, noise: float = 0.0) -> int:
+def rank_of(values: NDArray[np.floating[Any]], size: int, rounding: float = 0.0) -> int:
     """Return the number of descending eigenvalues or singular values above rounding, for a matrix of unit scale.
 
-    The tolerance is that of numpy.linalg.matrix_rank, size * eps * largest, or size * noise if larger.
+    The tolerance is that of numpy.linalg.matrix_rank, size * eps * largest, or size * rounding if larger.
     """
     if not len(values) or values[0] <= 0:
         return 0
-    return int(np.count_nonzero(values > size * max(EPS * float(values[0]), noise)))
+    return int(np.count_nonzero(values > size * max(EPS * float(values[0]), rounding)))
 
 
-def unit(length: Array) -> Array:
+def safe_divisors(length: Array) -> Array:
     """Return lengths that are safe as divisors: 0 is replaced by 1."""
     return np.where(length > 0, length, 1.0)
 
 
-def middle(values: Array) -> float:
+def upper_median(values: Array) -> float:
     """Return the upper median; numpy.median would import a large part of numpy."""
     return float(np.partition(values, len(values) // 2)[len(values) // 2])
 
 
-def backward(size: int, largest: float) -> float:
+def backward_error(size: int, largest: float) -> float:
     """Return a bound on the backward error of a LAPACK eigensolver for a matrix of this size and largest value."""
     return (BACKWARD + float(np.sqrt(size))) * EPS * float(largest)
 
 
 def is_graded(scale: Array) -> bool:
     """Whether the column scales differ so much that Jacobi could compute small eigenvalues more accurately."""
-    return float(scale.max()) > UNEQUAL * float(scale.min())
+    return float(scale.max()) > GRADED_RATIO * float(scale.min())
 
 
-def is_sharp(values: Array, error: Array, rank: int, wish: Wish) -> bool:
-    """Whether the eigenvalues that matter have a relative error below SHARP.
+def has_enough_digits(values: Array, error: Array, rank: int, wish: Wish) -> bool:
+    """Whether the eigenvalues that matter have a relative error below JACOBI_ERROR.
 
-    Up to FEW eigenvalues, and for a rule, all within the rank matter. Otherwise only the kept ones do, because Jacobi
-    takes eight times as long as LAPACK.
+    Up to ALL_DIGITS_COLUMNS eigenvalues, and for a rule, all within the rank matter. Otherwise only the kept ones do,
+    because Jacobi takes eight times as long as LAPACK.
     """
-    if len(values) <= FEW or isinstance(wish, str):
+    if len(values) <= ALL_DIGITS_COLUMNS or isinstance(wish, str):
         wanted = rank
     elif isinstance(wish, int):
         wanted = min(wish, rank)
     else:
         wanted = min(int(np.searchsorted(np.cumsum(values), wish * values.sum())) + 1, rank)
-    return bool(np.all(error[:wanted] < SHARP * values[:wanted]))
+    return bool(np.all(error[:wanted] < JACOBI_ERROR * values[:wanted]))
 
 
-def positive(values: Array, rank: int) -> int:
+def count_positive(values: Array, rank: int) -> int:
     """Return the rank, or the number of eigenvalues above 0 if rounding left fewer."""
     return min(rank, int(np.count_nonzero(values > 0)))
 
 
-def clipped(values: Array, rank: int) -> Array:
+def clip_eigenvalues(values: Array, rank: int) -> Array:
     """Apply the one clipping rule: eigenvalues descending, at least 0, and 0 past the rank.
 
     Before clipping, rounding may have made an eigenvalue negative or changed the order.
@@ -152,7 +152,7 @@ def clipped(values: Array, rank: int) -> Array:
     return np.sort(values)[::-1]
 
 
-def first(vectors: Array) -> Callable[[int], Array]:
+def leading_columns(vectors: Array) -> Callable[[int], Array]:
     """Return a function that gives the first k columns of `vectors`; the `leading` of a Spectrum."""
     return lambda k: vectors[:, :k]
 
@@ -212,7 +212,7 @@ PERTURBED_AT_ONCE = 1 << 18
 ROUNDED = 1 + 1e-9
 
 
-def displacement(values: Array, p: Array, q: Array, r: Array | None = None, *, rank: int | None = None) -> Array:
+def eigenvalue_shifts(values: Array, p: Array, q: Array, r: Array | None = None, *, rank: int | None = None) -> Array:
     """Return bounds (d,) on the displacements of descending eigenvalues (d,), for the error N given by p, q, r (d,).
 
     See the module docstring for N. Past `rank` the bounds are valid but not sharp. The bounds are infinite if the
@@ -224,32 +224,32 @@ def displacement(values: Array, p: Array, q: Array, r: Array | None = None, *, r
     root = np.sqrt(largest)  # in units of the largest, so that squares neither overflow nor underflow
     values, p, q = values / largest, p / root, q / root
     r = np.zeros_like(p) if r is None else r / root
-    own = 2 * p * q + r * r
-    down = _to_one_side(values, p, q, r, own, rank)
-    up = _to_one_side(-values[::-1], p[::-1], q[::-1], r[::-1], own[::-1], rank, reverse=True)[::-1]
-    return np.asarray(np.maximum(down, up) * (ROUNDED * largest))
+    first_order = 2 * p * q + r * r
+    upwards = _to_one_side(values, p, q, r, first_order, rank)
+    downwards = _to_one_side(-values[::-1], p[::-1], q[::-1], r[::-1], first_order[::-1], rank, reverse=True)[::-1]
+    return np.asarray(np.maximum(upwards, downwards) * (ROUNDED * largest))
 
 
 def _to_one_side(
-    values: Array, p: Array, q: Array, r: Array, own: Array, rank: int | None, *, reverse: bool = False
+    values: Array, p: Array, q: Array, r: Array, first_order: Array, rank: int | None, *, reverse: bool = False
 ) -> Array:
     """Return bounds (d,) on the displacement of each of the descending `values` upwards, from the indices i >= j.
 
-    `own` (d,) is N_jj, the first-order bound. `reverse` says that the order was reversed, which moves the range
+    `first_order` (d,) is N_jj, the first-order bound. `reverse` says that the order was reversed, which moves the range
     of indices within `rank`.
     """
     d = len(values)
-    rest = [_after(a * b) for a, b in ((p, q), (p, p), (q, q), (r, r))]
+    rest = [_later_sums(a * b) for a, b in ((p, q), (p, p), (q, q), (r, r))]
     gap = np.append(values[:-1] - values[1:], np.inf)
-    most = _sum(p * q + rest[0], p * p + rest[1], q * q + rest[2], r * r + rest[3])
-    t = most
+    no_gap = _error_norm(p * q + rest[0], p * p + rest[1], q * q + rest[2], r * r + rest[3])
+    t = no_gap
     for _ in range(STEPS):  # treats all later eigenvalues as if they were as close as the next one
         part = t / (gap + t + (t == 0))
         pq, pp, qq, rr = (
             own_part + more * part for own_part, more in zip((p * q, p * p, q * q, r * r), rest, strict=True)
         )
-        t = np.minimum(t, _sum(pq, pp, qq, rr))
-    loose = t > LOOSE * own
+        t = np.minimum(t, _error_norm(pq, pp, qq, rr))
+    loose = t > LOOSE * first_order
     if rank is not None:
         loose[: d - rank if reverse else 0] = False
         loose[d if reverse else rank :] = False
@@ -257,28 +257,28 @@ def _to_one_side(
     height = max(PERTURBED_AT_ONCE // d, 1)
     for first in range(0, len(at), height):
         some = at[first : first + height]
-        t[some] = _by_all(values, p, q, r, some, t[some])
+        t[some] = _refined(values, p, q, r, some, t[some])
     return t
 
 
-def _by_all(values: Array, p: Array, q: Array, r: Array, at: NDArray[np.intp], t: Array) -> Array:
+def _refined(values: Array, p: Array, q: Array, r: Array, at: NDArray[np.intp], t: Array) -> Array:
     """Return improved bounds of the eigenvalues at the indices `at`, from valid bounds t of the same eigenvalues."""
     after = np.arange(len(values)) >= at[:, None]
     gaps = values[at][:, None] - values
     for _ in range(STEPS):
         part = np.where(after, t[:, None] / (np.maximum(gaps, 0.0) + t[:, None] + (t == 0)[:, None]), 0.0)
-        smaller = np.minimum(t, _sum(part @ (p * q), part @ (p * p), part @ (q * q), part @ (r * r)))
+        smaller = np.minimum(t, _error_norm(part @ (p * q), part @ (p * p), part @ (q * q), part @ (r * r)))
         if np.all(smaller >= SETTLED * t):
             return smaller
         t = smaller
     return t
 
 
-def _sum(pq: Array, pp: Array, qq: Array, rr: Array) -> Array:
+def _error_norm(pq: Array, pp: Array, qq: Array, rr: Array) -> Array:
     """Return the norm of N from its sums of products; see the module docstring."""
     return np.asarray(pq + np.sqrt(pp) * np.sqrt(qq) + rr)
 
 
-def _after(terms: Array) -> Array:
+def _later_sums(terms: Array) -> Array:
     """Return the sum of all later terms for each term, (d,)."""
     return np.append(np.cumsum(terms[::-1])[::-1][1:], 0.0)

@@ -19,7 +19,7 @@ from pcatool.model.model import Model
 from pcatool.model.validate import NEAR_EQUAL
 from pcatool.progress import Reporter
 
-__all__ = ["aligned_to", "check_older", "cosines", "matched"]
+__all__ = ["aligned_to", "best_matching", "check_older", "cosines"]
 
 Indices = NDArray[np.intp]
 
@@ -27,7 +27,7 @@ Indices = NDArray[np.intp]
 ROUNDING = 1e-8
 
 # A component whose cosine with the old one in its place is below this takes its sign from the most similar old one.
-LIKE = 0.5
+LEAST_SIMILARITY = 0.5
 
 
 def check_older(old: Model, *, method: str, in_kernel: bool, standardized: bool) -> None:
@@ -53,7 +53,7 @@ def aligned_to(model: Model, old: Model, reporter: Reporter) -> Model:
     rank by eigenvalue of its component.
     """
     check_older(old, method=method_of(model), in_kernel="kernel" in model.meta, standardized=model.standardized)
-    _tell_others(model, old, reporter)
+    _note_other_columns(model, old, reporter)
     C = cosines(model, old)
     order = _order(model, C)
     B = model.basis[:, order] * _signs(C[order])
@@ -77,22 +77,22 @@ def cosines(model: Model, old: Model) -> Array:
     return np.asarray(model.basis[here].T @ old.basis[there])
 
 
-def matched(alike: Array) -> tuple[Indices, Indices]:
+def best_matching(similarity: Array) -> tuple[Indices, Indices]:
     """Return the rows and columns of the pairs of a similarity matrix with the largest sum; -inf is never chosen."""
-    if alike.shape[0] > alike.shape[1]:
-        columns, rows = matched(alike.T)
+    if similarity.shape[0] > similarity.shape[1]:
+        columns, rows = best_matching(similarity.T)
         order = np.argsort(rows)
         return rows[order], columns[order]
-    wished = np.argmax(alike, axis=1)
-    if len(set(wished.tolist())) == len(wished):  # all prefer different columns
-        return np.arange(len(wished)), wished
+    preferred = np.argmax(similarity, axis=1)
+    if len(set(preferred.tolist())) == len(preferred):  # all prefer different columns
+        return np.arange(len(preferred)), preferred
     from scipy.optimize import linear_sum_assignment  # imported late: it takes a fifth of a second
 
-    rows, columns = linear_sum_assignment(alike, maximize=True)
+    rows, columns = linear_sum_assignment(similarity, maximize=True)
     return rows, columns
 
 
-def _tell_others(model: Model, old: Model, reporter: Reporter) -> None:
+def _note_other_columns(model: Model, old: Model, reporter: Reporter) -> None:
     """Note columns that are in only one of the models.
 
     Raise `DataError` if no column is in both.
@@ -118,12 +118,12 @@ def _order(model: Model, C: Array) -> Indices:
     near = np.abs(values[:, None] - values) <= NEAR_EQUAL * values
     near &= values > 0
     np.fill_diagonal(near, True)
-    stay = np.arange(k)
-    alike = np.zeros((k, k))
+    current = np.arange(k)
+    similarity = np.zeros((k, k))
     known = min(k, C.shape[1])
-    alike[:, :known] = np.abs(C[:, :known])
-    alike[stay, stay] += ROUNDING  # prefers the current place among equals
-    _, places = matched(np.where(near, alike, -np.inf))
+    similarity[:, :known] = np.abs(C[:, :known])
+    similarity[current, current] += ROUNDING  # prefers the current place among equals
+    _, places = best_matching(np.where(near, similarity, -np.inf))
     return np.argsort(places)
 
 
@@ -132,8 +132,8 @@ def _signs(C: Array) -> Array:
     k, known = C.shape
     partner = np.argmax(np.abs(C), axis=1)
     own = np.arange(min(k, known))
-    alike = np.abs(C[own, own]) >= LIKE
-    partner[own[alike]] = own[alike]
+    similarity = np.abs(C[own, own]) >= LEAST_SIMILARITY
+    partner[own[similarity]] = own[similarity]
     cosine = C[np.arange(k), partner]
     return np.where(cosine < -ROUNDING, -1.0, 1.0)
 

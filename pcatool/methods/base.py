@@ -1,4 +1,4 @@
-"""Protocol of a method: labels, supply and result of a fit; warnings about components; checks of rules and sums."""
+"""Protocol of a method: labels, resources and result of a fit; warnings about components; checks of rules and sums."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pcatool.rules.base import SPECTRAL_RULES, Evidence, split_rule
 from pcatool.solvers.base import Solution
 
 __all__ = [
-    "DEFAULT_SUPPLY",
+    "UNLIMITED",
     "Fit",
+    "FitResources",
     "Labels",
-    "Supply",
     "check_rule",
     "linear_model",
     "listed_components",
     "note_constant",
     "rule_with_rows",
     "warn_past_rank",
-    "warn_unsure",
+    "warn_uncertain",
     "why_not_updatable",
 ]
 
@@ -42,7 +42,7 @@ class Labels(NamedTuple):
     levels: Callable[[], list[str]]  # returns the names of the classes, after the rows were read
 
 
-class Supply(NamedTuple):
+class FitResources(NamedTuple):
     """Resources of a fit: memory, a second reading of the rows, threads, and labels.
 
     `scoring` takes the number of columns of scores and the bytes of the model; it returns 0 if nothing is scored.
@@ -59,7 +59,7 @@ class Supply(NamedTuple):
     small: int | None = None  # bytes of rows to hold, so that their number is known before a solver is chosen
 
 
-DEFAULT_SUPPLY = Supply()
+UNLIMITED = FitResources()
 
 
 class Fit(NamedTuple):
@@ -89,7 +89,7 @@ def linear_model(solution: Solution, basis: Array, columns: tuple[str, ...], met
 FEW = 5
 
 
-def span(first: int, last: int) -> str:
+def component_range(first: int, last: int) -> str:
     return f"PC{first}" if first == last else f"PC{first} to PC{last}"
 
 
@@ -110,14 +110,18 @@ def warn_past_rank(reporter: Reporter, rank: int, k: int, of: str, zero: str) ->
     """Warn about components past the rank: they carry nothing `of` something, and `zero` names what is 0 there."""
     if k > rank:
         carries = "carries" if k == rank + 1 else "carry"
-        reporter.warn(f"{span(rank + 1, k)} {carries} nothing{of} rank {rank}; {zero} are 0 (-k all keeps {rank})")
+        reporter.warn(
+            f"{component_range(rank + 1, k)} {carries} nothing{of} rank {rank}; {zero} are 0 (-k all keeps {rank})"
+        )
 
 
-def warn_unsure(reporter: Reporter, unsure: Sequence[int], more: str) -> None:
+def warn_uncertain(reporter: Reporter, uncertain: Sequence[int], more: str) -> None:
     """Warn about components, counted from 1, whose eigenvalue may be rounding error."""
-    if unsure:
-        noun = "eigenvalue is" if len(unsure) == 1 else "eigenvalues are"
-        reporter.warn(f"{span(unsure[0], unsure[-1])}: the {noun} not told from rounding to 8 digits{more}")
+    if uncertain:
+        noun = "eigenvalue is" if len(uncertain) == 1 else "eigenvalues are"
+        reporter.warn(
+            f"{component_range(uncertain[0], uncertain[-1])}: the {noun} not told from rounding to 8 digits{more}"
+        )
 
 
 def check_rule(wish: Wish, method: str) -> None:

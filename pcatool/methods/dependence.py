@@ -9,30 +9,36 @@ import numpy as np
 
 from pcatool.arrays import Accumulator, Array, Block, block_rows, nothing_to_fit
 from pcatool.errors import DataError, RefusedError, listed
-from pcatool.linalg.cross_moments import CrossMoments, ProductMatrix, class_sums, of_cross, of_quadratic
+from pcatool.linalg.cross_moments import (
+    CrossMoments,
+    ProductMatrix,
+    class_sums,
+    spectrum_of_cross,
+    spectrum_of_quadratic,
+)
 from pcatool.linalg.moments import Centre, center_block, center_rows
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.spectrum import EPS, Spectrum
-from pcatool.methods.base import Labels, Supply
+from pcatool.methods.base import FitResources, Labels
 from pcatool.methods.label_kernels import (
-    NOTHING,
+    DIAGONAL_ROUNDING,
     LabelKernel,
     check_numbers,
     constant_label,
     distinct,
-    low_rank,
+    full_factor,
+    low_rank_factor,
     product_with,
-    whole,
 )
 from pcatool.progress import Reporter
 from pcatool.resources import size_text
 from pcatool.solvers.base import (
-    SMALLEST,
+    MIN_VARIANCE,
     Problem,
     Solution,
     check_solvable,
+    column_rounding,
     make_solution,
-    rounding,
     scale_of,
     too_few_rows,
 )
@@ -47,16 +53,16 @@ __all__ = [
     "CrossMomentsAccumulator",
     "Dependence",
     "SupervisedTask",
-    "by_cross_moments",
-    "by_label_kernel",
-    "centred",
+    "center_features",
     "check_targets",
     "check_total",
-    "held",
-    "independent",
-    "noise_of",
-    "of_cross_moments",
+    "hold_rows",
+    "label_moments_rounding",
+    "no_dependence_error",
     "refuse_above",
+    "solve_by_cross_moments",
+    "solve_by_label_kernel",
+    "solve_cross_moments",
 ]
 
 # Copies of a matrix that is decomposed: itself, scaled, a triangle, singular vectors, and LAPACK's copies of each.
@@ -70,7 +76,7 @@ class SupervisedTask(NamedTuple):
     problem: Problem
     labels: Labels
     kernel: LabelKernel
-    supply: Supply
+    resources: FitResources
     center_rows: bool
     reporter: Reporter
 
@@ -103,7 +109,7 @@ class Columns(NamedTuple):
     variances: Array  # (d,) as read
     sigma: Array  # (d,) divisor of each column
     length: Array  # (d,) |x - mu| / sigma of each column
-    noise: Array  # (d,) relative rounding error of each column
+    rounding: Array  # (d,) relative rounding error of each column
 
     @classmethod
     def of(cls, centre: Centre, squares: Array, problem: Problem) -> Columns:
@@ -118,7 +124,7 @@ class Columns(NamedTuple):
         if n < 2:  # also without centring: H is what makes the fit supervised
             raise too_few_rows()
         check_solvable(problem, n, divisor, constant, variances, total)
-        return cls(centre, variances, sigma, length, problem.noise(centre, squares))
+        return cls(centre, variances, sigma, length, problem.rounding(centre, squares))
 
     @property
     def varying(self) -> int:
@@ -135,7 +141,7 @@ def refuse_above(limit: int | None, need: int, what: str, remedy: str) -> None:
         )
 
 
-def independent(labels: Labels) -> DataError:
+def no_dependence_error(labels: Labels) -> DataError:
     """Return the error for columns that do not depend on the labels."""
     noun = "label" if len(labels.names) == 1 else "labels"
     return DataError(
@@ -144,7 +150,7 @@ def independent(labels: Labels) -> DataError:
     )
 
 
-def from_product(
+def solve_product(
     problem: Problem,
     labels: Labels,
     columns: Columns,
@@ -158,21 +164,23 @@ def from_product(
     with np.errstate(all="ignore"):
         total = float(np.einsum("ij,ij->", A, A))
     check_total(total, A)
-    spectrum = of_cross(M, problem.wish)
-    return found(problem, labels, columns, spectrum, total, lambda V: A @ (A.T @ V), M.most, solver, reason, classes)
+    spectrum = spectrum_of_cross(M, problem.wish)
+    return make_dependence(
+        problem, labels, columns, spectrum, total, lambda V: A @ (A.T @ V), M.max_rank, solver, reason, classes
+    )
 
 
 def check_total(total: float, A: Array) -> None:
     """Raise `RefusedError` if the trace of Q overflows or underflows a double; A is M or Q."""
     if not np.isfinite(total):
         raise RefusedError("products of the values and the label overflow a double", "rescale the columns or the label")
-    if total < SMALLEST and A.any():
+    if total < MIN_VARIANCE and A.any():
         raise RefusedError(
             "products of the values and the label underflow a double", "rescale the columns or the label"
         )
 
 
-def found(
+def make_dependence(
     problem: Problem,
     labels: Labels,
     columns: Columns,
@@ -189,16 +197,16 @@ def found(
     Raise `DataError` if no column depends on the labels.
     """
     if spectrum.rank == 0:
-        raise independent(labels)
+        raise no_dependence_error(labels)
     most = min(columns.centre.rows, problem.d)
-    spectrum = spectrum.sized(most)
+    spectrum = spectrum.resized(most)
     solution = make_solution(problem, columns.centre, columns.variances, columns.sigma, total, spectrum, apply)
     return Dependence(solution._replace(mean=np.zeros(problem.d)), possible, solver, reason, classes)
 
 
-def by_cross_moments(task: SupervisedTask) -> Dependence:
+def solve_by_cross_moments(task: SupervisedTask) -> Dependence:
     """Solve for a label kernel Ky = Y Y^T: M = X^T H Y, in one pass."""
-    return of_cross_moments(task.rows.reduce(CrossMomentsAccumulator(task)), task.problem, task.labels)
+    return solve_cross_moments(task.rows.reduce(CrossMomentsAccumulator(task)), task.problem, task.labels)
 
 
 class CrossMomentsAccumulator(Accumulator[Block, CrossMoments]):
@@ -229,7 +237,7 @@ class CrossMomentsAccumulator(Accumulator[Block, CrossMoments]):
         """Return the cross-moments; raise `RefusedError` for more classes than the memory limit allows."""
         d, t = self.task.problem.d, part.t
         refuse_above(
-            self.task.supply.limit,
+            self.task.resources.limit,
             total_bytes(d, 8 * COPIES * d * t),
             f"{t} classes of {listed(self.task.labels.names)} by {d} columns",
             "a label with so many values may be a number: --label-kernel linear",
@@ -237,18 +245,20 @@ class CrossMomentsAccumulator(Accumulator[Block, CrossMoments]):
         return part
 
 
-def noise_of(moments: CrossMoments, problem: Problem, classes: bool) -> Array:
-    """Return the relative rounding error of each column and, last, of the labels, (d + 1,), for new sums."""
+def label_moments_rounding(moments: CrossMoments, problem: Problem, classes: bool) -> Array:
+    """Return the relative rounding of new sums: of each column and, last, of the labels, (d + 1,)."""
     n = moments.centre.rows
-    noise = problem.noise(moments.centre, moments.squares)
-    return np.append(noise, 0.0 if classes else rounding(moments.label.high, moments.label_squares / n).max())
+    rounding = problem.rounding(moments.centre, moments.squares)
+    return np.append(rounding, 0.0 if classes else column_rounding(moments.label.high, moments.label_squares / n).max())
 
 
-def of_cross_moments(moments: CrossMoments, problem: Problem, labels: Labels, noise: Array | None = None) -> Dependence:
+def solve_cross_moments(
+    moments: CrossMoments, problem: Problem, labels: Labels, rounding: Array | None = None
+) -> Dependence:
     """Solve from cross-moments alone.
 
-    `noise` (d + 1,) is as from `noise_of`, for cross-moments that were added up earlier. Raise `DataError` if the
-    labels are constant or no column depends on them.
+    `rounding` (d + 1,) is as from `label_moments_rounding`, for cross-moments that were added up earlier. Raise
+    `DataError` if the labels are constant or no column depends on them.
     """
     d = problem.d
     columns = Columns.of(moments.centre, moments.squares, problem)
@@ -257,27 +267,29 @@ def of_cross_moments(moments: CrossMoments, problem: Problem, labels: Labels, no
         raise constant_label(labels.names, labels.levels()[0])
     if not labels.classes:
         check_numbers(labels, moments.label.mean, moments.label.varies, moments.label_squares)
-    noise = noise_of(moments, problem, labels.classes) if noise is None else noise
+    rounding = label_moments_rounding(moments, problem, labels.classes) if rounding is None else rounding
     with np.errstate(all="ignore"):
         M = (moments.cross / columns.sigma).T
     possible = min(n - 1, columns.varying, t - 1 if labels.classes else int(moments.label.varies.sum()))
-    uncertain = ProductMatrix(
+    product = ProductMatrix(
         M,
         columns.length,
         np.sqrt(moments.label_squares),
-        noise[:-1] + noise[-1],
+        rounding[:-1] + rounding[-1],
         n,
         possible,
-        scales=problem.scales(noise[:-1]),
+        scale_rounding=problem.scale_rounding(rounding[:-1]),
     )
     classes = t if labels.classes else None
     what = f"{t} classes" if labels.classes else "1 label" if t == 1 else f"{t} labels"
     reason = f"one pass for the products of {d} columns and {what}"
-    made = from_product(problem, labels, columns, uncertain, "cross-moment", reason, classes)
-    if not problem.keeps:
-        return made
+    dependence = solve_product(problem, labels, columns, product, "cross-moment", reason, classes)
+    if not problem.keeps_sums:
+        return dependence
     names = tuple(labels.levels()) if labels.classes else ()
-    return made._replace(solution=made.solution._replace(statistic=Statistic.summed(moments, noise, names)))
+    return dependence._replace(
+        solution=dependence.solution._replace(statistic=Statistic.summed(moments, rounding, names))
+    )
 
 
 # Copies of the rows that are held: as read, in one table, centred, and summed by label.
@@ -290,14 +302,14 @@ FACTOR_COPIES = 7
 HOLDS_NO_ROWS = "--label-kernel delta or linear, without --kernel, holds no rows"
 
 
-def by_label_kernel(task: SupervisedTask) -> Dependence:
+def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
     """Solve for a label kernel rbf, with all rows in memory.
 
     Ky is factored where it has low rank or d > n, else multiplied a few rows at a time.
     """
-    problem, run = task.problem, task.supply.engine.map
-    X, Y = held(task)
-    columns, Xc = centred(task, X)
+    problem, run = task.problem, task.resources.engine.map
+    X, Y = hold_rows(task)
+    columns, Xc = center_features(task, X)
     check_targets(task, Y)
     n, d, kernel = len(Xc), problem.d, task.kernel
     values, codes = distinct(Y)
@@ -305,53 +317,55 @@ def by_label_kernel(task: SupervisedTask) -> Dependence:
     del X, Xc
     sums /= columns.sigma
     possible = min(n - 1, columns.varying, len(values) - 1)
-    scales = problem.scales(columns.noise)
-    uncertain = ProductMatrix(sums, columns.length, np.sqrt(n), columns.noise, n, possible, NOTHING * n, scales)
+    scale_rounding = problem.scale_rounding(columns.rounding)
+    product = ProductMatrix(
+        sums, columns.length, np.sqrt(n), columns.rounding, n, possible, DIAGONAL_ROUNDING * n, scale_rounding
+    )
     # Rounding error of the label kernel, of the sums over equal labels, and of the sum over all labels.
-    blur = kernel.doubt(values, counts) + n * EPS * (float(counts.max()) + len(values))
+    kernel_rounding = kernel.rounding_norm(values, counts) + n * EPS * (float(counts.max()) + len(values))
     name, what = "dual" if d > n else "label-kernel", f"a label kernel over {len(values)} distinct labels"
-    G = low_rank(kernel, values)
+    G = low_rank_factor(kernel, values)
     if G is None and d > n:
         need = total_bytes(d, 8 * (n * d + 3 * len(values) ** 2))
-        refuse_above(task.supply.limit, need, what, "--label-kernel linear needs no such matrix")
-        G = whole(kernel, values, run)
+        refuse_above(task.resources.limit, need, what, "--label-kernel linear needs no such matrix")
+        G = full_factor(kernel, values, run)
     if G is not None:
         reason = f"{what} of rank {len(G)}" + (f": fewer rows than the {d} columns" if d > n else "")
-        return from_product(
+        return solve_product(
             problem,
             task.labels,
             columns,
-            uncertain._replace(values=(G @ sums).T, blur=blur + n * len(G) * EPS),
+            product._replace(values=(G @ sums).T, kernel_rounding=kernel_rounding + n * len(G) * EPS),
             name,
             reason,
         )
     Q, norm = product_with(kernel, values, sums, counts, run)
     check_total(float(np.trace(Q)), Q)
-    spectrum = of_quadratic(uncertain._replace(values=Q, norm=np.sqrt(norm), blur=blur))
+    spectrum = spectrum_of_quadratic(product._replace(values=Q, norm=np.sqrt(norm), kernel_rounding=kernel_rounding))
     total, reason = float(np.trace(Q)), f"{what}, in parts"
-    return found(problem, task.labels, columns, spectrum, total, lambda V: Q @ V, possible, name, reason)
+    return make_dependence(problem, task.labels, columns, spectrum, total, lambda V: Q @ V, possible, name, reason)
 
 
-def held(task: SupervisedTask) -> tuple[Array, Array]:
+def hold_rows(task: SupervisedTask) -> tuple[Array, Array]:
     """Return all rows in memory: features (n, d) and labels (n, t) as read.
 
     The memory limit is checked as rows arrive, with the program and reading included.
     """
     blocks: list[Array] = []
     count = 0
-    width, reading = task.problem.d + task.labels.width, task.supply.reading()
+    width, reading = task.problem.d + task.labels.width, task.resources.reading()
     for block in task.rows.map(lambda block: block[0], size=8 * block_rows(width) * width):
         blocks.append(block)
         count += len(block)
         need = total_bytes(width, reading + 8 * count * HELD_COPIES * width)
-        refuse_above(task.supply.limit, need, f"the first {count} rows in memory", HOLDS_NO_ROWS)
+        refuse_above(task.resources.limit, need, f"the first {count} rows in memory", HOLDS_NO_ROWS)
     if not blocks:
         raise nothing_to_fit()
     table = np.concatenate(blocks)
     return np.array(table[:, : task.problem.d], order="C"), np.array(table[:, task.problem.d :], order="C")
 
 
-def centred(task: SupervisedTask, X: Array) -> tuple[Columns, Array]:
+def center_features(task: SupervisedTask, X: Array) -> tuple[Columns, Array]:
     """Return the centre and scale of the columns of X (n, d), and the centred rows; X may be overwritten."""
     X = center_rows(X) if task.center_rows else X
     centre, Xc, rest = center_block(X, X[0].copy(), out=X)
@@ -373,9 +387,9 @@ def check_targets(task: SupervisedTask, Y: Array) -> None:
     with np.errstate(all="ignore"):
         shifted = Y - Y[0]
         check_numbers(task.labels, Y[0], shifted.any(axis=0), np.square(shifted).sum(axis=0))
-    wider = None if task.kernel.streams else task.kernel.wider(Y)
-    if wider is not None:
+    better_gamma = None if task.kernel.is_product else task.kernel.better_gamma(Y)
+    if better_gamma is not None:
         task.reporter.note(
             f"--label-gamma {task.kernel.gamma:g} finds hardly any two rows alike in {listed(task.labels.names)}, "
-            f"so the answer is close to that of PCA; {wider:.2g} would suit their distances"
+            f"so the answer is close to that of PCA; {better_gamma:.2g} would suit their distances"
         )

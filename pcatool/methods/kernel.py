@@ -34,14 +34,14 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, fix_signs
 from pcatool.linalg.moments import ColumnMoments, ColumnMomentsAccumulator, center_rows
 from pcatool.linalg.spectrum import Wish
-from pcatool.methods.base import DEFAULT_SUPPLY, Fit, Supply, check_rule, note_constant, warn_past_rank, warn_unsure
+from pcatool.methods.base import UNLIMITED, Fit, FitResources, check_rule, note_constant, warn_past_rank, warn_uncertain
 from pcatool.model.model import FORMAT_VERSION
 from pcatool.options import FitOptions, parse_components
 from pcatool.options.fields import settings_of
 from pcatool.progress import Reporter, doing
 from pcatool.resources import size_text
 from pcatool.rules.base import Choice, Evidence, decide
-from pcatool.solvers.base import SMALLEST, squares_overflow, too_few_rows
+from pcatool.solvers.base import MIN_VARIANCE, squares_overflow, too_few_rows
 from pcatool.solvers.plan import Plan, blocks_bytes, in_flight, most_kept, total_bytes
 from pcatool.solvers.rows import Rows
 
@@ -60,14 +60,14 @@ VALUE_COPIES, PHI_COPIES = 2, 3
 ROW_COPIES = 3  # copies of the rows: as read, as prepared, and one in between
 
 
-class Needs(NamedTuple):
+class MemoryNeeds(NamedTuple):
     """Memory needs of a kernel fit with these options; the number of rows may be unknown."""
 
     options: FitOptions
     wish: Wish
     kernel: Kernel
     d: int
-    supply: Supply
+    resources: FitResources
 
     def solver(self, n: int) -> tuple[str, str]:
         """Return the solver for n rows and the reason."""
@@ -75,7 +75,7 @@ class Needs(NamedTuple):
             n, self.wish, definite=self.kernel.is_definite(self.options.center), flat_spectrum=self.kernel.flat_spectrum
         )
 
-    def weighed(self, blocks: Iterable[Array]) -> Iterator[Array]:
+    def check_while_reading(self, blocks: Iterable[Array]) -> Iterator[Array]:
         """Yield the blocks; raise `RefusedError` as soon as n x n numbers exceed the memory limit."""
         n = 0
         for block in blocks:
@@ -88,7 +88,7 @@ class Needs(NamedTuple):
 
         `how` tells how n is known; `dense` is as for `peak`.
         """
-        limit, need = self.supply.limit, self.peak(n, dense=dense)
+        limit, need = self.resources.limit, self.peak(n, dense=dense)
         if limit is None or need <= limit:
             return
         bound = f"the limit is {size_text(limit)} (--memory, else half of what is free)"
@@ -107,7 +107,7 @@ class Needs(NamedTuple):
         rows = min(n or 0, self.options.landmarks or sys.maxsize)
         k = most_kept(self.wish, rows)
         held = 2 * 8 * rows * (self.d + k) + self._slabs(rows)
-        return self.kernel.loads + max(self._fitting(n, dense=dense), self.supply.scoring(k, held))
+        return self.kernel.loads + max(self._fitting(n, dense=dense), self.resources.scoring(k, held))
 
     def _features(self, m: int) -> int:
         """Return the most features phi for m landmarks: the rank of their kernel matrix."""
@@ -116,7 +116,7 @@ class Needs(NamedTuple):
 
     def _slabs(self, m: int) -> int:
         """Bytes of the slabs of kernel values that threads hold; m is the number of landmarks."""
-        one = self.supply.threads * 8 * CELLS_PER_STEP
+        one = self.resources.threads * 8 * CELLS_PER_STEP
         if self.options.landmarks is None:
             return SLAB_COPIES * one
         return VALUE_COPIES * one + PHI_COPIES * one * self._features(m) // max(m, 1)
@@ -124,8 +124,8 @@ class Needs(NamedTuple):
     def _fitting(self, n: int | None, *, dense: bool) -> int:
         """Bytes at the peak of the fit alone, without scoring."""
         m, d = self.options.landmarks, self.d
-        threads = self.supply.threads
-        in_hand = self.supply.reading() + blocks_bytes(d, n, threads, copies=2)
+        threads = self.resources.threads
+        held_bytes = self.resources.reading() + blocks_bytes(d, n, threads, copies=2)
         if m is not None:
             m = min(m, n or m)
             r = self._features(m)
@@ -135,27 +135,27 @@ class Needs(NamedTuple):
             # of the factor, their product, and two copies while its columns are measured.
             scatters = 2 + (in_flight(threads) - threads) + 3 * threads
             numbers = max(DECOMPOSED_COPIES * m * m, m * r + scatters * r * r, 4 * r * r + 5 * m * r)
-            return total_bytes(d, in_hand + self._slabs(m) + 8 * (numbers + ROW_COPIES * m * d))
-        in_hand += self._slabs(0)
+            return total_bytes(d, held_bytes + self._slabs(m) + 8 * (numbers + ROW_COPIES * m * d))
+        held_bytes += self._slabs(0)
         rows = n or 0
         if not dense and isinstance(self.wish, int) and self.solver(rows)[0] == LANCZOS:
             work = (GRAPH_COPIES if self.kernel.graph else 1) * rows + SPACE_COPIES * expected_space(rows, self.wish)
         else:  # a share may need `lapack`, too
             kept = min(self.wish, rows) if isinstance(self.wish, int) else rows
             work = (GRAPH_COPIES if self.kernel.graph else COPIES) * rows + DUAL_COPIES * kept
-        return total_bytes(d, in_hand + 8 * rows * (work + ROW_COPIES * d))
+        return total_bytes(d, held_bytes + 8 * rows * (work + ROW_COPIES * d))
 
 
 NYSTROEM = "nystroem"
 
 
-class Data(NamedTuple):
+class KernelInput(NamedTuple):
     """The input of a kernel fit, before it is solved."""
 
     columns: tuple[str, ...]
     kernel: Kernel
-    supply: Supply
-    needs: Needs
+    resources: FitResources
+    needs: MemoryNeeds
 
     @property
     def d(self) -> int:
@@ -184,21 +184,21 @@ class KernelTask:
         self.wish: Wish = parse_components(options.components)
         check_rule(self.wish, "kernel")
 
-    def rows_centred(self, X: Array) -> Array:
-        """Return the rows, each about its own mean if asked for."""
+    def rows_centered(self, X: Array) -> Array:
+        """Return the rows, each minus its own mean if `--center-rows` was given."""
         return center_rows(X) if self.options.center_rows else X
 
     def moments(self, blocks: Iterable[Array], origin: Array) -> ColumnMoments:
         """Return the moments of all columns, about the row `origin` (d,)."""
-        first = self.rows_centred(origin[None])[0]
+        first = self.rows_centered(origin[None])[0]
         accumulator = ColumnMomentsAccumulator(first)
-        return fold(accumulator, (accumulator.of_block((self.rows_centred(X), None)) for X in blocks))
+        return fold(accumulator, (accumulator.of_block((self.rows_centered(X), None)) for X in blocks))
 
     def mean_matters(self, kernel: Kernel) -> bool:
         """Whether the eigenvalues change when all rows are shifted."""
         return not (kernel.invariant or (kernel.shift_cancels and self.options.center))
 
-    def preparation(self, data: Data, moments: ColumnMoments) -> Preparation:
+    def preparation(self, data: KernelInput, moments: ColumnMoments) -> Preparation:
         """Return the shift and scale of rows before the kernel.
 
         Raise an error if squares overflow or underflow, or if all columns are constant.
@@ -213,7 +213,7 @@ class KernelTask:
         )
         if not np.all(np.isfinite(prepared.variances)):
             raise squares_overflow(data.columns, prepared.variances)
-        tiny = [j for j in np.flatnonzero(prepared.variances < SMALLEST).tolist() if j not in prepared.constant]
+        tiny = [j for j in np.flatnonzero(prepared.variances < MIN_VARIANCE).tolist() if j not in prepared.constant]
         if o.standardize and tiny:
             raise RefusedError(
                 f"squares of the values of column {show(data.columns[tiny[0]])} underflow a double",
@@ -282,7 +282,7 @@ class KernelTask:
 
     def model(
         self,
-        data: Data,
+        data: KernelInput,
         prepared: Preparation,
         solved: SolvedKernel,
         choice: Choice,
@@ -296,8 +296,8 @@ class KernelTask:
         `rows` (m, d) are the training rows or landmarks, `D` (m, k) the dual vectors, `means` (m,) those of the kernel.
         """
         o, kernel = self.options, data.kernel
-        unsure = [j for j, sure in enumerate(certificate["vouched"][: solved.rank], 1) if not sure]
-        warn_unsure(self.reporter, unsure, "; give a smaller -k, or other numbers to the kernel")
+        uncertain = [j for j, accurate in enumerate(certificate["vouched"][: solved.rank], 1) if not accurate]
+        warn_uncertain(self.reporter, uncertain, "; give a smaller -k, or other numbers to the kernel")
         remark = kernel.remark(solved.eigenvalues[: min(choice.k, solved.rank)] * (solved.n - o.ddof))
         if remark:
             self.reporter.warn(remark)
@@ -339,9 +339,9 @@ class KernelTask:
         )
 
 
-def exact(task: KernelTask, data: Data, X: Array) -> Fit:
+def fit_all_pairs(task: KernelTask, data: KernelInput, X: Array) -> Fit:
     """Fit from the kernel of all rows X (n, d)."""
-    o, kernel, run = task.options, data.kernel, data.supply.engine.map
+    o, kernel, run = task.options, data.kernel, data.resources.engine.map
     n = len(X)
     task.check_rows(n, n)
     prepared = task.preparation(data, task.moments(row_blocks(X), X[0]))
@@ -349,14 +349,14 @@ def exact(task: KernelTask, data: Data, X: Array) -> Fit:
     K = kernel.matrix(Y, run)
     largest = check_finite(K, kernel.settings.name)
     known = Prepared(Y, prepared.rounding(X, Y, n, mean_matters=task.mean_matters(kernel)))
-    doubt = kernel.rounding_norm(K, known, run)
+    rounding_norm = kernel.rounding_norm(K, known, run)
     means = center(K, run) if o.center else np.zeros(n)
     definite = kernel.is_definite(o.center)
     found = solve(
         K,
         task.wish,
         largest,
-        doubt,
+        rounding_norm,
         run,
         centred=o.center,
         definite=definite,
@@ -366,67 +366,66 @@ def exact(task: KernelTask, data: Data, X: Array) -> Fit:
     task.check_rank(found.rank)
     if found.negative:
         task.warn_negative(kernel, found.negative, n, found.lowest / found.values[0])
-    over = n - o.ddof
-    solved = SolvedKernel(
-        found.solver, found.reason, found.values / over, found.error / over, found.total / over, found.rank, n, n
-    )
+    divisor = n - o.ddof
+    values, error, total = found.values / divisor, found.error / divisor, found.total / divisor
+    solved = SolvedKernel(found.solver, found.reason, values, error, total, found.rank, n, n)
     evidence, choice = task.decide(solved)
     V = fix_signs(found.vectors[:, : choice.k])
     apply = product(K, run)
     certificate = certify(
-        lambda B: apply(B) / over, solved.eigenvalues, solved.error, V, solved.total, len(found.values) == n
+        lambda B: apply(B) / divisor, solved.eigenvalues, solved.error, V, solved.total, len(found.values) == n
     )
     rows = X if kernel.of_rows else X[:0]
     return Fit(task.model(data, prepared, solved, choice, certificate, rows, V, means), evidence)
 
 
-def by_landmarks(task: KernelTask, data: Data, rows: Rows, m: int) -> Fit:
+def fit_landmarks(task: KernelTask, data: KernelInput, rows: Rows, m: int) -> Fit:
     """Fit from m landmark rows drawn at random (Nystroem), in two passes."""
     rows.several_passes()
     doing("pass 1 of 2")
-    draw, moments = _first_pass(task, rows, data.d, m)
-    if draw.seen <= m:  # every row is a landmark
-        return exact(task, data, draw.rows)
-    task.check_rows(draw.seen, m)
+    sample, moments = _first_pass(task, rows, data.d, m)
+    if sample.seen <= m:  # every row is a landmark
+        return fit_all_pairs(task, data, sample.rows)
+    task.check_rows(sample.seen, m)
     prepared = task.preparation(data, moments)
 
     def known(X: Array) -> Prepared:
         Y = prepared.apply(X)
-        return Prepared(Y, prepared.rounding(X, Y, draw.seen, mean_matters=task.mean_matters(data.kernel)))
+        return Prepared(Y, prepared.rounding(X, Y, sample.seen, mean_matters=task.mean_matters(data.kernel)))
 
-    landmarks = Landmarks(data.kernel, known(draw.rows), data.supply.engine.map, centred=task.options.center)
+    landmarks = Landmarks(data.kernel, known(sample.rows), data.resources.engine.map, centred=task.options.center)
     if landmarks.negative:
         task.warn_negative(data.kernel, landmarks.negative, m, landmarks.lowest)
     doing("pass 2 of 2")
     part = rows.reduce(LandmarkAccumulator(landmarks, known))
-    over = draw.seen - task.options.ddof
-    S = (part.moments.scatter if task.options.center else part.moments.scatter_about_zero()) / over
-    return _fit_features(task, data, prepared, landmarks, draw, S, part)
+    divisor = sample.seen - task.options.ddof
+    S = (part.moments.scatter if task.options.center else part.moments.scatter_about_zero()) / divisor
+    return _fit_features(task, data, prepared, landmarks, sample, S, part)
 
 
 def _first_pass(task: KernelTask, rows: Rows, d: int, m: int) -> tuple[RowSample, ColumnMoments]:
     """Draw the landmarks, and take the moments of all columns."""
-    accumulator = ColumnMomentsAccumulator(task.rows_centred(rows.origin[None])[0])
-    draw = RowSample(m, d, task.options.seed)
+    accumulator = ColumnMomentsAccumulator(task.rows_centered(rows.origin[None])[0])
+    sample = RowSample(m, d, task.options.seed)
 
     def look(block: Block) -> tuple[Array, ColumnMoments]:
         X, _ = block
-        return X, accumulator.of_block((task.rows_centred(X), None))
+        return X, accumulator.of_block((task.rows_centered(X), None))
 
     def parts() -> Iterator[ColumnMoments]:
         for X, part in rows.map(look, size=8 * block_rows(d) * d):
-            draw.add(X)
+            sample.add(X)
             yield part
 
-    return draw, fold(accumulator, parts())
+    return sample, fold(accumulator, parts())
 
 
 def _fit_features(
     task: KernelTask,
-    data: Data,
+    data: KernelInput,
     prepared: Preparation,
     landmarks: Landmarks,
-    draw: RowSample,
+    sample: RowSample,
     S: Array,
     part: LandmarkPart,
 ) -> Fit:
@@ -441,16 +440,16 @@ def _fit_features(
     more = np.zeros(m - len(spectrum.eigenvalues))
     values = np.concatenate([spectrum.eigenvalues, more])
     error = np.concatenate([spectrum.error, more])
-    reason = f"{m} landmarks of {draw.seen} rows, as asked for"
-    solved = SolvedKernel(NYSTROEM, reason, values, error, total, spectrum.rank, draw.seen, m)
+    reason = f"{m} landmarks of {sample.seen} rows, as asked for"
+    solved = SolvedKernel(NYSTROEM, reason, values, error, total, spectrum.rank, sample.seen, m)
     evidence, choice = task.decide(solved)
     k = min(choice.k, len(spectrum.eigenvalues))
     W = spectrum.leading(k)
     certificate = certify(lambda B: S @ B, values, error, W, total, True)
     D = np.zeros((m, choice.k))
-    D[:, :k] = landmarks.F @ W * np.sqrt(values[:k] * (draw.seen - task.options.ddof))
-    means = part.sums / draw.seen if task.options.center else np.zeros(m)
-    return Fit(task.model(data, prepared, solved, choice, certificate, draw.rows, fix_signs(D), means), evidence)
+    D[:, :k] = landmarks.F @ W * np.sqrt(values[:k] * (sample.seen - task.options.ddof))
+    means = part.sums / sample.seen if task.options.center else np.zeros(m)
+    return Fit(task.model(data, prepared, solved, choice, certificate, sample.rows, fix_signs(D), means), evidence)
 
 
 class KernelPCA:
@@ -460,41 +459,42 @@ class KernelPCA:
         self.options = options
         self.task = KernelTask(options, reporter)
 
-    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Fit:
+    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Fit:
         """Fit a model to blocks (h, d) of rows.
 
         Raise `RefusedError` if the fit needs more than the memory limit.
         """
-        data, rows = self._data(blocks, columns, supply)
-        data.needs.check(_expected(rows, supply), "about")
+        data, rows = self._read(blocks, columns, resources)
+        data.needs.check(_expected(rows, resources), "about")
         with threads(1), np.errstate(all="ignore"):  # overflow is checked and refused with a message
             if self.options.landmarks is not None:
-                return by_landmarks(self.task, data, rows, self.options.landmarks)
-            return exact(self.task, data, np.ascontiguousarray(rows.matrix()[0]))
+                return fit_landmarks(self.task, data, rows, self.options.landmarks)
+            return fit_all_pairs(self.task, data, np.ascontiguousarray(rows.matrix()[0]))
 
-    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Plan:
+    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
         """Return the plan of the fit, without fitting."""
-        data, rows = self._data(blocks, columns, supply._replace(limit=None))  # a plan alone needs no memory
-        n = _expected(rows, supply)
-        known = rows.so_far if n is None else n
+        data, rows = self._read(blocks, columns, resources._replace(limit=None))  # a plan alone needs no memory
+        n = _expected(rows, resources)
+        known = rows.buffered_rows if n is None else n
         if self.options.landmarks is not None and (n is None or n > self.options.landmarks):
             name, reason, passes = NYSTROEM, f"{self.options.landmarks} landmarks were asked for", "2"
         else:
             name, reason = data.needs.solver(known)
             passes = "1"
         grows = n is None and name != NYSTROEM
-        return Plan(name, reason, n, data.d, passes, data.needs.peak(known), supply.threads, grows=grows)
+        return Plan(name, reason, n, data.d, passes, data.needs.peak(known), resources.threads, grows=grows)
 
-    def _data(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> tuple[Data, Rows]:
+    def _read(
+        self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
+    ) -> tuple[KernelInput, Rows]:
         kernel = load(resolve(self.options, len(columns)))
         if self.options.landmarks is not None and (kernel.graph or not kernel.of_rows):
             raise UsageError(f"--landmarks does not go with --kernel {kernel.settings.name}", "it needs every row")
-        needs = Needs(self.options, self.task.wish, kernel, len(columns), supply)
-        return Data(columns, kernel, supply, needs), Rows(
-            needs.weighed(blocks), reread=supply.reread, engine=supply.engine
-        )
+        needs = MemoryNeeds(self.options, self.task.wish, kernel, len(columns), resources)
+        rows = Rows(needs.check_while_reading(blocks), reread=resources.reread, engine=resources.engine)
+        return KernelInput(columns, kernel, resources, needs), rows
 
 
-def _expected(rows: Rows, supply: Supply) -> int | None:
+def _expected(rows: Rows, resources: FitResources) -> int | None:
     """Return the number of rows, exact or expected, or None if unknown."""
-    return supply.expected() if rows.n is None else rows.n
+    return resources.expected() if rows.n is None else rows.n

@@ -18,22 +18,22 @@ from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError, RefusedError, listed, show
 from pcatool.kernels.base import row_slices, symmetric
 from pcatool.linalg.blas import thread_count, threads
-from pcatool.linalg.spectrum import EPS, middle
+from pcatool.linalg.spectrum import EPS, upper_median
 from pcatool.methods.base import Labels
 from pcatool.options import FitOptions
 
 __all__ = [
+    "DIAGONAL_ROUNDING",
     "MOST_STEPS",
-    "NOTHING",
     "LabelKernel",
     "centred_factor",
     "check_numbers",
     "constant_label",
     "distinct",
-    "factor_doubt",
-    "low_rank",
+    "full_factor",
+    "low_rank_factor",
+    "omitted_norm",
     "product_with",
-    "whole",
 ]
 
 # Most steps of the factorisation. Targets in units of their own spread need about 30 steps for one column and 150 for
@@ -42,12 +42,12 @@ __all__ = [
 MOST_STEPS = 256
 
 # A diagonal below this is rounding error of earlier steps: each leaves about one eps.
-NOTHING = 64 * EPS
+DIAGONAL_ROUNDING = 64 * EPS
 
 # Number of rows in the sample that tells whether labels are alike, and the mean kernel value below which hardly any
 # are.
 SAMPLE = 500
-ALIKE = 0.01
+ALIKE_VALUE = 0.01
 
 
 class LabelKernel(NamedTuple):
@@ -65,7 +65,7 @@ class LabelKernel(NamedTuple):
         return cls(name, 1.0 / labels.width if options.label_gamma is None else options.label_gamma)
 
     @property
-    def streams(self) -> bool:
+    def is_product(self) -> bool:
         """Whether the kernel is Y Y^T, so that X^T H Y is all that is needed of the rows."""
         return self.name != "rbf"
 
@@ -76,7 +76,7 @@ class LabelKernel(NamedTuple):
             D *= -float(self.gamma or 0)
             return np.asarray(np.exp(D, out=D))
 
-    def doubt(self, values: Array, counts: Array) -> float:
+    def rounding_norm(self, values: Array, counts: Array) -> float:
         """Bound the norm of the rounding error of rbf over all rows.
 
         `values` (u, t) are distinct labels, of `counts` (u,) rows each. The error of a value is that of its exponent g,
@@ -89,12 +89,12 @@ class LabelKernel(NamedTuple):
             each = (0.37 * (values.shape[1] + 5) + 4) * EPS
             return float(n * each + slope * (n * float(error.max()) + float(error @ counts)))
 
-    def wider(self, Y: Array) -> float | None:
+    def better_gamma(self, Y: Array) -> float | None:
         """Return a better gamma, from the median distance, if hardly any two labels Y (n, t) are alike; else None."""
         some = Y[:: max(len(Y) // SAMPLE, 1)]
         D = squared_distances(some, some)[np.triu_indices(len(some), 1)]
-        median = middle(D)
-        hardly = float(np.exp(-float(self.gamma or 0) * D).mean()) < ALIKE
+        median = upper_median(D)
+        hardly = float(np.exp(-float(self.gamma or 0) * D).mean()) < ALIKE_VALUE
         return 1.0 / median if hardly and 0 < median < np.inf else None
 
 
@@ -120,40 +120,40 @@ def distinct(Y: Array) -> tuple[Array, NDArray[np.intp]]:
         return values - values.mean(axis=0), codes.reshape(-1)
 
 
-def low_rank(kernel: LabelKernel, Y: Array) -> Array | None:
-    """Return G (r, u) with G^T G equal to the kernel over the labels Y (u, t) to NOTHING.
+def low_rank_factor(kernel: LabelKernel, Y: Array) -> Array | None:
+    """Return G (r, u) with G^T G equal to the kernel over the labels Y (u, t) up to DIAGONAL_ROUNDING.
 
     Return None if that takes more than MOST_STEPS rows.
     """
     most = min(len(Y), MOST_STEPS)
     G = np.empty((most, len(Y)))
-    left = np.ones(len(Y))
+    remaining = np.ones(len(Y))
     for r in range(most):
-        pivot = int(left.argmax())
-        if left[pivot] <= NOTHING:
+        pivot = int(remaining.argmax())
+        if remaining[pivot] <= DIAGONAL_ROUNDING:
             return G[:r]
         row = kernel.between(Y[pivot : pivot + 1], Y)[0]
-        G[r] = (row - G[:r, pivot] @ G[:r]) / np.sqrt(left[pivot])
-        left = np.maximum(left - G[r] * G[r], 0.0)
-        left[pivot] = 0.0
-    return G if left.max() <= NOTHING else None
+        G[r] = (row - G[:r, pivot] @ G[:r]) / np.sqrt(remaining[pivot])
+        remaining = np.maximum(remaining - G[r] * G[r], 0.0)
+        remaining[pivot] = 0.0
+    return G if remaining.max() <= DIAGONAL_ROUNDING else None
 
 
-def whole(kernel: LabelKernel, Y: Array, run: Runner) -> Array:
-    """Like `low_rank`, with as many rows of G as it takes, up to u x u numbers in memory."""
+def full_factor(kernel: LabelKernel, Y: Array, run: Runner) -> Array:
+    """Like `low_rank_factor`, with as many rows of G as it takes, up to u x u numbers in memory."""
     from scipy.linalg import lapack
 
     K = symmetric(lambda rows, others: kernel.between(Y[rows], Y[others]), len(Y), run)
     with threads(thread_count(len(Y))):
-        c, pivots, rank, _ = lapack.dpstrf(K.T, tol=NOTHING, lower=0, overwrite_a=1)
+        c, pivots, rank, _ = lapack.dpstrf(K.T, tol=DIAGONAL_ROUNDING, lower=0, overwrite_a=1)
     G = np.zeros((rank, len(Y)))
     G[:, pivots - 1] = np.triu(c)[:rank]
     return G
 
 
-def factor_doubt(n: int, rank: int) -> float:
+def omitted_norm(n: int, rank: int) -> float:
     """Bound the norm of what a Cholesky factor of this rank leaves out of an rbf kernel over n rows."""
-    return n * (NOTHING + (rank + 2) * EPS)
+    return n * (DIAGONAL_ROUNDING + (rank + 2) * EPS)
 
 
 def centred_factor(kernel: LabelKernel, Y: Array, run: Runner, check: Callable[[int], None]) -> tuple[Array, float]:
@@ -162,7 +162,7 @@ def centred_factor(kernel: LabelKernel, Y: Array, run: Runner, check: Callable[[
     The bound excludes the rounding error of L itself. Labels are class numbers or targets. `check` is called with m
     before L is allocated.
     """
-    lacks = 0.0
+    omitted = 0.0
     if kernel.name == "delta":
         codes = Y[:, 0].astype(np.intp)
         check(int(codes.max()) + 1)
@@ -171,16 +171,16 @@ def centred_factor(kernel: LabelKernel, Y: Array, run: Runner, check: Callable[[
         L = Y - Y[0]
     else:
         values, codes = distinct(Y)
-        lacks = kernel.doubt(values, np.bincount(codes).astype(np.float64))
-        G = low_rank(kernel, values)
+        omitted = kernel.rounding_norm(values, np.bincount(codes).astype(np.float64))
+        G = low_rank_factor(kernel, values)
         check(len(values) if G is None else len(G))
         if G is None:
-            G = whole(kernel, values, run)
+            G = full_factor(kernel, values, run)
         L = G[:, codes].T
-        lacks += factor_doubt(len(Y), len(G))
+        omitted += omitted_norm(len(Y), len(G))
     for _ in range(2):  # the second pass removes the rounding error of the first mean
         L = L - L.mean(axis=0)
-    return np.asarray(L), lacks
+    return np.asarray(L), omitted
 
 
 def product_with(kernel: LabelKernel, Y: Array, X: Array, counts: Array, run: Runner) -> tuple[Array, float]:

@@ -14,9 +14,9 @@ from pcatool.errors import UsageError, listed
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.sparse import SparseRows
-from pcatool.methods.base import DEFAULT_SUPPLY, Fit, Supply, check_rule, listed_components
+from pcatool.methods.base import UNLIMITED, Fit, FitResources, check_rule, listed_components
 from pcatool.methods.pca import EM, PCA, Solved, evidence
-from pcatool.missing.census import Census, Groups, groups_of, linked_columns_of_cells, links, take_census
+from pcatool.missing.census import Census, Groups, link_columns, link_columns_of_cells, list_groups, take_census
 from pcatool.missing.em import check_census, estimate, fit_em, most_components
 from pcatool.missing.mean_imputation import MissingSums, PairsAccumulator, PairSums, pair_bytes
 from pcatool.missing.solution import EMFit, as_solution
@@ -30,16 +30,15 @@ from pcatool.solvers.sparse import choose_sparse, estimate_sparse, solve_sparse
 
 __all__ = ["IncompletePCA", "TriplesPCA"]
 
-# Least share of a component that must come from observed cells: a component below it tells more about what replaces
-# missing cells. A few rounding errors below one half still count as half.
+# Least share of a component that must come from observed cells. A component below this share depends more on what
+# replaces missing cells. A few rounding errors below one half still count as half.
 HALF = 0.5 - 1e-9
 
-# A component of which complete rows would tell less than this share is as weak as the noise, with missing cells or
-# without.
-LITTLE_TOLD = 1e-3
+# A component is as weak as the noise if complete rows would determine less than this share of its scores.
+WEAK_SHARE = 1e-3
 
-# A column is inflated if the components give it INFLATED times the variance of its cells, and it has ENOUGH cells to
-# tell.
+# A column is inflated if the components give it more than INFLATED times the variance of its cells. Columns with fewer
+# than ENOUGH cells are not judged.
 INFLATED, ENOUGH = 3.0, 30
 
 # Ratio of variances from which the noise of the smaller column has no digits left.
@@ -51,7 +50,7 @@ MOST_NAMED = 3
 
 def warn_unlinked_columns(reporter: Reporter, groups: Groups, columns: Sequence[str]) -> None:
     """Warn about groups of columns that no row links, directly or through other columns."""
-    apart = groups_of(groups)
+    apart = list_groups(groups)
     if len(apart) > 1:
         some = "; ".join(listed((columns[j] for j in group), MOST_NAMED) for group in apart[:MOST_NAMED])
         more = f"; and {len(apart) - MOST_NAMED} more" if len(apart) > MOST_NAMED else ""
@@ -83,13 +82,15 @@ def warn_em(reporter: Reporter, fitted: EMFit, problem: Problem, k: int, remedy:
             + ("; use a smaller -k" if k > 1 else "")
         )
     if fitted.exact and fitted.iterations:
-        _tell_exact(reporter, fitted, problem, k)
-    warn_mostly_missing(reporter, _told(fitted)[:k], "variance is told by the cells that are there", remedy)
+        _warn_exact(reporter, fitted, problem, k)
+    warn_mostly_missing(
+        reporter, _information_shares(fitted)[:k], "variance is told by the cells that are there", remedy
+    )
     if problem.center:
-        _tell_inflated(reporter, fitted, problem)
+        _warn_inflated(reporter, fitted, problem)
 
 
-def _tell_exact(reporter: Reporter, fitted: EMFit, problem: Problem, k: int) -> None:
+def _warn_exact(reporter: Reporter, fitted: EMFit, problem: Problem, k: int) -> None:
     """Warn that the components explain every cell, or, if that is the cause, that variances are too far apart."""
     varying = fitted.variances[fitted.census.varies]
     if not problem.standardize and len(varying) and varying.max() / UNEQUAL > varying.min():
@@ -99,15 +100,15 @@ def _tell_exact(reporter: Reporter, fitted: EMFit, problem: Problem, k: int) -> 
     reporter.warn(f"the components explain every cell that is there, and leave nothing to the noise{remedy}")
 
 
-def _told(fitted: EMFit) -> Array:
+def _information_shares(fitted: EMFit) -> Array:
     """Information about each component in the observed cells, as a share of that in complete rows, (k,)."""
     values = np.maximum(fitted.eigenvalues[: len(fitted.certainty)], np.finfo(float).tiny)
     by_whole = 1 - fitted.noise_variance / values
-    weak = by_whole < LITTLE_TOLD
+    weak = by_whole < WEAK_SHARE
     return np.where(weak, 1.0, np.clip(fitted.certainty / np.where(weak, 1.0, by_whole), 0.0, 1.0))
 
 
-def _tell_inflated(reporter: Reporter, fitted: EMFit, problem: Problem) -> None:
+def _warn_inflated(reporter: Reporter, fitted: EMFit, problem: Problem) -> None:
     """Warn about columns to which components give far more variance than their cells have."""
     seen = fitted.variances / fitted.std**2
     given = (fitted.basis**2) @ (fitted.eigenvalues[: fitted.basis.shape[1]] - fitted.noise_variance)
@@ -134,40 +135,46 @@ class IncompletePCA(PCA):
     With EM, complete rows give bit-identical results to `PCA`.
     """
 
-    # Remedy in warnings about columns or components of which the cells tell little.
+    # Remedy in warnings about columns or components with few observed cells.
     remedy = "give fewer with -k, or leave out columns with few cells (-x)"
 
-    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Fit:
+    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Fit:
         """Fit a model to blocks (h, d) of rows with NaN in the missing cells."""
-        rows, problem, plan = self._prepared(blocks, columns, supply)
-        if supply.limit is not None:
-            plan.check(supply.limit, problem)
+        rows, problem, plan = self._prepare(blocks, columns, resources)
+        if resources.limit is not None:
+            plan.check(resources.limit, problem)
         with threads(1):
             if self.options.policy == EM:
-                return self._by_em(rows, problem, plan)
-            return self._by_pairs(rows, problem, plan) if _one_pass(rows, plan) else self._filled(rows, problem, plan)
+                return self._fit_by_em(rows, problem, plan)
+            return (
+                self._fit_in_one_pass(rows, problem, plan)
+                if _one_pass(rows, plan)
+                else self._fit_filled(rows, problem, plan)
+            )
 
-    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Plan:
+    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
         """Return the plan of the fit, without fitting."""
-        rows, problem, plan = self._prepared(blocks, columns, supply)
+        rows, problem, plan = self._prepare(blocks, columns, resources)
         if self.options.policy != EM:
             return plan
         if rows.complete and (census := take_census(rows, problem)).missing.any():
             check_census(census, problem)
         return plan._replace(solver=EM, reason=f"where cells are missing; else {plan.solver}: {plan.reason}")
 
-    def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> Rows:
+    def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources) -> Rows:
         """Return the rows of the fit.
 
         EM passes over the rows so often that the input is parsed once, and the numbers kept in a temporary file.
         """
-        return super().rows(blocks, columns, supply._replace(reread=None) if self.options.policy == EM else supply)
+        return super().rows(
+            blocks, columns, resources._replace(reread=None) if self.options.policy == EM else resources
+        )
 
-    def _prepared(
-        self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply
+    def _prepare(
+        self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
     ) -> tuple[Rows, Problem, Plan]:
         """Return rows, problem and plan; the plan covers EM, or filling with means."""
-        rows, problem, plan = super()._prepared(blocks, columns, supply)
+        rows, problem, plan = super()._prepare(blocks, columns, resources)
         if self.options.policy == EM:
             check_rule(problem.wish, "pca --missing em")
             need = estimate(problem.d, problem.wish if isinstance(problem.wish, int) else FEW)
@@ -181,48 +188,48 @@ class IncompletePCA(PCA):
             if plan.solver in HOLDS_ROWS:  # they fill some of the rows at a time
                 filled = min(filled, AT_ONCE)
             return rows, problem, plan.at_least(plan.peak_bytes + filled)
-        of_holes = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads, plan.reading)
+        of_incomplete = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads, plan.reading)
         remedy = "use fewer columns (-c, -x), or a smaller -k"
         # If no cell is missing in the rows so far, plain PCA may follow.
-        holed = self.options.policy == EM and rows.has_holes()
-        peak = of_holes.peak_bytes if holed else max(plan.peak_bytes, of_holes.peak_bytes)
+        incomplete = self.options.policy == EM and rows.has_missing()
+        peak = of_incomplete.peak_bytes if incomplete else max(plan.peak_bytes, of_incomplete.peak_bytes)
         plan = plan._replace(passes=need.passes, peak_bytes=peak, remedy=remedy)
-        plan = plan.then_scoring(self._scored_bytes(problem, plan.rows or rows.so_far, supply))
+        plan = plan.with_scoring(self._scored_bytes(problem, plan.rows or rows.buffered_rows, resources))
         return rows, problem, plan
 
-    # --- column means stand in ---
+    # --- column means in the missing cells ---
 
-    def _by_pairs(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
+    def _fit_in_one_pass(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
         """Fit with column means in the missing cells, in one pass."""
         moments = rows.reduce(PairsAccumulator(rows.origin))
-        return self._of_pairs(moments, problem, plan.solver, plan.reason, rows)
+        return self._fit_pair_sums(moments, problem, plan.solver, plan.reason, rows)
 
     def of_sums(self, sums: MissingSums, columns: tuple[str, ...], reason: str) -> Fit:
         """Fit a model to sums over parts of the rows; `reason` explains the choice of the solver."""
         problem = self.problem(columns, sums.pairs.rows)
-        return self._of_pairs(sums.pairs, problem, "covariance", reason, noise=sums.noise)
+        return self._fit_pair_sums(sums.pairs, problem, "covariance", reason, rounding=sums.rounding)
 
-    def _of_pairs(
+    def _fit_pair_sums(
         self,
         moments: PairSums | Moments,
         problem: Problem,
         solver: str,
         reason: str,
         rows: Rows | None = None,
-        noise: Array | None = None,
+        rounding: Array | None = None,
     ) -> Fit:
         """Fit a model to the merged sums of all rows."""
-        there = np.ones(problem.d)
+        observed = np.ones(problem.d)
         if isinstance(moments, PairSums):
             moments.check(problem.columns)
-            warn_unlinked_columns(self.reporter, links(moments.both > 0), problem.columns)
-            there, moments = moments.seen / moments.weight, moments.filled()
-        solution = Covariance().finish(moments, problem, noise)
+            warn_unlinked_columns(self.reporter, link_columns(moments.both > 0), problem.columns)
+            observed, moments = moments.observed_weight / moments.weight, moments.filled()
+        solution = Covariance().solve_moments(moments, problem, rounding)
         known = evidence(solution, problem, rows)
         solved = Solved(solver, reason, solution, decide(problem.wish, known))
-        return self._with_means(problem, solved, known, moments.centre.mean, there)
+        return self._finish_with_means(problem, solved, known, moments.centre.mean, observed)
 
-    def _filled(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
+    def _fit_filled(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
         """Fit with column means in the missing cells, in two passes or more; the first takes the means.
 
         Centred rows are filled about one of their cells per column, so that numbers stay small.
@@ -232,43 +239,45 @@ class IncompletePCA(PCA):
         warn_unlinked_columns(self.reporter, census.groups, problem.columns)
         about, mean = (census.origin, census.shift) if problem.center else (np.zeros(problem.d), census.mean)
         if census.missing.any():
-            rows.fill(mean, about)
+            rows.center_and_fill(mean, about)
         solved = self._solve(rows, problem, plan)
         known = evidence(solved.solution, problem, rows)
         if census.missing.any():
             solution = solved.solution
             solved = solved._replace(solution=solution._replace(mean=solution.mean + about))
-        there = 1 - census.missing / (census.rows + census.empty)
-        return self._with_means(problem, solved, known, census.mean, there)
+        observed = 1 - census.missing / (census.rows + census.empty)
+        return self._finish_with_means(problem, solved, known, census.mean, observed)
 
-    def _with_means(self, problem: Problem, solved: Solved, known: Evidence, means: Array, there: Array) -> Fit:
+    def _finish_with_means(
+        self, problem: Problem, solved: Solved, known: Evidence, means: Array, observed: Array
+    ) -> Fit:
         """Finish the fit and warn about components that lie mostly on means.
 
-        `means` (d,) are kept in an uncentred model; `there` (d,) are the shares of observed cells.
+        `means` (d,) are kept in an uncentred model; `observed` (d,) are the shares of observed cells.
         """
-        fit = self.finished(problem, solved, known)
-        shares = there @ (fit.model.basis**2)
+        fit = self.finish_fit(problem, solved, known)
+        shares = observed @ (fit.model.basis**2)
         what = "weight lies on cells that are there, the rest on column means"
         warn_mostly_missing(self.reporter, shares, what, self.remedy)
         return fit if problem.center else fit._replace(model=replace(fit.model, column_means=means))
 
     # --- EM ---
 
-    def _by_em(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
+    def _fit_by_em(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
         rows.several_passes()
         census = take_census(rows, problem)
         if census.missing.any():
-            return self._of_cells(rows, problem, census)
+            return self._fit_em(rows, problem, census)
         solved = self._solve(rows, problem, plan)
-        return self.finished(problem, solved, evidence(solved.solution, problem, rows))
+        return self.finish_fit(problem, solved, evidence(solved.solution, problem, rows))
 
-    def _of_cells(self, rows: Rows | SparseRows, problem: Problem, census: Census, engine: Engine = SERIAL) -> Fit:
+    def _fit_em(self, rows: Rows | SparseRows, problem: Problem, census: Census, engine: Engine = SERIAL) -> Fit:
         """Fit by EM, with bounds on the errors where affordable, and warn."""
-        fitted, choice = _grown(rows, problem, census, engine)
+        fitted, choice = _fit_components(rows, problem, census, engine)
         fitted = fitted.bounded()
         solution = as_solution(fitted, problem)
-        solved = Solved(EM, _how(fitted), solution, choice, fitted.proved, {"em": _record(fitted)})
-        fit = self.finished(problem, solved, evidence(solution, problem))
+        solved = Solved(EM, _reason(fitted), solution, choice, fitted.proved, {"em": _record(fitted)})
+        fit = self.finish_fit(problem, solved, evidence(solution, problem))
         if isinstance(problem.wish, float) and fit.model.variance.cumulative[choice.k - 1] < problem.wish:
             self.reporter.note(f"-k {problem.wish:g} would take components as weak as the noise; {choice.k} kept")
         warn_unlinked_columns(self.reporter, census.groups, problem.columns)
@@ -281,7 +290,7 @@ def _one_pass(rows: Rows, plan: Plan) -> bool:
     return plan.solver == "covariance" and not rows.complete
 
 
-def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, engine: Engine) -> tuple[EMFit, Choice]:
+def _fit_components(rows: Rows | SparseRows, problem: Problem, census: Census, engine: Engine) -> tuple[EMFit, Choice]:
     """Fit as many components as asked for.
 
     For a share or a rule, fit as many as stand out from the noise, if that is fewer.
@@ -305,7 +314,7 @@ def _grown(rows: Rows | SparseRows, problem: Problem, census: Census, engine: En
         k = min(2 * k, most)
 
 
-def _how(fitted: EMFit) -> str:
+def _reason(fitted: EMFit) -> str:
     """Return the reason for the solver, as recorded in the model."""
     if fitted.iterations == 0:
         return "cells are missing only in rows that have none: PCA of the others"
@@ -339,38 +348,38 @@ class TriplesPCA(IncompletePCA):
     remedy = "give fewer with -k, or leave out the lines of items with few"
 
     def fit(
-        self, blocks: Iterable[Array] | SparseRows, columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY
+        self, blocks: Iterable[Array] | SparseRows, columns: tuple[str, ...], *, resources: FitResources = UNLIMITED
     ) -> Fit:
         """Fit a model to rows in compressed form, or to blocks of rows."""
         if not isinstance(blocks, SparseRows):
-            return super().fit(blocks, columns, supply=supply)
+            return super().fit(blocks, columns, resources=resources)
         table = blocks
-        if _whole(table):
-            return super().fit(_blocks(table), columns, supply=_of_blocks(table, supply))
-        problem, plan = self.problem(columns, table.n), self._plan_holed(table, columns, supply)
-        if supply.limit is not None:
-            plan.check(supply.limit, problem)
+        if _is_complete(table):
+            return super().fit(_dense_blocks(table), columns, resources=_resources_of_blocks(table, resources))
+        problem, plan = self.problem(columns, table.n), self._plan_incomplete(table, columns, resources)
+        if resources.limit is not None:
+            plan.check(resources.limit, problem)
         with threads(1):
             if plan.solver == EM:
-                return self._of_cells(table, problem, take_census(table, problem), supply.engine)
-            return self._of_whole(table, problem, plan)
+                return self._fit_em(table, problem, take_census(table, problem), resources.engine)
+            return self._fit_filled_cells(table, problem, plan)
 
     def plan(
-        self, blocks: Iterable[Array] | SparseRows, columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY
+        self, blocks: Iterable[Array] | SparseRows, columns: tuple[str, ...], *, resources: FitResources = UNLIMITED
     ) -> Plan:
         """Return the plan of the fit, without fitting; raise the errors that the fit would raise."""
         if not isinstance(blocks, SparseRows):
-            return super().plan(blocks, columns, supply=supply)
+            return super().plan(blocks, columns, resources=resources)
         table = blocks
-        if _whole(table):
-            return super().plan(_blocks(table), columns, supply=_of_blocks(table, supply))
-        plan = self._plan_holed(table, columns, supply)
+        if _is_complete(table):
+            return super().plan(_dense_blocks(table), columns, resources=_resources_of_blocks(table, resources))
+        plan = self._plan_incomplete(table, columns, resources)
         if plan.solver == EM:
             problem = self.problem(columns, table.n)
             check_census(take_census(table, problem), problem)
         return plan
 
-    def _plan_holed(self, table: SparseRows, columns: tuple[str, ...], supply: Supply) -> Plan:
+    def _plan_incomplete(self, table: SparseRows, columns: tuple[str, ...], resources: FitResources) -> Plan:
         """Return the plan for a table with absent cells.
 
         Raise `UsageError` if EM is asked for a share or a rule.
@@ -388,34 +397,34 @@ class TriplesPCA(IncompletePCA):
             name, reason = choose_sparse(problem, table.n)
             need = estimate_sparse(problem, table.n, cells, k)
         need = need._replace(bytes=max(need.bytes, READING_BYTES * cells))
-        plan = plan_of(name, reason, need, problem, table.n, supply.threads, supply.reading())
-        read_again = supply.scoring(k, READING_BYTES * cells + 2 * 8 * problem.d * k)
-        return plan.then_scoring(read_again)._replace(remedy="use a smaller -k, or leave out the lines of rare items")
+        plan = plan_of(name, reason, need, problem, table.n, resources.threads, resources.reading())
+        read_again = resources.scoring(k, READING_BYTES * cells + 2 * 8 * problem.d * k)
+        return plan.with_scoring(read_again)._replace(remedy="use a smaller -k, or leave out the lines of rare items")
 
-    def _of_whole(self, table: SparseRows, problem: Problem, plan: Plan) -> Fit:
+    def _fit_filled_cells(self, table: SparseRows, problem: Problem, plan: Plan) -> Fit:
         """Fit the table with zeros or column means in the absent cells."""
         filled = self.options.policy == "mean"
         solution = solve_sparse(table, problem, "mean" if filled else "zero")
         known = evidence(solution, problem)
         solved = Solved(plan.solver, plan.reason, solution, decide(problem.wish, known))
         if not filled:
-            return self.finished(problem, solved, known)
-        warn_unlinked_columns(self.reporter, linked_columns_of_cells(table), problem.columns)
-        about = table.about()
-        return self._with_means(problem, solved, known, about.origin + about.shift, about.cells / table.n)
+            return self.finish_fit(problem, solved, known)
+        warn_unlinked_columns(self.reporter, link_columns_of_cells(table), problem.columns)
+        about = table.column_sums()
+        return self._finish_with_means(problem, solved, known, about.origin + about.shift, about.cells / table.n)
 
 
-def _whole(table: SparseRows) -> bool:
+def _is_complete(table: SparseRows) -> bool:
     """Whether every cell is given."""
     return len(table.values) == table.n * table.d
 
 
-def _of_blocks(table: SparseRows, supply: Supply) -> Supply:
-    """Return a supply that reads the dense blocks of a table again."""
-    return supply._replace(reread=lambda: _blocks(table), expected=lambda: table.n)
+def _resources_of_blocks(table: SparseRows, resources: FitResources) -> FitResources:
+    """Return resources that read the dense blocks of a table again."""
+    return resources._replace(reread=lambda: _dense_blocks(table), expected=lambda: table.n)
 
 
-def _blocks(table: SparseRows) -> Iterator[Array]:
+def _dense_blocks(table: SparseRows) -> Iterator[Array]:
     """Yield the rows of a table in dense blocks, NaN in the absent cells."""
     height = block_rows(table.d)
     return (table.dense(at, min(at + height, table.n), np.nan) for at in range(0, table.n, height))

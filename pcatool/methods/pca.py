@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.errors import RefusedError
 from pcatool.linalg.blas import threads
-from pcatool.linalg.certificate import certify, fix_signs, vouched
+from pcatool.linalg.certificate import certify, fix_signs, is_accurate
 from pcatool.linalg.moments import center_rows
-from pcatool.methods.base import DEFAULT_SUPPLY, Fit, Supply, linear_model, note_constant, warn_past_rank, warn_unsure
+from pcatool.methods.base import (
+    UNLIMITED,
+    Fit,
+    FitResources,
+    linear_model,
+    note_constant,
+    warn_past_rank,
+    warn_uncertain,
+)
 from pcatool.model.model import FORMAT_VERSION, Model
 from pcatool.options import FitOptions, parse_components
 from pcatool.options.fields import settings_of
@@ -44,16 +52,18 @@ __all__ = ["EM", "PCA", "Solved", "evidence"]
 UNEQUAL = 1000.0
 
 # Most columns for which a second fit of small data costs next to nothing.
-CHEAP = 256
+CHEAP_COLUMNS = 256
 
-# Default epsilon of whitening, as a share of the mean eigenvalue. Lecture notes add as much to data between 0 and 1.
+# Default epsilon of whitening, as a share of the mean eigenvalue. Lecture notes use the same value for data between 0
+# and 1.
 SMOOTHING = 1e-5
 
-# Largest error of an eigenvalue as a share of epsilon: it changes a whitened score by half of this share at most.
-COVERED = 1e-3
+# Largest error of an eigenvalue, as a share of epsilon. Such an error changes a whitened score by at most half of this
+# share.
+COVERED_SHARE = 1e-3
 
-# Matrices min(n, d) x d of a solution that is checked: the scatter, that of the fit, and the eigenvectors or as many
-# directions.
+# Matrices of min(n, d) x d numbers that a solution takes while it is checked: the scatter, the scatter of the fit, and
+# two for eigenvectors.
 KEPT_SQUARES = 4
 
 # EM is the solver for rows with missing cells, which `--solver` cannot choose. SETTLED is the largest relative error of
@@ -65,7 +75,7 @@ SETTLED = 1e-3
 EXPECTED_ROWS_MARGIN = 1.02
 
 # Solvers that keep more digits than the given one.
-BETTER = {"covariance": "--solver tsqr", "dual": "--solver svd", "randomized": "--solver covariance or tsqr"}
+MORE_DIGITS = {"covariance": "--solver tsqr", "dual": "--solver svd", "randomized": "--solver covariance or tsqr"}
 
 
 class Solved(NamedTuple):
@@ -79,19 +89,19 @@ class Solved(NamedTuple):
     record: Mapping[str, Any] = {}  # further settings for the model
 
     @property
-    def sure(self) -> NDArray[np.bool_]:
+    def accurate(self) -> NDArray[np.bool_]:
         """Mask of the eigenvalues that are accurate, (m,)."""
         values, error = self.solution.eigenvalues, self.solution.error
-        return error <= SETTLED * values if self.name == EM else vouched(values, error)
+        return error <= SETTLED * values if self.name == EM else is_accurate(values, error)
 
     @property
-    def unsure(self) -> list[int]:
+    def uncertain(self) -> list[int]:
         """Kept components, from 1, whose eigenvalue may be rounding error; past the rank it is known to be 0."""
-        sure = self.sure
-        return [j + 1 for j in range(min(self.choice.k, self.solution.rank)) if not sure[j]]
+        accurate = self.accurate
+        return [j + 1 for j in range(min(self.choice.k, self.solution.rank)) if not accurate[j]]
 
     @property
-    def worst(self) -> float:
+    def largest_error(self) -> float:
         """Largest relative error of a kept eigenvalue."""
         if self.solution.rank == 0:
             return np.inf
@@ -108,57 +118,51 @@ class PCA:
         self.options = options
         self.reporter = reporter
 
-    def fit(
-        self,
-        blocks: Iterable[Array],
-        columns: tuple[str, ...],
-        *,
-        supply: Supply = DEFAULT_SUPPLY,
-    ) -> Fit:
+    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Fit:
         """Fit a model to blocks (h, d) of rows.
 
         Raise `RefusedError` if the plan is above the memory limit or no component can be computed, and `DataError` for
         rows without variance.
         """
-        rows, problem, plan = self._prepared(blocks, columns, supply)
-        if supply.limit is not None:
-            plan.check(supply.limit, problem)
+        rows, problem, plan = self._prepare(blocks, columns, resources)
+        if resources.limit is not None:
+            plan.check(resources.limit, problem)
         with threads(1):  # each factorisation sets its own number of threads
             solved = self._solve(rows, problem, plan)
             release_free_memory()
-            return self.finished(problem, solved, evidence(solved.solution, problem, rows))
+            return self.finish_fit(problem, solved, evidence(solved.solution, problem, rows))
 
-    def finished(self, problem: Problem, solved: Solved, known: Evidence) -> Fit:
+    def finish_fit(self, problem: Problem, solved: Solved, known: Evidence) -> Fit:
         """Write the notes and warnings about a solution, and return its model with the evidence `known`.
 
         Raise `RefusedError` if no component is distinguishable from rounding error.
         """
         check_rank(solved.solution, problem)
-        self._remark(problem, solved)
+        self._write_notes(problem, solved)
         return Fit(self._model(problem, solved), known)
 
-    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Plan:
+    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
         """Return the plan of the fit, without fitting."""
-        return self._prepared(blocks, columns, supply._replace(limit=None))[2]  # a plan alone needs no memory
+        return self._prepare(blocks, columns, resources._replace(limit=None))[2]  # a plan alone needs no memory
 
-    def _prepared(
-        self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply
+    def _prepare(
+        self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
     ) -> tuple[Rows, Problem, Plan]:
         """Return rows, problem and plan; read only as many rows as the choice of a solver needs."""
-        rows = self.rows(blocks, columns, supply)
+        rows = self.rows(blocks, columns, resources)
         problem = self.problem(columns, rows.n)
         name, reason = self.choose(problem)
-        expected = supply.expected() if rows.n is None else rows.n
-        known = rows.so_far if expected is None else expected
+        expected = resources.expected() if rows.n is None else rows.n
+        known = rows.buffered_rows if expected is None else expected
         counted = known if rows.n is not None else math.ceil(known * EXPECTED_ROWS_MARGIN)
-        plan = make_plan(name, reason, problem, counted, supply.threads, supply.reading())._replace(rows=known)
+        plan = make_plan(name, reason, problem, counted, resources.threads, resources.reading())._replace(rows=known)
         if expected is None:
-            more = make_plan(name, reason, problem, 2 * known, supply.threads, supply.reading())
+            more = make_plan(name, reason, problem, 2 * known, resources.threads, resources.reading())
             plan = plan._replace(rows=None, grows=more.peak_bytes > plan.peak_bytes)
-        plan = plan.at_least(self._afterwards(rows, problem, plan))
-        return rows, problem, plan.then_scoring(self._scored_bytes(problem, known, supply))
+        plan = plan.at_least(self._peak_after_solving(rows, problem, plan))
+        return rows, problem, plan.with_scoring(self._scored_bytes(problem, known, resources))
 
-    def _afterwards(self, rows: Rows, problem: Problem, plan: Plan) -> int:
+    def _peak_after_solving(self, rows: Rows, problem: Problem, plan: Plan) -> int:
         """Bytes at the peak of later work on the held rows: a second solver, or a rule that needs the rows."""
         if not rows.small or rows.n is None:
             return 0
@@ -166,20 +170,20 @@ class PCA:
         need = RULES[split_rule(rule)[0]].memory_needed(rows.n, problem.d) if rule else 0
         kept = 8 * KEPT_SQUARES * min(rows.n, problem.d) * problem.d
         peak = total_bytes(problem.d, need + kept) if need else 0
-        if self.options.solver == "auto" and plan.solver != FALLBACK_SOLVER and (rule or problem.d <= CHEAP):
+        if self.options.solver == "auto" and plan.solver != FALLBACK_SOLVER and (rule or problem.d <= CHEAP_COLUMNS):
             peak = max(peak, fallback_plan(problem, rows.n, plan.threads, plan.reading).peak_bytes)
         return peak
 
-    def _scored_bytes(self, problem: Problem, rows: int, supply: Supply) -> int:
+    def _scored_bytes(self, problem: Problem, rows: int, resources: FitResources) -> int:
         """Bytes at the peak of scoring the rows, with two copies of the model, which may hold the scatter."""
         most = min(problem.d, rows)
         half = isinstance(problem.wish, float)  # a share of the variance seldom needs more
         k = most_kept(problem.wish, max(min(EXPECTED_COMPONENTS, most), most // 2) if half else most)
-        scatter = problem.d**2 if problem.keeps else 0
+        scatter = problem.d**2 if problem.keeps_sums else 0
         written = problem.d if self.options.whiten == "zca" else k  # ZCA turns the scores back to the columns
-        return supply.scoring(written, 2 * 8 * (problem.d * k + scatter))
+        return resources.scoring(written, 2 * 8 * (problem.d * k + scatter))
 
-    def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> Rows:
+    def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources) -> Rows:
         """Return the rows of the fit, holding as many as the choice of a solver needs."""
         hold = DUAL_ROWS if len(columns) > SCATTER_COLUMNS and self.options.solver == "auto" else 0
         weighted = self.options.weights is not None
@@ -187,18 +191,18 @@ class PCA:
             blocks,
             weighted=weighted,
             hold_rows=hold,
-            limit=supply.limit,
-            reread=supply.reread,
-            engine=supply.engine,
+            limit=resources.limit,
+            reread=resources.reread,
+            engine=resources.engine,
             prepare=center_rows if self.options.center_rows else None,
-            small=supply.small,
-            weigh=lambda n: self._peak_of(n, columns, supply),
+            small=resources.small,
+            bytes_of_rows=lambda n: self._peak_of(n, columns, resources),
         )
 
-    def _peak_of(self, n: int, columns: tuple[str, ...], supply: Supply) -> int:
+    def _peak_of(self, n: int, columns: tuple[str, ...], resources: FitResources) -> int:
         """Bytes at the peak of a fit of n rows."""
         problem = self.problem(columns, n)
-        return make_plan(*self.choose(problem), problem, n, supply.threads, supply.reading()).peak_bytes
+        return make_plan(*self.choose(problem), problem, n, resources.threads, resources.reading()).peak_bytes
 
     def problem(self, columns: tuple[str, ...], n: int | None) -> Problem:
         """Return the problem for these columns and n rows; n is None if unknown."""
@@ -206,9 +210,21 @@ class PCA:
         wish = parse_components(o.components)
         kind = o.weights_kind if o.weights is not None else None
         # With the default epsilon, no divisor is below 1e-5 of the mean eigenvalue.
-        sharp = o.whiten != "none" and o.epsilon is not None
+        needs_small_eigenvalues = o.whiten != "none" and o.epsilon is not None
         keeps = o.keeps(len(columns) ** 2)
-        return Problem(columns, n, wish, o.center, o.standardize, o.ddof, kind, o.seed, sharp, keeps, o.center_rows)
+        return Problem(
+            columns,
+            n,
+            wish,
+            o.center,
+            o.standardize,
+            o.ddof,
+            kind,
+            o.seed,
+            needs_small_eigenvalues,
+            keeps,
+            o.center_rows,
+        )
 
     def choose(self, problem: Problem) -> tuple[str, str]:
         """Return the name of the solver and the reason."""
@@ -217,11 +233,11 @@ class PCA:
     def _solve(self, rows: Rows, problem: Problem, plan: Plan) -> Solved:
         """Solve the problem with the planned solver.
 
-        If eigenvalues may be rounding error and the rows are held, solve again with STABLER and return the better
-        solution.
+        If eigenvalues may be rounding error and the rows are held, solve again with FALLBACK_SOLVER and return the
+        better solution.
         """
         name = plan.solver
-        solved = self._with(name, plan.reason, rows, problem)
+        solved = self._solve_with(name, plan.reason, rows, problem)
         if (
             self.options.solver != "auto"
             or name == FALLBACK_SOLVER
@@ -230,21 +246,29 @@ class PCA:
         ):
             return solved
         what = f"{name} cannot tell the smallest eigenvalues from rounding"
-        again = self._with(FALLBACK_SOLVER, f"{what}; solved again from the rows, which fit in memory", rows, problem)
-        return again if again.worst <= solved.worst or again.solution.rank > solved.solution.rank else solved
+        again = self._solve_with(
+            FALLBACK_SOLVER, f"{what}; solved again from the rows, which fit in memory", rows, problem
+        )
+        return (
+            again
+            if again.largest_error <= solved.largest_error or again.solution.rank > solved.solution.rank
+            else solved
+        )
 
-    def _with(self, name: str, reason: str, rows: Rows, problem: Problem) -> Solved:
+    def _solve_with(self, name: str, reason: str, rows: Rows, problem: Problem) -> Solved:
         with np.errstate(all="ignore"):  # overflow and underflow are checked and refused with a message
             solution: Solution = SOLVERS.load(name)().solve(rows, problem)
         return Solved(name, reason, solution, decide(problem.wish, evidence(solution, problem, rows)))
 
     def _doubtful(self, solved: Solved, problem: Problem) -> bool:
         """Whether a kept eigenvalue may be rounding error, or the solver may have lost components to rounding."""
-        if solved.unsure:
+        if solved.uncertain:
             return True
         varying = problem.d - (len(solved.solution.constant) if problem.center else 0)
         possible = min(solved.solution.n - problem.center, varying)
-        wants_more = isinstance(problem.wish, str) or solved.choice.k > solved.solution.rank or problem.d <= CHEAP
+        wants_more = (
+            isinstance(problem.wish, str) or solved.choice.k > solved.solution.rank or problem.d <= CHEAP_COLUMNS
+        )
         return wants_more and solved.solution.rank < possible
 
     def _model(self, problem: Problem, solved: Solved) -> Model:
@@ -281,15 +305,15 @@ class PCA:
         }
         return linear_model(solution, basis, problem.columns, meta)
 
-    def _remark(self, problem: Problem, solved: Solved) -> None:
+    def _write_notes(self, problem: Problem, solved: Solved) -> None:
         """Write the notes and warnings that the user should see before trusting the components."""
         solution, k = solved.solution, solved.choice.k
         if problem.center:
             note_constant(self.reporter, problem.columns, solution.constant, "carrying no variance")
         warn_past_rank(self.reporter, solution.rank, k, ": the data have", "eigenvalues and scores there")
-        better = f"; a fit with {BETTER[solved.name]} keeps more digits" if solved.name in BETTER else ""
+        better = f"; a fit with {MORE_DIGITS[solved.name]} keeps more digits" if solved.name in MORE_DIGITS else ""
         if solved.name != EM:  # EM has warnings of its own
-            warn_unsure(self.reporter, solved.unsure, f" by solver {solved.name}{better}")
+            warn_uncertain(self.reporter, solved.uncertain, f" by solver {solved.name}{better}")
         self._compare_scales(problem, solution)
 
     def _compare_scales(self, problem: Problem, solution: Solution) -> None:
@@ -319,15 +343,15 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
     mean = solution.total_variance / len(solution.mean)
     epsilon = SMOOTHING * mean if options.epsilon is None else options.epsilon
     values, error = solution.eigenvalues[:k], solution.error[:k]
-    good = solved.sure[:k] | (error < COVERED * epsilon)
+    good = solved.accurate[:k] | (error < COVERED_SHARE * epsilon)
     if not good.all():
         j = int(np.argmin(good)) + 1
         remedies = [f"-k {j - 1}"] if j > 1 else []
-        remedies += [BETTER[solved.name]] if solved.name in BETTER and values[j - 1] > 0 else []
-        remedies += [f"--epsilon {1.05 * float(error.max()) / COVERED:.1e} or more"] if error.max() > 0 else []
-        unsure = "has not settled" if solved.name == EM else "is not told from rounding"
+        remedies += [MORE_DIGITS[solved.name]] if solved.name in MORE_DIGITS and values[j - 1] > 0 else []
+        remedies += [f"--epsilon {1.05 * float(error.max()) / COVERED_SHARE:.1e} or more"] if error.max() > 0 else []
+        uncertain = "has not settled" if solved.name == EM else "is not told from rounding"
         raise RefusedError(
-            f"--whiten {options.whiten}: the eigenvalue of PC{j}, {values[j - 1]:.3g}, {unsure}, and "
+            f"--whiten {options.whiten}: the eigenvalue of PC{j}, {values[j - 1]:.3g}, {uncertain}, and "
             f"epsilon {epsilon:.3g} does not cover it",
             "give " + ", or ".join(remedies or ["--epsilon 1e-5"]),
         )
@@ -349,7 +373,7 @@ def evidence(solution: Solution, problem: Problem, rows: Rows | None = None) -> 
     return Evidence(
         eigenvalues=solution.eigenvalues,
         total_variance=solution.total_variance,
-        n=solution.counted,
+        n=solution.observations,
         d=problem.d,
         rank=solution.rank,
         centered=problem.center,

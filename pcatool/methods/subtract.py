@@ -13,26 +13,26 @@ from pcatool.linalg.eigen import unit_spectrum
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.spectrum import EPS
-from pcatool.methods.sums import about_zero
+from pcatool.methods.sums import rounding_about_zero
 from pcatool.model.model import Model
 from pcatool.progress import Reporter
 
-__all__ = ["check_digits", "check_scales", "less"]
+__all__ = ["check_digits", "check_scales", "make_subtraction"]
 
-# Largest relative error of the squares of a column: a larger one says too little of its scale.
+# Largest relative error of the squares of a column: with a larger error, too little is known of its scale.
 DIGITS = 1e-8
 # Largest growth of the error of an eigenvalue that was worse than DIGITS: one digit.
 WORSE = 10.0
 
 
-def less(model: Model, reporter: Reporter) -> Callable[[Statistic, Statistic], Statistic]:
+def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, Statistic], Statistic]:
     """Return a function that subtracts sums: (whole, gone) -> sums of the rows that are left.
 
     The function raises `DataError` if `gone` cannot be part of `whole`, and `RefusedError` if cancellation leaves too
     few digits.
     """
 
-    def taken(whole: Statistic, gone: Statistic) -> Statistic:
+    def subtract(whole: Statistic, gone: Statistic) -> Statistic:
         left = whole.centre.rows - gone.centre.rows
         if left < 1 or not whole.centre.weight > gone.centre.weight:
             raise DataError(
@@ -48,8 +48,8 @@ def less(model: Model, reporter: Reporter) -> Callable[[Statistic, Statistic], S
             raise _not_among("so many with these labels are not in the model")
         if model.standardized:
             check_scales(rest, model.columns)
-        if len(rest.flat):
-            names = listed(model.columns[j] for j in rest.flat)
+        if len(rest.uncertain_columns):
+            names = listed(model.columns[j] for j in rest.uncertain_columns)
             if model.centered and not rest.centre.varies.any():
                 raise RefusedError(
                     f"what cancels leaves no variance that is told from rounding in {names}",
@@ -59,7 +59,7 @@ def less(model: Model, reporter: Reporter) -> Callable[[Statistic, Statistic], S
         _check_products(rest)
         return rest
 
-    return taken
+    return subtract
 
 
 def _of_known_weight(model: Model, whole: Statistic, gone: Statistic) -> Statistic:
@@ -67,12 +67,12 @@ def _of_known_weight(model: Model, whole: Statistic, gone: Statistic) -> Statist
 
     Raise `RefusedError` if too few digits are left of a weight that variances are, or may be, divided by.
     """
-    rest = whole.less(gone)
+    rest = whole.subtract(gone)
     reliability = model.meta.get("weights_kind") == "reliability"
-    known = max(rest.centre.blur(ddof, reliability=reliability) for ddof in {0, model.ddof, int(reliability)})
-    if known > DIGITS:
+    error = max(rest.centre.divisor_error(ddof, reliability=reliability) for ddof in {0, model.ddof, int(reliability)})
+    if error > DIGITS:
         raise RefusedError(
-            f"the weight that is left would be known to {min(known, 1.0):.0e} of itself: what cancels has eaten its "
+            f"the weight that is left would be known to {min(error, 1.0):.0e} of itself: what cancels has eaten its "
             "digits",
             "fit the rows that are left",
         )
@@ -81,11 +81,11 @@ def _of_known_weight(model: Model, whole: Statistic, gone: Statistic) -> Statist
 
 def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
     """Raise `RefusedError` if a column would be divided by a scale with too few digits."""
-    noise = 2 * statistic.rounding
-    blurred = np.flatnonzero((statistic.sums.squares > 0) & ~(noise <= DIGITS)).tolist()
-    if blurred:
-        names, known = [columns[i] for i in blurred], noise[blurred[0]]
-        said = f"would be known to {known:.0e} of itself" if known < 1 else "would be nothing but rounding"
+    rounding = 2 * statistic.feature_rounding
+    inaccurate = np.flatnonzero((statistic.sums.squares > 0) & ~(rounding <= DIGITS)).tolist()
+    if inaccurate:
+        names, error = [columns[i] for i in inaccurate], rounding[inaccurate[0]]
+        said = f"would be known to {error:.0e} of itself" if error < 1 else "would be nothing but rounding"
         raise RefusedError(
             f"the variance of column {show(names[0])} {said}: what cancels leaves fewer than 8 digits of the scale "
             "that it is to be divided by",
@@ -95,10 +95,10 @@ def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
 
 def _check_products(rest: Statistic) -> None:
     """Raise `DataError` if no rows can have these sums: some direction has a variance below 0."""
-    rest = rest.without(rest.flat)
+    rest = rest.without(rest.uncertain_columns)
     if isinstance(rest.sums, Moments):
         smallest = float(unit_spectrum(rest.sums.scatter)[-1])
-        if smallest < -2 * float(np.sqrt(len(rest.noise)) * np.linalg.norm(rest.noise + EPS)):
+        if smallest < -2 * float(np.sqrt(len(rest.rounding)) * np.linalg.norm(rest.rounding + EPS)):
             raise _not_among("some combination of columns would have a variance below 0")
 
 
@@ -112,7 +112,7 @@ def check_digits(before: Model, after: Model) -> None:
         lost = after.meta.get("method") == "pca" and j >= rank
         if j >= len(has) and not lost:
             break
-        now = _blur(before, after, j) if lost else has[j]
+        now = _rounding_share(before, after, j) if lost else has[j]
         if now > (DIGITS if then <= DIGITS else WORSE * then):
             known = f", {after.eigenvalues[j]:.3g}, would be known to {now:.0e} of itself"
             raise RefusedError(
@@ -128,18 +128,18 @@ def _known(model: Model) -> list[float]:
     return list(itertools.takewhile(lambda error: error is not None, errors))
 
 
-def _blur(before: Model, after: Model, j: int) -> float:
+def _rounding_share(before: Model, after: Model, j: int) -> float:
     """Return the rounding error of the rest along component j of `before`, as a share of its old eigenvalue.
 
     If the share is small, the component is gone with the rows; else it may still be there. The error of entry ij of the
-    rest is at most 2 sqrt(e_i e_j), where e_i is the error of square i (`Statistic.less`).
+    rest is at most 2 sqrt(e_i e_j), where e_i is the error of square i (`Statistic.subtract`).
     """
     statistic = after.statistic
     assert statistic is not None
-    squares, noise = statistic.sums.squares, statistic.rounding
+    squares, rounding = statistic.sums.squares, statistic.feature_rounding
     if not after.centered:
-        noise, squares = about_zero(statistic), squares + statistic.centre.weight * statistic.centre.mean**2
-    errors = np.sqrt(noise * squares / statistic.centre.weight) / after.std
+        rounding, squares = rounding_about_zero(statistic), squares + statistic.centre.weight * statistic.centre.mean**2
+    errors = np.sqrt(rounding * squares / statistic.centre.weight) / after.std
     return min(1.0, 2 * float(np.abs(before.basis[:, j]) @ errors) ** 2 / float(before.eigenvalues[j]))
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.errors import ModelError, RefusedError, UsageError
 from pcatool.linalg.blas import threads
-from pcatool.linalg.eigen import of_factor
+from pcatool.linalg.eigen import spectrum_of_factor
 from pcatool.linalg.moments import Moments, MomentsAccumulator
 from pcatool.linalg.row_sums import TOTAL_TOLERANCE, Statistic
 from pcatool.linalg.spectrum import EPS
 from pcatool.linalg.triangle import Triangle, TriangleAccumulator
-from pcatool.methods.base import Fit, Labels, Supply, rule_with_rows
+from pcatool.methods.base import Fit, FitResources, Labels, rule_with_rows
 from pcatool.methods.pca import PCA, SMOOTHING, Solved, evidence
 from pcatool.model.model import Model
 from pcatool.options import FitOptions, parse_components
@@ -23,18 +23,18 @@ from pcatool.options.fields import options_of_settings
 from pcatool.options.sums import ADDITIVE_SOLVERS, why_not_in_parts
 from pcatool.progress import Reporter
 from pcatool.rules.base import decide
-from pcatool.solvers.base import Problem, Solution, finish
+from pcatool.solvers.base import Problem, Solution, solve_factor
 from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.plan import Plan, make_plan
 
 __all__ = [
-    "Sums",
-    "about_zero",
+    "MergeableSums",
     "check_adds_up",
     "fit_from_statistic",
     "fit_sums",
     "options_of",
     "plan_sums",
+    "rounding_about_zero",
     "sums_of",
 ]
 
@@ -68,7 +68,7 @@ def fit_from_statistic(
             return _fit_with_labels(statistic, columns, options, reporter, reason)
         method = PCA(options, reporter)
         problem = method.problem(columns, statistic.centre.rows)
-        name, solution = _solved(statistic, problem._replace(keeps=False))
+        name, solution = _solved(statistic, problem._replace(keeps_sums=False))
         if solution.rank == 0:
             raise RefusedError("the sums hold no component that is told from rounding", "fit the rows themselves")
         if float(solution.eigenvalues.sum()) > solution.total_variance * (1 + TOTAL_TOLERANCE):
@@ -76,9 +76,9 @@ def fit_from_statistic(
         left_out = _left_out(statistic) / problem.divisor(statistic.centre)
         if not problem.center:
             left_out += _left_out_about_zero(statistic, problem, solution)
-        solution = _kept(solution, statistic if problem.keeps else None, left_out)
+        solution = _kept(solution, statistic if problem.keeps_sums else None, left_out)
         known = evidence(solution, problem)
-        return method.finished(problem, Solved(name, reason, solution, decide(problem.wish, known)), known)
+        return method.finish_fit(problem, Solved(name, reason, solution, decide(problem.wish, known)), known)
 
 
 def _kept(solution: Solution, statistic: Statistic | None, left_out: float) -> Solution:
@@ -88,8 +88,8 @@ def _kept(solution: Solution, statistic: Statistic | None, left_out: float) -> S
 
 def _left_out(statistic: Statistic) -> float:
     """Bound on the sum of squares of the flat columns, those indistinguishable from rounding error."""
-    flat = statistic.flat
-    return float(np.sum(statistic.sums.squares[flat] * (1 + 2 * statistic.rounding[flat])))
+    columns = statistic.uncertain_columns
+    return float(np.sum(statistic.sums.squares[columns] * (1 + 2 * statistic.feature_rounding[columns])))
 
 
 def _left_out_about_zero(statistic: Statistic, problem: Problem, solution: Solution) -> float:
@@ -98,12 +98,15 @@ def _left_out_about_zero(statistic: Statistic, problem: Problem, solution: Solut
     The bound is that of their products with all other columns, or that of their sums of squares, which is smaller for a
     mean near 0: no column moves an eigenvalue by more than its sum of squares.
     """
-    flat, divisor, means = statistic.flat, problem.divisor(statistic.centre), statistic.centre.mean
+    columns, divisor, means = statistic.uncertain_columns, problem.divisor(statistic.centre), statistic.centre.mean
     whole = (
-        2 * float(np.sum(np.square(np.abs(means[flat]) + statistic.drift[flat]))) * statistic.centre.weight / divisor
+        2
+        * float(np.sum(np.square(np.abs(means[columns]) + statistic.mean_error[columns])))
+        * statistic.centre.weight
+        / divisor
     )
     spread = np.sqrt(_left_out(statistic) / divisor)
-    mean = np.linalg.norm(statistic.drift[flat]) * np.sqrt(statistic.centre.weight / divisor)
+    mean = np.linalg.norm(statistic.mean_error[columns]) * np.sqrt(statistic.centre.weight / divisor)
     deviations = np.linalg.norm(np.sqrt(solution.variances) / solution.std)
     products = float(2 * spread * deviations + mean * (2 * np.sqrt(solution.total_variance) + mean))
     return min(products, whole)
@@ -111,28 +114,30 @@ def _left_out_about_zero(statistic: Statistic, problem: Problem, solution: Solut
 
 def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:
     """Solve from the sums, without the flat columns; return the solver and the solution."""
-    known = statistic.without(statistic.flat)
-    noise, uncentred = known.rounding, about_zero(statistic)
-    uncentred[statistic.flat] = 2 * EPS  # what flat columns may add is bounded by `_left_out_about_zero`
-    match known.sums:
+    remaining = statistic.without(statistic.uncertain_columns)
+    rounding, uncentred = remaining.feature_rounding, rounding_about_zero(statistic)
+    uncentred[statistic.uncertain_columns] = 2 * EPS  # what these columns may add is bounded by `_left_out_about_zero`
+    match remaining.sums:
         case Moments() as moments:
-            return "covariance", Covariance().finish(moments, problem, noise, uncentred)
+            return "covariance", Covariance().solve_moments(moments, problem, rounding, uncentred)
         case Triangle(centre, R):
-            return "tsqr", finish(centre, R.copy(), problem, of_factor, noise, uncentred)
+            return "tsqr", solve_factor(centre, R.copy(), problem, spectrum_of_factor, rounding, uncentred)
         case _:
             raise ModelError("sums over rows and labels in a model without labels", "fit the model anew")
 
 
-def about_zero(statistic: Statistic) -> Array:
+def rounding_about_zero(statistic: Statistic) -> Array:
     """Return the relative rounding error of sums about 0, (d,).
 
     It consists of that of squares about the mean and that of the mean, as shares of the squares about 0.
     """
     squares, centre = statistic.sums.squares, statistic.centre
     all_ = squares + centre.weight * centre.mean**2
-    mean = statistic.drift * np.sqrt(centre.weight / all_)
-    blur = centre.weight_error / centre.weight
-    return np.asarray(np.fmax(statistic.rounding * (squares / all_) + mean * (1 + mean), 2 * EPS) + blur)
+    mean = statistic.mean_error * np.sqrt(centre.weight / all_)
+    weight_rounding = centre.weight_error / centre.weight
+    return np.asarray(
+        np.fmax(statistic.feature_rounding * (squares / all_) + mean * (1 + mean), 2 * EPS) + weight_rounding
+    )
 
 
 def _fit_with_labels(
@@ -140,38 +145,38 @@ def _fit_with_labels(
 ) -> Fit:
     """Like `fit_from_statistic`, for sums over rows and labels."""
     from pcatool.linalg.cross_moments import CrossMoments
-    from pcatool.methods.dependence import of_cross_moments
+    from pcatool.methods.dependence import solve_cross_moments
     from pcatool.methods.label_kernels import LabelKernel
     from pcatool.methods.supervised import SupervisedPCA
 
-    known = statistic.without(statistic.flat)
-    sums = known.sums
+    remaining = statistic.without(statistic.uncertain_columns)
+    sums = remaining.sums
     if not isinstance(sums, CrossMoments):
         raise ModelError("sums over rows without labels in a supervised model", "fit the model anew")
     method = SupervisedPCA(options, reporter)
     labels = Labels(options.label, bool(statistic.classes), sums.t, lambda: list(statistic.classes))
-    problem = method.problem(columns, statistic.centre.rows)._replace(keeps=False)
-    found = of_cross_moments(sums, problem, labels, known.noise)
+    problem = method.problem(columns, statistic.centre.rows)._replace(keeps_sums=False)
+    found = solve_cross_moments(sums, problem, labels, remaining.rounding)
     left_out = _left_out(statistic) * float(sums.label_squares.sum())
     found = found._replace(solution=_kept(found.solution, statistic, left_out), reason=reason or found.reason)
-    return method.finished_with(found, problem, labels, LabelKernel.of(options, labels))
+    return method.finish_dependence(found, problem, labels, LabelKernel.of(options, labels))
 
 
-Sums = Union[Statistic, "MissingSums"]
+MergeableSums = Union[Statistic, "MissingSums"]
 
 
 def sums_of(
-    blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, supply: Supply, *, triangular: bool
-) -> Sums | None:
+    blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, resources: FitResources, *, triangular: bool
+) -> MergeableSums | None:
     """Return the sums over some rows, or None without rows.
 
     `triangular` sums have twice as many digits.
     """
     with threads(1), np.errstate(all="ignore"):
-        if supply.labels is not None:
-            return _sums_with_labels(blocks, columns, options, supply, supply.labels)
+        if resources.labels is not None:
+            return _sums_with_labels(blocks, columns, options, resources, resources.labels)
         method = PCA(options, Reporter())
-        rows = method.rows(blocks, columns, supply)
+        rows = method.rows(blocks, columns, resources)
         if rows.n == 0:
             return None
         if options.missing == "mean":
@@ -180,23 +185,25 @@ def sums_of(
             return MissingSums.summed(rows.reduce(PairsAccumulator(rows.origin)))
         origin = rows.origin
         sums = rows.reduce(TriangleAccumulator(origin)) if triangular else rows.reduce(MomentsAccumulator(origin))
-        noise = method.problem(columns, rows.n).noise(sums.centre, sums.squares)
-        return Statistic.summed(sums, noise)
+        rounding = method.problem(columns, rows.n).rounding(sums.centre, sums.squares)
+        return Statistic.summed(sums, rounding)
 
 
 def _sums_with_labels(
-    blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, supply: Supply, labels: Labels
+    blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, resources: FitResources, labels: Labels
 ) -> Statistic | None:
     """Return the sums over some rows and their labels, or None without rows."""
-    from pcatool.methods.dependence import CrossMomentsAccumulator, noise_of
+    from pcatool.methods.dependence import CrossMomentsAccumulator, label_moments_rounding
     from pcatool.methods.supervised import SupervisedPCA
 
-    task, _ = SupervisedPCA(options, Reporter()).task(blocks, columns, supply)
+    task, _ = SupervisedPCA(options, Reporter()).task(blocks, columns, resources)
     if task.rows.n == 0:
         return None
     sums = task.rows.reduce(CrossMomentsAccumulator(task))
     return Statistic.summed(
-        sums, noise_of(sums, task.problem, labels.classes), tuple(labels.levels()) if labels.classes else ()
+        sums,
+        label_moments_rounding(sums, task.problem, labels.classes),
+        tuple(labels.levels()) if labels.classes else (),
     )
 
 
@@ -219,7 +226,7 @@ def _plan_with_labels(options: FitOptions, columns: tuple[str, ...], labels: Lab
     """Return the plan of a supervised fit from sums."""
     from pcatool.methods.supervised import SupervisedPCA
 
-    return SupervisedPCA(options, Reporter()).plan((), columns, supply=Supply(labels=labels))
+    return SupervisedPCA(options, Reporter()).plan((), columns, resources=FitResources(labels=labels))
 
 
 def check_adds_up(options: FitOptions) -> None:
@@ -229,7 +236,9 @@ def check_adds_up(options: FitOptions) -> None:
         raise UsageError(*reason)
 
 
-def fit_sums(sums: Sums, columns: tuple[str, ...], options: FitOptions, reporter: Reporter, reason: str) -> Fit:
+def fit_sums(
+    sums: MergeableSums, columns: tuple[str, ...], options: FitOptions, reporter: Reporter, reason: str
+) -> Fit:
     """Fit a model to sums over all rows; see `fit_from_statistic` for `reason` and errors."""
     if isinstance(sums, Statistic):
         return fit_from_statistic(sums, columns, options, reporter, reason)

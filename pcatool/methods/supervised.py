@@ -26,17 +26,17 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
-from pcatool.linalg.certificate import certify, fix_signs, vouched
+from pcatool.linalg.certificate import certify, fix_signs, is_accurate
 from pcatool.methods.base import (
-    DEFAULT_SUPPLY,
+    UNLIMITED,
     Fit,
+    FitResources,
     Labels,
-    Supply,
     check_rule,
     linear_model,
     note_constant,
     warn_past_rank,
-    warn_unsure,
+    warn_uncertain,
 )
 from pcatool.methods.dependence import (
     COPIES,
@@ -45,9 +45,9 @@ from pcatool.methods.dependence import (
     HOLDS_NO_ROWS,
     Dependence,
     SupervisedTask,
-    by_cross_moments,
-    by_label_kernel,
     refuse_above,
+    solve_by_cross_moments,
+    solve_by_label_kernel,
 )
 from pcatool.methods.label_kernels import MOST_STEPS, LabelKernel
 from pcatool.methods.pca import PCA, Solved
@@ -75,15 +75,15 @@ class SupervisedPCA(PCA):
         super().__init__(options, reporter)
         check_rule(parse_components(options.components), "supervised")
 
-    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Fit:
+    def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Fit:
         """Fit a model to blocks (h, d + t) of rows, whose last columns are labels.
 
         Raise `RefusedError` if the fit needs more than the memory limit, and `DataError` if no column depends on the
         labels.
         """
-        task, plan = self.task(blocks, columns, supply)
+        task, plan = self.task(blocks, columns, resources)
         refuse_above(
-            None if plan.grows else supply.limit,  # an unknown number of rows is checked as rows arrive
+            None if plan.grows else resources.limit,  # an unknown number of rows is checked as rows arrive
             plan.peak_bytes,
             f"solver {plan.solver} for {plan.rows or 'some'} rows of {plan.columns} columns",
             "use fewer columns (-c, -x)" if plan.solver == "cross-moment" else HOLDS_NO_ROWS,
@@ -91,59 +91,61 @@ class SupervisedPCA(PCA):
         with threads(1), np.errstate(all="ignore"):  # overflow and underflow are refused with a message
             if self.options.kernel is not None:
                 return self._in_features(task)
-            found = (by_cross_moments if task.kernel.streams else by_label_kernel)(task)
-            return self.finished_with(found, task.problem, task.labels, task.kernel)
+            found = (solve_by_cross_moments if task.kernel.is_product else solve_by_label_kernel)(task)
+            return self.finish_dependence(found, task.problem, task.labels, task.kernel)
 
-    def finished_with(self, found: Dependence, problem: Problem, labels: Labels, kernel: LabelKernel) -> Fit:
+    def finish_dependence(self, found: Dependence, problem: Problem, labels: Labels, kernel: LabelKernel) -> Fit:
         """Write the notes and warnings about a result, and return its model with the evidence."""
-        looked_at = evidence(found, problem)
-        solved = Solved(found.solver, found.reason, found.solution, decide(problem.wish, looked_at))
-        self._remark(problem, solved)
-        self._tell_all_differ(found.classes, found.solution.n)
+        evidence_seen = evidence(found, problem)
+        solved = Solved(found.solver, found.reason, found.solution, decide(problem.wish, evidence_seen))
+        self._write_notes(problem, solved)
+        self._note_all_differ(found.classes, found.solution.n)
         kept = found.solution.statistic
         if kept is not None and not self.options.keeps(kept.sums.size):
             solved = solved._replace(solution=found.solution._replace(statistic=None))
         known = settings(problem, labels, kernel, self.options, found.classes)
-        return Fit(self._linear_model(problem, known, solved), looked_at)
+        return Fit(self._linear_model(problem, known, solved), evidence_seen)
 
-    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, supply: Supply = DEFAULT_SUPPLY) -> Plan:
+    def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
         """Return the plan of the fit, without fitting."""
-        return self.task(blocks, columns, supply)[1]
+        return self.task(blocks, columns, resources)[1]
 
-    def task(self, blocks: Iterable[Array], columns: tuple[str, ...], supply: Supply) -> tuple[SupervisedTask, Plan]:
+    def task(
+        self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
+    ) -> tuple[SupervisedTask, Plan]:
         """Return the task and the plan of a fit. Raise `UsageError` if there are no labels."""
-        labels = supply.labels
+        labels = resources.labels
         if labels is None:
             raise UsageError("--method supervised needs a label", "name its column with --label")
-        rows = Rows(blocks, reread=supply.reread, engine=supply.engine, small=supply.small)
+        rows = Rows(blocks, reread=resources.reread, engine=resources.engine, small=resources.small)
         problem = self.problem(columns, rows.n)
         kernel = LabelKernel.of(self.options, labels)
-        task = SupervisedTask(rows, problem, labels, kernel, supply, self.options.center_rows, self.reporter)
-        return task, self._planned(task, supply.expected() if rows.n is None else rows.n)
+        task = SupervisedTask(rows, problem, labels, kernel, resources, self.options.center_rows, self.reporter)
+        return task, self._plan_rows(task, resources.expected() if rows.n is None else rows.n)
 
-    def _planned(self, task: SupervisedTask, n: int | None) -> Plan:
+    def _plan_rows(self, task: SupervisedTask, n: int | None) -> Plan:
         """Return the plan for n rows, or for the rows so far if n is None."""
         d, width = task.problem.d, task.problem.d + task.labels.width
-        rows = task.rows.so_far if n is None else n
+        rows = task.rows.buffered_rows if n is None else n
         if self.options.kernel is not None:
             # The number of classes is mostly small; the rank of an rbf label kernel is known only after it is factored.
             factor = (
                 EXPECTED_COMPONENTS
-                if task.kernel.streams
+                if task.kernel.is_product
                 else FACTOR_COPIES * EXPECTED_COMPONENTS + min(rows, MOST_STEPS)
             )
             need, name, reason = 8 * rows * (HELD_COPIES * width + factor), "kernel", _kernel_reason(self.options)
-        elif task.kernel.streams:
+        elif task.kernel.is_product:
             t = EXPECTED_COMPONENTS if task.labels.classes else task.labels.width
             need, name, reason = 8 * COPIES * d * t, "cross-moment", f"one pass: label kernel {task.kernel.name}"
         else:
             need = 8 * rows * (HELD_COPIES * width + min(rows, MOST_STEPS)) + 8 * COPIES * min(rows or d, d) * d
             name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: rows are held"
-        threads, reading = task.supply.threads, task.supply.reading()
+        threads, reading = task.resources.threads, task.resources.reading()
         peak = total_bytes(width, reading + blocks_bytes(width, n, threads, copies=3) + need)
         k = most_kept(task.problem.wish, min(d, EXPECTED_COMPONENTS))
         held = 8 * (rows * (d + k) if self.options.kernel is not None else d * k)
-        peak = max(peak, task.supply.scoring(k, 2 * held))
+        peak = max(peak, task.resources.scoring(k, 2 * held))
         grows = n is None and name != "cross-moment"
         return Plan(name, reason, n, d, "1", peak, threads, reading=reading, grows=grows)
 
@@ -173,7 +175,7 @@ class SupervisedPCA(PCA):
 
         found, problem = in_features(task, self.options), task.problem
         n, d = len(found.eigenvalues), problem.d
-        looked_at = Evidence(
+        evidence_seen = Evidence(
             found.eigenvalues,
             found.total,
             n,
@@ -183,7 +185,7 @@ class SupervisedPCA(PCA):
             whole=WHOLE,
             method="supervised",
         )
-        choice = decide(problem.wish, looked_at)
+        choice = decide(problem.wish, evidence_seen)
         k, kept = choice.k, min(choice.k, found.rank)
         self._remark_features(found, k)
         certificate = certify(
@@ -217,7 +219,7 @@ class SupervisedPCA(PCA):
             dual_vectors=np.hstack([found.theta[:, :k], np.zeros((n, k - kept))]),
             kernel_means=np.zeros(n),
         )
-        return Fit(model, looked_at)
+        return Fit(model, evidence_seen)
 
     def _remark_features(self, found: Features, k: int) -> None:
         """Warn about negative and uncertain eigenvalues of the kernel form."""
@@ -227,24 +229,24 @@ class SupervisedPCA(PCA):
                 f"kernel {found.kernel.settings.name} is not positive semidefinite here: {some} negative; "
                 "components are taken from the others"
             )
-        sure = vouched(found.eigenvalues, found.error)
-        self._doubts(found.rank, k, [j + 1 for j in range(min(k, found.rank)) if not sure[j]])
+        accurate = is_accurate(found.eigenvalues, found.error)
+        self._warn_doubts(found.rank, k, [j + 1 for j in range(min(k, found.rank)) if not accurate[j]])
 
-    def _remark(self, problem: Problem, solved: Solved) -> None:
+    def _write_notes(self, problem: Problem, solved: Solved) -> None:
         solution, k = solved.solution, solved.choice.k
         note_constant(self.reporter, problem.columns, solution.constant, "carrying no variance")
-        self._doubts(solution.rank, k, solved.unsure)
+        self._warn_doubts(solution.rank, k, solved.uncertain)
         self._compare_scales(problem, solution)
 
-    def _tell_all_differ(self, classes: int | None, n: int) -> None:
+    def _note_all_differ(self, classes: int | None, n: int) -> None:
         if classes == n:
             self.reporter.note(f"all {n} rows differ in their label: directions are those of plain PCA")
 
-    def _doubts(self, rank: int, k: int, unsure: list[int]) -> None:
+    def _warn_doubts(self, rank: int, k: int, uncertain: list[int]) -> None:
         """Warn about components past the rank, and about uncertain eigenvalues."""
         shared = " of the label: what columns and label share has"
         warn_past_rank(self.reporter, rank, k, shared, "eigenvalues there")
-        warn_unsure(self.reporter, unsure, "; the label shares hardly anything there")
+        warn_uncertain(self.reporter, uncertain, "; the label shares hardly anything there")
 
 
 def _kernel_reason(options: FitOptions) -> str:

@@ -23,19 +23,19 @@ from pcatool.kernels.base import Kernel, Preparation, Prepared, load, resolve, r
 from pcatool.kernels.eigen import positive_total
 from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.certificate import fix_signs
-from pcatool.linalg.spectrum import EPS, backward
+from pcatool.linalg.spectrum import EPS, backward_error
 from pcatool.methods.dependence import (
     FACTOR_COPIES,
     HOLDS_NO_ROWS,
     SupervisedTask,
-    centred,
+    center_features,
     check_targets,
     check_total,
-    held,
-    independent,
+    hold_rows,
+    no_dependence_error,
     refuse_above,
 )
-from pcatool.methods.label_kernels import NOTHING, centred_factor
+from pcatool.methods.label_kernels import DIAGONAL_ROUNDING, centred_factor
 from pcatool.options import FitOptions
 from pcatool.progress import doing
 from pcatool.solvers.base import too_few_rows
@@ -77,15 +77,15 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
         raise UsageError(
             f"--kernel {kernel.settings.name} has no supervised form", "use rbf, linear or another of rows"
         )
-    X, Y = held(task)
-    n, limit, width = len(X), task.supply.limit, task.problem.d + task.labels.width
+    X, Y = hold_rows(task)
+    n, limit, width = len(X), task.resources.limit, task.problem.d + task.labels.width
     _check_k(task.problem.wish, n)
     prepared, shift = _preparation(task, kernel, X)
     check_targets(task, Y)
-    L, lacks = centred_factor(
+    L, omitted = centred_factor(
         task.kernel,
         Y,
-        task.supply.engine.map,
+        task.resources.engine.map,
         lambda m: refuse_above(
             limit,
             total_bytes(width, 8 * n * (width + FACTOR_COPIES * m)),
@@ -97,23 +97,27 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
     shifted = prepared._replace(mean=shift)
     T = shifted.apply(X)
     rows = Prepared(T, shifted.rounding(X, T, n, mean_matters=not (kernel.invariant or kernel.shift_cancels)))
-    product, largest, norm, wrong = _product(kernel, rows, L, task.supply.engine.map)
+    product, largest, norm, error_norm = _product(kernel, rows, L, task.resources.engine.map)
     check_total(float(np.abs(np.diagonal(product)).sum()), product)
     doing("solving")
     with threads(thread_count(len(product))):
         values, A = np.linalg.eigh(product)
     values, A = values[::-1], A[:, ::-1]
     # The norm of L^T L is at most that of its entries. What L leaves out is multiplied by a kernel of norm n max |Kx|.
-    doubt = ROUNDINGS * EPS * float(np.linalg.norm(L.T @ L)) + (0.0 if task.kernel.streams else NOTHING * n)
-    bound = n * largest * doubt + backward(len(values), float(np.abs(values).max()))
+    doubt = ROUNDINGS * EPS * float(np.linalg.norm(L.T @ L)) + (
+        0.0 if task.kernel.is_product else DIAGONAL_ROUNDING * n
+    )
+    bound = n * largest * doubt + backward_error(len(values), float(np.abs(values).max()))
     possible = min(n - 1, L.shape[1] - task.labels.classes)
     rank = min(possible, int(np.count_nonzero(values > bound)))
     if rank == 0:
-        raise independent(task.labels)
+        raise no_dependence_error(task.labels)
     definite = kernel.is_definite(centred=False)
     negative = 0 if definite else int(np.count_nonzero(values < -bound))
     trace = float(np.trace(product))
-    error = _error(kernel, L, values[:rank], norm, wrong, lacks) + backward(len(values), float(np.abs(values).max()))
+    error = _error(kernel, L, values[:rank], norm, error_norm, omitted) + backward_error(
+        len(values), float(np.abs(values).max())
+    )
     kept, zeros = values[:rank], np.zeros(n - rank)
     return Features(
         kernel=kernel,
@@ -133,18 +137,18 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
     )
 
 
-def _error(kernel: Kernel, L: Array, values: Array, norm: float, wrong: float, lacks: float) -> Array:
+def _error(kernel: Kernel, L: Array, values: Array, norm: float, error_norm: float, omitted: float) -> Array:
     """Bound the errors of the eigenvalues of L^T Kx L, (m,), without those of the eigenvalue solver.
 
-    `norm` bounds the norm of Kx, `wrong` that of its error, `lacks` that of H Ky H - L L^T. Sums over n rows, of the
-    two products and of the means subtracted from L, are accurate to n / 2 eps of the sizes of their terms.
+    `norm` bounds the norm of Kx, `error_norm` that of its error, `omitted` that of H Ky H - L L^T. Sums over n rows, of
+    the two products and of the means subtracted from L, are accurate to n / 2 eps of the sizes of their terms.
     """
     n, size = len(L), float(np.einsum("ij,ij->", L, L))
     arithmetic = EPS * (3 * n + 2 * np.sqrt(n) + 16) * norm * size
     # The part that L lacks adds columns of length sqrt(lacks). If Kx is indefinite, their products with L count, too,
     # divided by the gap.
-    worth = 1.0 if kernel.is_definite(centred=False) else np.maximum(4 * norm * size / values, 1.0)
-    return np.asarray(wrong * size + arithmetic + lacks * norm * worth + np.zeros(len(values)))
+    weight = 1.0 if kernel.is_definite(centred=False) else np.maximum(4 * norm * size / values, 1.0)
+    return np.asarray(error_norm * size + arithmetic + omitted * norm * weight + np.zeros(len(values)))
 
 
 def _check_k(wish: int | float | str, n: int) -> None:
@@ -166,7 +170,7 @@ def _preparation(task: SupervisedTask, kernel: Kernel, X: Array) -> tuple[Prepar
         if len(X) < 2:
             raise too_few_rows()
         return Preparation(False, np.zeros(d), np.ones(d), np.zeros(d), ()), np.zeros(d)
-    columns = centred(task, X.copy())[0]
+    columns = center_features(task, X.copy())[0]
     mean = columns.centre.mean
     constant = tuple(np.flatnonzero(~columns.centre.varies).tolist())
     prepared = Preparation(
@@ -187,13 +191,13 @@ def _product(kernel: Kernel, known: Prepared, L: Array, run: Runner) -> tuple[Ar
         found = float(sizes.max()), float(sizes.sum(axis=1).max()), doubt if doubt >= 0 else np.inf
         return L[rows].T @ (B @ L), found
 
-    product, largest, norm, wrong = np.zeros((L.shape[1], L.shape[1])), 0.0, 0.0, 0.0
+    product, largest, norm, error_norm = np.zeros((L.shape[1], L.shape[1])), 0.0, 0.0, 0.0
     for more, found in run(part, row_slices(n, n)):
         product += more
-        largest, norm, wrong = (max(pair) for pair in zip((largest, norm, wrong), found, strict=True))
+        largest, norm, error_norm = (max(pair) for pair in zip((largest, norm, error_norm), found, strict=True))
     if not (np.isfinite(largest) and np.isfinite(product).all()):
         raise RefusedError(
             f"values of kernel {kernel.settings.name} overflow a double",
             "rescale the columns, as --standardize does, or give a smaller --gamma or --degree",
         )
-    return (product + product.T) / 2, largest, norm, wrong
+    return (product + product.T) / 2, largest, norm, error_norm

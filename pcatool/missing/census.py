@@ -21,15 +21,15 @@ __all__ = [
     "Groups",
     "Index",
     "Mask",
-    "column_keys",
     "group_by_columns",
     "group_by_pattern",
-    "groups_of",
-    "joined",
-    "linked_columns_of_cells",
-    "links",
+    "hash_columns",
+    "hash_patterns",
+    "join_groups",
+    "link_columns",
+    "link_columns_of_cells",
+    "list_groups",
     "order_by_group",
-    "pattern_keys",
     "take_census",
 ]
 
@@ -44,19 +44,19 @@ SHIFT = np.uint64(31)
 
 def group_by_pattern(observed: Mask) -> tuple[Index, Index]:
     """Return the first row of each pattern of missing cells, (u,), and the pattern number of each row, (n,)."""
-    return _told_apart(pattern_keys(observed), observed)
+    return _group_equal_rows(hash_patterns(observed), observed)
 
 
 def group_by_columns(columns: NDArray[np.int32], keys: Keys) -> tuple[Index, Index]:
     """Group rows that observe the same columns, for rows with equally many observed cells.
 
-    `columns` (h, c) are the columns of the observed cells; `keys` (d,) are those of `column_keys`. Return the first
+    `columns` (h, c) are the columns of the observed cells; `keys` (d,) are those of `hash_columns`. Return the first
     row of each group and the group number of each row, like `group_by_pattern`.
     """
-    return _told_apart(keys[columns].sum(axis=1, dtype=np.uint64), columns)
+    return _group_equal_rows(keys[columns].sum(axis=1, dtype=np.uint64), columns)
 
 
-def _told_apart(keys: Keys, rows: NDArray[Any]) -> tuple[Index, Index]:
+def _group_equal_rows(keys: Keys, rows: NDArray[Any]) -> tuple[Index, Index]:
     """Group equal rows (h, c) by their keys (h,): the first row of each group, and the group number of each row."""
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     if not np.array_equal(rows[first[group]], rows):  # two patterns share a key: give each row a group of its own
@@ -70,7 +70,7 @@ def order_by_group(group: Index) -> tuple[Index, Index]:
     return together, np.flatnonzero(np.diff(group[together], prepend=-1))
 
 
-def column_keys(d: int) -> Keys:
+def hash_columns(d: int) -> Keys:
     """Hash each column number, (d,).
 
     The bits are well mixed, so that the sum of some keys identifies the columns that were summed.
@@ -82,7 +82,7 @@ def column_keys(d: int) -> Keys:
     return keys * MIX
 
 
-def pattern_keys(observed: Mask) -> Keys:
+def hash_patterns(observed: Mask) -> Keys:
     """Hash the pattern of missing cells of each row, (n,).
 
     Up to 64 columns, different patterns have different keys.
@@ -97,11 +97,12 @@ def pattern_keys(observed: Mask) -> Keys:
     return key
 
 
-# For each column, the first column of its group, (d,).
+# Groups of linked columns: for each column, the number of the first column of its group, (d,). A row links all columns
+# that it observes; columns of different groups are never linked, not even through other columns.
 Groups = NDArray[np.int64]
 
 
-def links(observed: Mask) -> Groups:
+def link_columns(observed: Mask) -> Groups:
     """Group columns: two columns are linked if a row observes both, or through a chain of such columns.
 
     `observed` is (n, d).
@@ -117,8 +118,8 @@ def links(observed: Mask) -> Groups:
         first = least
 
 
-def linked_columns_of_cells(table: SparseRows) -> Groups:
-    """Like `links`, for rows in compressed form: each cell links its row with its column."""
+def link_columns_of_cells(table: SparseRows) -> Groups:
+    """Like `link_columns`, for rows in compressed form: each cell links its row with its column."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -130,7 +131,7 @@ def linked_columns_of_cells(table: SparseRows) -> Groups:
     return np.asarray(first[of_column])
 
 
-def joined(one: Groups, other: Groups) -> Groups:
+def join_groups(one: Groups, other: Groups) -> Groups:
     """Group columns that are linked by `one`, by `other`, or by a chain of links of both."""
     first = one
     while True:
@@ -144,8 +145,8 @@ def joined(one: Groups, other: Groups) -> Groups:
         first = least
 
 
-def groups_of(first: Groups) -> list[list[int]]:
-    """List the columns of each group in ascending order."""
+def list_groups(first: Groups) -> list[list[int]]:
+    """List the column numbers of each group, each in ascending order, groups by their first column."""
     return [np.flatnonzero(first == head).tolist() for head in np.unique(first)]
 
 
@@ -202,7 +203,7 @@ class Census(NamedTuple):
             np.where(self.cells > 0, self.shift + apart * share, other.shift),
             self.scatter + other.scatter + apart * apart * self.weights * share,
             self.varies | other.varies | (both & (self.origin != other.origin)),
-            joined(self.groups, other.groups),
+            join_groups(self.groups, other.groups),
         )
 
 
@@ -213,7 +214,7 @@ def take_census(rows: Rows | SparseRows, problem: Problem) -> Census:
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # `units_of` refuses overflow with a message
         accumulator = CensusAccumulator(problem.columns)
-        return rows.reduce(accumulator) if isinstance(rows, Rows) else accumulator.finish(_of_cells(rows))
+        return rows.reduce(accumulator) if isinstance(rows, Rows) else accumulator.finish(_census_of_cells(rows))
 
 
 class CensusAccumulator(Accumulator[Block, Census]):
@@ -229,7 +230,7 @@ class CensusAccumulator(Accumulator[Block, Census]):
 
     def of_block(self, block: Block) -> Census:
         """Return the census of one block."""
-        return _of_rows(*block)
+        return _census_of_rows(*block)
 
     def merge(self, one: Census, other: Census) -> Census:
         """Return the census of both."""
@@ -241,8 +242,8 @@ class CensusAccumulator(Accumulator[Block, Census]):
         return part
 
 
-def _of_rows(X: Array, w: Array | None) -> Census:
-    """Census of rows X (n, d) with NaN in the missing cells, and weights (n,) or None."""
+def _census_of_rows(X: Array, w: Array | None) -> Census:
+    """Return the census of rows X (n, d) with NaN in the missing cells, and weights (n,) or None."""
     observed = ~np.isnan(X)
     w = np.ones(len(X)) if w is None else w
     used = observed.any(axis=1)
@@ -266,28 +267,28 @@ def _of_rows(X: Array, w: Array | None) -> Census:
         shift + rest / _or_one(weights),
         np.einsum("i,ij,ij->j", w, Y, Y) - rest * (rest / _or_one(weights)),
         varies,
-        links(observed),
+        link_columns(observed),
     )
 
 
-def _of_cells(table: SparseRows) -> Census:
-    """Census of rows in compressed form."""
+def _census_of_cells(table: SparseRows) -> Census:
+    """Return the census of rows in compressed form."""
     used = int(np.count_nonzero(table.counts))
-    about = table.about()
-    weights = about.cells.astype(np.float64)
+    sums = table.column_sums()
+    weights = sums.cells.astype(np.float64)
     return Census(
         used,
         table.n - used,
         float(used),
         float(used),
-        about.cells,
+        sums.cells,
         weights,
         weights,
-        about.origin,
-        about.shift,
-        about.scatter,
-        about.varies,
-        linked_columns_of_cells(table),
+        sums.origin,
+        sums.shift,
+        sums.scatter,
+        sums.varies,
+        link_columns_of_cells(table),
     )
 
 

@@ -6,16 +6,16 @@ the optimum is known: PCA (`closed_form`).
 
 Start: PCA of the rows with 0, their mean, in the missing cells. Zeros shrink the covariance of two columns with
 observed shares p_i and p_j by p_i p_j, and a variance by p_i (Lounici 2014, Bernoulli 20(3)); the start divides by
-these factors. So few steps remain, and no seed is needed up to WHOLE columns.
+these factors. So few steps remain, and no seed is needed up to WHOLE_SCATTER_COLUMNS columns.
 
 Step: one pass over the rows. The E step computes the posterior of z for each row from its observed cells, rows with the
 same pattern of missing cells together. The M step solves normal equations for each row of W with its mean, and folds
-the expanded posterior of z back into W (PX-EM). From what the steps tell of the curvature, `climb` computes longer
-steps, and keeps a step only if the likelihood does not fall.
+the expanded posterior of z back into W (PX-EM). `maximize` estimates the curvature from the steps
+and computes longer ones; it keeps a step only if the likelihood does not fall.
 
 Passes: one for the columns, one for the start, 20 to 200 to converge. Cost per pass: n d k^2 if each row has its own
 pattern, n d k if there are few patterns; k^2 per cell for rows in compressed form. Memory: d k^2 and one block,
-whatever n, or the cells; the start takes d^2 up to WHOLE columns.
+whatever n, or the cells; the start takes d^2 up to WHOLE_SCATTER_COLUMNS columns.
 SciPy has no equal; `numpy.linalg.eigh(numpy.cov(X.T, bias=True))` when nothing is missing.
 Tipping and Bishop 1999, J. R. Stat. Soc. B 61(3); Ilin and Raiko 2010, JMLR 11; Liu, Rubin, Wu 1998, Biometrika 85(4).
 """
@@ -34,9 +34,9 @@ from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.moments import Moments, MomentsAccumulator
 from pcatool.linalg.sparse import SparseRows
 from pcatool.missing.census import Census, take_census
-from pcatool.missing.em_step import Parameters, Slope, square, units_of
+from pcatool.missing.em_step import Parameters, Slope, units_of, unpack_symmetric
 from pcatool.missing.em_sums import Blocks, Cells, cells_at_a_time, working_bytes
-from pcatool.missing.likelihood import MEMORY, Likelihood, Point, affordable, bytes_needed, climb, distance
+from pcatool.missing.likelihood import MEMORY, Likelihood, Point, affordable, bytes_needed, distance, maximize
 from pcatool.missing.solution import EMFit, closed_form, in_units_of_fit
 from pcatool.progress import doing
 from pcatool.solvers.base import Estimate, Problem, Solution
@@ -46,21 +46,21 @@ from pcatool.solvers.rows import Rows
 __all__ = ["check_census", "estimate", "fit_em", "most_components"]
 
 # Most columns for a start from the whole d x d scatter, which needs no seed.
-WHOLE = 1024
+WHOLE_SCATTER_COLUMNS = 1024
 
-# Wider tables start from k + EXTRA directions, multiplied POWERS times by the covariance.
-EXTRA, POWERS = 10, 4
+# Wider tables start from k + EXTRA directions, multiplied POWER_ITERATIONS times by the covariance.
+EXTRA, POWER_ITERATIONS = 10, 4
 
 # Each component of the start has at least this share of the noise variance: EM never leaves a column of zeros.
 LEAST_SIGNAL = 0.1
 
-# Least noise of the start, out of a sum of variances d: steps from a smaller noise go far astray.
+# Least total noise of the start, where the variances add up to d: from less noise, the first steps lead far away.
 LEAST_LEFT = 1e-9
 
 
 def start_width(d: int, k: int) -> int:
     """Number of directions that the start multiplies at once."""
-    return d if d <= WHOLE else min(k + EXTRA, d)
+    return d if d <= WHOLE_SCATTER_COLUMNS else min(k + EXTRA, d)
 
 
 def start(product: Callable[[Array], Array], census: Census, variances: Array, k: int, seed: int) -> Parameters:
@@ -70,11 +70,11 @@ def start(product: Callable[[Array], Array], census: Census, variances: Array, k
     cells.
     """
     d = len(variances)
-    there = (census.weights / census.weight)[:, None]
+    observed = (census.weights / census.weight)[:, None]
     variances = variances[:, None]
 
     def covariance(V: Array) -> Array:
-        return (product(V / there) / census.weight - variances * V) / there + variances * V
+        return (product(V / observed) / census.weight - variances * V) / observed + variances * V
 
     width = start_width(d, k)
     V = np.eye(d) if width == d else _leading_space(covariance, d, width, seed)
@@ -84,8 +84,8 @@ def start(product: Callable[[Array], Array], census: Census, variances: Array, k
     values, vectors = values[::-1], (V @ vectors[:, ::-1])[:, :k]
     # The whole scatter gives the noise by its smallest eigenvalues, however much larger the others are. Missing cells
     # may make some of them negative.
-    left = float(np.abs(values[k:]).sum()) if width == d else d - float(values[:k].sum())
-    noise = max(left, LEAST_LEFT) / (d - k)
+    remaining_variance = float(np.abs(values[k:]).sum()) if width == d else d - float(values[:k].sum())
+    noise = max(remaining_variance, LEAST_LEFT) / (d - k)
     W = vectors * np.sqrt(np.maximum(values[:k] - noise, LEAST_SIGNAL * noise))
     return Parameters(W, np.zeros(d), noise)
 
@@ -93,7 +93,7 @@ def start(product: Callable[[Array], Array], census: Census, variances: Array, k
 def _leading_space(covariance: Callable[[Array], Array], d: int, width: int, seed: int) -> Array:
     """Return an orthonormal basis (d, width) of the approximate leading eigenspace, by power iteration."""
     V = np.random.default_rng(seed).standard_normal((d, width))
-    for _ in range(POWERS):
+    for _ in range(POWER_ITERATIONS):
         V = covariance(np.linalg.qr(V)[0])
     return np.linalg.qr(V)[0]
 
@@ -102,7 +102,7 @@ def _leading_space(covariance: Callable[[Array], Array], d: int, width: int, see
 # judged per cell since the log-likelihood itself changes with the units and may be 0. At 1e-10 eigenvalues are within
 # 1e-6 of the optimum, 1e-4 where a component is as weak as the noise; a tenth of this value takes a tenth more steps,
 # or twice as many.
-GAIN = 1e-10
+LEAST_GAIN = 1e-10
 
 # Most EM steps: with cells missing at random, 20 to 200 are enough.
 MOST_STEPS = 1000
@@ -119,10 +119,10 @@ def estimate(d: int, k: int, cells: SparseRows | None = None) -> Estimate:
         working, slab = working_bytes(d, k), 0
     else:
         # The cells as given and in EM's units; and for each thread a slab with the numbers gathered for it.
-        at_once = cells_at_a_time(d, k)
-        most_rows = max((last - first for first, last in cells.cut(at_once)), default=0)
+        cells_per_slab = cells_at_a_time(d, k)
+        most_rows = max((last - first for first, last in cells.cut(cells_per_slab)), default=0)
         working = 48 * len(cells.values) + 32 * cells.n + (16 << 20)
-        slab = 24 * min(at_once, len(cells.values)) * (k + 2) + 32 * most_rows * (k + 1) ** 2
+        slab = 24 * min(cells_per_slab, len(cells.values)) * (k + 2) + 32 * most_rows * (k + 1) ** 2
     second, of_block = bytes_needed(d, min(k, d - 1))
     need = second + 4 * sums + 16 * (MEMORY + 4) * d * (k + 1) + 32 * d * start_width(d, k) + working
     return Estimate(
@@ -137,7 +137,7 @@ def fit_em(
     *,
     census: Census | None = None,
     most_steps: int = MOST_STEPS,
-    gain: float = GAIN,
+    gain: float = LEAST_GAIN,
     iterate: bool = False,
     engine: Engine = SERIAL,
 ) -> EMFit:
@@ -153,9 +153,9 @@ def fit_em(
         census = census or take_census(rows, problem)
         check_number(k, census, problem)
         if census.complete and not iterate:
-            return closed_form(_solved(rows, census, problem), census, k, problem)
+            return closed_form(_solve_complete(rows, census, problem), census, k, problem)
         try:
-            return _iterated(rows, problem, census, k, most_steps, gain, engine)
+            return _fit_iteratively(rows, problem, census, k, most_steps, gain, engine)
         except np.linalg.LinAlgError:
             raise RefusedError(
                 f"the cells that are there do not determine {k} components", "use a smaller -k"
@@ -187,7 +187,7 @@ def check_number(k: int, census: Census, problem: Problem) -> None:
     most = most_components(census, problem)
     if most < k:
         raise DataError(
-            f"-k {k} of {problem.d} columns means {_numbers(k, problem)} numbers to find, "
+            f"-k {k} of {problem.d} columns means {_parameter_count(k, problem)} numbers to find, "
             f"from {int(census.cells.sum())} cells that are not missing",
             f"use -k {most} or less" if most else "give more rows",
         )
@@ -198,10 +198,10 @@ def most_components(census: Census, problem: Problem) -> int:
     bound, cells = min(census.rows, problem.d), int(census.cells.sum())
     if census.complete:
         return bound
-    return next((k for k in range(bound, 0, -1) if _numbers(k, problem) < cells), 0)
+    return next((k for k in range(bound, 0, -1) if _parameter_count(k, problem) < cells), 0)
 
 
-def _numbers(k: int, problem: Problem) -> int:
+def _parameter_count(k: int, problem: Problem) -> int:
     """Number of free parameters of k components: W without its rotation, the noise, and the mean."""
     d, k = problem.d, min(k, problem.d - 1)
     return d * k - k * (k - 1) // 2 + 1 + problem.center * d
@@ -215,14 +215,14 @@ def _too_many(k: int, census: Census, problem: Problem) -> DataError:
     )
 
 
-def _solved(rows: Rows | SparseRows, census: Census, problem: Problem) -> Solution:
+def _solve_complete(rows: Rows | SparseRows, census: Census, problem: Problem) -> Solution:
     """PCA of the rows that are not empty, all of them complete, by their covariance."""
     if isinstance(rows, SparseRows):
         height = block_rows(rows.d)
         rows = Rows(rows.dense(at, min(at + height, rows.n), np.nan) for at in range(0, rows.n, height))
     moments = rows.reduce(CompleteRowsAccumulator(census.origin))
     assert moments is not None, "some row has cells: `check_number` has counted them"
-    return Covariance().finish(moments, problem)
+    return Covariance().solve_moments(moments, problem)
 
 
 class CompleteRowsAccumulator(Accumulator[Block, Moments | None]):
@@ -251,10 +251,10 @@ class CompleteRowsAccumulator(Accumulator[Block, Moments | None]):
         return other if one is None else one if other is None else one.merge(other)
 
 
-def _iterated(
+def _fit_iteratively(
     rows: Rows | SparseRows, problem: Problem, census: Census, k: int, most_steps: int, gain: float, engine: Engine
 ) -> EMFit:
-    """Fit by EM: units, start, climb, and the result in the units of the fit."""
+    """Fit by EM: units, start, maximization, and the result in the units of the fit."""
     units = units_of(census, problem)
     cells = float(census.weights.sum())
     inner = min(k, problem.d - 1)
@@ -271,20 +271,23 @@ def _iterated(
         if not math.isfinite(sums.log_likelihood):
             raise np.linalg.LinAlgError("the likelihood is not finite")
         slope = Slope.of(sums, at, cells, census.weight)
-        doubt, after = square(sums.doubt / census.weight, inner), slope.maximum(sums.latent / census.weight)
-        return Point(at, sums.log_likelihood, doubt, slope, after)
+        covariance, after = (
+            unpack_symmetric(sums.covariances / census.weight, inner),
+            slope.maximum(sums.latent / census.weight),
+        )
+        return Point(at, sums.log_likelihood, covariance, slope, after)
 
     def value(at: Parameters) -> tuple[float, Slope]:
-        doing("looking how far the maximum is")
+        doing("bounding the distance to the maximum")
         sums = table.sums(at, problem.center)
         return sums.log_likelihood, Slope.of(sums, at, cells, census.weight)
 
     def to_maximum(at: Parameters) -> Array | None:
         if not affordable(census.rows, problem.d, inner, problem.center):
             return None
-        of = Likelihood(value, lambda at: table.curvature(at, problem.center))
+        of = Likelihood(value, lambda at: table.second_derivatives(at, problem.center))
         with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
             return distance(of, at)
 
     first = start(table.product, census, units.variances, inner, problem.seed)
-    return in_units_of_fit(climb(step, first, most_steps, gain * cells), to_maximum, units, census, problem, k)
+    return in_units_of_fit(maximize(step, first, most_steps, gain * cells), to_maximum, units, census, problem, k)

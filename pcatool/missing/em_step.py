@@ -20,21 +20,28 @@ from pcatool.linalg.moments import estimated_weight_errors
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectrum import EPS
 from pcatool.missing.census import Census, Index
-from pcatool.solvers.base import KNOWN, SMALLEST, Problem, check_solvable, scale_of, uncertain_divisor
+from pcatool.solvers.base import (
+    MAX_DIVISOR_ERROR,
+    MIN_VARIANCE,
+    Problem,
+    check_solvable,
+    scale_of,
+    uncertain_divisor,
+)
 
 __all__ = [
     "LEAST_NOISE",
     "LOG_2_PI",
+    "EMSums",
     "Parameters",
     "Posterior",
     "Slope",
-    "Sums",
     "Units",
-    "fewer",
-    "pairs",
+    "ddof_factor",
+    "pack_products",
     "rounding_of",
-    "square",
     "units_of",
+    "unpack_symmetric",
     "variances_of",
 ]
 
@@ -76,21 +83,21 @@ def units_of(census: Census, problem: Problem) -> Units:
 
 
 def variances_of(census: Census, problem: Problem) -> Array:
-    """Variances of the observed cells about their mean, (d,); 0 for a column with one cell."""
+    """Return the variances of the observed cells about their mean, (d,); 0 for a column with one cell."""
     divisor = _divisor(census.weights, census.weight_squares, problem)
     return np.where(divisor > 0, census.scatter / np.where(divisor > 0, divisor, 1.0), 0.0)
 
 
-def fewer(census: Census, problem: Problem) -> float:
-    """(n - ddof) / n, by which variances of the fit differ from those of the likelihood, which divides by n."""
+def ddof_factor(census: Census, problem: Problem) -> float:
+    """Return (n - ddof) / n: the likelihood divides by n, the variances of the fit by n - ddof."""
     return float(_divisor(np.asarray(census.weight), np.asarray(census.squares), problem)) / census.weight
 
 
 def rounding_of(census: Census, problem: Problem) -> tuple[float, float]:
-    """Relative rounding of the divisor of the rows, and the largest one of the columns (0 unless standardized)."""
+    """Return the relative rounding of the rows' divisor, and the largest of the columns (0 if not standardized)."""
     if problem.weights is None or problem.ddof == 0:
         return 0.0, 0.0
-    of_rows = _rounding(census.weight, census.rows) / (fewer(census, problem) * census.weight)
+    of_rows = _rounding(census.weight, census.rows) / (ddof_factor(census, problem) * census.weight)
     if not problem.standardize:
         return of_rows, 0.0
     at = census.varies
@@ -104,16 +111,16 @@ def _checked_divisor(census: Census, problem: Problem) -> float:
     Raise an error if the weights leave nothing but rounding in the divisor of the rows or of a column.
     """
     squares = census.squares
-    if problem.weights == "reliability" and problem.ddof == 1 and not SMALLEST <= squares < math.inf:
+    if problem.weights == "reliability" and problem.ddof == 1 and not MIN_VARIANCE <= squares < math.inf:
         raise RefusedError(
             f"squares of the weights {'under' if squares < 1 else 'over'}flow a double",
             "multiply all weights by the same number, so that the largest is near 1, or use --ddof 0",
         )
-    found = fewer(census, problem) * census.weight
+    found = ddof_factor(census, problem) * census.weight
     if problem.weights is None:
         return found
     off, _ = estimated_weight_errors(census.rows, census.weight, math.inf)
-    if 0 < found < off / KNOWN:
+    if 0 < found < off / MAX_DIVISOR_ERROR:
         raise uncertain_divisor(problem, census.weight, found, off / found)
     if found <= _rounding(census.weight, census.rows):
         return min(found, 0.0)
@@ -130,12 +137,12 @@ def _checked_divisor(census: Census, problem: Problem) -> float:
 
 
 def _rounding(weight: Any, rows: int) -> Any:
-    """Bound on the rounding of a sum of weights, or of the sum of their squares divided by it."""
+    """Return a bound on the rounding of a sum of weights, or of the sum of their squares divided by this sum."""
     return 2 * rows * EPS * weight
 
 
 def _divisor(weight: Array, squares: Array, problem: Problem) -> Array:
-    """n - ddof, like `Problem.divisor`, from sums of weights and of squared weights, of every column or of the rows."""
+    """Return n - ddof, like `Problem.divisor`, from sums of weights and squared weights, per column or of the rows."""
     if problem.weights == "reliability" and problem.ddof == 1:
         return np.asarray(weight - squares / weight)
     return np.asarray(weight - problem.ddof)
@@ -156,7 +163,7 @@ class Posterior(NamedTuple):
         these cells. R is the inverse of a Cholesky factor: in rows with fewer cells than components, this leaves the
         scores twice as many digits as the inverse matrix itself would.
         """
-        L = _cholesky(square(sums.T, k) + noise * np.eye(k)[:, :, None])
+        L = _cholesky(unpack_symmetric(sums.T, k) + noise * np.eye(k)[:, :, None])
         log_det = 2 * np.log(np.einsum("iiu->iu", L)).sum(axis=0) + (cells - k) * math.log(noise)
         R = _inverse(L)
         C = np.empty_like(R)
@@ -195,13 +202,13 @@ def _inverse(L: Array) -> Array:
     return R
 
 
-def pairs(Z: Array) -> Array:
+def pack_products(Z: Array) -> Array:
     """Return the products z_i z_j with i <= j of each column of Z (m, h), (m (m + 1) / 2, h)."""
     i, j = np.triu_indices(len(Z))
     return np.asarray(Z[i] * Z[j])
 
 
-def square(upper: Array, m: int) -> Array:
+def unpack_symmetric(upper: Array, m: int) -> Array:
     """Return symmetric matrices (m, m, ...) from their upper triangles (m (m + 1) / 2, ...)."""
     i, j = np.triu_indices(m)
     S = np.empty((m, m, *upper.shape[1:]))
@@ -246,7 +253,7 @@ class Parameters(NamedTuple):
         return Parameters(vector[: d * k].reshape(d, k), vector[d * k : -1], noise)
 
 
-class Sums(NamedTuple):
+class EMSums(NamedTuple):
     """Sums over rows that one step needs. Made by `em_sums`.
 
     m is k, or k + 1 with the mean; m (m + 1) / 2 pairs are in the order of an upper triangle.
@@ -256,18 +263,18 @@ class Sums(NamedTuple):
     squares: Array  # (d, m (m + 1) / 2) for each column, sum of E[z z^T] over the rows that observe the column
     products: Array  # (d, m) sum of x E[z]
     residual: float  # sum of squares of x - W E[z] - mu
-    doubt: Array  # (k (k + 1) / 2,) sum of Cov z
+    covariances: Array  # (k (k + 1) / 2,) sum of Cov z
     latent: Array  # (m (m + 1) / 2,) sum of E[z z^T] over all rows
 
-    def merge(self, other: Sums) -> Sums:
+    def merge(self, other: EMSums) -> EMSums:
         """Return the sums of these rows and of those of `other`."""
-        return Sums(*map(operator.add, self, other))
+        return EMSums(*map(operator.add, self, other))
 
 
 class Slope(NamedTuple):
     """Gradient and expected curvature at the parameters of the sums.
 
-    They stand as the normal equations of each row of W with its mean.
+    Both are stored as the normal equations of each row of W with its mean.
     """
 
     at: Parameters
@@ -277,14 +284,16 @@ class Slope(NamedTuple):
     cells: float  # number of observed cells, or the sum of their weights
 
     @classmethod
-    def of(cls, sums: Sums, at: Parameters, cells: float, weight: float) -> Slope:
+    def of(cls, sums: EMSums, at: Parameters, cells: float, weight: float) -> Slope:
         """Build the normal equations from the sums taken at the parameters `at`; `weight` is that of all rows."""
         d, k = at.W.shape
         m = sums.products.shape[1]
-        A = np.ascontiguousarray(np.moveaxis(square(sums.squares.T, m), -1, 0))
+        A = np.ascontiguousarray(np.moveaxis(unpack_symmetric(sums.squares.T, m), -1, 0))
         old = np.hstack([at.W, np.zeros((d, m - k))])  # the sums are about mu
         rest = sums.products - np.einsum("dij,dj->di", A, old)
-        spread = at.noise * (weight * k - float(np.trace(square(sums.doubt, k))))  # sum of tr(W_o^T W_o Cov z)
+        spread = at.noise * (
+            weight * k - float(np.trace(unpack_symmetric(sums.covariances, k)))
+        )  # sum of tr(W_o^T W_o Cov z)
         return cls(at, A, rest, sums.residual + spread, cells)
 
     @property
@@ -309,7 +318,7 @@ class Slope(NamedTuple):
         squares = self.squares - float(np.einsum("ij,ij->", move, self.rest))
         mu = self.at.mu + move[:, k] if move.shape[1] > k else self.at.mu
         best = Parameters(self.at.W + move[:, :k], mu, max(squares / self.cells, LEAST_NOISE))
-        return _folded(best, square(latent, move.shape[1]), k)
+        return _folded(best, unpack_symmetric(latent, move.shape[1]), k)
 
     def _solved(self, rest: Array) -> Array:
         return np.asarray(np.linalg.solve(self.A, rest[:, :, None])[:, :, 0])
@@ -323,7 +332,7 @@ class Slope(NamedTuple):
 def _folded(at: Parameters, latent: Array, k: int) -> Parameters:
     """Return the same model with mean 0 and covariance I of z, after the M step had let both be free.
 
-    The symmetric root turns W as little as possible, so that the curvature learned from earlier moves stays valid.
+    The symmetric root rotates W as little as possible, so that the curvature learned from earlier moves stays valid.
     """
     mean = latent[:k, k] if len(latent) > k else np.zeros(k)
     values, vectors = np.linalg.eigh(latent[:k, :k] - np.outer(mean, mean))

@@ -11,8 +11,8 @@ import numpy as np
 from pcatool.arrays import Accumulator, Array, ArraySum, Block, Engine
 from pcatool.linalg.sparse import SparseRows
 from pcatool.missing.census import Index, group_by_pattern, order_by_group
-from pcatool.missing.em_step import LOG_2_PI, Parameters, Posterior, Sums, Units, pairs
-from pcatool.missing.likelihood import curvature, parameters
+from pcatool.missing.em_step import LOG_2_PI, EMSums, Parameters, Posterior, Units, pack_products
+from pcatool.missing.likelihood import parameter_count, second_derivatives
 from pcatool.solvers.rows import Rows
 
 __all__ = ["Blocks", "Cells", "cells_at_a_time", "working_bytes"]
@@ -35,23 +35,23 @@ def working_bytes(d: int, k: int) -> int:
 Item = TypeVar("Item")
 
 
-class StepAccumulator(Accumulator[Item, Sums]):
+class StepAccumulator(Accumulator[Item, EMSums]):
     """Adds up the sums of an EM step that a function makes of the items."""
 
-    def __init__(self, function: Callable[[Item], Sums], nbytes: int = 1) -> None:
+    def __init__(self, function: Callable[[Item], EMSums], nbytes: int = 1) -> None:
         self.function = function
         self.nbytes = nbytes
 
     @property
     def part_bytes(self) -> int:
-        """Bytes of one `Sums`."""
+        """Bytes of one `EMSums`."""
         return self.nbytes
 
-    def of_block(self, block: Item) -> Sums:
+    def of_block(self, block: Item) -> EMSums:
         """Return the sums of one item."""
         return self.function(block)
 
-    def merge(self, one: Sums, other: Sums) -> Sums:
+    def merge(self, one: EMSums, other: EMSums) -> EMSums:
         """Return the sums of both."""
         return one.merge(other)
 
@@ -61,25 +61,25 @@ class Blocks(NamedTuple):
 
     rows: Rows
     units: Units
-    result: int  # bytes of one `Sums`
+    result: int  # bytes of one `EMSums`
 
-    def sums(self, at: Parameters, center: bool) -> Sums:
+    def sums(self, at: Parameters, center: bool) -> EMSums:
         """Return the sums of an EM step at these parameters, in one pass."""
 
-        def of_block(block: Block) -> Sums:
+        def of_block(block: Block) -> EMSums:
             X, w = block
             return _of_rows(self.units.rows(X), w, at, center)
 
         return self.rows.reduce(StepAccumulator(of_block, self.result))
 
-    def curvature(self, at: Parameters, center: bool) -> Array:
+    def second_derivatives(self, at: Parameters, center: bool) -> Array:
         """Return the second derivatives of the log-likelihood (p, p), in one pass."""
 
         def of_block(block: Block) -> Array:
             X, w = block
-            return curvature(self.units.rows(X), w, at, center)
+            return second_derivatives(self.units.rows(X), w, at, center)
 
-        return self.rows.reduce(ArraySum(of_block, 8 * parameters(len(at.W), at.W.shape[1], center) ** 2))
+        return self.rows.reduce(ArraySum(of_block, 8 * parameter_count(len(at.W), at.W.shape[1], center) ** 2))
 
     def product(self, V: Array) -> Array:
         """Return Y^T Y V for the rows Y with 0 in the missing cells, in one pass."""
@@ -94,22 +94,22 @@ class Blocks(NamedTuple):
         return self.rows.reduce(ArraySum(of_block, V.nbytes))
 
 
-def _of_rows(Y: Array, w: Array | None, at: Parameters, center: bool) -> Sums:
+def _of_rows(Y: Array, w: Array | None, at: Parameters, center: bool) -> EMSums:
     """Sums of a block Y (h, d) in the units of EM, a slab at a time."""
     w = np.ones(len(Y)) if w is None else w
     height = max(BLOCK_SLAB // max(at.W.shape[1] ** 2, Y.shape[1]), FEWEST_ROWS)
     slabs = range(0, len(Y), height)
-    return reduce(Sums.merge, (_of_rows_slab(Y[i : i + height], w[i : i + height], at, center) for i in slabs))
+    return reduce(EMSums.merge, (_of_rows_slab(Y[i : i + height], w[i : i + height], at, center) for i in slabs))
 
 
-def _of_rows_slab(Y: Array, w: Array, at: Parameters, center: bool) -> Sums:
+def _of_rows_slab(Y: Array, w: Array, at: Parameters, center: bool) -> EMSums:
     """Sums of a few rows Y (h, d) in the units of EM; the posterior is computed once per pattern of missing cells."""
     W, mu, noise = at
     observed = ~np.isnan(Y)
     w = np.where(observed.any(axis=1), w, 0.0)
     first, group = group_by_pattern(observed)
     patterns = observed[first].astype(np.float64)
-    posterior = Posterior.of(patterns @ pairs(W.T).T, patterns.sum(axis=1), W.shape[1], noise)
+    posterior = Posterior.of(patterns @ pack_products(W.T).T, patterns.sum(axis=1), W.shape[1], noise)
 
     X = np.where(observed, Y - mu, 0.0)
     Z = posterior.scores(W.T @ X.T, group)
@@ -119,15 +119,15 @@ def _of_rows_slab(Y: Array, w: Array, at: Parameters, center: bool) -> Sums:
     each = observed.sum(axis=1) * LOG_2_PI + posterior.log_det[group] + distance
 
     Z1 = np.vstack([Z, np.ones(len(Y))]) if center else Z
-    doubt = np.bincount(group, w) * posterior.covariance
-    moments = _by_pattern(w * pairs(Z1), group)
-    moments[np.triu_indices(len(Z1))[1] < len(Z)] += doubt
-    return Sums(
+    covariances = np.bincount(group, w) * posterior.covariance
+    moments = _by_pattern(w * pack_products(Z1), group)
+    moments[np.triu_indices(len(Z1))[1] < len(Z)] += covariances
+    return EMSums(
         -0.5 * float(w @ each),
         patterns.T @ moments.T,
         X.T @ (w * Z1).T,
         float(w @ residual),
-        doubt.sum(axis=1),
+        covariances.sum(axis=1),
         moments.sum(axis=1),
     )
 
@@ -151,7 +151,7 @@ class Slab(NamedTuple):
     """A few rows in compressed form, worked on at once."""
 
     cells: SparseRows  # in the units of EM
-    there: csr_array  # 1 in each observed cell
+    observed: csr_array  # 1 in each observed cell
 
 
 class Cells(NamedTuple):
@@ -169,12 +169,12 @@ class Cells(NamedTuple):
         ones = np.ones(max(len(part.values) for part in parts))
         return cls([Slab(part, part.matrix(ones[: len(part.values)])) for part in parts], engine)
 
-    def sums(self, at: Parameters, center: bool) -> Sums:
+    def sums(self, at: Parameters, center: bool) -> EMSums:
         """Return the sums of an EM step at these parameters."""
-        WW = np.ascontiguousarray(pairs(at.W.T).T)
+        WW = np.ascontiguousarray(pack_products(at.W.T).T)
         return self.engine.reduce(self.slabs, StepAccumulator(lambda slab: _of_slab(*slab, at, WW, center)))
 
-    def curvature(self, at: Parameters, center: bool) -> Array:
+    def second_derivatives(self, at: Parameters, center: bool) -> Array:
         """Return the second derivatives of the log-likelihood (p, p)."""
         return self.engine.reduce(self.slabs, ArraySum(lambda slab: _curvature_of_slab(slab.cells, at, center)))
 
@@ -192,14 +192,14 @@ class Cells(NamedTuple):
 def _curvature_of_slab(cells: SparseRows, at: Parameters, center: bool) -> Array:
     height = max(SLAB // cells.d, 1)
     parts = ((i, min(i + height, cells.n)) for i in range(0, cells.n, height))
-    return reduce(np.add, (curvature(cells.dense(*part, np.nan), None, at, center) for part in parts))
+    return reduce(np.add, (second_derivatives(cells.dense(*part, np.nan), None, at, center) for part in parts))
 
 
-def _of_slab(cells: SparseRows, there: csr_array, at: Parameters, WW: Array, center: bool) -> Sums:
+def _of_slab(cells: SparseRows, observed: csr_array, at: Parameters, WW: Array, center: bool) -> EMSums:
     """Sums of one slab; `WW` (d, k (k + 1) / 2) are the products of the columns of W."""
     W, mu, noise = at
     k = W.shape[1]
-    posterior = Posterior.of(there @ WW, cells.counts, k, noise)
+    posterior = Posterior.of(observed @ WW, cells.counts, k, noise)
 
     x = cells.values - mu[cells.columns]
     X = cells.matrix(x)
@@ -209,11 +209,11 @@ def _of_slab(cells: SparseRows, there: csr_array, at: Parameters, WW: Array, cen
     distance = residual / noise + float(np.einsum("ih,ih->", Z, Z))  # a sum of squares, so nothing cancels
 
     Z1 = np.vstack([Z, np.ones(cells.n)]) if center else Z
-    moments = pairs(Z1)
+    moments = pack_products(Z1)
     moments[np.triu_indices(len(Z1))[1] < k] += posterior.covariance
-    return Sums(
+    return EMSums(
         -0.5 * (len(x) * LOG_2_PI + float(posterior.log_det.sum()) + distance),
-        there.T @ moments.T,
+        observed.T @ moments.T,
         X.T @ Z1.T,
         residual,
         posterior.covariance.sum(axis=1),

@@ -1,4 +1,4 @@
-"""Climb the likelihood of probabilistic PCA by L-BFGS, and bound the distance of the end from the maximum.
+"""Maximize the likelihood of probabilistic PCA by L-BFGS, and bound the distance of the end from the maximum.
 
 The climb takes quasi-Newton steps. Their first guess of the curvature is that of the expected log-likelihood, one small
 matrix for each row of W, which EM computes anyway. Where components are as weak as the noise, the climb needs a tenth
@@ -6,11 +6,11 @@ of the steps of EM. Each step costs as much as one of EM, since the sums of EM c
 the likelihood, or that cannot be computed, is taken back, and an EM step follows.
 Jamshidian and Jennrich 1997, J. R. Stat. Soc. B 59(3); Nocedal 1980, Math. Comp. 35(151).
 
-A climb ends where steps gain little, which alone does not tell how far the maximum is. The second derivatives at the
-end tell. Where the likelihood is concave in every direction, Newton steps lead to the maximum, and each step is a
-fraction of the one before. The bound on the error of an eigenvalue is twice the change that these steps make. There is
-no bound where the likelihood is not concave, where steps do not shrink, or where the likelihood falls: no maximum may
-be near. The maximum is the one that the climb leads to; a table may have others.
+The climb ends where steps gain little. That alone does not bound the distance to the maximum; the second derivatives
+at the end do. Where the likelihood is concave in every direction, Newton steps lead to the maximum, and each step is
+a fraction of the one before. The bound on the error of an eigenvalue is twice the change that these steps make. There
+is no bound where the likelihood is not concave, where steps do not shrink, or where the likelihood falls: no maximum
+may be near. The maximum is the one that the climb leads to; a table may have others.
 Cost: n (d k)^2 for second derivatives, mostly once, and three to five passes, each as long as a step of EM.
 Memory: (d k)^2.
 Second derivatives of a normal likelihood: Magnus and Neudecker 2019, Matrix Differential Calculus, chapter 15.
@@ -27,28 +27,28 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.linalg.spectrum import EPS, backward
+from pcatool.linalg.spectrum import EPS, backward_error
 from pcatool.missing.census import group_by_pattern, order_by_group
 from pcatool.missing.em_step import Parameters, Slope
 
 __all__ = [
     "MEMORY",
-    "Climbed",
     "Likelihood",
+    "Optimum",
     "Point",
     "affordable",
     "bytes_needed",
-    "climb",
-    "curvature",
     "distance",
-    "parameters",
+    "maximize",
+    "parameter_count",
+    "second_derivatives",
 ]
 
 # Number of moves whose effect on the gradient is kept (the memory of L-BFGS).
 MEMORY = 10
 
-# The last move tells by which factor EM overestimates the curvature. This is the largest factor that is believed:
-# without a bound, steps fail again and again where the noise tends to 0.
+# Bound on the factor by which EM overestimates the curvature, as estimated from the last move. Without a bound, steps
+# fail again and again where the noise tends to 0.
 LONGEST = 16.0
 
 # The climb ends when the likelihood gains too little over the last SPAN points, IDLE times in a row: a single failure
@@ -61,22 +61,22 @@ class Point(NamedTuple):
 
     at: Parameters
     log_likelihood: float
-    doubt: Array  # (k, k) mean of Cov z
+    score_covariance: Array  # (k, k) mean of Cov z
     slope: Slope
-    next: Parameters  # after one step of EM
+    em_step: Parameters  # after one step of EM
 
 
-class Climbed(NamedTuple):
-    """The end of a climb and its path."""
+class Optimum(NamedTuple):
+    """The end of a maximization and its path."""
 
     end: Point
-    before: Parameters  # SPAN points before the end, or the start
+    earlier: Parameters  # SPAN points before the end, or the start
     log_likelihood: tuple[float, ...]  # of the accepted points, never falling
     steps: int
     converged: bool
 
 
-def climb(step: Callable[[Parameters], Point], start: Parameters, most_steps: int, gain: float) -> Climbed:
+def maximize(step: Callable[[Parameters], Point], start: Parameters, most_steps: int, gain: float) -> Optimum:
     """Climb from `start` until steps gain less than `gain`, or until an EM step lowers the likelihood.
 
     In exact arithmetic no EM step lowers the likelihood, so what is left to gain is then rounding error.
@@ -90,15 +90,15 @@ def climb(step: Callable[[Parameters], Point], start: Parameters, most_steps: in
             reached, steps = _if_possible(step, last.at.moved(secants.move(last.slope))), steps + 1
         if reached is None or not reached.log_likelihood >= last.log_likelihood:
             secants.clear()
-            reached, steps = step(last.next), steps + 1
+            reached, steps = step(last.em_step), steps + 1
             if reached.log_likelihood < last.log_likelihood:
-                return Climbed(last, recent[0], tuple(path), steps, True)
+                return Optimum(last, recent[0], tuple(path), steps, True)
         secants.add(last.slope, reached.slope)
         last = reached
         recent.append(last.at)
         path.append(last.log_likelihood)
         idle = 0 if len(path) <= SPAN or path[-1] - path[-1 - SPAN] > gain else idle + 1
-    return Climbed(last, recent[0], tuple(path), steps, idle == IDLE)
+    return Optimum(last, recent[0], tuple(path), steps, idle == IDLE)
 
 
 def _if_possible(step: Callable[[Parameters], Point], at: Parameters) -> Point | None:
@@ -158,7 +158,7 @@ DEPENDENT = 1e-6
 
 # Each Newton step must be at most half as long as the one before: all later steps are then no longer than the last
 # together. A step that shrinks to a tenth needs no new second derivatives.
-SHRINKS, SHRINKS_WELL = 0.5, 0.1
+SHRINK_RATIO, FAST_SHRINK_RATIO = 0.5, 0.1
 
 # A step below this length that does not shrink is rounding error. The unit is the standard error that a parameter would
 # have if no cell were missing.
@@ -183,21 +183,21 @@ class Likelihood(NamedTuple):
     """The log-likelihood of a table as a function of the parameters: value with slope, and second derivatives."""
 
     value: Callable[[Parameters], tuple[float, Slope]]
-    curvature: Callable[[Parameters], Array]
+    second_derivatives: Callable[[Parameters], Array]
 
 
-def parameters(d: int, k: int, center: bool) -> int:
+def parameter_count(d: int, k: int, center: bool) -> int:
     """Number of parameters: W, the mean, and the noise."""
     return d * (k + center) + 1
 
 
 def affordable(n: int, d: int, k: int, center: bool) -> bool:
     """Whether second derivatives take at most a second or two, and not much longer than the climb."""
-    p = parameters(d, k, center)
+    p = parameter_count(d, k, center)
     return p <= MOST_PARAMETERS and n * p * p <= (MOST_WORK if d < WIDE else MOST_WORK_WIDE)
 
 
-def curvature(Y: Array, w: Array | None, at: Parameters, center: bool) -> Array:
+def second_derivatives(Y: Array, w: Array | None, at: Parameters, center: bool) -> Array:
     """Second derivatives of the log-likelihood of rows Y with NaN in the missing cells, (p, p).
 
     The parameters are in the order of `Slope.rest`, each row of W with its mean; the logarithm of the noise is last.
@@ -219,7 +219,7 @@ def curvature(Y: Array, w: Array | None, at: Parameters, center: bool) -> Array:
 
 def bytes_needed(d: int, k: int) -> tuple[int, int]:
     """Bytes for second derivatives, and for those of one block; (0, 0) if there are too many parameters."""
-    p = parameters(d, k, True)
+    p = parameter_count(d, k, True)
     return (7 * 8 * p * p + 6 * 8 * max(SLAB, d * d), 8 * p * p) if p <= MOST_PARAMETERS else (0, 0)
 
 
@@ -295,7 +295,7 @@ def _distance(of: Likelihood, end: Parameters) -> Array | None:
     height, slope = of.value(end)
     least = height - ROUNDED * max(abs(height), slope.cells)
     frame = _Frame.of(slope)
-    bend = frame.bend(of.curvature(end))
+    bend = frame.bend(of.second_derivatives(end))
     at, move = end, bend @ frame.uphill(slope)
     length = float(np.linalg.norm(move))
     for _ in range(MOST_STEPS):
@@ -304,15 +304,15 @@ def _distance(of: Likelihood, end: Parameters) -> Array | None:
         if not height >= least:
             return None
         move, before = bend @ frame.uphill(slope), length
-        if np.linalg.norm(move) > SHRINKS_WELL * before:
-            bend = frame.bend(of.curvature(at))
+        if np.linalg.norm(move) > FAST_SHRINK_RATIO * before:
+            bend = frame.bend(of.second_derivatives(at))
             move = bend @ frame.uphill(slope)
         length = float(np.linalg.norm(move))
         way, ahead = np.abs(at.eigenvalues - values), _reach(at, frame.moved(at, move))
-        if length > SHRINKS * before and length > SMALL:
+        if length > SHRINK_RATIO * before and length > SMALL:
             return None
-        if length > SHRINKS * before or np.all(ahead <= np.maximum(REMAINS * way, ROUNDED * values)):
-            rounding = ROUNDING * float(np.linalg.norm(bend)) * values + backward(len(values), values[0])
+        if length > SHRINK_RATIO * before or np.all(ahead <= np.maximum(REMAINS * way, ROUNDED * values)):
+            rounding = ROUNDING * float(np.linalg.norm(bend)) * values + backward_error(len(values), values[0])
             return MARGIN * (way + ahead) + rounding
     return None
 
@@ -325,7 +325,7 @@ class _Frame(NamedTuple):
 
     root: Array  # (d, m, m) lower triangles L; L L^T is the curvature of each row of W with its mean
     of_noise: float  # square root of the curvature of the logarithm of the noise
-    turns: Array  # (p, k (k - 1) / 2) orthonormal directions of the rotations of W
+    rotations: Array  # (p, k (k - 1) / 2) orthonormal directions of the rotations of W
 
     @classmethod
     def of(cls, slope: Slope) -> _Frame:
@@ -335,10 +335,10 @@ class _Frame(NamedTuple):
         root = np.linalg.cholesky(slope.A / slope.at.noise)
         m = root.shape[1]
         i, j = np.triu_indices(k, 1)
-        turns = np.zeros((d, m, len(i)))
+        rotations = np.zeros((d, m, len(i)))
         pair = np.arange(len(i))
-        turns[:, i, pair], turns[:, j, pair] = -W[:, j], W[:, i]
-        flat = np.vstack([(root.transpose(0, 2, 1) @ turns).reshape(d * m, len(i)), np.zeros((1, len(i)))])
+        rotations[:, i, pair], rotations[:, j, pair] = -W[:, j], W[:, i]
+        flat = np.vstack([(root.transpose(0, 2, 1) @ rotations).reshape(d * m, len(i)), np.zeros((1, len(i)))])
         Q, R = np.linalg.qr(flat)
         size = np.abs(np.diagonal(R))
         if len(i) and size.min() <= DEPENDENT * size.max():
@@ -356,7 +356,7 @@ class _Frame(NamedTuple):
             K[:-1] = np.linalg.solve(self.root, K[:-1].reshape(d, m, -1)).reshape(d * m, -1)
             K[-1] /= self.of_noise
             K = np.ascontiguousarray(K.T)
-        Q = self.turns
+        Q = self.rotations
         KQ = K @ Q
         K += Q @ (Q.T @ KQ + np.eye(Q.shape[1])) @ Q.T - KQ @ Q.T - Q @ KQ.T
         K = (K + K.T) / 2
@@ -366,19 +366,21 @@ class _Frame(NamedTuple):
     def uphill(self, slope: Slope) -> Array:
         """Gradient of the log-likelihood in these coordinates, (p,)."""
         rows = np.linalg.solve(self.root, slope.rest[:, :, None] / slope.at.noise).ravel()
-        return self._without_turns(np.append(rows, (slope.squares / slope.at.noise - slope.cells) / 2 / self.of_noise))
+        return self._without_rotations(
+            np.append(rows, (slope.squares / slope.at.noise - slope.cells) / 2 / self.of_noise)
+        )
 
     def moved(self, at: Parameters, move: Array) -> Parameters:
         """Return the parameters moved by `move` (p,), given in these coordinates."""
         d, m, _ = self.root.shape
         k = at.W.shape[1]
-        move = self._without_turns(move)
+        move = self._without_rotations(move)
         rows = np.linalg.solve(self.root.transpose(0, 2, 1), move[:-1].reshape(d, m, 1))[:, :, 0]
         of_mean = rows[:, k] if m > k else np.zeros(d)
         return at.moved(np.concatenate([rows[:, :k].ravel(), of_mean, [move[-1] / self.of_noise]]))
 
-    def _without_turns(self, move: Array) -> Array:
-        return np.asarray(move - self.turns @ (self.turns.T @ move))
+    def _without_rotations(self, move: Array) -> Array:
+        return np.asarray(move - self.rotations @ (self.rotations.T @ move))
 
 
 def _reach(one: Parameters, other: Parameters) -> Array:

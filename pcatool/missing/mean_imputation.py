@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Accumulator, Array, Block
 from pcatool.linalg.moments import Centre, Moments, estimated_weight_errors, two_sum
-from pcatool.linalg.row_sums import STEP, relative
+from pcatool.linalg.row_sums import STEP, relative_errors
 from pcatool.linalg.spectrum import EPS
-from pcatool.solvers.base import check_columns, rounding
+from pcatool.solvers.base import check_columns, column_rounding
 
 __all__ = ["MissingSums", "PairSums", "PairsAccumulator", "pair_bytes"]
 
@@ -61,11 +61,11 @@ class PairSums(NamedTuple):
         )  # fmt: skip
 
     @property
-    def seen(self) -> Array:
+    def observed_weight(self) -> Array:
         """Weight of the observed cells of each column, (d,)."""
         return np.diagonal(self.both)
 
-    def about(self, high: Array, low: Array) -> tuple[Array, Array]:
+    def around(self, high: Array, low: Array) -> tuple[Array, Array]:
         """Return the cross sums and the scatter about other means, given as pairs of doubles (d,)."""
         t = (high - self.high) + (low - self.low)
         cross = self.cross - self.both * t
@@ -74,12 +74,14 @@ class PairSums(NamedTuple):
 
     def merge(self, other: PairSums) -> PairSums:
         """Return the sums of these rows followed by those of `other`."""
-        mine, theirs = self.seen > 0, other.seen > 0
+        mine, theirs = self.observed_weight > 0, other.observed_weight > 0
         delta = np.where(mine & theirs, (other.high - self.high) + (other.low - self.low), 0.0)
-        share = np.divide(other.seen, self.seen + other.seen, out=np.zeros(len(delta)), where=theirs)
+        share = np.divide(
+            other.observed_weight, self.observed_weight + other.observed_weight, out=np.zeros(len(delta)), where=theirs
+        )
         high, low = two_sum(np.where(mine, self.high, other.high), delta * share)
         high, low = two_sum(high, low + np.where(mine, self.low, other.low))
-        (cross, scatter), (cross_2, scatter_2) = self.about(high, low), other.about(high, low)
+        (cross, scatter), (cross_2, scatter_2) = self.around(high, low), other.around(high, low)
         return PairSums(
             self.rows + other.rows,
             self.weight + other.weight,
@@ -94,17 +96,17 @@ class PairSums(NamedTuple):
             scatter + scatter_2,
         )
 
-    def about_zero(self) -> PairSums:
+    def with_origin_zero(self) -> PairSums:
         """Return the sums with origin 0, so that the sums hold no row of the input."""
         high, low = two_sum(self.origin, self.high)
         high, low = two_sum(high, low + self.low)
-        none = self.seen == 0
+        none = self.observed_weight == 0
         high[none] = low[none] = 0.0
         return self._replace(origin=np.zeros(len(high)), high=high, low=low)
 
     def check(self, columns: Sequence[str]) -> None:
         """Raise `DataError` if a column has no observed cell."""
-        check_columns(self.seen, columns)
+        check_columns(self.observed_weight, columns)
 
     def filled(self) -> Moments:
         """Return the moments of the rows with column means in the missing cells."""
@@ -117,24 +119,26 @@ class MissingSums(NamedTuple):
     """Sums over rows with missing cells, and bounds on their rounding. Made for parts of the input, and merged."""
 
     pairs: PairSums  # about 0
-    noise: Array  # (d,) relative rounding error of each column
+    rounding: Array  # (d,) relative rounding error of each column
 
     @classmethod
     def summed(cls, sums: Moments | PairSums) -> MissingSums:
         """Build from sums about any origin, such as the first row."""
         pairs = PairSums.of_plain(sums) if isinstance(sums, Moments) else sums
         with np.errstate(all="ignore"):
-            noise = rounding(pairs.high, np.diagonal(pairs.scatter) / pairs.seen)
-        return cls(pairs.about_zero(), noise)
+            rounding = column_rounding(pairs.high, np.diagonal(pairs.scatter) / pairs.observed_weight)
+        return cls(pairs.with_origin_zero(), rounding)
 
     def merged(self, other: MissingSums) -> MissingSums:
         """Return the sums of these rows followed by those of `other`.
 
-        Each merge rounds the sums; `noise` grows by as much as for complete rows.
+        Each merge rounds the sums; `rounding` grows by as much as for complete rows.
         """
         pairs = self.pairs.merge(other.pairs)
         mine, theirs, all_ = (np.diagonal(p.scatter) for p in (self.pairs, other.pairs, pairs))
-        return MissingSums(pairs, relative(STEP * EPS * all_ + self.noise * mine + other.noise * theirs, all_))
+        return MissingSums(
+            pairs, relative_errors(STEP * EPS * all_ + self.rounding * mine + other.rounding * theirs, all_)
+        )
 
 
 class PairsAccumulator(Accumulator[Block, Moments | PairSums]):
@@ -172,27 +176,27 @@ def _of_rows(X: Array, origin: Array, w: Array | None) -> Moments | PairSums:
     `origin` (d,) is a cell of each column, NaN for a column without an observed cell.
     """
     missing = np.isnan(X).T  # transposed: each column is contiguous
-    holed = missing.any(axis=1)
-    if not holed.any() and not np.isnan(origin).any():
+    incomplete = missing.any(axis=1)
+    if not incomplete.any() and not np.isnan(origin).any():
         return Moments.of_block(X, origin, w)
     origin = np.where(np.isnan(origin), 0.0, origin)
-    there = (~missing[holed]).astype(np.float64)
+    observed = (~missing[incomplete]).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         weight = float(len(X)) if w is None else float(w.sum())
-        seen = np.full(len(origin), weight)
-        seen[holed] = there.sum(axis=1) if w is None else there @ w
+        observed_weight = np.full(len(origin), weight)
+        observed_weight[incomplete] = observed.sum(axis=1) if w is None else observed @ w
         Y = X.T - origin[:, None]
         np.copyto(Y, 0.0, where=missing)
-        first = np.where(seen > 0, X[missing.argmin(axis=1), np.arange(len(origin))], np.nan)
+        first = np.where(observed_weight > 0, X[missing.argmin(axis=1), np.arange(len(origin))], np.nan)
         varies = (((first - origin)[:, None] != Y) & ~missing).any(axis=1)
-        mean = (Y.sum(axis=1) if w is None else Y @ w) / np.where(seen > 0, seen, 1.0)
+        mean = (Y.sum(axis=1) if w is None else Y @ w) / np.where(observed_weight > 0, observed_weight, 1.0)
         Y -= mean[:, None]
         np.copyto(Y, 0.0, where=missing)
         weighted = Y if w is None else Y * w
-        both = np.minimum.outer(seen, seen)  # right where at least one of two columns is complete
-        both[np.ix_(holed, holed)] = (there if w is None else there * w) @ there.T
+        both = np.minimum.outer(observed_weight, observed_weight)  # right where at least one of two columns is complete
+        both[np.ix_(incomplete, incomplete)] = (observed if w is None else observed * w) @ observed.T
         cross = np.zeros_like(both)
-        cross[holed] = there @ weighted.T
+        cross[incomplete] = observed @ weighted.T
         pairs = weight * (weight - 1) if w is None else 2 * float(w[1:] @ np.cumsum(w)[:-1])
         low = np.zeros_like(mean)
         scatter = Y @ weighted.T
@@ -202,8 +206,8 @@ def _of_rows(X: Array, origin: Array, w: Array | None) -> Moments | PairSums:
 
 def _settled(part: PairSums, rest: Array) -> PairSums:
     """Return the sums about means corrected by their rounding error; `rest` (d,) are the sums about the old means."""
-    part.cross[part.seen == part.weight] = rest
-    high, low = two_sum(part.high, rest / np.where(part.seen > 0, part.seen, 1.0))
-    cross, scatter = part.about(high, low)
-    cross[part.seen == part.weight] = 0.0
+    part.cross[part.observed_weight == part.weight] = rest
+    high, low = two_sum(part.high, rest / np.where(part.observed_weight > 0, part.observed_weight, 1.0))
+    cross, scatter = part.around(high, low)
+    cross[part.observed_weight == part.weight] = 0.0
     return part._replace(high=high, low=low, cross=cross, scatter=scatter)

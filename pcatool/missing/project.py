@@ -6,7 +6,7 @@ scores and of the noise, z is the posterior mean of probabilistic PCA instead, w
 Only observed cells are worked on, rows with equally many together. A row gets the same bits whatever other rows stand
 beside it, dense or compressed.
 Cost: 10 k^2 per cell of every pattern and 2 k per cell of every row. Memory: a few slabs of SLAB numbers.
-SciPy: `scipy.linalg.lstsq(B[o], y[o], cond=OPEN)`, row by row.
+SciPy: `scipy.linalg.lstsq(B[o], y[o], cond=UNDETERMINED)`, row by row.
 """
 
 from __future__ import annotations
@@ -21,20 +21,28 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import row_means
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectrum import EPS
-from pcatool.missing.census import Index, Mask, column_keys, group_by_columns
+from pcatool.missing.census import Index, Mask, group_by_columns, hash_columns
 from pcatool.model.model import Model
 
-__all__ = ["OPEN", "MissingCells", "coverage", "coverage_of_cells", "fill", "project_cells", "project_with_holes"]
+__all__ = [
+    "UNDETERMINED",
+    "IncompleteScorer",
+    "coverage",
+    "coverage_of_cells",
+    "fill",
+    "project_cells",
+    "project_incomplete",
+]
 
 # A direction whose singular value of B_o is below this is left undetermined. B is known to about EPS and its columns
 # have length 1: division by sqrt(EPS) leaves half of the digits, division by less leaves mostly rounding error.
-OPEN = float(np.sqrt(EPS))
+UNDETERMINED = float(np.sqrt(EPS))
 
 # Numbers worked on at a time: 4 MB stay in the cache.
 SLAB = 1 << 19
 
 
-def project_with_holes(Y: Array, B: Array, *, variances: Array | None = None, noise: float = 0.0) -> Array:
+def project_incomplete(Y: Array, B: Array, *, variances: Array | None = None, noise: float = 0.0) -> Array:
     """Return scores (n, k) of rows Y (n, d), in the units of the fit with NaN in the missing cells.
 
     An empty row gets NaN. With `variances` (k,) of the scores without noise and `noise`, the variance of the noise in
@@ -45,20 +53,20 @@ def project_with_holes(Y: Array, B: Array, *, variances: Array | None = None, no
 
 
 def project_cells(cells: SparseRows, B: Array, *, variances: Array | None = None, noise: float = 0.0) -> Array:
-    """Like `project_with_holes`, for rows in compressed form."""
-    keys = column_keys(cells.d)
+    """Like `project_incomplete`, for rows in compressed form."""
+    keys = hash_columns(cells.d)
     Z = np.full((cells.n, B.shape[1]), np.nan)
     with threads(1):
-        for rows, at in _equally_long(cells, B.shape[1]):
+        for rows, at in _groups_by_length(cells, B.shape[1]):
             columns = cells.columns[at]
             first, pattern = group_by_columns(columns, keys)
-            P = _solvers(B[columns[first]], variances, noise, columns.shape[1] == len(B))
+            P = _score_matrices(B[columns[first]], variances, noise, columns.shape[1] == len(B))
             # One small product per row: in one large product, BLAS would choose the order of the sums by its size.
             Z[rows] = ((P if len(P) == 1 else P[pattern]) @ cells.values[at][:, :, None])[:, :, 0]
     return Z
 
 
-def _equally_long(cells: SparseRows, k: int) -> Iterator[tuple[Index, Index]]:
+def _groups_by_length(cells: SparseRows, k: int) -> Iterator[tuple[Index, Index]]:
     """Yield groups of rows with c cells each: their numbers (h,), and the places of their cells (h, c).
 
     A group takes at most SLAB numbers for k components.
@@ -73,7 +81,7 @@ def _equally_long(cells: SparseRows, k: int) -> Iterator[tuple[Index, Index]]:
             yield rows, cells.starts[rows][:, None] + np.arange(c)
 
 
-def _solvers(B: Array, variances: Array | None, noise: float, complete: bool) -> Array:
+def _score_matrices(B: Array, variances: Array | None, noise: float, complete: bool) -> Array:
     """Return the matrices (u, k, c) that map observed cells to scores, from B_o (u, c, k).
 
     These are pseudo-inverses, or, given `variances` and `noise`, damped by the noise.
@@ -83,19 +91,19 @@ def _solvers(B: Array, variances: Array | None, noise: float, complete: bool) ->
     scale = np.ones(B.shape[2]) if variances is None else np.sqrt(np.maximum(variances, 0.0))
     U, s, Vt = np.linalg.svd(B * scale, full_matrices=False)
     if variances is None or noise == 0:
-        open_ = s <= OPEN * scale.max()
-        gain = np.where(open_, 0.0, 1.0 / np.where(open_, 1.0, s))
+        undetermined = s <= UNDETERMINED * scale.max()
+        gain = np.where(undetermined, 0.0, 1.0 / np.where(undetermined, 1.0, s))
     else:
         gain = s / (s * s + noise)
     return np.asarray(scale[:, None] * ((Vt * gain[:, :, None]).transpose(0, 2, 1) @ U.transpose(0, 2, 1)))
 
 
-def coverage(holes: Mask, B: Array, eigenvalues: Array) -> Array:
+def coverage(missing: Mask, B: Array, eigenvalues: Array) -> Array:
     """Return the share of the variance of the components that lies in the observed cells of each row, (n,).
 
     That is sum_j lambda_j |B_oj|^2 / sum_j lambda_j over the components j: 1 for a complete row, 0 for an empty one.
     """
-    parts = [coverage_of_cells(cells, B, eigenvalues) for cells in _compressed(np.where(holes, np.nan, 0.0))]
+    parts = [coverage_of_cells(cells, B, eigenvalues) for cells in _compressed(np.where(missing, np.nan, 0.0))]
     return np.concatenate([np.empty(0), *parts])
 
 
@@ -126,24 +134,24 @@ def fill(X: Array, R: Array) -> Array:
 ROW_SLAB = 1 << 19
 
 
-class MissingCells(NamedTuple):
+class IncompleteScorer(NamedTuple):
     """Scores and reconstructions of rows X (n, d) with NaN in the missing cells, under a model.
 
     Has the methods that commands call on a model for complete rows.
     """
 
     model: Model
-    how: str  # mean: column means fill in; em: posterior means, with noise; project: least squares
+    policy: str  # mean: column means fill in; em: posterior means, with noise; project: least squares
 
     def scores(self, X: Array) -> Array:
         """Return scores like `Model.project`; NaN for an empty row under the policy `project`."""
         Z = self.model.whitened(self._scores(self._standard_rows(X)))
-        return _turned_back(Z, self.model.basis) if self.model.whitening == "zca" else Z
+        return _reconstruct(Z, self.model.basis) if self.model.whitening == "zca" else Z
 
     def rows(self, X: Array) -> Array:
         """Return reconstructions like `Model.there_and_back`; only an empty row under `project` has NaN."""
         model = self.model
-        back = model.std * _turned_back(self._scores(self._standard_rows(X)), model.basis) + model.mean
+        back = model.std * _reconstruct(self._scores(self._standard_rows(X)), model.basis) + model.mean
         if not model.rows_centered:
             return back
         means = row_means(X)[:, None]
@@ -155,7 +163,7 @@ class MissingCells(NamedTuple):
         An empty row that is not filled has NaN.
         """
         Y = self._standard_rows(X)
-        R = Y - _turned_back(self._scores(Y), self.model.basis)
+        R = Y - _reconstruct(self._scores(Y), self.model.basis)
         R = np.where(np.isnan(R), 0.0, R)
         errors: Array = (R * R).sum(axis=1)
         return np.where(np.isnan(Y).all(axis=1), np.nan, errors)
@@ -168,22 +176,22 @@ class MissingCells(NamedTuple):
         """Convert rows to the units of the fit; policy `mean` also puts column means in the missing cells."""
         model = self.model
         Y = model.standard_rows(X)
-        if self.how != "mean":
+        if self.policy != "mean":
             return Y
         assert model.stand_in is not None
         return np.where(np.isnan(Y), (model.stand_in - model.mean) / model.std, Y)
 
     def _scores(self, Y: Array) -> Array:
         model = self.model
-        if self.how != "em":
-            return project_with_holes(Y, model.basis)
+        if self.policy != "em":
+            return project_incomplete(Y, model.basis)
         signal = np.maximum(model.eigenvalues[: model.k] - model.noise, 0.0)
-        Z = project_with_holes(Y, model.basis, variances=signal, noise=model.noise)
+        Z = project_incomplete(Y, model.basis, variances=signal, noise=model.noise)
         nothing = np.isnan(Y).all(axis=1, keepdims=True)
         return np.where(nothing, 0.0, Z)  # an empty row has the mean as posterior
 
 
-def _turned_back(Z: Array, B: Array) -> Array:
+def _reconstruct(Z: Array, B: Array) -> Array:
     """Return Z B^T (n, d).
 
     Sums along contiguous cells have one order whatever other rows stand beside; a product by BLAS does not.

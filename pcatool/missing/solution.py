@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.linalg.certificate import fix_signs
-from pcatool.linalg.spectrum import backward
+from pcatool.linalg.spectrum import backward_error
 from pcatool.missing.census import Census
-from pcatool.missing.em_step import LEAST_NOISE, LOG_2_PI, Parameters, Units, fewer, rounding_of, variances_of
-from pcatool.missing.likelihood import Climbed
+from pcatool.missing.em_step import LEAST_NOISE, LOG_2_PI, Parameters, Units, ddof_factor, rounding_of, variances_of
+from pcatool.missing.likelihood import Optimum
 from pcatool.solvers.base import Problem, Solution
 
 __all__ = ["EMFit", "as_solution", "closed_form", "in_units_of_fit"]
@@ -96,30 +96,30 @@ def _log_likelihood(model: Array, census: Census, problem: Problem) -> float:
     if model[-1] <= 0:
         return math.inf
     d = len(model)
-    return -0.5 * census.weight * (d * LOG_2_PI + float(np.log(model * fewer(census, problem)).sum()) + d)
+    return -0.5 * census.weight * (d * LOG_2_PI + float(np.log(model * ddof_factor(census, problem)).sum()) + d)
 
 
 def in_units_of_fit(
-    climbed: Climbed,
+    optimum: Optimum,
     distance: Callable[[Parameters], Array | None],
     units: Units,
     census: Census,
     problem: Problem,
     k: int,
 ) -> EMFit:
-    """Convert the end of a climb from the units of EM to those of the fit.
+    """Convert the end of a maximization from the units of EM to those of the fit.
 
     `distance` bounds how far the eigenvalues are from the maximum, in the units of EM.
     """
-    at = climbed.end.at
-    turn = np.linalg.svd(at.W, full_matrices=False)[2]
-    told = 1 - np.diagonal(turn @ climbed.end.doubt @ turn.T)
+    at = optimum.end.at
+    rotation = np.linalg.svd(at.W, full_matrices=False)[2]
+    certainty = 1 - np.diagonal(rotation @ optimum.end.score_covariance @ rotation.T)
     # With k = d, W has d - 1 columns: the last axis is the direction that W leaves to the noise.
     axes = np.linalg.svd(at.W, full_matrices=k > at.W.shape[1])[0]
     values = at.eigenvalues
     # A single eigenvalue may stop moving for a few steps; all of them stop only at the end.
-    moved = float(np.abs(values - climbed.before.eigenvalues).max()) + backward(problem.d, values[0])
-    scale = units.unit**2 / fewer(census, problem)
+    moved = float(np.abs(values - optimum.earlier.eigenvalues).max()) + backward_error(problem.d, values[0])
+    scale = units.unit**2 / ddof_factor(census, problem)
 
     def in_units() -> Array | None:
         found = distance(at)
@@ -135,10 +135,10 @@ def in_units_of_fit(
         basis=fix_signs(axes[:, :k]),
         eigenvalues=values * scale,
         noise_variance=at.noise * scale,
-        log_likelihood=tuple(value - shift for value in climbed.log_likelihood),
-        iterations=climbed.steps,
-        converged=climbed.converged,
-        certainty=np.append(told, np.zeros(k - len(told))),
+        log_likelihood=tuple(value - shift for value in optimum.log_likelihood),
+        iterations=optimum.steps,
+        converged=optimum.converged,
+        certainty=np.append(certainty, np.zeros(k - len(certainty))),
         exact=at.noise < 2 * LEAST_NOISE,
         error=np.full(problem.d, moved * scale),
         distance=in_units,
@@ -165,5 +165,5 @@ def as_solution(fitted: EMFit, problem: Problem) -> Solution:
         constant=fitted.constant,
         variances=fitted.variances,
         apply=lambda V: U @ (signal[:, None] * (U.T @ V)) + noise * V,
-        counted=problem.counted(census.rows, census.weight),
+        observations=problem.observations(census.rows, census.weight),
     )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pcatool.errors import DataError, UsageError, show
-from pcatool.missing.project import MissingCells
+from pcatool.missing.project import IncompleteScorer
 from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, EngineOptions, TableOptions
 from pcatool.pipeline.abilities import policy_for_rows, policy_for_scores
@@ -128,8 +128,8 @@ def _transform(
     model: Model, inputs: Inputs, options: ApplyOptions, engine: EngineOptions, reporter: Reporter
 ) -> Results:
     policy = policy_for_rows(model, options.missing, fill=False, reconstructing=False)
-    missing_cells = MissingCells(model, policy)
-    work = RowWork(model.project, missing_cells.scores, policy, model.score_names())
+    scorer = IncompleteScorer(model, policy)
+    work = RowWork(model.project, scorer.scores, policy, model.score_names())
     return _apply(model, inputs, model_columns(model, inputs), work, options, engine, reporter)
 
 
@@ -172,8 +172,8 @@ def _reconstruct(
     holds = request.source or ("rows" if rows else None)
     if (holds or rows_or_scores(model, inputs)) == "rows":
         policy = policy_for_rows(model, options.missing, fill=request.fill, reconstructing=True)
-        missing_cells = MissingCells(model, policy)
-        work = RowWork(model.there_and_back, missing_cells.rows, policy, names, request.fill)
+        scorer = IncompleteScorer(model, policy)
+        work = RowWork(model.there_and_back, scorer.rows, policy, names, request.fill)
         return _apply(model, inputs, model_columns(model, inputs), work, options, engine, reporter)
     for flag, given in (
         ("--with-error", options.with_error), ("--with-coverage", options.with_coverage), ("--fill", request.fill)

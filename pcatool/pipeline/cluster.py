@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 from pcatool.arrays import Accumulator, run_serially
 from pcatool.engines.base import Cluster, Done
 from pcatool.errors import DataError, FileError, PcatoolError, UsageError, show
-from pcatool.methods.base import Supply
-from pcatool.methods.sums import Sums, sums_of
+from pcatool.methods.base import FitResources
+from pcatool.methods.sums import MergeableSums, sums_of
 from pcatool.options import EngineOptions, FitOptions, OutputOptions, TableOptions
 from pcatool.pipeline.fit import rows_of
 from pcatool.pipeline.output_folder import (
@@ -184,7 +184,7 @@ class SplitReading:
 class SplitSum(NamedTuple):
     """Sums over the rows of some splits (None without rows), and the record of reading the splits."""
 
-    sums: Sums | None
+    sums: MergeableSums | None
     record: ReadRecord
 
 
@@ -208,14 +208,14 @@ class SplitSums(Accumulator[tuple[Split, ...], SplitSum]):
             return SplitSum(other.sums if one.sums is None else one.sums, record)
         return SplitSum(one.sums.merged(other.sums), record)  # type: ignore[arg-type]  # both are of one kind
 
-    def _sums(self, inputs: Inputs, reporter: Reporter, counts: RowCounts) -> Sums | None:
+    def _sums(self, inputs: Inputs, reporter: Reporter, counts: RowCounts) -> MergeableSums | None:
         """Return the sums over one split; None without rows, or for missing cells that are to be refused."""
         classes = self.columns.classes
         columns = self.columns if classes is None else self.columns._replace(classes=classes.without_classes())
         read = rows_of(self.options, inputs, columns, counts, run_serially, "")
         try:
-            supply = Supply(labels=read.labels, small=0)
-            return sums_of(read.rows, read.features, self.options, supply, triangular=self.triangular)
+            resources = FitResources(labels=read.labels, small=0)
+            return sums_of(read.rows, read.features, self.options, resources, triangular=self.triangular)
         except DataError as error:
             if self.options.missing == "error" and counts.incomplete and not error.of_input:
                 return None  # the caller refuses them, once all rows are counted

@@ -14,7 +14,7 @@ from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.align import aligned_to
 from pcatool.methods.base import why_not_updatable
-from pcatool.methods.subtract import check_digits, check_scales, less
+from pcatool.methods.subtract import check_digits, check_scales, make_subtraction
 from pcatool.methods.sums import fit_from_statistic, options_of
 from pcatool.model.model import Model
 from pcatool.model.npz import load_model
@@ -218,7 +218,7 @@ def subtract(
 
     Raises `DataError` for rows that the model does not hold, and `RefusedError` where too few digits are left.
     """
-    combined = _with_rows(named, data, table, options, engine, reporter, less(named[1], reporter))
+    combined = _with_rows(named, data, table, options, engine, reporter, make_subtraction(named[1], reporter))
     check_digits(named[1], combined.model)
     return combined
 
@@ -298,7 +298,7 @@ def subtract_models(named: NamedModel, others: Iterable[NamedModel], align_to: A
     whole = statistic_of(named)
     old = model_to_align_to(model, align_to, None)
     removed = reduce(Statistic.merged, (compatible_sums(model, other, name) for other in others))
-    left = refitted(model, less(model, reporter)(whole, removed), options_of(model), old, reporter)
+    left = refitted(model, make_subtraction(model, reporter)(whole, removed), options_of(model), old, reporter)
     check_digits(model, left)
     return Combined(left, model.n_samples)
 

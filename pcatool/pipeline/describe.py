@@ -11,7 +11,7 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError, listed
 from pcatool.linalg.certificate import principal_angles
-from pcatool.methods.align import cosines, matched
+from pcatool.methods.align import best_matching, cosines
 from pcatool.model.description import how_fitted, whole
 from pcatool.model.model import Model
 from pcatool.model.npz import contents, dumps, load_model, read_model
@@ -210,7 +210,7 @@ def _matched(a: Model, b: Model) -> list[dict[str, Any]]:
     C = np.clip(cosines(a, b), -1.0, 1.0)
     shares = a.variance.share, b.variance.share
     found = []
-    for i, j in zip(*matched(np.abs(C)), strict=True):
+    for i, j in zip(*best_matching(np.abs(C)), strict=True):
         row: dict[str, Any] = {"a": int(i) + 1, "b": int(j) + 1, "cosine": float(C[i, j])}
         row |= {"flipped": bool(C[i, j] < 0), "swapped": bool(i != j)}
         row |= {f"eigenvalue_{name}": float(m.eigenvalues[at]) for name, m, at in (("a", a, i), ("b", b, j))}

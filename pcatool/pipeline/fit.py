@@ -17,7 +17,7 @@ from pcatool.arrays import Array, NoRows, Runner, nothing_to_fit, recut, run_ser
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, FileError, UsageError, show
 from pcatool.methods.align import aligned_to, check_older
-from pcatool.methods.base import Fit, Labels, Supply
+from pcatool.methods.base import Fit, FitResources, Labels
 from pcatool.model import npz
 from pcatool.model.model import Model, VarianceTable
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, parse_truncation
@@ -38,7 +38,7 @@ from pcatool.stores.uri import is_remote, plain_name
 from pcatool.writers.sink import check_target
 
 if TYPE_CHECKING:
-    from pcatool.methods.sums import Sums
+    from pcatool.methods.sums import MergeableSums
     from pcatool.readers.splits import Split
 
 __all__ = [
@@ -159,7 +159,7 @@ def labels_of(columns: ColumnChoice) -> Labels | None:
     return Labels(columns.labels, False, len(columns.labels), list) if columns.labels else None
 
 
-def supply_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> Supply:
+def supply_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> FitResources:
     """Return what a method may use for these rows.
 
     That is memory, a second reading of the rows, threads, and estimates of rows and of the memory of reading and
@@ -174,7 +174,7 @@ def supply_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> Supply:
         return scoring_bytes(d, k, rows_at_once(d), pool.count, reading() + model) if job.scored else 0
 
     again = (lambda: read_blocks(job, inputs.reopened(), pool.map)) if inputs.can_reread() else None
-    return Supply(
+    return FitResources(
         job.limit, again, inputs.expected_rows, pool, pool.count, read.labels, reading=reading, scoring=scoring
     )
 
@@ -289,9 +289,11 @@ def prepare_fit(job: Job, inputs: Inputs, counts: RowCounts) -> Iterator[Prepare
         read = open_rows(job, inputs, counts, pool.map)
         method = method_of(job.options if read.columns is None else read.columns.named(job.options), job.reporter)
         work = (read.rows, read.features)
-        supply = supply_of(job, inputs, pool, read)
+        resources = supply_of(job, inputs, pool, read)
         yield PreparedFit(
-            read.columns, partial(method.plan, *work, supply=supply), partial(method.fit, *work, supply=supply)
+            read.columns,
+            partial(method.plan, *work, resources=resources),
+            partial(method.fit, *work, resources=resources),
         )
 
 
@@ -323,7 +325,7 @@ def _from_sums(job: Job, inputs: Inputs, counts: RowCounts) -> PreparedFit:
 # --- sums ---
 
 
-def sums_of_job(job: Job, inputs: Inputs, counts: RowCounts, *, triangular: bool) -> Sums | None:
+def sums_of_job(job: Job, inputs: Inputs, counts: RowCounts, *, triangular: bool) -> MergeableSums | None:
     """Return the sums over the rows of a job, None without rows, and report the counts of the rows.
 
     `triangular` sums have twice as many digits. The caller has checked that the options allow sums.
@@ -339,15 +341,15 @@ def sums_of_job(job: Job, inputs: Inputs, counts: RowCounts, *, triangular: bool
     else:
         with Threads(job.engine.threads) as pool:
             read = open_rows(job, inputs, counts, pool.map)
-            supply = supply_of(job, inputs, pool, read)
-            sums = sums_of(read.rows, read.features, job.options, supply, triangular=triangular)
+            resources = supply_of(job, inputs, pool, read)
+            sums = sums_of(read.rows, read.features, job.options, resources, triangular=triangular)
     report_rows(job, inputs, counts)
     return sums
 
 
 def _sums_of_splits(
     job: Job, inputs: Inputs, splits: Sequence[Split], columns: ColumnChoice, counts: RowCounts, *, triangular: bool
-) -> Sums | None:
+) -> MergeableSums | None:
     """Return the sums over all splits, added up by the workers of a cluster, and report what they recorded.
 
     None without rows. Raises `DataError` for missing cells that are refused, once the rows of all splits are counted.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, Runner, apply_in_blocks
 from pcatool.engines.threads import Threads
 from pcatool.errors import RefusedError
-from pcatool.missing.project import MissingCells, fill
+from pcatool.missing.project import IncompleteScorer, fill
 from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, EngineOptions, OutputOptions
 from pcatool.progress import Reporter
@@ -118,7 +118,7 @@ class Scorer(NamedTuple):
 
     def _score_incomplete(self, X: Array) -> Array:
         """Results of rows with missing cells, (n, w); NaN where the policy gives none."""
-        scorer = MissingCells(self.model, self.work.policy)
+        scorer = IncompleteScorer(self.model, self.work.policy)
         coverage = [scorer.coverage(X)] if self.with_coverage else []
         if self.work.policy == "keep" or self.work.score_incomplete is None:
             return np.column_stack([np.full((len(X), len(self.names) - len(coverage)), np.nan), *coverage])

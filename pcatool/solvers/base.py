@@ -16,26 +16,26 @@ from pcatool.linalg.moments import LEAST, Centre, center_block
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.spectrum import EPS, Spectrum, Wish
 from pcatool.linalg.triangle import Triangle
-from pcatool.solvers.rows import AT_ONCE, Rows, first_heavy
+from pcatool.solvers.rows import AT_ONCE, Rows, first_heavy_row
 
 __all__ = [
-    "KNOWN",
+    "MAX_DIVISOR_ERROR",
     "ColumnScales",
     "Estimate",
     "Problem",
     "Solution",
     "Solver",
-    "centred_matrix",
+    "centered_matrix",
     "check_columns",
     "check_solvable",
+    "column_rounding",
     "decomposing_bytes",
     "directions_bytes",
     "estimate_in_memory",
     "factor_bytes",
-    "finish",
     "make_solution",
-    "rounding",
     "scale_of",
+    "solve_factor",
     "squares_overflow",
     "too_few_rows",
     "uncertain_divisor",
@@ -43,25 +43,25 @@ __all__ = [
 
 # Rounding error of one centred cell, of the mean and of the sums, in units of eps times the standard deviation of the
 # column.
-CELL = 4.0
+CELL_ROUNDING = 4.0
 
 # Largest count that a double holds exactly.
 MOST_COUNTED = 1 << 53
 
-# Largest relative error of the divisor: the accuracy that a vouched eigenvalue must have. A less certain divisor would
-# spoil all eigenvalues.
-KNOWN = 1e-8
+# Largest relative error of the divisor, equal to that of an accurate eigenvalue: a larger error would spoil all
+# eigenvalues.
+MAX_DIVISOR_ERROR = 1e-8
 
 # If the weights add up to more than LARGE, or less than its inverse, the message about overflow or underflow of squares
 # blames the weights. LARGEST limits the factor that a message suggests.
 LARGE, LARGEST = 1e20, 1e300
 
 # A variance below this is a sum of squares that have lost digits near the smallest double.
-SMALLEST = 4 * float(np.finfo(np.float64).tiny)
+MIN_VARIANCE = 4 * float(np.finfo(np.float64).tiny)
 
 
 class Problem(NamedTuple):
-    """All settings and facts that may decide how a fit is solved; independent of the solver and of the machine."""
+    """Settings and facts that determine how a fit is solved; independent of the solver and of the machine."""
 
     columns: tuple[str, ...]
     n: int | None  # rows; None if there are more than were held
@@ -71,15 +71,15 @@ class Problem(NamedTuple):
     ddof: int = 0
     weights: str | None = None  # "frequency" or "reliability"
     seed: int = 0
-    sharp: bool = False  # whether the scores will be divided by small eigenvalues
-    keeps: bool = False  # whether the solution keeps the sums over rows, so that rows can be added later
-    rows_centred: bool = False  # whether each row is centred on its own mean
+    needs_small_eigenvalues: bool = False  # whether the scores will be divided by small eigenvalues
+    keeps_sums: bool = False  # whether the solution keeps the sums over rows, so that rows can be added later
+    rows_centered: bool = False  # whether each row is centred on its own mean
 
     @property
     def d(self) -> int:
         return len(self.columns)
 
-    def counted(self, rows: int, weight: float) -> int:
+    def observations(self, rows: int, weight: float) -> int:
         """Number of observations: with frequency weights their sum, else the number of rows."""
         return max(min(round(weight), MOST_COUNTED), rows) if self.weights == "frequency" else rows
 
@@ -87,29 +87,29 @@ class Problem(NamedTuple):
         """Return the divisor of sums of squares, such as n - ddof."""
         return centre.divisor(self.ddof, reliability=self.weights == "reliability")
 
-    def blur(self, centre: Centre) -> float:
+    def divisor_error(self, centre: Centre) -> float:
         """Return the relative error of the divisor."""
-        return centre.blur(self.ddof, reliability=self.weights == "reliability")
+        return centre.divisor_error(self.ddof, reliability=self.weights == "reliability")
 
-    def divided(self, centre: Centre) -> float:
+    def eigenvalue_error(self, centre: Centre) -> float:
         """Return the relative error that the divisor adds to each eigenvalue.
 
         The error is 0 for correlations, where the divisor cancels.
         """
-        return 0.0 if self.standardize and self.center else self.blur(centre)
+        return 0.0 if self.standardize and self.center else self.divisor_error(centre)
 
-    def scales(self, noise: Array) -> Array | float:
+    def scale_rounding(self, rounding: Array) -> Array | float:
         """Return the relative error of the scale of each column, (d,), from the rounding of centred columns (d,)."""
-        return noise if self.standardize else 0.0
+        return rounding if self.standardize else 0.0
 
-    def noise(self, centre: Centre, squares: Array) -> Array:
+    def rounding(self, centre: Centre, squares: Array) -> Array:
         """Return the relative rounding error of each centred column, (d,), from its sum of squares, `squares` (d,).
 
         The mean square is `squares` divided by the weight of all rows, whatever the divisor of variances is: rounding
         error is relative to the cells.
         """
-        cells = 2 * float(np.abs(centre.mean).max()) if self.rows_centred else 0.0
-        return rounding(centre.high, squares / centre.weight, cells) + underflow(centre.rows, squares)
+        cells = 2 * float(np.abs(centre.mean).max()) if self.rows_centered else 0.0
+        return column_rounding(centre.high, squares / centre.weight, cells) + underflow_error(centre.rows, squares)
 
 
 class Solution(NamedTuple):
@@ -127,7 +127,7 @@ class Solution(NamedTuple):
     constant: tuple[int, ...]  # indices of columns whose smallest and largest value are equal
     variances: Array  # (d,) of the columns as read, about their mean
     apply: Callable[[Array], Array]  # V -> S V, for the certificate
-    counted: int  # observations for the rules for k: with frequency weights, their sum
+    observations: int  # observations for the rules for k: with frequency weights, their sum
     statistic: Statistic | None = None  # the sums over rows, if the problem keeps them
 
 
@@ -174,7 +174,7 @@ class ColumnScales(NamedTuple):
     """Divisor, variances and scales of the columns, from which a solver forms the matrix that it decomposes."""
 
     divisor: float  # of sums of squares
-    safe: float  # the divisor, or 1 where it is not above 0, which `check` refuses
+    safe_divisor: float  # the divisor, or 1 where it is not above 0, which `check` refuses
     constant: NDArray[np.bool_]  # (d,)
     variances: Array  # (d,)
     sigma: Array  # (d,) as from `scale_of`
@@ -183,17 +183,17 @@ class ColumnScales(NamedTuple):
     def of(cls, problem: Problem, centre: Centre, squares: Array) -> ColumnScales:
         """Compute from the centre of all rows and the sums of squares (d,) about their mean."""
         divisor, constant = problem.divisor(centre), ~centre.varies
-        safe = divisor if divisor > 0 else 1.0
+        safe_divisor = divisor if divisor > 0 else 1.0
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            variances = squares / safe
-            return cls(divisor, safe, constant, variances, scale_of(variances, constant, problem))
+            variances = squares / safe_divisor
+            return cls(divisor, safe_divisor, constant, variances, scale_of(variances, constant, problem))
 
     def check(self, problem: Problem, centre: Centre, total: float) -> None:
         """Raise an error if no component can be computed; `total` is the trace of the matrix to decompose."""
         check_solvable(problem, centre.rows, self.divisor, self.constant, self.variances, total, centre)
 
 
-def rounding(shift: Array, variances: Array, cells: float = 0.0) -> Array:
+def column_rounding(shift: Array, variances: Array, cells: float = 0.0) -> Array:
     """Return the relative rounding error of each centred column, (d,).
 
     An origin far from the mean, by `shift` (d,), costs digits in the difference. So do `cells` of this size from which
@@ -201,10 +201,10 @@ def rounding(shift: Array, variances: Array, cells: float = 0.0) -> Array:
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         far = (np.abs(shift) + cells) / np.sqrt(variances)
-    return EPS * (CELL + np.where(np.isfinite(far), far, 0.0))
+    return EPS * (CELL_ROUNDING + np.where(np.isfinite(far), far, 0.0))
 
 
-def underflow(rows: int, squares: Array) -> Array:
+def underflow_error(rows: int, squares: Array) -> Array:
     """Return the largest error by underflow of a sum of `rows` squares, as a share of `squares` (d,).
 
     Each product may be rounded near the smallest double.
@@ -276,7 +276,7 @@ def _underflown(
         there = there | (centre.mean != 0)
     columns = np.flatnonzero(there)
     least = columns[squares[columns].argmin()] if len(columns) else None
-    return None if least is None or not squares[least] < SMALLEST else int(least)
+    return None if least is None or not squares[least] < MIN_VARIANCE else int(least)
 
 
 def check_weights(problem: Problem, centre: Centre) -> None:
@@ -288,8 +288,10 @@ def check_weights(problem: Problem, centre: Centre) -> None:
             f"the weights add up to {centre.weight:.3g}, and products of weights overflow a double",
             f"divide all weights by {_decade(min(centre.weight, LARGEST))}",
         )
-    blur, divisor = problem.blur(centre), problem.divisor(centre)
-    if blur <= KNOWN or (divisor <= 0 and not (centre.rows > 1 and problem.weights == "reliability")):
+    divisor_error, divisor = problem.divisor_error(centre), problem.divisor(centre)
+    if divisor_error <= MAX_DIVISOR_ERROR or (
+        divisor <= 0 and not (centre.rows > 1 and problem.weights == "reliability")
+    ):
         return
     if problem.weights == "reliability":
         raise RefusedError(
@@ -299,14 +301,14 @@ def check_weights(problem: Problem, centre: Centre) -> None:
             if 0 < centre.weight < 1 / LARGE
             else "use --ddof 0",
         )
-    raise uncertain_divisor(problem, centre.weight, divisor, blur)
+    raise uncertain_divisor(problem, centre.weight, divisor, divisor_error)
 
 
-def uncertain_divisor(problem: Problem, weight: float, divisor: float, blur: float) -> RefusedError:
+def uncertain_divisor(problem: Problem, weight: float, divisor: float, divisor_error: float) -> RefusedError:
     """Return the error for a sum of weights of which rounding leaves too few digits after ddof is subtracted."""
     return RefusedError(
         f"the weights add up to {weight:.17g}: --ddof {problem.ddof} leaves a divisor of {divisor:.2g}, which "
-        f"rounding makes known to {min(blur, 1.0):.0e} of itself only",
+        f"rounding makes known to {min(divisor_error, 1.0):.0e} of itself only",
         _without_ddof(problem),
     )
 
@@ -370,15 +372,15 @@ def make_solution(
     apply: Callable[[Array], Array],
 ) -> Solution:
     """Build the solution from the centre of the rows and the spectrum of their scatter."""
-    counted = problem.counted(centre.rows, centre.weight)
-    m = min(counted, problem.d)  # also when the solver returns more: all others are 0
+    observations = problem.observations(centre.rows, centre.weight)
+    m = min(observations, problem.d)  # also when the solver returns more: all others are 0
     values = spectrum.eigenvalues[:m]
     return Solution(
         n=centre.rows,
         mean=centre.mean if problem.center else np.zeros(problem.d),
         std=sigma,
         eigenvalues=values,
-        error=spectrum.error[:m] + problem.divided(centre) * values,
+        error=spectrum.error[:m] + problem.eigenvalue_error(centre) * values,
         leading=spectrum.leading,
         total_variance=total,
         rank=min(spectrum.rank, m),  # rounding may add to the rank of few rows
@@ -386,14 +388,16 @@ def make_solution(
         constant=tuple(np.flatnonzero(~centre.varies).tolist()),
         variances=variances,
         apply=apply,
-        counted=counted,
+        observations=observations,
     )
 
 
 class Decompose(Protocol):
-    """Decomposes a factor F (r, d) with F^T F = S, like `linalg.eigen.of_factor`."""
+    """Decomposes a factor F (r, d) with F^T F = S, like `linalg.eigen.spectrum_of_factor`."""
 
-    def __call__(self, F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float = ...) -> Spectrum: ...
+    def __call__(
+        self, F: Array, rounding: Array, rows: int, wish: Wish, scale_rounding: Array | float = ...
+    ) -> Spectrum: ...
 
 
 def decomposing_bytes(rows: int, d: int) -> int:
@@ -419,7 +423,7 @@ def estimate_in_memory(d: int, n: int | None, k: int) -> Estimate:
     return Estimate("1", held, solving=max(factor_bytes(d, rows, k), held + min(held, AT_ONCE)))
 
 
-def centred_matrix(rows: Rows) -> tuple[Centre, Array]:
+def centered_matrix(rows: Rows) -> tuple[Centre, Array]:
     """Return the centre of all rows, and Y (n, d): centred rows times the root of their weights.
 
     Y^T Y is the scatter.
@@ -427,7 +431,7 @@ def centred_matrix(rows: Rows) -> tuple[Centre, Array]:
     X, w = rows.matrix()
     if not len(X):
         raise nothing_to_fit()
-    centre, Y, rest = center_block(X, X[first_heavy(w)].copy(), w, out=X)
+    centre, Y, rest = center_block(X, X[first_heavy_row(w)].copy(), w, out=X)
     with np.errstate(over="ignore", invalid="ignore"):
         if w is None:
             Y -= rest / centre.weight
@@ -438,32 +442,34 @@ def centred_matrix(rows: Rows) -> tuple[Centre, Array]:
     return centre, Y
 
 
-def finish(
+def solve_factor(
     centre: Centre,
     Y: Array,
     problem: Problem,
     decompose: Decompose,
-    noise: Array | None = None,
-    about_zero: Array | None = None,
+    rounding: Array | None = None,
+    rounding_about_zero: Array | None = None,
 ) -> Solution:
     """Solve from a factor Y of the centred scatter Y^T Y; overwrite Y.
 
-    `noise` (d,) is the relative rounding error of the columns, by default computed; `about_zero` that of squares about
-    0, which an uncentred fit decomposes.
+    `rounding` (d,) is the relative rounding error of the columns, by default computed; `rounding_about_zero` that of
+    squares about 0, which an uncentred fit decomposes.
     """
-    kept = Triangle(centre, triangle(Y)) if problem.keeps else None
+    kept = Triangle(centre, triangle(Y)) if problem.keeps_sums else None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         squares = np.einsum("ij,ij->j", Y, Y)
         scales = ColumnScales.of(problem, centre, squares)
         if not problem.center:
             # One more row adds the square of the mean: the difference between the scatter about zero and Y^T Y.
             Y = np.vstack([Y, np.sqrt(centre.weight) * centre.mean])
-        Y /= scales.sigma * np.sqrt(scales.safe)
+        Y /= scales.sigma * np.sqrt(scales.safe_divisor)
         total = float(np.einsum("ij,ij->", Y, Y))
     scales.check(problem, centre, total)
-    counted = problem.counted(centre.rows, centre.weight)
-    noise = problem.noise(centre, squares) if noise is None else noise
-    entries = noise if problem.center or about_zero is None else about_zero
-    spectrum = decompose(Y, entries, centre.rows, problem.wish, problem.scales(noise)).sized(min(counted, problem.d))
+    observations = problem.observations(centre.rows, centre.weight)
+    rounding = problem.rounding(centre, squares) if rounding is None else rounding
+    entries = rounding if problem.center or rounding_about_zero is None else rounding_about_zero
+    spectrum = decompose(Y, entries, centre.rows, problem.wish, problem.scale_rounding(rounding)).resized(
+        min(observations, problem.d)
+    )
     solution = make_solution(problem, centre, scales.variances, scales.sigma, total, spectrum, lambda V: Y.T @ (Y @ V))
-    return solution._replace(statistic=Statistic.summed(kept, noise)) if kept else solution
+    return solution._replace(statistic=Statistic.summed(kept, rounding)) if kept else solution

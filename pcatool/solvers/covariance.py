@@ -12,7 +12,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.linalg.blas import thread_count
-from pcatool.linalg.eigen import of_scatter
+from pcatool.linalg.eigen import spectrum_of_scatter
 from pcatool.linalg.moments import Moments, MomentsAccumulator
 from pcatool.linalg.row_sums import Statistic
 from pcatool.resources import release_free_memory
@@ -49,27 +49,32 @@ class Covariance:
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         moments = rows.reduce(MomentsAccumulator(rows.origin))
         release_free_memory()
-        return self.finish(moments, problem)
+        return self.solve_moments(moments, problem)
 
-    def finish(
-        self, moments: Moments, problem: Problem, noise: Array | None = None, about_zero: Array | None = None
+    def solve_moments(
+        self,
+        moments: Moments,
+        problem: Problem,
+        rounding: Array | None = None,
+        rounding_about_zero: Array | None = None,
     ) -> Solution:
         """Solve from the moments alone.
 
-        `noise` (d,) is the relative rounding error of the columns, for moments that were added up earlier. `about_zero`
-        (d,) is that of squares about 0, which an uncentred fit decomposes; by default equal to `noise`.
+        `rounding` (d,) is the relative rounding error of the columns, for moments that were added up earlier.
+        `rounding_about_zero` (d,) is that of squares about 0, which an uncentred fit decomposes; by default equal to
+        `rounding`.
         """
         centre = moments.centre
         scales = ColumnScales.of(problem, centre, np.diagonal(moments.scatter))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            S = (moments.scatter if problem.center else moments.scatter_about_zero()) / scales.safe
+            S = (moments.scatter if problem.center else moments.scatter_about_zero()) / scales.safe_divisor
             if problem.standardize:
                 S /= scales.sigma[:, None]
                 S /= scales.sigma
         total = float(np.trace(S))
         scales.check(problem, centre, total)
-        noise = problem.noise(centre, np.diagonal(moments.scatter)) if noise is None else noise
-        entries = noise if problem.center or about_zero is None else about_zero
-        spectrum = of_scatter(S, entries, problem.wish, problem.scales(noise))
+        rounding = problem.rounding(centre, np.diagonal(moments.scatter)) if rounding is None else rounding
+        entries = rounding if problem.center or rounding_about_zero is None else rounding_about_zero
+        spectrum = spectrum_of_scatter(S, entries, problem.wish, problem.scale_rounding(rounding))
         solution = make_solution(problem, centre, scales.variances, scales.sigma, total, spectrum, lambda V: S @ V)
-        return solution._replace(statistic=Statistic.summed(moments, noise)) if problem.keeps else solution
+        return solution._replace(statistic=Statistic.summed(moments, rounding)) if problem.keeps_sums else solution

@@ -9,16 +9,16 @@ Accuracy: like `covariance`, the matrix holds squares; `svd` keeps twice as many
 from __future__ import annotations
 
 from pcatool.arrays import Array
-from pcatool.linalg.eigen import SLAB, of_factor, of_gram
+from pcatool.linalg.eigen import SLAB_COLUMNS, spectrum_of_factor, spectrum_of_gram
 from pcatool.linalg.spectrum import Spectrum, Wish
 from pcatool.solvers.base import (
     Estimate,
     Problem,
     Solution,
-    centred_matrix,
+    centered_matrix,
     directions_bytes,
     estimate_in_memory,
-    finish,
+    solve_factor,
 )
 from pcatool.solvers.rows import AT_ONCE, Rows
 
@@ -34,17 +34,19 @@ class Dual:
             return estimate_in_memory(d, n, k)
         # The rows; then the inner products, those of scaled columns, and LAPACK's copies of both; or the model.
         held = 8 * rows * d
-        after = max(min(held, AT_ONCE), 8 * 8 * rows * rows + 8 * SLAB * rows, directions_bytes(d, min(k, rows)))
+        after = max(
+            min(held, AT_ONCE), 8 * 8 * rows * rows + 8 * SLAB_COLUMNS * rows, directions_bytes(d, min(k, rows))
+        )
         return Estimate("1", held, solving=held + after)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
-        centre, Y = centred_matrix(rows)
-        return finish(centre, Y, problem, _decompose)
+        centre, Y = centered_matrix(rows)
+        return solve_factor(centre, Y, problem, _decompose)
 
 
-def _decompose(F: Array, noise: Array, rows: int, wish: Wish, scales: Array | float = 0.0) -> Spectrum:
+def _decompose(F: Array, rounding: Array, rows: int, wish: Wish, scale_rounding: Array | float = 0.0) -> Spectrum:
     """Decompose F by its inner products.
 
     With no more columns than rows, use the SVD of F, which then costs no more and is more accurate.
     """
-    return (of_gram if len(F) < F.shape[1] else of_factor)(F, noise, rows, wish, scales)
+    return (spectrum_of_gram if len(F) < F.shape[1] else spectrum_of_factor)(F, rounding, rows, wish, scale_rounding)

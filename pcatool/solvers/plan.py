@@ -36,7 +36,7 @@ SCATTER_COLUMNS = 4096
 DUAL_ROWS = 4096
 
 # Least number of columns per component for `randomized`, which works in a small random subspace.
-FEW = 20
+COLUMNS_PER_COMPONENT = 20
 
 
 def choose(problem: Problem) -> tuple[str, str]:
@@ -44,27 +44,27 @@ def choose(problem: Problem) -> tuple[str, str]:
     d, n = problem.d, problem.n
     if n is not None and 2 * n <= d:
         return "dual", f"{n} rows of {d} columns: the {n} x {n} inner products are the smaller problem"
-    if d <= SCATTER_COLUMNS and problem.sharp:
+    if d <= SCATTER_COLUMNS and problem.needs_small_eigenvalues:
         return "tsqr", "one pass, backward stable: whitening divides by the small eigenvalues, too"
     if d <= SCATTER_COLUMNS:
         return "covariance", f"one pass, a {d} x {d} scatter, whatever the number of rows"
     if n is not None and n < d:
         return "dual", f"{n} rows of {d} columns: a {d} x {d} scatter is too large"
-    if isinstance(problem.wish, int) and problem.wish * FEW <= d:
+    if isinstance(problem.wish, int) and problem.wish * COLUMNS_PER_COMPONENT <= d:
         return "randomized", f"{problem.wish} of {d} components: neither d x d nor n x n need be formed"
     return "covariance", f"a {d} x {d} scatter: {problem.wish} may ask for any number of components"
 
 
 # Bytes of the program before any data: 70 MB with Arrow and numpy, 85 MB with Parquet and the part of scipy that some
 # fits load, and 15 MB for pieces of freed memory that are too small for reuse, which small fits have, too.
-PROGRAM = 95 << 20
+PROGRAM_BYTES = 95 << 20
 
 # Share added to the computed memory: fragmentation depends on the system. With it, a fit that is admitted under
 # --memory stays below the limit.
 MARGIN = 0.05
 
 # Bytes per column: its name and its place, in several tables.
-COLUMN = 1 << 10
+COLUMN_BYTES = 1 << 10
 
 # Solvers that hold all rows in memory.
 HOLDS_ROWS = ("svd", "dual")
@@ -99,7 +99,7 @@ class Plan(NamedTuple):
         """Return the plan with a peak of at least this many bytes."""
         return self._replace(peak_bytes=max(self.peak_bytes, peak))
 
-    def then_scoring(self, peak: int) -> Plan:
+    def with_scoring(self, peak: int) -> Plan:
         """Like `at_least`, for scoring after the fit."""
         return self._replace(peak_bytes=peak, scoring=True) if peak > self.peak_bytes else self
 
@@ -164,22 +164,27 @@ def plan_of(
 
 def total_bytes(d: int, working: int) -> int:
     """Bytes at the peak: the program, its tables for d columns, and `working` bytes of data with a margin."""
-    return PROGRAM + COLUMN * d + working + int(MARGIN * working)
+    return PROGRAM_BYTES + COLUMN_BYTES * d + working + int(MARGIN * working)
 
 
 def blocks_bytes(
     d: int, rows: int | None, threads: int, copies: int = 1, *, height: int = 0, most: int = 1 << 30
 ) -> int:
-    """Bytes of the block being filled, of at most `most` blocks under way, and of the copies that each thread makes.
+    """Bytes of the block being filled, of the blocks under way, and of the copies that each thread makes.
 
-    Blocks under way are joined until they have `height` rows. Few rows fill few blocks.
+    `most` limits the number of blocks under way, and `copies` is the number of copies per block. Blocks under way are
+    joined until they have `height` rows. The number of rows, if known, limits every count.
     """
 
-    def of(blocks: int, height: int) -> int:
+    def bytes_of(blocks: int, height: int) -> int:
         return 8 * d * (blocks * height if rows is None else min(blocks * height, rows))
 
     tall = joined_rows(d, height)
-    return of(1, block_rows(d)) + of(min(in_flight(threads), most), tall) + copies * of(min(threads, most), tall)
+    return (
+        bytes_of(1, block_rows(d))
+        + bytes_of(min(in_flight(threads), most), tall)
+        + copies * bytes_of(min(threads, most), tall)
+    )
 
 
 def joined_rows(d: int, height: int) -> int:
@@ -244,7 +249,7 @@ def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:
 def _of_held(need: Estimate, problem: Problem, rows: int | None) -> Estimate:
     """Return the estimate of a solver that holds the rows, with the copies that row means and an uncentred fit add."""
     held = 8 * (rows or 0) * problem.d
-    if problem.rows_centred:  # rows as read, rows about one of their cells, and a copy while means are taken
+    if problem.rows_centered:  # rows as read, rows about one of their cells, and a copy while means are taken
         need = need._replace(solving=max(need.solving, 3 * held))
     if not problem.center:  # one more row for the mean is appended to the rows, or to their triangle, in a copy
         need = need._replace(solving=need.solving + min(held, 8 * problem.d**2))

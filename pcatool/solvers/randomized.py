@@ -33,22 +33,22 @@ from pcatool.solvers.rows import Rows
 __all__ = ["Randomized", "by_products", "krylov_bytes"]
 
 # Directions in addition to those asked for: the gap to the last of them sets the speed of convergence.
-EXTRA = 10
+EXTRA_DIRECTIONS = 10
 
 # An eigenvalue has converged when its residual bounds its relative error by this.
-DONE = 1e-9
+CONVERGED = 1e-9
 
 # Most blocks of directions before the space is compressed.
-DEEP = 5
+MOST_BLOCKS = 5
 
-# Most columns for which the whole space is as cheap as a part of it.
-WHOLE = 512
+# Most columns for which the whole space costs no more than a part of it.
+WHOLE_SPACE_COLUMNS = 512
 
 # Most passes; after them the result is returned with the error that was reached.
 MOST_PASSES = 60
 
 # First number of components for a share of the variance; doubled until enough.
-START = 32
+FIRST_COMPONENTS = 32
 
 
 def krylov_bytes(d: int, k: int, n: int | None = None) -> int:
@@ -57,24 +57,24 @@ def krylov_bytes(d: int, k: int, n: int | None = None) -> int:
     In addition, the larger of two: while residuals are measured, four copies of a part of the directions, and the new
     block with its product; while a smaller space grows, six copies of the new block.
     """
-    width = min(k + EXTRA, d)
-    space = min(DEEP * width, d, (n or d) + width)  # n rows span at most n dimensions
+    width = min(k + EXTRA_DIRECTIONS, d)
+    space = min(MOST_BLOCKS * width, d, (n or d) + width)  # n rows span at most n dimensions
     smaller = max(space - width, width)
-    return 8 * d * max(4 * space + 4 * -(-space // DEEP) + 2 * width, 4 * smaller + 6 * width)
+    return 8 * d * max(4 * space + 4 * -(-space // MOST_BLOCKS) + 2 * width, 4 * smaller + 6 * width)
 
 
 class Randomized:
     """Solver `randomized`: block Krylov iteration with a stopping test of its own."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        if d <= min(k + EXTRA, WHOLE):
+        if d <= min(k + EXTRA_DIRECTIONS, WHOLE_SPACE_COLUMNS):
             return Covariance().estimate(d, n, k)
         # Two copies of a block in `of_block` below: the rows about their origin, and about their mean.
-        return Estimate("2 and a few more", krylov_bytes(d, k, n), 8 * d * (k + EXTRA), copies=2)
+        return Estimate("2 and a few more", krylov_bytes(d, k, n), 8 * d * (k + EXTRA_DIRECTIONS), copies=2)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         k = problem.wish if isinstance(problem.wish, int) else problem.d
-        if problem.d <= min(k + EXTRA, WHOLE):
+        if problem.d <= min(k + EXTRA_DIRECTIONS, WHOLE_SPACE_COLUMNS):
             return Covariance().solve(rows, problem)  # the subspace would be the whole space
         rows.several_passes()
         return self._solve(rows, problem)
@@ -112,12 +112,12 @@ def by_products(centre: Centre, squares: Array, product: Callable[[Array, Array]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         about = scales.variances
         if not problem.center:
-            about = about + centre.mean**2 * (centre.weight / scales.safe)
+            about = about + centre.mean**2 * (centre.weight / scales.safe_divisor)
         total = float(np.sum(about / scales.sigma**2))
     scales.check(problem, centre, total)
 
     def apply(V: Array) -> Array:
-        return product(V, scales.sigma) / scales.safe
+        return product(V, scales.sigma) / scales.safe_divisor
 
     most = min(centre.rows - problem.center, problem.d)
     # Scaled to unit trace: squares of residuals must neither overflow nor underflow.
@@ -145,7 +145,7 @@ def _leading(apply: Callable[[Array], Array], problem: Problem, most: int) -> Ri
         return _krylov(apply, problem, most)
     if isinstance(wish, int):
         return _krylov(apply, problem, min(wish, most))
-    k = min(START, most)
+    k = min(FIRST_COMPONENTS, most)
     while True:
         found = _krylov(apply, problem, k)
         if found.values[:k].sum() >= wish or k == most:
@@ -154,18 +154,18 @@ def _leading(apply: Callable[[Array], Array], problem: Problem, most: int) -> Ri
 
 
 def _krylov(apply: Callable[[Array], Array], problem: Problem, k: int) -> Ritz:
-    """Return the k leading eigenpairs of S, converged to DONE or as far as MOST_PASSES allow."""
+    """Return the k leading eigenpairs of S, converged to CONVERGED or as far as MOST_PASSES allow."""
     d = problem.d
-    width = min(k + EXTRA, d)
+    width = min(k + EXTRA_DIRECTIONS, d)
     rng = np.random.default_rng(problem.seed)
     Q, _ = np.linalg.qr(rng.standard_normal((d, width)))
     SQ = apply(Q)
     newest = SQ
     for _ in range(MOST_PASSES):
         found = _rayleigh_ritz(Q, SQ, k)
-        if np.all(found.error[:k] <= DONE * np.maximum(found.values[:k], EPS * found.values[0])):
+        if np.all(found.error[:k] <= CONVERGED * np.maximum(found.values[:k], EPS * found.values[0])):
             return found
-        if Q.shape[1] + width > min(DEEP * width, d):
+        if Q.shape[1] + width > min(MOST_BLOCKS * width, d):
             Q, SQ = found.vectors[:, :width], found.images[:, :width]
             newest = SQ - Q * found.values[:width]
         fresh = _orthonormal_to(Q, newest)
@@ -197,7 +197,7 @@ def _rayleigh_ritz(Q: Array, SQ: Array, k: int) -> Ritz:
     values, C = values[::-1], C[:, ::-1]
     vectors, images = Q @ C, SQ @ C
     residual = np.empty(len(values))
-    step = max(len(values) // DEEP, 1)
+    step = max(len(values) // MOST_BLOCKS, 1)
     for at in range(0, len(values), step):  # in slabs, without another copy of all directions
         some = slice(at, at + step)
         residual[some] = np.linalg.norm(images[:, some] - vectors[:, some] * values[some], axis=0)
@@ -227,13 +227,13 @@ def _solution(
     apply: Callable[[Array], Array],
 ) -> Solution:
     """Build the solution from the eigenpairs: cut at the rank, with errors from rounding and from the divisor added."""
-    noise = problem.noise(centre, squares)
-    noise = noise + problem.scales(noise)
+    rounding = problem.rounding(centre, squares)
+    rounding = rounding + problem.scale_rounding(rounding)
     k = min(problem.wish, len(found.values)) if isinstance(problem.wish, int) else len(found.values)
     values = np.maximum(found.values, 0.0)
     rank = int(np.count_nonzero(values[:k] > problem.d * EPS * values[0]))
     values[rank:k] = 0.0
-    error = found.error[:k] + 2 * float(noise.max()) * total + problem.divided(centre) * values[:k]
+    error = found.error[:k] + 2 * float(rounding.max()) * total + problem.eigenvalue_error(centre) * values[:k]
     return Solution(
         n=centre.rows,
         mean=centre.mean if problem.center else np.zeros(problem.d),
@@ -247,5 +247,5 @@ def _solution(
         constant=tuple(np.flatnonzero(~centre.varies).tolist()),
         variances=scales.variances,
         apply=apply,
-        counted=problem.counted(centre.rows, centre.weight),
+        observations=problem.observations(centre.rows, centre.weight),
     )

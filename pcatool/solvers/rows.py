@@ -22,12 +22,12 @@ from pcatool.arrays import (
 from pcatool.errors import FileError, RefusedError
 from pcatool.resources import Spool, release_free_memory, size_text
 
-__all__ = ["AT_ONCE", "SMALL_BYTES", "Rows", "Store", "first_heavy"]
+__all__ = ["AT_ONCE", "SMALL_BYTES", "BlockStore", "Rows", "first_heavy_row"]
 
 Place = tuple[int, int, int]  # of a block in the file: offset in bytes, rows, columns
 
 
-class Store:
+class BlockStore:
     """Blocks of rows in order.
 
     The first `memory` bytes stay in memory, later blocks go to a file. If no file can be written, up to `spare` bytes
@@ -110,8 +110,8 @@ class Rows:
 
     Up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more, are held, so that the number of rows
     is known before a solver is chosen. `reread` returns all blocks again; without `reread`, the blocks go to a file if
-    there are several passes. `prepare` is applied to the rows of each block whenever the block is used. `weigh` returns
-    the bytes of a fit of so many rows held in memory, to be compared with `limit`.
+    there are several passes. `prepare` is applied to the rows of each block whenever the block is used. `bytes_of_rows`
+    returns the bytes of a fit of so many rows held in memory, to be compared with `limit`.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Rows:
         engine: LocalEngine = SERIAL,
         prepare: Callable[[Array], Array] | None = None,
         small: int | None = None,
-        weigh: Callable[[int], int] | None = None,
+        bytes_of_rows: Callable[[int], int] | None = None,
     ) -> None:
         small = SMALL_BYTES if small is None else small
         self._weighted = weighted
@@ -134,17 +134,17 @@ class Rows:
         self._rest = iter(blocks)
         self._reread = reread
         self._engine = engine
-        self._limit, self._weigh = limit, weigh
+        self._limit, self._bytes_of_rows = limit, bytes_of_rows
         self._keep = self._started = False
         # Rows that are held for a solver that needs all rows stay in memory.
-        self._store = Store(HELD_BYTES if not hold_rows else sys.maxsize, SMALL_BYTES)
+        self._store = BlockStore(HELD_BYTES if not hold_rows else sys.maxsize, SMALL_BYTES)
         self._first: Array | None = None
         self.complete = True  # whether all rows are held
         for block in self._rest:
             if self._first is None:
                 self._first = _first_cells(*self._split(block))
             self._store.add(block)
-            if hold_rows or weigh is None:
+            if hold_rows or bytes_of_rows is None:
                 self._check(self._store.bytes, self._store.rows)
             if self._store.bytes > small and self._store.rows > hold_rows:
                 self.complete = False
@@ -155,11 +155,11 @@ class Rows:
         self.small = self.complete and self._store.bytes <= small
 
     @property
-    def so_far(self) -> int:
+    def buffered_rows(self) -> int:
         """Number of rows read before a solver is chosen."""
         return self._store.rows
 
-    def has_holes(self) -> bool:
+    def has_missing(self) -> bool:
         """Whether a cell is missing in the rows read so far."""
         return any(bool(np.isnan(block).any()) for block in self._store)
 
@@ -168,7 +168,7 @@ class Rows:
 
         This is checked while rows arrive, since the rows of a pipe cannot be counted first.
         """
-        need = COPIES * size if self._weigh is None else self._weigh(count)
+        need = COPIES * size if self._bytes_of_rows is None else self._bytes_of_rows(count)
         if self._limit is not None and need > self._limit:
             raise RefusedError(
                 f"the first {count} rows in memory need {size_text(need)}, the limit is "
@@ -187,13 +187,13 @@ class Rows:
             raise nothing_to_fit()
         return self._first
 
-    def fill(self, values: Array, origin: Array) -> None:
+    def center_and_fill(self, values: Array, origin: Array) -> None:
         """From now on return the rows minus an origin (d,), with `values` (d,) in the missing cells of each column."""
 
         def filled(X: Array) -> Array:
             X = X - origin
-            holes = np.isnan(X)
-            return np.where(holes, values, X) if holes.any() else X
+            missing = np.isnan(X)
+            return np.where(missing, values, X) if missing.any() else X
 
         self._filled = filled
         first = self.origin - origin
@@ -316,7 +316,7 @@ class Rows:
         return X
 
 
-def first_heavy(w: Array | None) -> int:
+def first_heavy_row(w: Array | None) -> int:
     """Return the number of the first row whose weight is at least LIGHT of the largest.
 
     The rounding error of a difference from a row is relative to that row, and a row of tiny weight may be far from the
@@ -327,8 +327,8 @@ def first_heavy(w: Array | None) -> int:
 
 def _first_cells(X: Array, w: Array | None) -> Array:
     """Return the first heavy row, its missing cells replaced by the first observed cells of their columns."""
-    first = X[first_heavy(w)]
-    holes = np.isnan(first)
-    if not holes.any():
+    first = X[first_heavy_row(w)]
+    missing = np.isnan(first)
+    if not missing.any():
         return np.array(first)
-    return np.asarray(np.where(holes, X[(~np.isnan(X)).argmax(axis=0), np.arange(X.shape[1])], first))
+    return np.asarray(np.where(missing, X[(~np.isnan(X)).argmax(axis=0), np.arange(X.shape[1])], first))

@@ -5,8 +5,8 @@ as a whole. The result is that of `covariance`, `dual` or `randomized` on the wh
 n x n inner products, or a block Krylov space, whichever is small, by products of sparse matrices. Centring shifts every
 row by one vector; the shift is never carried out (`linalg.sparse`).
 Cost: sum of c^2 over rows of c cells, and 9 d^3; sum of c^2 over columns and 9 n^3; or 4 k per cell and pass.
-Memory: up to GIVEN + TURNED bytes per cell, and d^2, n^2 or d k. SciPy: `scipy.sparse.linalg.svds`, of an operator that
-centres.
+Memory: up to GIVEN_BYTES + TRANSPOSED_BYTES bytes per cell, and d^2, n^2 or d k. SciPy: `scipy.sparse.linalg.svds`, of
+an operator that centres.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.linalg.blas import factorise_both, thread_count, threads
 from pcatool.linalg.sparse import ShiftedRows, SparseRows
-from pcatool.linalg.spectrum import Spectrum, backward, clipped, middle, orthonormal, positive, rank_of, unit
+from pcatool.linalg.spectrum import (
+    Spectrum,
+    backward_error,
+    clip_eigenvalues,
+    count_positive,
+    orthonormal,
+    rank_of,
+    safe_divisors,
+    upper_median,
+)
 from pcatool.resources import release_free_memory
 from pcatool.solvers.base import (
     Estimate,
@@ -28,14 +37,14 @@ from pcatool.solvers.base import (
     scale_of,
 )
 from pcatool.solvers.covariance import Covariance, scatter_bytes
-from pcatool.solvers.plan import DUAL_ROWS, FEW, SCATTER_COLUMNS
+from pcatool.solvers.plan import COLUMNS_PER_COMPONENT, DUAL_ROWS, SCATTER_COLUMNS
 from pcatool.solvers.randomized import by_products, krylov_bytes
 
 __all__ = ["choose_sparse", "estimate_sparse", "solve_sparse"]
 
 # Bytes per cell: as given, and centred; scaled; and transposed for the products that form a small matrix, or sorted
 # again among the zeros added to a column that is more than half full.
-GIVEN, SCALED, TURNED = 24, 32, 72
+GIVEN_BYTES, SCALED_BYTES, TRANSPOSED_BYTES = 24, 32, 72
 
 
 def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
@@ -45,7 +54,7 @@ def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
         return "dual", f"{n} rows of {d} columns: the {n} x {n} inner products are the smaller problem"
     if d <= SCATTER_COLUMNS:
         return "covariance", f"a {d} x {d} scatter, from the cells that are there"
-    if isinstance(wish, float) or (isinstance(wish, int) and wish * FEW <= min(n, d)):
+    if isinstance(wish, float) or (isinstance(wish, int) and wish * COLUMNS_PER_COMPONENT <= min(n, d)):
         return "randomized", f"{wish} of {d} components: neither d x d nor n x n need be formed"
     name, size = ("dual", n) if n < d else ("covariance", d)
     return name, f"{wish} may ask for any number of components: {size} x {size} is the smaller problem"
@@ -56,12 +65,12 @@ def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:
     d, name = problem.d, choose_sparse(problem, n)[0]
     beside = 32 << 20  # SciPy's sparse matrices, and slabs
     if name == "randomized":
-        need = beside + (GIVEN + SCALED) * cells + krylov_bytes(d, k, n) + 16 * n * k
+        need = beside + (GIVEN_BYTES + SCALED_BYTES) * cells + krylov_bytes(d, k, n) + 16 * n * k
         return Estimate("1", need, by_cells=True)
-    need = beside + (GIVEN + TURNED) * cells
+    need = beside + (GIVEN_BYTES + TRANSPOSED_BYTES) * cells
     if name == "dual":
         return Estimate("1", need + 8 * (6 * n * n + 4 * d * k), by_cells=True)
-    after = beside + GIVEN * cells + Covariance().estimate(d, n, k).solving
+    after = beside + GIVEN_BYTES * cells + Covariance().estimate(d, n, k).solving
     return Estimate("1", need + 2 * scatter_bytes(d), solving=after, by_cells=True)
 
 
@@ -75,17 +84,17 @@ def solve_sparse(cells: SparseRows, problem: Problem, absent: str) -> Solution:
         if name == "covariance":
             moments = table.moments()
             release_free_memory()
-            return Covariance().finish(moments, problem)
+            return Covariance().solve_moments(moments, problem)
         if name == "dual":
             return _dual(table, problem)
         return _krylov(table, problem)
 
 
 def _krylov(table: ShiftedRows, problem: Problem) -> Solution:
-    about = table if problem.center else table.about_zero()
+    rows = table if problem.center else table.uncentered()
 
     def product(V: Array, sigma: Array) -> Array:
-        return about.product(V / sigma[:, None]) / sigma[:, None]
+        return rows.product(V / sigma[:, None]) / sigma[:, None]
 
     return by_products(table.centre, table.squares, product, problem)
 
@@ -94,33 +103,33 @@ def _dual(table: ShiftedRows, problem: Problem) -> Solution:
     """Solve from the n x n inner products."""
     centre, constant = table.centre, ~table.centre.varies
     divisor = problem.divisor(centre)
-    safe = divisor if divisor > 0 else 1.0
-    variances = table.squares / safe
+    safe_divisor = divisor if divisor > 0 else 1.0
+    variances = table.squares / safe_divisor
     sigma = scale_of(variances, constant, problem)
-    about = variances if problem.center else variances + centre.mean**2 * (centre.weight / safe)
-    total = float(np.sum(about / sigma**2))
+    mean_squares = variances if problem.center else variances + centre.mean**2 * (centre.weight / safe_divisor)
+    total = float(np.sum(mean_squares / sigma**2))
     check_solvable(problem, table.n, divisor, constant, variances, total, centre)
-    F = (table if problem.center else table.about_zero()).scaled(1.0 / (sigma * np.sqrt(safe)))
-    lengths = np.sqrt(about) / sigma
-    noise = problem.noise(centre, table.squares)
-    spectrum = _of_inner_products(F, lengths, noise, problem.scales(noise))
+    F = (table if problem.center else table.uncentered()).scaled(1.0 / (sigma * np.sqrt(safe_divisor)))
+    lengths = np.sqrt(mean_squares) / sigma
+    rounding = problem.rounding(centre, table.squares)
+    spectrum = _of_inner_products(F, lengths, rounding, problem.scale_rounding(rounding))
     return make_solution(problem, centre, variances, sigma, total, spectrum, F.product)
 
 
-def _of_inner_products(F: ShiftedRows, lengths: Array, noise: Array, scales: Array | float) -> Spectrum:
+def _of_inner_products(F: ShiftedRows, lengths: Array, rounding: Array, scale_rounding: Array | float) -> Spectrum:
     """Return the spectrum of F^T F.
 
-    `lengths` (d,) are the norms of the columns, each with relative error `noise` (d,); `scales` are as for
-    `of_scatter`.
+    `lengths` (d,) are the norms of the columns, each with relative error `rounding` (d,); `scale_rounding` are as for
+    `spectrum_of_scatter`.
     """
-    R, K = F.scaled(1.0 / unit(lengths)).inner(), F.inner()
+    R, K = F.scaled(1.0 / safe_divisors(lengths)).inner(), F.inner()
     scaled, (values, U) = factorise_both(F.n, lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(K))
     values, U = values[::-1], U[:, ::-1]
-    rank = positive(values, rank_of(scaled[::-1], len(lengths), middle(noise)))
+    rank = count_positive(values, rank_of(scaled[::-1], len(lengths), upper_median(rounding)))
 
     def leading(k: int) -> Array:
         with threads(thread_count(F.n)):
             return orthonormal(F.back(U[:, :k]))  # directions of small eigenvalues lose orthogonality
 
-    error = np.full(F.n, 2 * float(((noise + scales) * lengths) @ lengths) + backward(F.n, values[0]))
-    return Spectrum(clipped(values, rank), leading, rank, "gram", error)
+    error = np.full(F.n, 2 * float(((rounding + scale_rounding) * lengths) @ lengths) + backward_error(F.n, values[0]))
+    return Spectrum(clip_eigenvalues(values, rank), leading, rank, "gram", error)

@@ -6,15 +6,15 @@ Cost: 2 n d min(n, d). Memory: n d. SciPy: `scipy.linalg.svd(X - X.mean(0))`, la
 
 from __future__ import annotations
 
-from pcatool.linalg.eigen import of_factor, triangle
+from pcatool.linalg.eigen import spectrum_of_factor, triangle
 from pcatool.resources import release_free_memory
 from pcatool.solvers.base import (
     Estimate,
     Problem,
     Solution,
-    centred_matrix,
+    centered_matrix,
     estimate_in_memory,
-    finish,
+    solve_factor,
 )
 from pcatool.solvers.rows import Rows
 
@@ -28,8 +28,8 @@ class SVD:
         return estimate_in_memory(d, n, k)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
-        centre, Y = centred_matrix(rows)
+        centre, Y = centered_matrix(rows)
         if len(Y) > problem.d:
             Y = triangle(Y)
             release_free_memory()
-        return finish(centre, Y, problem, of_factor)
+        return solve_factor(centre, Y, problem, spectrum_of_factor)

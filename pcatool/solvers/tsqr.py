@@ -11,10 +11,10 @@ Demmel, Grigori, Hoemmen, Langou 2012, SIAM J. Sci. Comput. 34(1).
 
 from __future__ import annotations
 
-from pcatool.linalg.eigen import of_factor
+from pcatool.linalg.eigen import spectrum_of_factor
 from pcatool.linalg.triangle import TriangleAccumulator, triangle_bytes
 from pcatool.resources import release_free_memory
-from pcatool.solvers.base import Estimate, Problem, Solution, factor_bytes, finish
+from pcatool.solvers.base import Estimate, Problem, Solution, factor_bytes, solve_factor
 from pcatool.solvers.rows import Rows
 
 __all__ = ["TSQR"]
@@ -37,4 +37,4 @@ class TSQR:
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         running = rows.reduce(TriangleAccumulator(rows.origin))
         release_free_memory()
-        return finish(running.centre, running.R, problem, of_factor)
+        return solve_factor(running.centre, running.R, problem, spectrum_of_factor)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import recut
 from pcatool.kernels.base import Kernel, load, resolve
 from pcatool.kernels.model import KernelModel
-from pcatool.methods.base import DEFAULT_SUPPLY, Fit, Supply
+from pcatool.methods.base import UNLIMITED, Fit, FitResources
 from pcatool.methods.kernel import KernelPCA
 from pcatool.options import FitOptions
 from pcatool.progress import Reporter
@@ -46,14 +46,16 @@ def whole_fit(
     X: Array,
     *,
     reporter: Reporter | None = None,
-    supply: Supply = DEFAULT_SUPPLY,
+    resources: FitResources = UNLIMITED,
     cuts: Iterable[int] = (),
     **asked: Any,
 ) -> Fit:
     """A fit of the rows X, which come in the given cuts."""
     options = FitOptions(**{"method": "kernel", **asked})
     pieces = np.split(X, list(cuts))
-    return KernelPCA(options, reporter or Reporter()).fit(recut(pieces, X.shape[1]), names(X.shape[1]), supply=supply)
+    return KernelPCA(options, reporter or Reporter()).fit(
+        recut(pieces, X.shape[1]), names(X.shape[1]), resources=resources
+    )
 
 
 def fit(X: Array, **asked: Any) -> KernelModel:

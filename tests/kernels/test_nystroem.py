@@ -10,7 +10,7 @@ from kernels.helpers import Array, cloud, far, fit, kernel_of, names, whole_fit
 from pcatool.arrays import recut, run_serially
 from pcatool.kernels.model import KernelModel
 from pcatool.kernels.nystroem import RowSample
-from pcatool.methods.base import Supply
+from pcatool.methods.base import FitResources
 from pcatool.methods.kernel import KernelPCA
 from pcatool.model.npz import dumps
 from pcatool.options import FitOptions
@@ -96,9 +96,9 @@ def test_rows_that_are_not_held_are_read_again(reread: bool, monkeypatch: pytest
     monkeypatch.setattr("pcatool.solvers.rows.SMALL_BYTES", 1000)
     monkeypatch.setattr("pcatool.arrays.CELLS", 1 << 8)
     held = dumps(fit(X, components=2, landmarks=40))
-    again = Supply(reread=(lambda: recut([X], 3)) if reread else None)
+    again = FitResources(reread=(lambda: recut([X], 3)) if reread else None)
     options = FitOptions(method="kernel", components=2, landmarks=40)
-    streamed = KernelPCA(options, Reporter()).fit(recut([X], 3), names(3), supply=again).model
+    streamed = KernelPCA(options, Reporter()).fit(recut([X], 3), names(3), resources=again).model
     assert isinstance(streamed, KernelModel)
     assert dumps(streamed) == held
 

@@ -11,7 +11,7 @@ import pytest
 from kernels.helpers import GRAPHS, Array, cloud, fit, names, whole_fit
 from pcatool.arrays import recut
 from pcatool.errors import DataError, RefusedError, UsageError
-from pcatool.methods.base import Supply
+from pcatool.methods.base import FitResources
 from pcatool.methods.kernel import KernelPCA
 from pcatool.options import FitOptions
 from pcatool.progress import Reporter
@@ -228,12 +228,12 @@ def test_kernels_that_need_every_row_take_no_landmarks(kernel: str) -> None:
 
 def test_a_table_too_long_is_refused_before_the_work() -> None:
     """100,000 rows are announced; none but the first block is looked at."""
-    supply = Supply(limit=1 << 30, expected=lambda: 100_000)
+    resources = FitResources(limit=1 << 30, expected=lambda: 100_000)
     endless = recut((cloud(8192, 20, seed=s) for s in range(1000)), 20)
     with pytest.raises(
         RefusedError, match=r"kernel PCA of .* rows .* needs .* GB for matrices.*--landmarks 1000 needs"
     ):
-        method(components=3).fit(endless, names(20), supply=supply)
+        method(components=3).fit(endless, names(20), resources=resources)
 
 
 def test_rows_of_a_pipe_are_counted_as_they_come() -> None:
@@ -246,24 +246,26 @@ def test_rows_of_a_pipe_are_counted_as_they_come() -> None:
             yield cloud(1024, 3)
 
     with pytest.raises(RefusedError, match=r"kernel PCA of \d+ rows \(so far\).*the limit is 300 MB"):
-        method(components=3).fit(pipe(), names(3), supply=Supply(limit=300_000_000))
+        method(components=3).fit(pipe(), names(3), resources=FitResources(limit=300_000_000))
     assert taken < 8
 
 
 def test_kernels_of_a_graph_have_no_other_way() -> None:
     with pytest.raises(RefusedError, match="give fewer rows"):
-        method(kernel="lle", components=3).fit(iter([cloud(4096, 3)]), names(3), supply=Supply(limit=200_000_000))
+        method(kernel="lle", components=3).fit(
+            iter([cloud(4096, 3)]), names(3), resources=FitResources(limit=200_000_000)
+        )
 
 
 def test_too_many_landmarks_are_refused() -> None:
-    supply = Supply(limit=300_000_000)
+    resources = FitResources(limit=300_000_000)
     with pytest.raises(RefusedError, match=r"--landmarks 4000 needs about .* GB, the limit is 300 MB.*fewer landmarks"):
-        method(components=3, landmarks=4000).fit(iter([cloud(5000, 3)]), names(3), supply=supply)
+        method(components=3, landmarks=4000).fit(iter([cloud(5000, 3)]), names(3), resources=resources)
 
 
 def test_the_plan() -> None:
     def planned(n: int, **asked: Any) -> tuple[str, str, int | None]:
-        plan = method(**asked).plan(recut([cloud(n, 3)], 3), names(3), supply=Supply(limit=1))
+        plan = method(**asked).plan(recut([cloud(n, 3)], 3), names(3), resources=FitResources(limit=1))
         return plan.solver, plan.passes, plan.rows
 
     assert planned(100) == ("lapack", "1", 100)
@@ -283,7 +285,7 @@ def test_memory_of_a_plan_grows_with_the_square_of_the_rows() -> None:
 def test_the_inverse_of_a_graph_is_reckoned_with() -> None:
     with pytest.raises(RefusedError, match=r"kernel PCA of 4000 rows \(so far\) needs .* the limit is 400 MB"):
         method(kernel="laplacian-eigenmap", components=3).fit(
-            recut([cloud(4000, 3)], 3), names(3), supply=Supply(limit=400_000_000)
+            recut([cloud(4000, 3)], 3), names(3), resources=FitResources(limit=400_000_000)
         )
 
 
@@ -291,7 +293,7 @@ def test_lanczos_without_an_end_may_not_take_more_than_was_allowed() -> None:
     """A narrow kernel has no leading components; what LAPACK needs instead is asked for anew."""
     X = cloud(1500, 5)
     asked: dict[str, Any] = {"gamma": 50.0, "components": 80}
-    needs = method(**asked).plan(recut([X], 5), names(5), supply=Supply()).peak_bytes
-    supply = Supply(limit=needs + 1, expected=lambda: len(X))
+    needs = method(**asked).plan(recut([X], 5), names(5), resources=FitResources()).peak_bytes
+    resources = FitResources(limit=needs + 1, expected=lambda: len(X))
     with pytest.raises(RefusedError, match="with no end to Lanczos"):
-        method(**asked).fit(recut([X], 5), names(5), supply=supply)
+        method(**asked).fit(recut([X], 5), names(5), resources=resources)

@@ -16,7 +16,7 @@ from kernels.helpers import POINTWISE, SAME, Array, centred, cloud, far, fit, ke
 from pcatool.arrays import apply_in_blocks, recut, run_serially
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
-from pcatool.methods.base import Supply
+from pcatool.methods.base import FitResources
 from pcatool.methods.pca import PCA
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps, loads
@@ -156,8 +156,8 @@ def test_threads_and_cuts_change_no_bit(n: int) -> None:
 
     def made(count: int, cuts: list[int], **asked: Any) -> bytes:
         with Threads(count) as pool:
-            supply = Supply(engine=pool, threads=count)
-            return dumps(whole_fit(X, supply=supply, cuts=cuts, **asked).model)
+            resources = FitResources(engine=pool, threads=count)
+            return dumps(whole_fit(X, resources=resources, cuts=cuts, **asked).model)
 
     for asked in ({"components": 3}, {"components": 3, "landmarks": 50}, {"components": 2, "kernel": "lle"}):
         assert made(1, [], **asked) == made(2, [], **asked) == made(2, [1, 77, 150], **asked)

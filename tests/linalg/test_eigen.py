@@ -12,7 +12,7 @@ import pytest
 from often import often
 from pcatool.arrays import block_rows
 from pcatool.errors import RefusedError
-from pcatool.linalg.eigen import of_scatter
+from pcatool.linalg.eigen import spectrum_of_scatter
 from pcatool.linalg.spectrum import EPS
 from pcatool.registry import SOLVERS
 from solvers import tolerances as within
@@ -53,13 +53,13 @@ def test_rank_near_the_bound(above: float, known: bool) -> None:
     R = np.full((d, d), 1 - gap)
     np.fill_diagonal(R, 1.0)
     scale = np.geomspace(1, 1e6, d)
-    spectrum = of_scatter(R * np.outer(scale, scale), np.full(d, noise), "all")
+    spectrum = spectrum_of_scatter(R * np.outer(scale, scale), np.full(d, noise), "all")
     assert spectrum.rank == (d if known else 1)
 
 
 def test_rank_of_columns_that_never_vary() -> None:
     R = np.diag([2.0, 0.0, 3.0, 0.0])
-    assert of_scatter(R, np.full(4, 8 * EPS), "all").rank == 2
+    assert spectrum_of_scatter(R, np.full(4, 8 * EPS), "all").rank == 2
 
 
 def proportional(rng: np.random.Generator, n: int) -> Array:

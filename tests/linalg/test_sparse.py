@@ -70,7 +70,7 @@ def test_sums_of_columns_about_any_offset(offset: float) -> None:
     X[:, 2] = np.where(np.isnan(X[:, 2]), np.nan, 7.0)
     X[:, 3] = np.nan
     X[9, 4], X[:9, 4], X[10:, 4] = 3.0, np.nan, np.nan
-    about = cells_of(X, 0).about()
+    about = cells_of(X, 0).column_sums()
     some = about.cells > 0
     assert about.cells.tolist() == (~np.isnan(X)).sum(axis=0).tolist()
     assert about.varies.tolist() == [True, True, False, False, False, True]

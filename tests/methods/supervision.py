@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import recut
-from pcatool.methods.base import Fit, Labels, Supply
+from pcatool.methods.base import Fit, FitResources, Labels
 from pcatool.methods.supervised import SupervisedPCA
 from pcatool.model.model import Model
 from pcatool.options import FitOptions
@@ -38,14 +38,16 @@ def columns_of(X: Array) -> tuple[str, ...]:
     return tuple(f"x{j + 1}" for j in range(X.shape[1]))
 
 
-def fit(X: Array, y: Any, *, classes: bool = False, supply: dict[str, Any] | None = None, **options: Any) -> Fitted:
+def fit(X: Array, y: Any, *, classes: bool = False, resources: dict[str, Any] | None = None, **options: Any) -> Fitted:
     """A fit of rows X (n, d) and labels y, (n,) or (n, t)."""
     Y = np.asarray(y, dtype=np.float64)
     Y = Y[:, None] if Y.ndim == 1 else Y
     labels, reporter = labels_of(Y, classes=classes), Reporter()
     method = SupervisedPCA(FitOptions(method="supervised", label=labels.names, **options), reporter)
     table = np.hstack([X, Y])
-    found = method.fit(recut([table], table.shape[1]), columns_of(X), supply=Supply(labels=labels, **(supply or {})))
+    found = method.fit(
+        recut([table], table.shape[1]), columns_of(X), resources=FitResources(labels=labels, **(resources or {}))
+    )
     return Fitted(found.model, found, reporter)
 
 

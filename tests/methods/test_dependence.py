@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from methods.supervision import classes_of
-from pcatool.linalg.cross_moments import FEW_CLASSES, CrossMoments, ProductMatrix, of_cross, of_quadratic
+from pcatool.linalg.cross_moments import (
+    FEW_CLASSES,
+    CrossMoments,
+    ProductMatrix,
+    spectrum_of_cross,
+    spectrum_of_quadratic,
+)
 from pcatool.linalg.spectrum import complete_basis
 
 Array = NDArray[np.float64]
@@ -115,7 +121,7 @@ def uncertain(M: Array, *, most: int | None = None) -> ProductMatrix:
 @pytest.mark.parametrize(("d", "t"), [(6, 2), (2, 6), (4, 4), (1, 3), (3, 1), (200, 5), (5, 200)])
 def test_spectrum_of_a_product(d: int, t: int) -> None:
     M = np.random.default_rng(0).normal(size=(d, t))
-    found = of_cross(uncertain(M), "all")
+    found = spectrum_of_cross(uncertain(M), "all")
     values = np.linalg.svd(M, compute_uv=False) ** 2
     assert found.rank == min(d, t)
     np.testing.assert_allclose(found.eigenvalues, values, rtol=1e-12)
@@ -125,14 +131,14 @@ def test_spectrum_of_a_product(d: int, t: int) -> None:
 
 def test_rank_has_a_bound_on_paper() -> None:
     M = np.random.default_rng(0).normal(size=(5, 3))
-    found = of_cross(uncertain(M, most=2), "all")
+    found = spectrum_of_cross(uncertain(M, most=2), "all")
     assert (found.rank, found.eigenvalues[2]) == (2, 0.0)
 
 
 def test_spectrum_of_a_square() -> None:
     A = np.random.default_rng(0).normal(size=(5, 5))
     Q = A @ A.T
-    found = of_quadratic(ProductMatrix(Q, np.ones(5), 4.0, np.full(5, 1e-15), 100, 5))
+    found = spectrum_of_quadratic(ProductMatrix(Q, np.ones(5), 4.0, np.full(5, 1e-15), 100, 5))
     np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(Q)[::-1], rtol=1e-12)
     B = found.leading(5)
     np.testing.assert_allclose(Q @ B, B * found.eigenvalues, atol=1e-12)

@@ -9,7 +9,15 @@ from methods import supervision as by_hand
 from methods.supervision import case, dense, fit, spectrum
 from pcatool.arrays import run_serially
 from pcatool.methods import label_kernels as module
-from pcatool.methods.label_kernels import NOTHING, LabelKernel, centred_factor, distinct, low_rank, product_with, whole
+from pcatool.methods.label_kernels import (
+    DIAGONAL_ROUNDING,
+    LabelKernel,
+    centred_factor,
+    distinct,
+    full_factor,
+    low_rank_factor,
+    product_with,
+)
 from pcatool.options import FitOptions
 
 
@@ -19,21 +27,21 @@ def test_factors_give_the_kernel_back(t: int, gamma: float) -> None:
     kernel = LabelKernel("rbf", gamma)
     K = np.asarray(by_hand.rbf(Y, gamma), dtype=float)
     np.testing.assert_allclose(kernel.between(Y, Y), K, rtol=1e-12)
-    for G in (low_rank(kernel, Y), whole(kernel, Y, run_serially)):
+    for G in (low_rank_factor(kernel, Y), full_factor(kernel, Y, run_serially)):
         assert G is not None
-        np.testing.assert_allclose(G.T @ G, K, atol=2 * NOTHING)
+        np.testing.assert_allclose(G.T @ G, K, atol=2 * DIAGONAL_ROUNDING)
 
 
 def test_a_smooth_kernel_has_a_low_rank() -> None:
     Y = np.random.default_rng(0).normal(size=(5000, 1))
-    G = low_rank(LabelKernel("rbf", 1.0), Y)
+    G = low_rank_factor(LabelKernel("rbf", 1.0), Y)
     assert G is not None
     assert len(G) < 60
 
 
 def test_a_narrow_kernel_has_none() -> None:
     Y = np.random.default_rng(0).normal(size=(500, 3))
-    assert low_rank(LabelKernel("rbf", 1e6), Y) is None
+    assert low_rank_factor(LabelKernel("rbf", 1e6), Y) is None
 
 
 def test_equal_labels_share_a_row() -> None:
@@ -89,7 +97,7 @@ def test_label_kernels_by_default() -> None:
     assert LabelKernel.of(options, by_hand.labels_of(rows.targets[:, :1], classes=True)) == ("delta", None)
     narrow = FitOptions(method="supervised", label=("y",), label_kernel="rbf", label_gamma=4.0)
     assert LabelKernel.of(narrow, by_hand.labels_of(rows.targets)) == ("rbf", 4.0)
-    assert [LabelKernel(name).streams for name in ("delta", "linear", "rbf")] == [True, True, False]
+    assert [LabelKernel(name).is_product for name in ("delta", "linear", "rbf")] == [True, True, False]
 
 
 def test_a_target_far_from_0_changes_nothing() -> None:

@@ -632,7 +632,7 @@ def test_two_rows_may_be_left_of_many() -> None:
 def test_what_leaves_no_component_is_refused() -> None:
     model = pcatool.fit(np.random.default_rng(0).normal(size=(400, 6)))
     assert model.statistic is not None
-    blurred = model.statistic._replace(noise=np.full(6, 0.45))
+    blurred = model.statistic._replace(rounding=np.full(6, 0.45))
     with pytest.raises(RefusedError, match="the sums hold no component that is told from rounding; fit the rows"):
         fit_from_statistic(blurred, model.columns, options_of(model), Reporter())
     normal = np.random.default_rng(0).normal(size=(80, 6))

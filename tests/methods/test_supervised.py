@@ -250,8 +250,8 @@ def test_threads_change_no_bit(options: dict[str, Any]) -> None:
     files = set()
     for count in (1, 2):
         with Threads(count) as pool:
-            supply = {"engine": pool, "threads": count}
-            files.add(dumps(fit(np.tile(rows.X, (7, 1)), np.tile(y, 7), supply=supply, **options).model))
+            resources = {"engine": pool, "threads": count}
+            files.add(dumps(fit(np.tile(rows.X, (7, 1)), np.tile(y, 7), resources=resources, **options).model))
     assert len(files) == 1
 
 
@@ -272,7 +272,7 @@ def test_the_callers_rows_are_left_alone() -> None:
     for kernel in ("linear", "rbf"):
         options = FitOptions(method="supervised", label=labels.names, label_kernel=kernel)
         method = by_hand.SupervisedPCA(options, Reporter())
-        method.fit(iter([table]), by_hand.columns_of(rows.X), supply=by_hand.Supply(labels=labels))
+        method.fit(iter([table]), by_hand.columns_of(rows.X), resources=by_hand.FitResources(labels=labels))
 
 
 def test_notes_are_those_of_pca() -> None:

@@ -184,8 +184,8 @@ def test_threads_change_no_bit() -> None:
     files = set()
     for count in (1, 2):
         with Threads(count) as pool:
-            supply = {"engine": pool, "threads": count}
-            files.add(dumps(fitted(rows.X, rows.y, classes=True, kernel="rbf", components=2, supply=supply)))
+            resources = {"engine": pool, "threads": count}
+            files.add(dumps(fitted(rows.X, rows.y, classes=True, kernel="rbf", components=2, resources=resources)))
     assert len(files) == 1
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from methods.supervision import case, columns_of, fit, labels_of
 from pcatool.errors import DataError, PcatoolError, RefusedError, UsageError
-from pcatool.methods.base import Supply
+from pcatool.methods.base import FitResources
 from pcatool.methods.dependence import HELD_COPIES
 from pcatool.methods.supervised import SupervisedPCA
 from pcatool.options import FitOptions
@@ -133,13 +133,13 @@ def test_one_constant_label_among_others_is_no_matter() -> None:
 # --- memory ---
 
 
-def supply(**more: Any) -> dict[str, Any]:
+def resources(**more: Any) -> dict[str, Any]:
     return more
 
 
 def test_too_little_memory_is_refused_beforehand() -> None:
     with pytest.raises(RefusedError) as refusal:
-        fit(X, TARGETS, label_kernel="rbf", supply=supply(limit=1000))
+        fit(X, TARGETS, label_kernel="rbf", resources=resources(limit=1000))
     assert "solver label-kernel for 40 rows of 5 columns: that takes about" in str(refusal.value)
     assert "the limit is 1 kB (--memory, else half of what is free)" in str(refusal.value)
     assert refusal.value.remedy == "--label-kernel delta or linear, without --kernel, holds no rows"
@@ -160,7 +160,7 @@ HOLDING = pytest.mark.parametrize(
 def test_expected_rows_are_refused_before_they_are_read(options: dict[str, Any]) -> None:
     rows, y = many_rows()
     with pytest.raises(RefusedError, match="for 500000 rows of 9 columns"):
-        fit(rows, y, supply=supply(limit=160 << 20, expected=lambda: 500_000), **options)
+        fit(rows, y, resources=resources(limit=160 << 20, expected=lambda: 500_000), **options)
 
 
 @HOLDING
@@ -168,7 +168,7 @@ def test_rows_that_nobody_counted_are_weighed_as_they_come(options: dict[str, An
     rows, y = many_rows()
     limit = 130 << 20
     with pytest.raises(RefusedError, match=r"the first [0-9]+ rows in memory: that takes about") as refusal:
-        fit(rows, y, supply=supply(limit=limit), **options)
+        fit(rows, y, resources=resources(limit=limit), **options)
     count = int(refusal.value.message.split("the first ")[1].split()[0])
     assert 8 * HELD_COPIES * count * 10 < limit / 2  # the program takes most of it
 
@@ -176,7 +176,7 @@ def test_rows_that_nobody_counted_are_weighed_as_they_come(options: dict[str, An
 def test_classes_are_weighed_as_they_come() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(RefusedError) as refusal:
-        fit(rng.normal(size=(9000, 500)), np.arange(9000), classes=True, supply=supply(limit=160 << 20))
+        fit(rng.normal(size=(9000, 500)), np.arange(9000), classes=True, resources=resources(limit=160 << 20))
     assert "classes of 'y' by 500 columns: that takes about" in str(refusal.value)
     assert "--label-kernel linear" in refusal.value.remedy
 
@@ -189,7 +189,7 @@ def test_a_plan_says_what_would_be_done() -> None:
         ({"kernel": "rbf"}, "kernel"),
     ):
         method = SupervisedPCA(FitOptions(method="supervised", label=("y",), **options), Reporter())
-        plan = method.plan(iter([table]), columns_of(X), supply=Supply(labels=labels_of(TARGETS), threads=2))
+        plan = method.plan(iter([table]), columns_of(X), resources=FitResources(labels=labels_of(TARGETS), threads=2))
         assert (plan.solver, plan.rows, plan.columns, plan.passes, plan.threads) == (solver, 40, 5, "1", 2)
         assert plan.peak_bytes > PROGRAM
 
@@ -197,4 +197,4 @@ def test_a_plan_says_what_would_be_done() -> None:
 def test_the_dimensions_of_a_label_are_reckoned_with_in_kernel_form() -> None:
     rows = np.random.default_rng(0).normal(size=(2000, 3))
     with pytest.raises(RefusedError, match=r"takes about 3\d\d MB, the limit is 200 MB"):
-        fit(rows, np.arange(2000), classes=True, kernel="rbf", supply=supply(limit=200_000_000))
+        fit(rows, np.arange(2000), classes=True, kernel="rbf", resources=resources(limit=200_000_000))

@@ -92,9 +92,9 @@ def summit(X: Array, model: Model, center: bool) -> Model:
     for _ in range(50):
         value, slope = cost(v)
         H = np.array([(cost(v + e)[1] - cost(v - e)[1]) / (2 * step) for e in step * np.eye(len(v))])
-        curvature, axes = np.linalg.eigh((H + H.T) / 2)
-        strong = np.abs(curvature) > 1e-9 * curvature.max()
-        move = -axes[:, strong] @ ((axes[:, strong].T @ slope) / np.abs(curvature[strong]))
+        second_derivatives, axes = np.linalg.eigh((H + H.T) / 2)
+        strong = np.abs(second_derivatives) > 1e-9 * second_derivatives.max()
+        move = -axes[:, strong] @ ((axes[:, strong].T @ slope) / np.abs(second_derivatives[strong]))
         move *= min(1.0, 0.3 / max(float(np.abs(move).max()), 1e-300))
         while cost(v + move)[0] > value + 1e-15 * abs(value) and np.abs(move).max() > 1e-12:
             move = move / 2

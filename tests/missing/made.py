@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import recut
 from pcatool.linalg.sparse import SparseRows
 from pcatool.missing.em import fit_em
-from pcatool.missing.project import project_with_holes
+from pcatool.missing.project import project_incomplete
 from pcatool.missing.solution import EMFit
 from pcatool.solvers.base import Problem
 from pcatool.solvers.rows import Rows
@@ -66,7 +66,7 @@ def fit(
 
 def filled(X: Array, basis: Array, signal: Array, mean: Array, noise: float) -> Array:
     """What a model expects in every cell, given those that are there."""
-    return mean + project_with_holes(X - mean, basis, variances=signal, noise=noise) @ basis.T
+    return mean + project_incomplete(X - mean, basis, variances=signal, noise=noise) @ basis.T
 
 
 def angle(A: Array, B: Array) -> float:

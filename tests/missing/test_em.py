@@ -313,7 +313,7 @@ def test_a_weight_is_as_many_rows(holes: float, settings: dict[str, Any], full: 
 
 def test_a_start_for_wide_rows_leads_to_the_same(holed: Array, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = fit(holed, 3, gain=TIGHT)
-    monkeypatch.setattr(start, "WHOLE", 4)
+    monkeypatch.setattr(start, "WHOLE_SCATTER_COLUMNS", 4)
     monkeypatch.setattr(start, "EXTRA", 1)
     for seed in range(3):
         same_model(fit(holed, 3, gain=TIGHT, seed=seed), plain)
@@ -452,7 +452,7 @@ def test_makes_a_model(settings: dict[str, Any], holes: float, full: Array) -> N
     )
     assert model.k == 3
     assert solution.rank == 8
-    assert solution.counted == solution.n == 300
+    assert solution.observations == solution.n == 300
 
 
 # --- refusals ---

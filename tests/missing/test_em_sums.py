@@ -52,7 +52,7 @@ def test_it_is_that_of_blocks(settings: dict[str, Any], k: int, holed: Array) ->
 
 
 def test_the_start_of_a_wide_table(holed: Array, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start, "WHOLE", 4)
+    monkeypatch.setattr(start, "WHOLE_SCATTER_COLUMNS", 4)
     problem = problem_of(20)
     same_fit(fit_em(cells_of(holed, 0), problem, 3, gain=EARLY), fit_em(rows_of(holed), problem, 3, gain=EARLY))
 

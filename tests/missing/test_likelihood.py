@@ -16,7 +16,7 @@ from pcatool.errors import DataError
 from pcatool.missing import likelihood as of_likelihood
 from pcatool.missing.em import fit_em
 from pcatool.missing.em_step import Parameters
-from pcatool.missing.likelihood import curvature
+from pcatool.missing.likelihood import second_derivatives
 from pcatool.missing.solution import EMFit
 
 # Second differences of a likelihood of a few hundred, over steps of 1e-3: rounding 1e-13 / 1e-6, and the next term.
@@ -27,7 +27,7 @@ YARDSTICK = 1e-10
 
 
 def vector(at: Parameters, center: bool) -> Array:
-    """As `curvature` has them: each row of W with its mean, then the logarithm of the noise."""
+    """As `second_derivatives` has them: each row of W with its mean, then the logarithm of the noise."""
     rows = np.column_stack([at.W, at.mu]) if center else at.W
     return np.append(rows.ravel(), math.log(at.noise))
 
@@ -53,7 +53,7 @@ def test_second_derivatives_are_differences_of_the_density(n: int, d: int, k: in
         e, f = step * np.eye(p)[i], step * np.eye(p)[j]
         around = [log_likelihood(X, v + a * e + b * f, k, center) * a * b for a in (1, -1) for b in (1, -1)]
         H[i, j] = math.fsum(around) / (4 * step * step)
-    found = curvature(X, None, at, center)
+    found = second_derivatives(X, None, at, center)
     np.testing.assert_allclose(found, H, rtol=0, atol=DIFFERENCES * np.abs(H).max())
 
 
@@ -61,8 +61,10 @@ def test_a_weight_is_as_many_rows() -> None:
     X = punched(made(20, 5, [4, 2], 0.5, 1).X, 0.3, 2)
     times = np.random.default_rng(3).integers(1, 4, 20)
     at = Parameters(np.random.default_rng(4).normal(size=(5, 2)), np.zeros(5), 0.5)
-    weighted = curvature(X, times.astype(float), at, True)
-    np.testing.assert_allclose(weighted, curvature(np.repeat(X, times, axis=0), None, at, True), rtol=1e-11, atol=1e-11)
+    weighted = second_derivatives(X, times.astype(float), at, True)
+    np.testing.assert_allclose(
+        weighted, second_derivatives(np.repeat(X, times, axis=0), None, at, True), rtol=1e-11, atol=1e-11
+    )
 
 
 def any_model(seed: int) -> tuple[Array, int, dict[str, Any]]:

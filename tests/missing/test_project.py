@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from missing.made import Array, cells_of, punched
 from pcatool.missing import project as holes
-from pcatool.missing.census import group_by_pattern, pattern_keys
-from pcatool.missing.project import OPEN, coverage, coverage_of_cells, fill, project_cells, project_with_holes
+from pcatool.missing.census import group_by_pattern, hash_patterns
+from pcatool.missing.project import UNDETERMINED, coverage, coverage_of_cells, fill, project_cells, project_incomplete
 
 # Two ways to solve small problems whose condition is below a thousand.
 SOLVED = 1e-11
@@ -34,29 +34,29 @@ def rows(n: int, d: int, share: float = 0.4) -> Array:
 @every_shape
 def test_scores_are_the_shortest_least_squares_solution_of_each_row(d: int, k: int) -> None:
     B, Y = basis(d, k), rows(60, d)
-    Z = project_with_holes(Y, B)
+    Z = project_incomplete(Y, B)
     for y, z in zip(Y, Z, strict=True):
         o = ~np.isnan(y)
-        expected = np.linalg.lstsq(B[o], y[o], rcond=OPEN)[0] if o.any() else np.full(k, np.nan)
+        expected = np.linalg.lstsq(B[o], y[o], rcond=UNDETERMINED)[0] if o.any() else np.full(k, np.nan)
         np.testing.assert_allclose(z, expected, rtol=1e-9, atol=SOLVED)
 
 
 @every_shape
 def test_without_holes_it_is_the_plain_projection(d: int, k: int) -> None:
     B, Y = basis(d, k), rows(40, d, 0.0)
-    np.testing.assert_allclose(project_with_holes(Y, B), Y @ B, rtol=0, atol=1e-14 * d)
+    np.testing.assert_allclose(project_incomplete(Y, B), Y @ B, rtol=0, atol=1e-14 * d)
 
 
 def test_rows_of_the_space_are_found_again() -> None:
     B, scores = basis(30, 4), np.random.default_rng(0).normal(size=(200, 4))
     Y = punched(scores @ B.T, 0.5, 1)
-    np.testing.assert_allclose(project_with_holes(Y, B), scores, atol=1e-11)
+    np.testing.assert_allclose(project_incomplete(Y, B), scores, atol=1e-11)
 
 
 def test_fewer_cells_than_components_give_the_shortest_scores() -> None:
     B = basis(6, 3)
     y = np.array([[np.nan, 2.0, np.nan, np.nan, -1.0, np.nan]])
-    z = project_with_holes(y, B)[0]
+    z = project_incomplete(y, B)[0]
     o = [1, 4]
     np.testing.assert_allclose(B[o] @ z, y[0, o], atol=1e-14)  # both cells are met,
     across = np.linalg.svd(B[o])[2][2]
@@ -68,24 +68,24 @@ def test_a_component_that_no_observed_cell_shows_gets_nothing() -> None:
     B[:2, 0] = np.sqrt(0.5)
     B[2, 1] = 1.0
     B[0, 1] = 1e-12  # as rounding may leave it: far below OPEN, so not divided by
-    z = project_with_holes(np.array([[3.0, 3.0, np.nan, 1.0]]), B)[0]
+    z = project_incomplete(np.array([[3.0, 3.0, np.nan, 1.0]]), B)[0]
     np.testing.assert_allclose(z, [3 * np.sqrt(2), 0.0], atol=1e-11)
 
 
 def test_a_loading_above_the_bound_counts() -> None:
     B = np.array([[np.sqrt(1 - 1e-12), -1e-6], [1e-6, np.sqrt(1 - 1e-12)]])
-    z = project_with_holes(np.array([[1.0, np.nan]]), B[:, 1:])[0]
+    z = project_incomplete(np.array([[1.0, np.nan]]), B[:, 1:])[0]
     np.testing.assert_allclose(z, -1e6)
 
 
 def test_rows_of_holes_only_have_no_scores() -> None:
-    Z = project_with_holes(np.array([[np.nan] * 5, [1.0] * 5]), basis(5, 2))
+    Z = project_incomplete(np.array([[np.nan] * 5, [1.0] * 5]), basis(5, 2))
     assert np.isnan(Z[0]).all()
     assert np.isfinite(Z[1]).all()
 
 
 def test_no_rows() -> None:
-    assert project_with_holes(np.zeros((0, 5)), basis(5, 2)).shape == (0, 2)
+    assert project_incomplete(np.zeros((0, 5)), basis(5, 2)).shape == (0, 2)
 
 
 # --- posterior means ---
@@ -95,7 +95,7 @@ def test_no_rows() -> None:
 def test_posterior_means_are_those_of_the_normal_distribution(d: int, k: int) -> None:
     B, Y = basis(d, k), rows(40, d)
     variances, noise = np.linspace(3, 1, k), 0.3
-    Z = project_with_holes(Y, B, variances=variances, noise=noise)
+    Z = project_incomplete(Y, B, variances=variances, noise=noise)
     for y, z in zip(Y, Z, strict=True):
         o = ~np.isnan(y)
         if o.any():
@@ -105,13 +105,13 @@ def test_posterior_means_are_those_of_the_normal_distribution(d: int, k: int) ->
 
 def test_posterior_means_tend_to_least_squares_as_the_noise_goes() -> None:
     B, Y = basis(30, 4), rows(50, 30)
-    plain = project_with_holes(Y, B)
-    np.testing.assert_allclose(project_with_holes(Y, B, variances=np.ones(4), noise=1e-12), plain, atol=1e-9)
-    np.testing.assert_allclose(project_with_holes(Y, B, variances=np.arange(4, 0, -1.0)), plain, atol=1e-9)
+    plain = project_incomplete(Y, B)
+    np.testing.assert_allclose(project_incomplete(Y, B, variances=np.ones(4), noise=1e-12), plain, atol=1e-9)
+    np.testing.assert_allclose(project_incomplete(Y, B, variances=np.arange(4, 0, -1.0)), plain, atol=1e-9)
 
 
 def test_a_component_without_variance_gets_nothing() -> None:
-    Z = project_with_holes(rows(20, 30), basis(30, 3), variances=np.array([2.0, 1.0, 0.0]), noise=0.1)
+    Z = project_incomplete(rows(20, 30), basis(30, 3), variances=np.array([2.0, 1.0, 0.0]), noise=0.1)
     assert np.all(Z[:, 2] == 0)
 
 
@@ -123,27 +123,27 @@ def test_a_component_without_variance_gets_nothing() -> None:
 def test_same_bits_whatever_stands_beside_a_row(d: int, k: int, posterior: bool) -> None:
     B, Y = basis(d, k), np.vstack([rows(150, d), rows(30, d, 0.0), rows(30, d, 0.05)])
     more = {"variances": np.linspace(3, 1, k), "noise": 0.3} if posterior else {}
-    Z = project_with_holes(Y, B, **more)
+    Z = project_incomplete(Y, B, **more)
     order = np.random.default_rng(0).permutation(len(Y))
-    assert project_with_holes(Y[order], B, **more).tobytes() == Z[order].tobytes()
-    assert project_with_holes(np.asfortranarray(Y), B, **more).tobytes() == Z.tobytes()
+    assert project_incomplete(Y[order], B, **more).tobytes() == Z[order].tobytes()
+    assert project_incomplete(np.asfortranarray(Y), B, **more).tobytes() == Z.tobytes()
     for at, height in ((0, 1), (17, 1), (149, 3), (160, 7), (100, 110)):
-        assert project_with_holes(Y[at : at + height], B, **more).tobytes() == Z[at : at + height].tobytes()
+        assert project_incomplete(Y[at : at + height], B, **more).tobytes() == Z[at : at + height].tobytes()
 
 
 def test_same_bits_in_slabs_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     B, Y = basis(30, 4), rows(100, 30, 0.1)
-    whole = project_with_holes(Y, B).tobytes()
+    whole = project_incomplete(Y, B).tobytes()
     for slab in (1, 120, 500, 5000):
         monkeypatch.setattr(holes, "SLAB", slab)
-        assert project_with_holes(Y, B).tobytes() == whole
+        assert project_incomplete(Y, B).tobytes() == whole
 
 
 def test_patterns_that_share_a_key_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     B, Y = basis(30, 4), np.vstack([rows(100, 30), rows(20, 30, 0.0)])
-    right = project_with_holes(Y, B).tobytes()
-    monkeypatch.setattr(holes, "column_keys", lambda d: np.zeros(d, dtype=np.uint64))
-    assert project_with_holes(Y, B).tobytes() == right
+    right = project_incomplete(Y, B).tobytes()
+    monkeypatch.setattr(holes, "hash_columns", lambda d: np.zeros(d, dtype=np.uint64))
+    assert project_incomplete(Y, B).tobytes() == right
 
 
 @pytest.mark.parametrize("d", [1, 7, 8, 9, 63, 64, 65, 200])
@@ -152,7 +152,7 @@ def test_patterns_are_found(d: int) -> None:
     observed = seen[np.random.default_rng(1).integers(0, 40, 300)]
     first, group = group_by_pattern(observed)
     assert np.array_equal(observed[first[group]], observed)
-    assert len(first) == len(np.unique(observed, axis=0)) == len(np.unique(pattern_keys(observed)))
+    assert len(first) == len(np.unique(observed, axis=0)) == len(np.unique(hash_patterns(observed)))
 
 
 @every_shape
@@ -161,7 +161,7 @@ def test_same_bits_in_compressed_form(d: int, k: int, posterior: bool) -> None:
     B, Y = basis(d, k), np.vstack([rows(60, d, 0.8), rows(30, d, 0.0), rows(30, d, 0.05)])
     more = {"variances": np.linspace(3, 1, k), "noise": 0.3} if posterior else {}
     cells, values = cells_of(Y, 0), np.linspace(3, 1, k)
-    assert project_cells(cells, B, **more).tobytes() == project_with_holes(Y, B, **more).tobytes()
+    assert project_cells(cells, B, **more).tobytes() == project_incomplete(Y, B, **more).tobytes()
     assert coverage_of_cells(cells, B, values).tobytes() == coverage(np.isnan(Y), B, values).tobytes()
 
 

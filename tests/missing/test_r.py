@@ -16,7 +16,7 @@ import pytest
 
 from missing.dense import density, em_step
 from missing.made import Array, angle, filled, fit
-from pcatool.missing.project import fill, project_with_holes
+from pcatool.missing.project import fill, project_incomplete
 from pcatool.missing.solution import EMFit
 
 pytestmark = pytest.mark.long
@@ -188,7 +188,7 @@ def lower_bound(Y: Array, model: Parameters) -> float:
     """What `ppca` climbs, at its highest for W and noise: the likelihood less what one covariance for all loses."""
     W, noise = model
     n, k = len(Y), W.shape[1]
-    Z = project_with_holes(Y, model.basis, variances=model.signal, noise=noise)
+    Z = project_incomplete(Y, model.basis, variances=model.signal, noise=noise)
     observed = ~np.isnan(Y)
     squares = float(np.sum((Y - Z @ model.basis.T)[observed] ** 2))
     latent = float(np.sum(Z * Z / model.signal))
@@ -289,7 +289,7 @@ def test_least_squares_fill_stands_still(program: str, answer: Answer) -> None:
     its = answer.filled_by(program)
     mean = its.mean(axis=0) if program == "missmda_em" else answer.zero
     basis = np.linalg.svd(its - mean, full_matrices=False)[2][: answer.k].T
-    mine = mean + project_with_holes(answer.Y - mean, basis) @ basis.T
+    mine = mean + project_incomplete(answer.Y - mean, basis) @ basis.T
     np.testing.assert_allclose(in_holes(answer, mine), in_holes(answer, its), rtol=0, atol=FILLED)
 
 

@@ -18,7 +18,7 @@ if __name__ == "__main__":
 import pcatool
 from often import often
 from pcatool.errors import DataError, PcatoolError, RefusedError
-from pcatool.linalg.spectrum import displacement
+from pcatool.linalg.spectrum import eigenvalue_shifts
 from pcatool.methods.pca import check_rank
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps, loads
@@ -231,7 +231,7 @@ def test_a_bound_covers_every_perturbation_that_it_allows(seed: int) -> None:
         values[1:] = np.minimum(values[1:], values[0] * (1 - 10.0 ** -rng.uniform(1, 15)))
         values = np.sort(values)[::-1]
     p, q, r = (10.0 ** rng.uniform(-9, -2, d) * np.sqrt(values) for _ in range(3))
-    bound = displacement(values, p, q, r)
+    bound = eigenvalue_shifts(values, p, q, r)
     most = np.outer(p, q) + np.outer(q, p) + np.outer(r, r)
     for trial in range(8):
         sign = rng.choice([-1.0, 1.0], d)
@@ -246,7 +246,7 @@ def test_a_bound_covers_every_perturbation_that_it_allows(seed: int) -> None:
 def test_a_bound_of_eigenvalues_far_apart_is_that_of_first_order() -> None:
     values = np.array([4.0, 2.0, 1.0, 1e-6])
     p, q = 1e-15 * np.sqrt(values), np.sqrt(values)
-    np.testing.assert_allclose(displacement(values, p, q), 2 * p * q, rtol=1e-6)
+    np.testing.assert_allclose(eigenvalue_shifts(values, p, q), 2 * p * q, rtol=1e-6)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def test_table(d: int, n: int | None, solver: str) -> None:
     ("d", "n", "solver"), [(20, None, "tsqr"), (20, 90, "tsqr"), (6, 3, "dual"), (9_000, None, "covariance")]
 )
 def test_small_eigenvalues_that_will_be_divided_by(d: int, n: int | None, solver: str) -> None:
-    assert choose(Problem(names_of(d), n, sharp=True))[0] == solver
+    assert choose(Problem(names_of(d), n, needs_small_eigenvalues=True))[0] == solver
 
 
 @pytest.mark.parametrize("d", [1, 3, 1000, 10_000, 1_000_000])
@@ -80,7 +80,7 @@ def test_rows_are_counted_while_they_are_few(bytes_more: int) -> None:
 
 
 @pytest.mark.parametrize(("d", "n"), [(5, 200), (40, 30), (300, 300)])
-@pytest.mark.parametrize("other", [{}, {"center": False}, {"rows_centred": True}])
+@pytest.mark.parametrize("other", [{}, {"center": False}, {"rows_centered": True}])
 def test_solving_again_is_planned_like_the_solver_that_does_it(d: int, n: int, other: dict[str, bool]) -> None:
     problem = Problem(names_of(d), n)._replace(**other)
     plan = fallback_plan(problem, n, 2, 1 << 24)

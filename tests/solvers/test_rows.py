@@ -21,7 +21,7 @@ from pcatool.registry import SOLVERS
 from pcatool.solvers import rows as solver_rows
 from pcatool.solvers import rows as solver_store
 from pcatool.solvers.base import Problem, Solution
-from pcatool.solvers.rows import Rows, Store
+from pcatool.solvers.rows import BlockStore, Rows
 from solvers.cases import Array, fit, names_of
 
 # --- the store ---
@@ -52,7 +52,7 @@ WHOLE = sum(8 * D * height for height in HEIGHTS)
 
 @pytest.mark.parametrize("memory", [0, 8 * D * 7, 8 * D * 8, WHOLE - 8, WHOLE, 1 << 30])
 def test_blocks_come_back_in_order_again_and_again_and_once_more(memory: int) -> None:
-    store, expected = Store(memory), bits(blocks_of())
+    store, expected = BlockStore(memory), bits(blocks_of())
     for block in blocks_of():
         store.add(block)
     assert (store.rows, store.bytes) == (sum(HEIGHTS), WHOLE)
@@ -67,15 +67,15 @@ def test_blocks_come_back_in_order_again_and_again_and_once_more(memory: int) ->
 
 @pytest.mark.parametrize("memory", [0, 300, 1 << 30])
 def test_blocks_may_be_added_between_two_passes(memory: int) -> None:
-    store, blocks = Store(memory), blocks_of()
+    store, blocks = BlockStore(memory), blocks_of()
     for count, block in enumerate(blocks, 1):
         store.add(block)
         assert bits(store) == bits(blocks[:count])
 
 
 def test_an_empty_store_and_blocks_of_one_column() -> None:
-    assert list(Store(0)) == list(Store(0).drain()) == []
-    store = Store(20)
+    assert list(BlockStore(0)) == list(BlockStore(0).drain()) == []
+    store = BlockStore(20)
     for block in (thin := blocks_of((2, 1, 4), 1)):
         store.add(block)
     assert bits(store) == bits(thin)
@@ -92,7 +92,7 @@ def test_no_more_lies_in_memory_than_may(memory: int, written: int, monkeypatch:
             super().put(pieces, place)
 
     monkeypatch.setattr(solver_store, "Spool", Spool)
-    store = Store(memory)
+    store = BlockStore(memory)
     for block in blocks_of():
         store.add(block)
     assert len(puts) == written
@@ -102,7 +102,7 @@ def test_no_more_lies_in_memory_than_may(memory: int, written: int, monkeypatch:
 
 def test_memory_does_not_grow_with_what_is_stored() -> None:
     def peak(count: int) -> int:
-        store = Store(1 << 20)
+        store = BlockStore(1 << 20)
         tracemalloc.start()
         for _ in range(count):
             store.add(empty_block(1 << 13, 4))
@@ -118,7 +118,7 @@ def test_memory_does_not_grow_with_what_is_stored() -> None:
 
 
 def test_what_was_drained_is_let_go_of() -> None:
-    store = Store(1 << 30)
+    store = BlockStore(1 << 30)
     tracemalloc.start()
     for _ in range(10):
         store.add(empty_block(1 << 14, 4))
@@ -129,7 +129,7 @@ def test_what_was_drained_is_let_go_of() -> None:
 
 
 def test_draining_closes_the_file() -> None:
-    store = Store(0)
+    store = BlockStore(0)
     store.add(blocks_of()[0])
     assert store._spool is not None
     descriptor = store._spool._file.fileno()
@@ -242,7 +242,7 @@ def test_where_no_file_can_be_made_a_little_is_kept_in_memory(monkeypatch: pytes
 
     monkeypatch.setattr("pcatool.solvers.rows.Spool", full)
     blocks = [np.full((4, 2), float(i), order="F") for i in range(4)]  # of 64 bytes
-    store = Store(64, spare=128)
+    store = BlockStore(64, spare=128)
     for block in blocks[:3]:
         store.add(block)
     assert [block[0, 0] for block in store] == [0, 1, 2]

@@ -57,7 +57,7 @@ def solved_by(way: str, X: Array, problem: Problem, absent: str, monkeypatch: py
     bounds = {"covariance": (0, 4096), "dual": (1 << 30, 0), "randomized": (0, 0)}
     monkeypatch.setattr(sparse, "DUAL_ROWS", bounds[way][0])
     monkeypatch.setattr(sparse, "SCATTER_COLUMNS", bounds[way][1])
-    monkeypatch.setattr(sparse, "FEW", 1)
+    monkeypatch.setattr(sparse, "COLUMNS_PER_COMPONENT", 1)
     assert choose_sparse(problem, len(X))[0] == way
     return solve_sparse(cells_of(X, 0), problem, absent)
 
@@ -79,7 +79,7 @@ def test_it_is_pca_of_the_whole_table(
     assert np.all(apart <= found.error[:m] + other.error[:m])
     for name in ("mean", "std", "variances", "total_variance"):
         np.testing.assert_allclose(getattr(found, name), getattr(other, name), rtol=1e-12, err_msg=name)
-    assert (found.n, found.counted, found.constant) == (other.n, other.counted, other.constant)
+    assert (found.n, found.observations, found.constant) == (other.n, other.observations, other.constant)
     if problem.center:  # about 0, a column far out leaves the smallest of them no digits
         assert found.rank == (3 if way == "randomized" else other.rank)
 
