@@ -217,7 +217,8 @@ class Polynomial(Pointwise):
         K = super().matrix(X, run)
         if not self.degree.is_integer() and np.isnan(K.sum()):
             raise DataError(
-                f"kernel polynomial: gamma x.y + coef0 is below 0 for some rows, and has no power of {self.degree:g}",
+                "kernel polynomial: gamma x.y + coef0 is negative for some rows, "
+                f"and cannot be raised to the power {self.degree:g}",
                 "give a whole number with --degree, or a larger --coef0",
             )
         return K
@@ -422,7 +423,7 @@ class Precomputed(Kernel):
         n, d = X.shape
         if n != d:
             raise DataError(
-                f"--kernel precomputed: {n} rows and {d} columns are no square table",
+                f"--kernel precomputed: {n} rows and {d} columns, but a kernel matrix is square",
                 "give one row and one column for each sample",
             )
         gap = np.abs(X - X.T)
@@ -431,7 +432,7 @@ class Precomputed(Kernel):
             raise DataError(
                 f"--kernel precomputed: row {i + 1}, column {j + 1} holds {X[i, j]:.6g}, "
                 f"row {j + 1}, column {i + 1} holds {X[j, i]:.6g}",
-                "a kernel is symmetric, and its columns stand in the order of its rows",
+                "give a symmetric table, with its columns in the order of its rows",
             )
         return (X + X.T) / 2
 

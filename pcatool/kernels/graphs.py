@@ -113,7 +113,7 @@ class Graph(NamedTuple):
         parts = int(connected_components(self.sparse(), directed=False, return_labels=False))
         if parts > 1:
             raise DataError(
-                f"with --neighbours {count} the rows fall into {parts} parts that no neighbours join",
+                f"--neighbours {count}: the graph of neighbours has {parts} separate parts",
                 "give a larger number with --neighbours, or fit each part by itself",
             )
 
@@ -473,8 +473,8 @@ class LaplacianEigenmap(Kernel):
         if not len(rough):
             return ""
         first = int(rough[0]) + 1
-        fewer = f" (-k {first - 1})" if first > 1 else "; give fewer --neighbours"
+        fewer = f"; use -k {first - 1}" if first > 1 else "; use fewer --neighbours"
         return (
-            f"laplacian-eigenmap: PC{first} and those after it change from neighbour to neighbour; "
-            f"new rows have no sound scores there{fewer}"
+            f"laplacian-eigenmap: PC{first} and later components change from neighbour to neighbour; "
+            f"scores of new rows are unreliable there{fewer}"
         )

@@ -184,7 +184,10 @@ class KernelModel(Model):
             norms = self.kernel.squared_norms(Y)
         if norms is None or not (self.orthonormal and self.kernel.is_definite(self.centered)):
             kernel = "of landmarks" if self.landmarks else self.settings.name
-            raise UsageError(f"kernel {kernel} has no squared error: no length is known", "leave out --with-error")
+            raise UsageError(
+                f"kernel {kernel} has no squared error: the lengths of rows in its space are unknown",
+                "leave out --with-error",
+            )
         squares = np.einsum("ij,ij->i", Z := self.project(X), Z)
         with threads(1), np.errstate(all="ignore"):
             if self.centered:
@@ -199,7 +202,7 @@ class KernelModel(Model):
 def _settings(saved: Any) -> KernelSettings:
     """Return the kernel settings of a model file; raise ModelError unless every setting is valid."""
     if not isinstance(saved, dict) or not isinstance(saved.get("name"), str) or saved["name"] not in KERNELS:
-        raise ModelError(f"kernel is {show(saved)}, none that this pcatool knows", "update pcatool")
+        raise ModelError(f"kernel is {show(saved)}, which this pcatool does not know", "update pcatool")
     uses = KERNELS.load(saved["name"]).uses
     if set(saved) != {"name", *uses}:
         raise ModelError(f"kernel is {show(saved)}: {saved['name']} needs {', '.join(('name', *uses))}")

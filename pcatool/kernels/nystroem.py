@@ -97,7 +97,8 @@ class Landmarks:
         above = values > self._cutoff
         if not above.any():
             raise DataError(
-                f"kernel {kernel.settings.name} of the landmarks has no eigenvalue above 0", "give other numbers to it"
+                f"kernel {kernel.settings.name} of the landmarks has no eigenvalue above 0",
+                "use other kernel parameters",
             )
         F = (U[:, above] / np.sqrt(values[above]))[:, ::-1]
         self._values: Array = values[above][::-1]

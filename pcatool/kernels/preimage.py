@@ -152,7 +152,7 @@ def with_preimage(model: KernelModel) -> PreimageModel:
     """Return a copy of the model that can reconstruct rows; raise UsageError for a precomputed kernel."""
     if not model.kernel.of_rows:
         raise UsageError(
-            "--preimage: the table was the kernel itself, the rows behind it are not known",
+            "--preimage: the model was fitted to a kernel matrix, so its rows are unknown",
             "fit the rows with another --kernel",
         )
     return PreimageModel(**{field.name: getattr(model, field.name) for field in fields(model)})

@@ -68,14 +68,14 @@ def check_sums(sums: RowSums, rounding: Array, mean: Array, variances: Array, di
     squares = sums.squares
     of_features = rounding[: len(squares)]
     if len(squares) != len(variances):
-        raise ModelError(f"sums are of {len(squares)} columns, there are {len(variances)}")
+        raise ModelError(f"sums cover {len(squares)} columns, the model has {len(variances)}")
     if not np.all(rounding >= 0):
         raise ModelError("rounding holds a value below 0")
     with np.errstate(all="ignore"):
         if not np.all(np.abs(squares - variances * divisor) <= (TOTAL_TOLERANCE + 2 * of_features) * squares):
-            raise ModelError("the sums of squares are not those of the column variances")
+            raise ModelError("the sums of squares do not match the column variances")
         if not np.all(np.abs(sums.centre.mean - mean) <= TOTAL_TOLERANCE * (np.abs(mean) + np.sqrt(variances))):
-            raise ModelError("means are not those of the columns")
+            raise ModelError("means do not match those of the columns")
         if isinstance(sums, Moments):
             _check_products(sums.scatter, np.sqrt(squares * (1 + 4 * of_features)))
 
@@ -88,7 +88,7 @@ def _check_products(S: Array, length: Array) -> None:
         if not np.all(np.abs(products - S[others, rows].T) <= TOTAL_TOLERANCE * bound):
             raise ModelError("scatter is not symmetric")
         if not np.all(np.abs(products) <= (1 + TOTAL_TOLERANCE) * bound):
-            raise ModelError("scatter holds products that are larger than squares allow")
+            raise ModelError("scatter holds products larger than its squares allow")
 
 
 def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
@@ -119,24 +119,24 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
     if "weights" in arrays:
         weight, pairs = arrays["weights"]
         if not (weight > 0 and pairs >= 0):
-            raise ModelError("weights hold a value that is not above 0")
+            raise ModelError("weights holds a value that is not above 0")
         if not pairs / weight <= weight:
-            raise ModelError("weights hold products that add up to more than the square of their sum")
+            raise ModelError("weights holds a sum of products above the square of the sum")
     if "weights_error" in arrays and not ("weights" in arrays and np.all(arrays["weights_error"] >= 0)):
-        raise ModelError("weights_error is of no weights, or holds a value below 0")
+        raise ModelError("weights_error is given without weights, or holds a value below 0")
     if "means_error" in arrays and np.any(arrays["means_error"] < 0):
         raise ModelError("means_error holds a value below 0")
     if kind == "cross":
         _check_labels(arrays["label_means"].sum(axis=0), arrays["label_squares"], "class_names" in arrays)
     if "class_names" in arrays and len(set(arrays["class_names"].tolist())) < arrays["class_names"].size:
-        raise ModelError("class_names hold a name twice")
+        raise ModelError("class_names holds a name twice")
 
 
 def _check_labels(means: Array, squares: Array, classes: bool) -> None:
     if not (len(squares) and np.all(squares >= 0)):
-        raise ModelError("label_squares are none, or hold a value below 0")
+        raise ModelError("label_squares is empty, or holds a value below 0")
     if classes and not (np.all(means > 0) and abs(float(means.sum()) - 1) <= TOTAL_TOLERANCE):
-        raise ModelError("label_means are not the shares of classes")
+        raise ModelError("label_means do not hold the shares of the classes")
 
 
 RowSums = Moments | Triangle | CrossMoments
@@ -355,7 +355,7 @@ class Statistic(NamedTuple):
         names = ["means", "rounding", *(["squares", "label_means", "label_squares"] if kind[0] == "cross" else [])]
         missing = [name for name in names if name not in arrays]
         if missing:
-            raise ModelError(f"it has {kind[0]} and no {missing[0]}")
+            raise ModelError(f"it has {kind[0]} but no {missing[0]}")
         check_shapes(arrays, kind[0])
         weight = arrays.get("weights", np.array([rows, _pairs(rows)]))
         errors = (

@@ -34,12 +34,12 @@ def check_older(old: Model, *, method: str, in_kernel: bool, standardized: bool)
     """Raise `UsageError` if the components of an older model are not comparable with those of the planned fit."""
     if in_kernel or "kernel" in old.meta:
         raise UsageError(
-            "--align-to: the components of a kernel model lie in the space of its kernel, and those of two fits in two",
+            "--align-to: kernel models cannot be compared: each fit has a feature space of its own",
             "leave out --align-to",
         )
     older = str(old.meta.get("method", "pca"))
     if older != method:
-        raise UsageError(f"--align-to: a {method} model does not follow a {older} model", f"give --method {older}")
+        raise UsageError(f"--align-to: a {method} model cannot be aligned to a {older} model", f"give --method {older}")
     if old.standardized != standardized:
         which, flag = ("is", "give --standardize too") if old.standardized else ("is not", "leave out --standardize")
         raise UsageError(f"--align-to: the older model {which} standardised, so its components have other units", flag)
@@ -100,15 +100,16 @@ def _note_other_columns(model: Model, old: Model, reporter: Reporter) -> None:
     new, known = set(model.columns), set(old.columns)
     if new.isdisjoint(known):
         raise DataError(
-            f"--align-to: no column is in both models: {listed(model.columns)} here, {listed(old.columns)} there",
+            f"--align-to: the models have no column in common: {listed(model.columns)} in the new model, "
+            f"{listed(old.columns)} in the older",
             "align to a model of the same columns",
         )
     for whose, names in (
-        ("only here", [name for name in model.columns if name not in known]),
-        ("only in the older model", [name for name in old.columns if name not in new]),
+        ("the new model", [name for name in model.columns if name not in known]),
+        ("the older model", [name for name in old.columns if name not in new]),
     ):
         if names:
-            reporter.note(f"--align-to: {whose}, so left out of the comparison: {listed(names)}")
+            reporter.note(f"--align-to: columns only in {whose} are not compared: {listed(names)}")
 
 
 def _order(model: Model, C: Array) -> Indices:

@@ -120,7 +120,7 @@ def warn_uncertain(reporter: Reporter, uncertain: Sequence[int], more: str) -> N
     if uncertain:
         noun = "eigenvalue is" if len(uncertain) == 1 else "eigenvalues are"
         reporter.warn(
-            f"{component_range(uncertain[0], uncertain[-1])}: the {noun} not told from rounding to 8 digits{more}"
+            f"{component_range(uncertain[0], uncertain[-1])}: the {noun} accurate to fewer than 8 digits{more}"
         )
 
 
@@ -128,7 +128,7 @@ def check_rule(wish: Wish, method: str) -> None:
     """Raise `UsageError` for a rule that needs the covariance of rows or the rows themselves."""
     if isinstance(wish, str) and split_rule(wish)[0] not in SPECTRAL_RULES:
         raise UsageError(
-            f"-k {show(wish)} does not go with --method {method}: it reckons with the covariance of rows",
+            f"-k {show(wish)} does not go with --method {method}: the rule needs the covariance of rows",
             f"give a number, a share such as 0.99, or one of {', '.join(SPECTRAL_RULES)}",
         )
 
@@ -155,7 +155,7 @@ def why_not_updatable(model: Model) -> str | None:
     if (reason := why_no_sums(settings)) is not None:
         return reason
     if meta.get("solver") == SCIKIT_LEARN:
-        return "it was taken from scikit-learn, which has none"
+        return "it was imported from scikit-learn, which keeps none"
     if model.d > MAX_UPDATABLE_COLUMNS:
         return f"it has more than {MAX_UPDATABLE_COLUMNS} columns, and --updatable was not given"
-    return "it was fitted with --no-updatable, or by a pcatool that kept no sums"
+    return "it was fitted with --no-updatable, or by an older pcatool that kept no sums"

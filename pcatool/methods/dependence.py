@@ -145,7 +145,7 @@ def no_dependence_error(labels: Labels) -> DataError:
     """Return the error for columns that do not depend on the labels."""
     noun = "label" if len(labels.names) == 1 else "labels"
     return DataError(
-        f"no column depends on {noun} {listed(labels.names)}: their products are 0 but for rounding",
+        f"no column depends on {noun} {listed(labels.names)}: their products are only rounding error",
         "give another label or other columns",
     )
 
@@ -240,7 +240,7 @@ class CrossMomentsAccumulator(Accumulator[Block, CrossMoments]):
             self.task.resources.limit,
             total_bytes(d, 8 * COPIES * d * t),
             f"{t} classes of {listed(self.task.labels.names)} by {d} columns",
-            "a label with so many values may be a number: --label-kernel linear",
+            "if the label is a number, use --label-kernel linear",
         )
         return part
 
@@ -299,7 +299,7 @@ HELD_COPIES = 4
 # LAPACK's workspace, and Theta; measured: 6.5 where L is n x n.
 FACTOR_COPIES = 7
 
-HOLDS_NO_ROWS = "--label-kernel delta or linear, without --kernel, holds no rows"
+HOLDS_NO_ROWS = "use --label-kernel delta or linear without --kernel, which holds no rows"
 
 
 def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
@@ -390,6 +390,6 @@ def check_targets(task: SupervisedTask, Y: Array) -> None:
     better_gamma = None if task.kernel.is_product else task.kernel.better_gamma(Y)
     if better_gamma is not None:
         task.reporter.note(
-            f"--label-gamma {task.kernel.gamma:g} finds hardly any two rows alike in {listed(task.labels.names)}, "
-            f"so the answer is close to that of PCA; {better_gamma:.2g} would suit their distances"
+            f"with --label-gamma {task.kernel.gamma:g} hardly any two rows have similar values of "
+            f"{listed(task.labels.names)}, so the result is close to that of PCA; try --label-gamma {better_gamma:.2g}"
         )

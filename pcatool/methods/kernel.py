@@ -224,7 +224,7 @@ class KernelTask:
             what = f"column {show(data.columns[0])} is" if data.d == 1 else f"all {data.d} columns are"
             raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
         if kernel.invariant:
-            note_constant(self.reporter, data.columns, constant, "telling no rows apart")
+            note_constant(self.reporter, data.columns, constant, "without effect on the kernel")
         return prepared
 
     def check_rows(self, n: int, most: int) -> None:
@@ -249,8 +249,8 @@ class KernelTask:
         if rank == 0:
             centred = "centred " if self.options.center else ""
             raise DataError(
-                f"the {centred}kernel has no eigenvalue above 0 by more than rounding: there is nothing to explain",
-                "give another kernel or other numbers to it",
+                f"the {centred}kernel has no eigenvalue above rounding error: there is no variance to explain",
+                "use another --kernel or other kernel parameters",
             )
 
     def warn_negative(self, kernel: Kernel, negative: int, n: int, lowest: float) -> None:
@@ -297,7 +297,7 @@ class KernelTask:
         """
         o, kernel = self.options, data.kernel
         uncertain = [j for j, accurate in enumerate(certificate["vouched"][: solved.rank], 1) if not accurate]
-        warn_uncertain(self.reporter, uncertain, "; give a smaller -k, or other numbers to the kernel")
+        warn_uncertain(self.reporter, uncertain, "; give a smaller -k, or other kernel parameters")
         remark = kernel.remark(solved.eigenvalues[: min(choice.k, solved.rank)] * (solved.n - o.ddof))
         if remark:
             self.reporter.warn(remark)
@@ -361,7 +361,7 @@ def fit_all_pairs(task: KernelTask, data: KernelInput, X: Array) -> Fit:
         centred=o.center,
         definite=definite,
         flat_spectrum=kernel.flat_spectrum,
-        before_lapack=lambda: data.needs.check(n, "with no end to Lanczos", dense=True),
+        before_lapack=lambda: data.needs.check(n, "Lanczos did not converge", dense=True),
     )
     task.check_rank(found.rank)
     if found.negative:

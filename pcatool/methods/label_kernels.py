@@ -218,6 +218,8 @@ def check_numbers(labels: Labels, origin: Array, varies: NDArray[np.bool_], squa
     large = ~np.isfinite(squares)
     if large.any():
         name = labels.names[int(np.argmax(large))]
-        raise RefusedError(f"squares of label {show(name)} overflow a double", "rescale it to stay below 1e150")
+        raise RefusedError(
+            f"squares of label {show(name)} overflow a double", "rescale the label to values below 1e150"
+        )
     if not varies.any():
         raise constant_label(labels.names, ", ".join(f"{value:g}" for value in origin))

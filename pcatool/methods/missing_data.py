@@ -56,7 +56,7 @@ def warn_unlinked_columns(reporter: Reporter, groups: Groups, columns: Sequence[
         more = f"; and {len(apart) - MOST_NAMED} more" if len(apart) > MOST_NAMED else ""
         reporter.warn(
             f"{len(apart)} groups of columns that no row links: {some}{more}; "
-            "what components say of several groups at once is not in the data"
+            "the data do not determine how components combine these groups"
         )
 
 
@@ -67,9 +67,9 @@ def warn_mostly_missing(reporter: Reporter, shares: Array, what: str, remedy: st
     """
     little = np.flatnonzero(shares < HALF).tolist()
     if little:
-        mean, their = ("means", "its") if len(little) == 1 else ("mean", "their")
+        mean, their = ("is", "its") if len(little) == 1 else ("are", "their")
         most = max(shares[little].max(), 0.0)
-        reporter.warn(f"{listed_components(little)} {mean} little: at most {most:.0%} of {their} {what}; {remedy}")
+        reporter.warn(f"{listed_components(little)} {mean} unreliable: at most {most:.0%} of {their} {what}; {remedy}")
 
 
 def warn_em(reporter: Reporter, fitted: EMFit, problem: Problem, k: int, remedy: str) -> None:
@@ -78,14 +78,12 @@ def warn_em(reporter: Reporter, fitted: EMFit, problem: Problem, k: int, remedy:
         moved = float(np.max(fitted.error[:k] / fitted.eigenvalues[:k]))
         reporter.warn(
             f"EM has not converged in {fitted.iterations} steps: "
-            f"an eigenvalue {'may be off' if fitted.proved else 'still moves'} by {moved:.1g} of itself"
+            f"an eigenvalue {'may be off' if fitted.proved else 'still changes'} by {moved:.1g} of its value"
             + ("; use a smaller -k" if k > 1 else "")
         )
     if fitted.exact and fitted.iterations:
         _warn_exact(reporter, fitted, problem, k)
-    warn_mostly_missing(
-        reporter, _information_shares(fitted)[:k], "variance is told by the cells that are there", remedy
-    )
+    warn_mostly_missing(reporter, _information_shares(fitted)[:k], "variance is determined by observed cells", remedy)
     if problem.center:
         _warn_inflated(reporter, fitted, problem)
 
@@ -94,10 +92,12 @@ def _warn_exact(reporter: Reporter, fitted: EMFit, problem: Problem, k: int) -> 
     """Warn that the components explain every cell, or, if that is the cause, that variances are too far apart."""
     varying = fitted.variances[fitted.census.varies]
     if not problem.standardize and len(varying) and varying.max() / UNEQUAL > varying.min():
-        reporter.warn("column variances are too far apart for EM to tell the noise of the smallest; use --standardize")
+        reporter.warn(
+            "column variances differ too much for EM to estimate the noise of the smallest; use --standardize"
+        )
         return
     remedy = "; use a smaller -k" if k > 1 else ""
-    reporter.warn(f"the components explain every cell that is there, and leave nothing to the noise{remedy}")
+    reporter.warn(f"the components explain every observed cell and leave no noise{remedy}")
 
 
 def _information_shares(fitted: EMFit) -> Array:
@@ -116,7 +116,8 @@ def _warn_inflated(reporter: Reporter, fitted: EMFit, problem: Problem) -> None:
     if much.any():
         names = listed(problem.columns[j] for j in np.flatnonzero(much).tolist())
         reporter.warn(
-            f"components give more than {INFLATED:g} times the variance of its cells to {names}; use a larger -k"
+            f"components give these columns more than {INFLATED:g} times the variance of their cells: {names}; "
+            "use a larger -k"
         )
 
 
@@ -136,7 +137,7 @@ class IncompletePCA(PCA):
     """
 
     # Remedy in warnings about columns or components with few observed cells.
-    remedy = "give fewer with -k, or leave out columns with few cells (-x)"
+    remedy = "use a smaller -k, or leave out columns with few cells (-x)"
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Fit:
         """Fit a model to blocks (h, d) of rows with NaN in the missing cells."""
@@ -159,7 +160,7 @@ class IncompletePCA(PCA):
             return plan
         if rows.complete and (census := take_census(rows, problem)).missing.any():
             check_census(census, problem)
-        return plan._replace(solver=EM, reason=f"where cells are missing; else {plan.solver}: {plan.reason}")
+        return plan._replace(solver=EM, reason=f"if cells are missing; else {plan.solver}: {plan.reason}")
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources) -> Rows:
         """Return the rows of the fit.
@@ -257,7 +258,7 @@ class IncompletePCA(PCA):
         """
         fit = self.finish_fit(problem, solved, known)
         shares = observed @ (fit.model.basis**2)
-        what = "weight lies on cells that are there, the rest on column means"
+        what = "weight lies on observed cells, the rest on column means"
         warn_mostly_missing(self.reporter, shares, what, self.remedy)
         return fit if problem.center else fit._replace(model=replace(fit.model, column_means=means))
 
@@ -279,7 +280,7 @@ class IncompletePCA(PCA):
         solved = Solved(EM, _reason(fitted), solution, choice, fitted.proved, {"em": _record(fitted)})
         fit = self.finish_fit(problem, solved, evidence(solution, problem))
         if isinstance(problem.wish, float) and fit.model.variance.cumulative[choice.k - 1] < problem.wish:
-            self.reporter.note(f"-k {problem.wish:g} would take components as weak as the noise; {choice.k} kept")
+            self.reporter.note(f"-k {problem.wish:g} would need components as weak as the noise; only {choice.k} kept")
         warn_unlinked_columns(self.reporter, census.groups, problem.columns)
         warn_em(self.reporter, fitted, problem, choice.k, self.remedy)
         return fit
@@ -307,17 +308,17 @@ def _fit_components(rows: Rows | SparseRows, problem: Problem, census: Census, e
         fitted, solution = fit(k)
         choice = decide(wish, evidence(solution, problem))
         if isinstance(wish, int) or wish == "all" or choice.k < k or (isinstance(wish, float) and choice.k == k):
-            return fitted, choice if choice.k <= k else Choice(k, "as many as there are cells and rows for")
+            return fitted, choice if choice.k <= k else Choice(k, "the most that the cells and rows allow")
         strong = max(int(np.count_nonzero(fitted.eigenvalues[:k] > WEAK * fitted.noise_variance)), 1)
         if strong < k or k == most:
-            return fit(strong)[0], Choice(strong, f"as many as stand out of the noise; {wish} would take more")
+            return fit(strong)[0], Choice(strong, f"as many as stand out from the noise; {wish} would need more")
         k = min(2 * k, most)
 
 
 def _reason(fitted: EMFit) -> str:
     """Return the reason for the solver, as recorded in the model."""
     if fitted.iterations == 0:
-        return "cells are missing only in rows that have none: PCA of the others"
+        return "only empty rows have missing cells: PCA of the other rows"
     return f"cells are missing: probabilistic PCA by EM, {fitted.iterations} steps"
 
 
@@ -345,7 +346,7 @@ class TriplesPCA(IncompletePCA):
     If every cell is given, the result is bit-identical to that of `PCA`.
     """
 
-    remedy = "give fewer with -k, or leave out the lines of items with few"
+    remedy = "use a smaller -k, or leave out the lines of items with few cells"
 
     def fit(
         self, blocks: Iterable[Array] | SparseRows, columns: tuple[str, ...], *, resources: FitResources = UNLIMITED
@@ -389,8 +390,8 @@ class TriplesPCA(IncompletePCA):
         k = wish if isinstance(wish, int) else min(EXPECTED_COMPONENTS, problem.d)
         if self.options.policy == EM:
             if not isinstance(wish, int):
-                what = f"with most cells missing, components are fitted to a number, not to -k {wish}"
-                raise UsageError(what, "give one, such as -k 10")
+                what = f"with most cells missing, EM needs a number of components, not -k {wish}"
+                raise UsageError(what, "give a number, such as -k 10")
             need = estimate(problem.d, k, table)
             name, reason = EM, "cells are missing"
         else:

@@ -245,7 +245,7 @@ class PCA:
             or not self._doubtful(solved, problem)
         ):
             return solved
-        what = f"{name} cannot tell the smallest eigenvalues from rounding"
+        what = f"{name} cannot distinguish the smallest eigenvalues from rounding error"
         again = self._solve_with(
             FALLBACK_SOLVER, f"{what}; solved again from the rows, which fit in memory", rows, problem
         )
@@ -311,9 +311,9 @@ class PCA:
         if problem.center:
             note_constant(self.reporter, problem.columns, solution.constant, "carrying no variance")
         warn_past_rank(self.reporter, solution.rank, k, ": the data have", "eigenvalues and scores there")
-        better = f"; a fit with {MORE_DIGITS[solved.name]} keeps more digits" if solved.name in MORE_DIGITS else ""
+        better = f"; {MORE_DIGITS[solved.name]} keeps more digits" if solved.name in MORE_DIGITS else ""
         if solved.name != EM:  # EM has warnings of its own
-            warn_uncertain(self.reporter, solved.uncertain, f" by solver {solved.name}{better}")
+            warn_uncertain(self.reporter, solved.uncertain, f" with solver {solved.name}{better}")
         self._compare_scales(problem, solution)
 
     def _compare_scales(self, problem: Problem, solution: Solution) -> None:
@@ -349,10 +349,10 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
         remedies = [f"-k {j - 1}"] if j > 1 else []
         remedies += [MORE_DIGITS[solved.name]] if solved.name in MORE_DIGITS and values[j - 1] > 0 else []
         remedies += [f"--epsilon {1.05 * float(error.max()) / COVERED_SHARE:.1e} or more"] if error.max() > 0 else []
-        uncertain = "has not settled" if solved.name == EM else "is not told from rounding"
+        uncertain = "has not converged" if solved.name == EM else "is indistinguishable from rounding error"
         raise RefusedError(
             f"--whiten {options.whiten}: the eigenvalue of PC{j}, {values[j - 1]:.3g}, {uncertain}, and "
-            f"epsilon {epsilon:.3g} does not cover it",
+            f"epsilon {epsilon:.3g} is too small to cover it",
             "give " + ", or ".join(remedies or ["--epsilon 1e-5"]),
         )
     return epsilon
@@ -362,9 +362,13 @@ def check_rank(solution: Solution, problem: Problem) -> None:
     """Raise `RefusedError` if no component is distinguishable from rounding error."""
     if solution.rank == 0:
         remedy = (
-            "leave out rows of hardly any weight" if problem.weights else "fit the values less what all have in common"
+            "leave out rows of tiny weight"
+            if problem.weights
+            else "subtract from the values what all rows have in common"
         )
-        raise RefusedError("no component is told from rounding: rows hardly differ beside their size", remedy)
+        raise RefusedError(
+            "no component is distinguishable from rounding error: rows differ too little for their size", remedy
+        )
 
 
 def evidence(solution: Solution, problem: Problem, rows: Rows | None = None) -> Evidence:

@@ -36,8 +36,8 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
         left = whole.centre.rows - gone.centre.rows
         if left < 1 or not whole.centre.weight > gone.centre.weight:
             raise DataError(
-                f"{gone.centre.rows} rows are to be taken out of {whole.centre.rows}: none would be left",
-                "take out fewer, or fit anew",
+                f"cannot remove {gone.centre.rows} of {whole.centre.rows} rows: none would be left",
+                "remove fewer rows, or fit anew",
             )
         if unknown := [name for name in gone.classes if name not in whole.classes]:
             raise _not_among(f"class {listed(unknown)} is not in the model")
@@ -45,17 +45,17 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
         if len(wrong := np.flatnonzero(rest.sums.squares < 0)):
             raise _not_among(f"column {show(model.columns[wrong[0]])} would have a variance below 0")
         if isinstance(rest.sums, CrossMoments) and np.any(rest.sums.label_squares < 0):
-            raise _not_among("so many with these labels are not in the model")
+            raise _not_among("the model has fewer rows with these labels")
         if model.standardized:
             check_scales(rest, model.columns)
         if len(rest.uncertain_columns):
             names = listed(model.columns[j] for j in rest.uncertain_columns)
             if model.centered and not rest.centre.varies.any():
                 raise RefusedError(
-                    f"what cancels leaves no variance that is told from rounding in {names}",
-                    "fit the rows that are left",
+                    f"cancellation leaves no variance distinguishable from rounding error in {names}",
+                    "fit the remaining rows",
                 )
-            reporter.note(f"no variance is left that is told from rounding in {names}")
+            reporter.note(f"the remaining variance is indistinguishable from rounding error in {names}")
         _check_products(rest)
         return rest
 
@@ -72,9 +72,9 @@ def _of_known_weight(model: Model, whole: Statistic, gone: Statistic) -> Statist
     error = max(rest.centre.divisor_error(ddof, reliability=reliability) for ddof in {0, model.ddof, int(reliability)})
     if error > DIGITS:
         raise RefusedError(
-            f"the weight that is left would be known to {min(error, 1.0):.0e} of itself: what cancels has eaten its "
-            "digits",
-            "fit the rows that are left",
+            f"the remaining weight would be accurate only to {min(error, 1.0):.0e} of its value: "
+            "cancellation has lost its digits",
+            "fit the remaining rows",
         )
     return rest
 
@@ -85,11 +85,11 @@ def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
     inaccurate = np.flatnonzero((statistic.sums.squares > 0) & ~(rounding <= DIGITS)).tolist()
     if inaccurate:
         names, error = [columns[i] for i in inaccurate], rounding[inaccurate[0]]
-        said = f"would be known to {error:.0e} of itself" if error < 1 else "would be nothing but rounding"
+        said = f"would be accurate only to {error:.0e} of its value" if error < 1 else "would be only rounding error"
         raise RefusedError(
-            f"the variance of column {show(names[0])} {said}: what cancels leaves fewer than 8 digits of the scale "
-            "that it is to be divided by",
-            f"leave it out first (pcatool refit -x {','.join(names)}), or fit the rows that are left",
+            f"the variance of column {show(names[0])} {said}: cancellation leaves fewer than 8 digits of the scale "
+            "of the column",
+            f"leave it out first (pcatool refit -x {','.join(names)}), or fit the remaining rows",
         )
 
 
@@ -114,11 +114,11 @@ def check_digits(before: Model, after: Model) -> None:
             break
         now = _rounding_share(before, after, j) if lost else has[j]
         if now > (DIGITS if then <= DIGITS else WORSE * then):
-            known = f", {after.eigenvalues[j]:.3g}, would be known to {now:.0e} of itself"
+            known = f", {after.eigenvalues[j]:.3g}, would be accurate only to {now:.0e} of its value"
             raise RefusedError(
-                f"the eigenvalue of PC{j + 1}{' could not be told from 0' if lost else known}: what cancels has eaten "
-                "its digits",
-                "fit the rows that are left, or keep fewer components (pcatool refit -k)",
+                f"the eigenvalue of PC{j + 1}{' could not be distinguished from 0' if lost else known}: cancellation "
+                "has lost its digits",
+                "fit the remaining rows, or keep fewer components (pcatool refit -k)",
             )
 
 
@@ -144,4 +144,6 @@ def _rounding_share(before: Model, after: Model, j: int) -> float:
 
 
 def _not_among(why: str) -> DataError:
-    return DataError(f"the rows to take out are not all among those of the model: {why}", "give rows that were fitted")
+    return DataError(
+        f"some of the rows to remove are not in the model: {why}", "give rows that the model was fitted to"
+    )

@@ -61,7 +61,7 @@ def fit_from_statistic(
     reason = f"from the sums kept of {statistic.centre.rows} rows" if reason is None else reason
     if rule := rule_with_rows(parse_components(options.components)):
         raise RefusedError(
-            f"-k {rule} needs the rows, and a model keeps sums over them", "pcatool refit -k sets another k"
+            f"-k {rule} needs the rows, but a model keeps only sums over them", "pcatool refit -k sets another k"
         )
     with threads(1), np.errstate(all="ignore"):  # overflow and underflow are refused with a message
         if options.method == "supervised":
@@ -70,9 +70,11 @@ def fit_from_statistic(
         problem = method.problem(columns, statistic.centre.rows)
         name, solution = _solved(statistic, problem._replace(keeps_sums=False))
         if solution.rank == 0:
-            raise RefusedError("the sums hold no component that is told from rounding", "fit the rows themselves")
+            raise RefusedError(
+                "the sums hold no component that is distinguishable from rounding error", "fit the rows themselves"
+            )
         if float(solution.eigenvalues.sum()) > solution.total_variance * (1 + TOTAL_TOLERANCE):
-            raise RefusedError("the sums leave a variance below 0: what cancels has eaten their digits", "fit the rows")
+            raise RefusedError("the sums give a variance below 0: cancellation has lost their digits", "fit the rows")
         left_out = _left_out(statistic) / problem.divisor(statistic.centre)
         if not problem.center:
             left_out += _left_out_about_zero(statistic, problem, solution)

@@ -140,7 +140,7 @@ class SupervisedPCA(PCA):
             need, name, reason = 8 * COPIES * d * t, "cross-moment", f"one pass: label kernel {task.kernel.name}"
         else:
             need = 8 * rows * (HELD_COPIES * width + min(rows, MOST_STEPS)) + 8 * COPIES * min(rows or d, d) * d
-            name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: rows are held"
+            name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: all rows in memory"
         threads, reading = task.resources.threads, task.resources.reading()
         peak = total_bytes(width, reading + blocks_bytes(width, n, threads, copies=3) + need)
         k = most_kept(task.problem.wish, min(d, EXPECTED_COMPONENTS))
@@ -240,17 +240,17 @@ class SupervisedPCA(PCA):
 
     def _note_all_differ(self, classes: int | None, n: int) -> None:
         if classes == n:
-            self.reporter.note(f"all {n} rows differ in their label: directions are those of plain PCA")
+            self.reporter.note(f"all {n} rows have different labels: the directions are those of plain PCA")
 
     def _warn_doubts(self, rank: int, k: int, uncertain: list[int]) -> None:
         """Warn about components past the rank, and about uncertain eigenvalues."""
-        shared = " of the label: what columns and label share has"
+        shared = " about the label: the dependence of the columns on it has"
         warn_past_rank(self.reporter, rank, k, shared, "eigenvalues there")
-        warn_uncertain(self.reporter, uncertain, "; the label shares hardly anything there")
+        warn_uncertain(self.reporter, uncertain, "; these components hardly depend on the label")
 
 
 def _kernel_reason(options: FitOptions) -> str:
-    return f"kernel {options.kernel}: rows are held, and its values multiplied in parts"
+    return f"kernel {options.kernel}: all rows in memory, kernel values multiplied in parts"
 
 
 def evidence(found: Dependence, problem: Problem) -> Evidence:

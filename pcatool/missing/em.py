@@ -149,7 +149,7 @@ def fit_em(
     """
     _several_passes(rows)
     with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        doing("counting what is missing")
+        doing("counting missing cells")
         census = census or take_census(rows, problem)
         check_number(k, census, problem)
         if census.complete and not iterate:
@@ -157,9 +157,7 @@ def fit_em(
         try:
             return _fit_iteratively(rows, problem, census, k, most_steps, gain, engine)
         except np.linalg.LinAlgError:
-            raise RefusedError(
-                f"the cells that are there do not determine {k} components", "use a smaller -k"
-            ) from None
+            raise RefusedError(f"the observed cells do not determine {k} components", "use a smaller -k") from None
 
 
 def _several_passes(rows: Rows | SparseRows) -> None:
@@ -187,8 +185,8 @@ def check_number(k: int, census: Census, problem: Problem) -> None:
     most = most_components(census, problem)
     if most < k:
         raise DataError(
-            f"-k {k} of {problem.d} columns means {_parameter_count(k, problem)} numbers to find, "
-            f"from {int(census.cells.sum())} cells that are not missing",
+            f"-k {k} of {problem.d} columns needs {_parameter_count(k, problem)} parameters, "
+            f"and there are {int(census.cells.sum())} observed cells",
             f"use -k {most} or less" if most else "give more rows",
         )
 

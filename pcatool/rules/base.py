@@ -113,12 +113,13 @@ def decide(wish: int | float | str, evidence: Evidence) -> Choice:
     name, number = split_rule(wish)
     if evidence.method != "pca" and name not in SPECTRAL_RULES:
         raise RefusedError(
-            f"{name} reckons with the covariance of rows, not with what {evidence.method} PCA takes apart",
+            f"rule {name} needs the covariance of rows, which {evidence.method} PCA does not decompose",
             f"try {', '.join(SPECTRAL_RULES)}",
         )
     if len(evidence.eigenvalues) < evidence.possible:
         raise RefusedError(
-            f"-k {show(wish)} needs every eigenvalue, this solver computes the leading ones", "give a number with -k"
+            f"-k {show(wish)} needs every eigenvalue, this solver computes only the leading ones",
+            "give a number with -k",
         )
     doing(f"choosing k: {name}")
     rule: Rule = RULES.load(name)

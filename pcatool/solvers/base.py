@@ -308,7 +308,7 @@ def uncertain_divisor(problem: Problem, weight: float, divisor: float, divisor_e
     """Return the error for a sum of weights of which rounding leaves too few digits after ddof is subtracted."""
     return RefusedError(
         f"the weights add up to {weight:.17g}: --ddof {problem.ddof} leaves a divisor of {divisor:.2g}, which "
-        f"rounding makes known to {min(divisor_error, 1.0):.0e} of itself only",
+        f"rounding leaves accurate only to {min(divisor_error, 1.0):.0e} of its value",
         _without_ddof(problem),
     )
 
@@ -339,11 +339,7 @@ def _squares_underflow(problem: Problem, name: str, centre: Centre | None) -> Re
     light = centre.weight < 1 / LARGE
     return RefusedError(
         f"squares of the values of column {show(name)}, times the weights of their rows, underflow a double",
-        (
-            f"multiply all weights by {_decade(1 / centre.weight)}, "
-            if light
-            else "leave out rows of hardly any weight, "
-        )
+        (f"multiply all weights by {_decade(1 / centre.weight)}, " if light else "leave out rows of tiny weight, ")
         + "rescale the column, or leave it out with -x",
     )
 

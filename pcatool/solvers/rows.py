@@ -173,7 +173,7 @@ class Rows:
             raise RefusedError(
                 f"the first {count} rows in memory need {size_text(need)}, the limit is "
                 f"{size_text(self._limit)} (--memory, else half of what is free)",
-                "--solver covariance holds no rows; or give --solver randomized and a small number with -k",
+                "use --solver covariance, which holds no rows, or --solver randomized with a small -k",
             )
 
     @property

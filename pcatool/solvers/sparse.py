@@ -53,11 +53,11 @@ def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
     if n <= DUAL_ROWS and (2 * n <= d or d > SCATTER_COLUMNS):
         return "dual", f"{n} rows of {d} columns: the {n} x {n} inner products are the smaller problem"
     if d <= SCATTER_COLUMNS:
-        return "covariance", f"a {d} x {d} scatter, from the cells that are there"
+        return "covariance", f"a {d} x {d} scatter, from the given cells"
     if isinstance(wish, float) or (isinstance(wish, int) and wish * COLUMNS_PER_COMPONENT <= min(n, d)):
-        return "randomized", f"{wish} of {d} components: neither d x d nor n x n need be formed"
+        return "randomized", f"{wish} of {d} components: no d x d or n x n matrix is formed"
     name, size = ("dual", n) if n < d else ("covariance", d)
-    return name, f"{wish} may ask for any number of components: {size} x {size} is the smaller problem"
+    return name, f"{wish} may need any number of components: {size} x {size} is the smaller problem"
 
 
 def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:

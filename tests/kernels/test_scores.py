@@ -147,7 +147,7 @@ def test_a_share_by_lanczos_is_that_by_lapack() -> None:
 
 def test_a_share_that_needs_most_goes_to_lapack() -> None:
     model = fit(cloud(1100, 4), kernel="rbf", gamma=100.0, components=0.95)
-    assert (model.meta["solver"], model.meta["reason"]) == ("lapack", "Lanczos found no end within 275 vectors")
+    assert (model.meta["solver"], model.meta["reason"]) == ("lapack", "Lanczos did not converge within 275 vectors")
 
 
 @pytest.mark.parametrize("n", [200, 1100])
@@ -201,7 +201,7 @@ def test_algebra(n: int, d: int, seed: int, name: str, ddof: int, equal: bool) -
     try:
         model = fit(X, kernel=name, components="all", ddof=ddof)
     except DataError as error:
-        assert name == "sigmoid" and "no eigenvalue above 0" in error.message
+        assert name == "sigmoid" and "no eigenvalue above rounding error" in error.message
         return
     Z = model.project(X)
     V = model.dual_vectors

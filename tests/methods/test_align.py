@@ -131,10 +131,13 @@ def test_columns_are_matched_by_name() -> None:
     reporter = Reporter()
     aligned_to(new, made([5.0, 3.0, 2.5, 1.0, 0.5], -EYE, "abcxy"), reporter)
     assert reporter.notes == [
-        "--align-to: only here, so left out of the comparison: 'd', 'e'",
-        "--align-to: only in the older model, so left out of the comparison: 'x', 'y'",
+        "--align-to: columns only in the new model are not compared: 'd', 'e'",
+        "--align-to: columns only in the older model are not compared: 'x', 'y'",
     ]
-    with pytest.raises(DataError, match=r"no column is in both models: 'a', .* here, 'v', .* there; align to a model"):
+    with pytest.raises(
+        DataError,
+        match=r"the models have no column in common: 'a', .* in the new model, 'v', .* in the older; align to a model",
+    ):
         align(new, made([5.0, 3.0, 2.5, 1.0, 0.5], columns="vwxyz"))
 
 
@@ -251,11 +254,11 @@ def test_what_cannot_be_held_against_each_other_is_refused(frame: pd.DataFrame) 
         pcatool.fit(frame, align_to=scaled)
     with pytest.raises(UsageError, match=r"older model is not standardised.*; leave out --standardize"):
         pcatool.fit(frame, standardize=True, align_to=plain)
-    with pytest.raises(UsageError, match="kernel model lie in the space of its kernel"):
+    with pytest.raises(UsageError, match="kernel models cannot be compared"):
         pcatool.fit(frame, align_to=kernel)
     with pytest.raises(UsageError, match="does not go with kernels"):
         pcatool.fit(frame, method="kernel", align_to=plain)
-    with pytest.raises(UsageError, match="a supervised model does not follow a pca model; give --method pca"):
+    with pytest.raises(UsageError, match="a supervised model cannot be aligned to a pca model; give --method pca"):
         pcatool.fit(frame, method="supervised", label="d", align_to=plain)
     for model, old in ((kernel, plain), (plain, kernel), (plain, scaled)):
         with pytest.raises(UsageError):

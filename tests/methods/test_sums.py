@@ -124,14 +124,14 @@ def test_classes_that_come_and_go() -> None:
     assert_same(back, pcatool.fit(without, **settings))
     assert back.statistic is not None
     assert set(back.statistic.classes) == {"ant", "bee"}
-    with pytest.raises(DataError, match=r"class 'cat' is not in the model; give rows that were fitted"):
+    with pytest.raises(DataError, match=r"class 'cat' is not in the model; give rows that the model was fitted to"):
         pcatool.subtract(pcatool.fit(without, **settings), cats)
 
 
 def test_labels_that_were_never_there_are_not_taken_out() -> None:
     frame = table(0.0).drop(columns=["w"])
     settings = {"method": "supervised", "components": 1}
-    why = "not all among those of the model: so many with these labels are not in the model; give rows that were fitted"
+    why = "not in the model: the model has fewer rows with these labels; give rows that the model was fitted to"
     classes = frame.drop(columns="y").assign(species=["cat"] * 3 + ["bee"] * (N - 3))
     with pytest.raises(DataError, match=why):
         pcatool.subtract(pcatool.fit(classes, label="species", **settings), classes[3:13].assign(species="cat"))
@@ -229,7 +229,7 @@ def test_what_is_kept_depends_on_columns_and_the_flag() -> None:
     assert pcatool.fit(wide[:, :1024], components=2).statistic is not None
     bare = pcatool.fit(wide[:, :4], components=2, updatable=False)
     assert bare.statistic is None
-    assert why_not_updatable(bare) == "it was fitted with --no-updatable, or by a pcatool that kept no sums"
+    assert why_not_updatable(bare) == "it was fitted with --no-updatable, or by an older pcatool that kept no sums"
 
 
 UNKEPT: dict[str, tuple[dict[str, Any], str]] = {
@@ -475,7 +475,7 @@ def test_a_rule_that_needs_the_rows_is_refused_with_the_way_out() -> None:
         with pytest.raises(RefusedError) as error:
             call()
         assert str(error.value).startswith(
-            "-k cross-validation needs the rows, and a model keeps sums over them; pcatool refit"
+            "-k cross-validation needs the rows, but a model keeps only sums over them; pcatool refit"
         )
     assert pcatool.update(pcatool.refit(model, components=2), frame).n_samples == 2 * N
     can = pcatool.inspect(model)
@@ -489,15 +489,17 @@ def test_a_rule_that_needs_the_rows_is_refused_with_the_way_out() -> None:
 def test_rows_that_were_never_there_are_not_taken_out() -> None:
     frame = table(0.0).drop(columns=["w", "y", "species"])
     model = pcatool.fit(frame)
-    among = "the rows to take out are not all among those of the model: "
-    with pytest.raises(DataError, match=f"{among}column 'a' would have a variance below 0; give rows that were fitted"):
+    among = "some of the rows to remove are not in the model: "
+    with pytest.raises(
+        DataError, match=f"{among}column 'a' would have a variance below 0; give rows that the model was fitted to"
+    ):
         pcatool.subtract(model, frame[:10] + 100)
     apart = frame[:100].copy()
     apart["b"] = -2 * apart["a"] + 1e-3 * apart["b"]
     tight = frame.assign(b=frame["a"] + 1e-3 * frame["b"])
     with pytest.raises(DataError, match=f"{among}some combination of columns would have a variance below 0"):
         pcatool.subtract(pcatool.fit(tight), apart.assign(b=-0.5 * apart["a"]))
-    with pytest.raises(DataError, match=r"700 rows are to be taken out of 700: none would be left; take out fewer"):
+    with pytest.raises(DataError, match=r"cannot remove 700 of 700 rows: none would be left; remove fewer"):
         pcatool.subtract(model, frame)
     fixed = frame.assign(f=7.0)
     with pytest.raises(DataError, match="column 'f' would have a variance below 0"):
@@ -511,11 +513,11 @@ def test_what_cancels_too_far_is_refused() -> None:
     model = pcatool.fit(frame)
     with pytest.raises(RefusedError) as error:
         pcatool.subtract(model, frame[:10])
-    assert "of itself: what cancels has eaten its digits; fit the rows that are left, or keep" in str(error.value)
+    assert "of its value: cancellation has lost its digits; fit the remaining rows, or keep" in str(error.value)
     with pytest.raises(RefusedError) as error:
         pcatool.subtract(pcatool.fit(frame, standardize=True), frame[:10])
-    assert "the variance of column 'c' would be known to " in str(error.value)
-    assert "what cancels leaves fewer than 8 digits of the scale that it is to be divided by; " in str(error.value)
+    assert "the variance of column 'c' would be accurate only to " in str(error.value)
+    assert "cancellation leaves fewer than 8 digits of the scale of the column; " in str(error.value)
     assert pcatool.subtract(pcatool.fit(frame.drop(columns="c"), standardize=True), frame[:10]).n_samples == 690
     some = frame.copy()
     some.loc[:9, "c"] /= 1e4
@@ -543,7 +545,7 @@ def test_weights_that_cancel_are_in_the_bound_or_refused(kind: str, ddof: int, h
         left = loads(dumps(pcatool.subtract(model, frame.assign(w=w)[:30])))
     except RefusedError as error:
         assert heavy >= 1e4
-        assert "what cancels has eaten its digits; fit the rows that are left" in str(error)
+        assert "cancellation has lost its digits; fit the remaining rows" in str(error)
         return
     X, w = frame.to_numpy()[30:], w[30:]
     Y = X - w @ X / w.sum()
@@ -563,7 +565,9 @@ def test_a_weight_that_cancels_is_refused_by_name() -> None:
     heavy = pd.DataFrame({"a": [1.0, 0.0, 1.0], "b": [0.0, 1.0, 1.0], "w": [7e8, 7e8, 7e8]})
     light = pd.DataFrame({"a": [0.34, 0.33, 0.9], "b": [0.8, -1.3, 0.44], "w": [0.3, 0.3, 0.3]})
     model = pcatool.update(pcatool.fit(heavy, weights="w", weights_kind="reliability"), light)
-    with pytest.raises(RefusedError, match=r"the weight that is left would be known to 1e\+00 of itself: what cancels"):
+    with pytest.raises(
+        RefusedError, match=r"the remaining weight would be accurate only to 1e\+00 of its value: cancellation"
+    ):
         pcatool.subtract(model, heavy)
 
 
@@ -571,11 +575,11 @@ def test_a_weight_that_cancels_is_refused_by_name() -> None:
     ("near", "scale", "said"),
     [
         (1e-2, 1.0, None),
-        (1e-5, 1.0, "would be known to 2e-03 of itself"),
-        (1e-6, 1.0, "would be known to 2e-01 of itself"),
-        (3e-7, 1.0, "could not be told from 0"),
-        (1e-8, 1.0, "could not be told from 0"),
-        (3e-6, 10.0, "could not be told from 0"),
+        (1e-5, 1.0, "would be accurate only to 2e-03 of its value"),
+        (1e-6, 1.0, "would be accurate only to 2e-01 of its value"),
+        (3e-7, 1.0, "could not be distinguished from 0"),
+        (1e-8, 1.0, "could not be distinguished from 0"),
+        (3e-6, 10.0, "could not be distinguished from 0"),
         (0.0, 1.0, None),
     ],
 )
@@ -591,7 +595,7 @@ def test_a_small_component_is_not_lost_without_a_word(near: float, scale: float,
         one = pcatool.fit(X[400:], components="all")
         assert_same(pcatool.subtract(model, X[:400]), one, 1e-8)
         return
-    with pytest.raises(RefusedError, match=f"the eigenvalue of PC4.* {said}: what cancels has eaten its digits"):
+    with pytest.raises(RefusedError, match=f"the eigenvalue of PC4.* {said}: cancellation has lost its digits"):
         pcatool.subtract(model, X[:400])
 
 
@@ -602,7 +606,7 @@ def test_components_about_0_far_from_it_are_not_lost_without_a_word(offset: floa
     X = np.random.default_rng(1).normal(size=(570, 4)) + offset
     model = pcatool.fit(X, center=False, components=components)
     assert model.k > 1
-    with pytest.raises(RefusedError, match=r"the eigenvalue of PC2.*: what cancels has eaten its digits"):
+    with pytest.raises(RefusedError, match=r"the eigenvalue of PC2.*: cancellation has lost its digits"):
         pcatool.subtract(model, X[:400])
 
 
@@ -633,17 +637,19 @@ def test_what_leaves_no_component_is_refused() -> None:
     model = pcatool.fit(np.random.default_rng(0).normal(size=(400, 6)))
     assert model.statistic is not None
     blurred = model.statistic._replace(rounding=np.full(6, 0.45))
-    with pytest.raises(RefusedError, match="the sums hold no component that is told from rounding; fit the rows"):
+    with pytest.raises(
+        RefusedError, match="the sums hold no component that is distinguishable from rounding error; fit the rows"
+    ):
         fit_from_statistic(blurred, model.columns, options_of(model), Reporter())
     normal = np.random.default_rng(0).normal(size=(80, 6))
-    with pytest.raises(RefusedError, match="what cancels"):
+    with pytest.raises(RefusedError, match="cancellation"):
         pcatool.subtract(pcatool.fit(np.vstack([normal[:40], normal[40:] * 3e-7])), normal[:40])
 
 
 def test_a_column_that_does_not_vary_any_more() -> None:
     frame = table(0.0).drop(columns=["w", "y", "species"]).assign(z=0.0)
     frame.loc[:9, "z"] = np.arange(10.0)
-    with pytest.raises(RefusedError, match=r"leave it out first \(pcatool refit -x z\), or fit the rows that are left"):
+    with pytest.raises(RefusedError, match=r"leave it out first \(pcatool refit -x z\), or fit the remaining rows"):
         pcatool.subtract(pcatool.fit(frame, standardize=True), frame[:10])
     left = pcatool.subtract(pcatool.fit(frame, components=5), frame[:10])
     assert_same(left, pcatool.fit(frame[10:], components=5))
@@ -701,12 +707,14 @@ def test_a_burst_that_leaves_a_window_leaves_a_constant() -> None:
     model = pcatool.subtract(pcatool.update(model, frame[4900:]), frame[10:20])
     assert_same(model, pcatool.fit(frame[20:], components=5))
     assert model.meta["constant_columns"] == 1
-    with pytest.raises(RefusedError, match=r"the variance of column 'z' would be nothing but rounding: what"):
+    with pytest.raises(RefusedError, match=r"the variance of column 'z' would be only rounding error: cancellation"):
         pcatool.refit(model, standardize=True)
     back = pcatool.update(model, frame[:10])
     assert_same(back, pcatool.fit(pd.concat([frame[20:], frame[:10]]), components=5))
     alone = pcatool.fit(frame[["z"]])
-    with pytest.raises(RefusedError, match="what cancels leaves no variance that is told from rounding in 'z'; fit"):
+    with pytest.raises(
+        RefusedError, match="cancellation leaves no variance distinguishable from rounding error in 'z'; fit"
+    ):
         pcatool.subtract(alone, frame[["z"]][:10])
 
 
@@ -744,14 +752,14 @@ def changed(model: Model, **arrays: np.ndarray) -> bytes:
 DAMAGE = {
     "rounding below 0": ({"rounding": np.full(5, -1.0)}, "rounding holds a value below 0"),
     "too short": ({"rounding": np.zeros(4)}, "means has shape"),
-    "other means": ({"means": np.ones((2, 5))}, "means are not those of the columns"),
+    "other means": ({"means": np.ones((2, 5))}, "means do not match those of the columns"),
     "not finite": ({"means": np.full((2, 5), np.inf)}, "means holds a value that is not finite"),
-    "no means": ({"means": None}, "it has scatter and no means"),
-    "other squares": ({"scatter": np.eye(5)}, "the sums of squares are not those of the column variances"),
+    "no means": ({"means": None}, "it has scatter but no means"),
+    "other squares": ({"scatter": np.eye(5)}, "the sums of squares do not match the column variances"),
     "two kinds": ({"factor": np.eye(5)}, "it has both scatter and factor"),
-    "too many products": ({"weights": np.array([60.0, 3601.0])}, "weights hold products that add up to more than"),
+    "too many products": ({"weights": np.array([60.0, 3601.0])}, "weights holds a sum of products above"),
     "another sign": ({"scatter": "turned"}, "the sums do not have these components and eigenvalues"),
-    "no weight": ({"weights": np.array([0.0, 1.0])}, "weights hold a value that is not above 0"),
+    "no weight": ({"weights": np.array([0.0, 1.0])}, "weights holds a value that is not above 0"),
 }
 
 
@@ -775,16 +783,16 @@ def test_damaged_products_are_refused() -> None:
     with pytest.raises(ModelError, match="scatter is not symmetric"):
         loads(changed(model, scatter=S))
     S[0, 1] = S[1, 0] = 2 * np.sqrt(S[0, 0] * S[1, 1])
-    with pytest.raises(ModelError, match="scatter holds products that are larger than squares allow"):
+    with pytest.raises(ModelError, match="scatter holds products larger than its squares allow"):
         loads(changed(model, scatter=S))
     classes = fitted(table(0.0), {"method": "supervised", "label": "species", "components": 1})
     assert classes.statistic is not None
-    with pytest.raises(ModelError, match="class_names hold a name twice"):
+    with pytest.raises(ModelError, match="class_names holds a name twice"):
         loads(changed(classes, class_names=np.array(["ant", "ant", "bee"])))
     for arrays, why in (
         ({"class_names": None}, "the sums are not those of such a model"),
-        ({"label_squares": np.array([-1.0, 1, 1])}, "label_squares are none, or hold a value below 0"),
-        ({"label_means": np.ones((2, 3))}, "label_means are not the shares of classes"),
+        ({"label_squares": np.array([-1.0, 1, 1])}, "label_squares is empty, or holds a value below 0"),
+        ({"label_means": np.ones((2, 3))}, "label_means do not hold the shares of the classes"),
         ({"cross": 2 * np.asarray(classes.statistic.arrays()["cross"])}, "the sums do not have these components"),
     ):
         with pytest.raises(ModelError, match=why):

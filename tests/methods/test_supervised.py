@@ -186,8 +186,8 @@ def test_k_past_the_rank_is_kept_with_a_warning() -> None:
     assert found.model.k == 5
     assert found.model.eigenvalues[3:].tolist() == [0.0, 0.0, 0.0]
     assert found.reporter.warnings == [
-        "PC4 to PC5 carry nothing of the label: what columns and label share has rank 3; eigenvalues there are 0 "
-        "(-k all keeps 3)"
+        "PC4 to PC5 carry nothing about the label: the dependence of the columns on it has rank 3; "
+        "eigenvalues there are 0 (-k all keeps 3)"
     ]
     assert fit(rows.X, rows.targets[:, 0], components=2).reporter.warnings[0].startswith("PC2 carries nothing")
     np.testing.assert_array_equal(found.model.basis[:, :3], fit(rows.X, rows.y, classes=True, components=3).model.basis)
@@ -237,7 +237,7 @@ def test_no_claim_where_the_label_is_all_but_independent() -> None:
     X = np.vstack([half, half[::-1] + np.array([1e-11, 0, 0])])
     found = fit(X, np.repeat([0, 1], 500), classes=True, components=1)
     assert found.model.meta["certificate"]["vouched"] == [False]
-    assert "not told from rounding" in found.reporter.warnings[0]
+    assert "accurate to fewer than 8 digits" in found.reporter.warnings[0]
 
 
 # --- the same rows, the same bits ---

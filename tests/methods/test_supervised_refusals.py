@@ -15,7 +15,7 @@ from pcatool.methods.dependence import HELD_COPIES
 from pcatool.methods.supervised import SupervisedPCA
 from pcatool.options import FitOptions
 from pcatool.progress import Reporter
-from pcatool.solvers.plan import PROGRAM
+from pcatool.solvers.plan import PROGRAM_BYTES
 
 ROWS = case(40, 5)
 X, Y, TARGETS = ROWS.X, ROWS.y, ROWS.targets
@@ -54,7 +54,7 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
     "independent": (
         lambda: fit(WAVE[:, None], STEP, classes=True),
         DataError,
-        "no column depends on label 'y': their products are 0 but for rounding; give another label or other columns",
+        "no column depends on label 'y': their products are only rounding error; give another label or other columns",
     ),
     "k above the bound": (
         lambda: fit(X, Y, classes=True, components=6),
@@ -78,7 +78,7 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
         f"rule {rule}": (
             lambda rule=rule: fit(X, Y, classes=True, components=rule),  # type: ignore[misc]
             UsageError,
-            f"-k '{rule}' does not go with --method supervised: it reckons with the covariance of rows; give",
+            f"-k '{rule}' does not go with --method supervised: the rule needs the covariance of rows; give",
         )
         for rule in ("parallel", "parallel-95", "mle", "gavish-donoho", "marchenko-pastur", "cross-validation")
     },
@@ -142,7 +142,7 @@ def test_too_little_memory_is_refused_beforehand() -> None:
         fit(X, TARGETS, label_kernel="rbf", resources=resources(limit=1000))
     assert "solver label-kernel for 40 rows of 5 columns: that takes about" in str(refusal.value)
     assert "the limit is 1 kB (--memory, else half of what is free)" in str(refusal.value)
-    assert refusal.value.remedy == "--label-kernel delta or linear, without --kernel, holds no rows"
+    assert refusal.value.remedy == "use --label-kernel delta or linear without --kernel, which holds no rows"
 
 
 def many_rows() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -191,7 +191,7 @@ def test_a_plan_says_what_would_be_done() -> None:
         method = SupervisedPCA(FitOptions(method="supervised", label=("y",), **options), Reporter())
         plan = method.plan(iter([table]), columns_of(X), resources=FitResources(labels=labels_of(TARGETS), threads=2))
         assert (plan.solver, plan.rows, plan.columns, plan.passes, plan.threads) == (solver, 40, 5, "1", 2)
-        assert plan.peak_bytes > PROGRAM
+        assert plan.peak_bytes > PROGRAM_BYTES
 
 
 def test_the_dimensions_of_a_label_are_reckoned_with_in_kernel_form() -> None:

@@ -347,7 +347,7 @@ AT = ["--triples", "user,item,rating"]
         ('user,item,rating\nann,tea,"$1,200"\n', [], "'$1,200' is not a plain number; read it with"),
         ("user,item,rating\n", [], "no rows to fit"),
         ("user,item,rating\nann,tea,\nbob,pie,NA\n", [], "every cell is missing"),
-        (GOOD, ["-k", "3"], "-k 3 of 3 columns means 9 numbers to find, from 8 cells"),
+        (GOOD, ["-k", "3"], "-k 3 of 3 columns needs 9 parameters, and there are 8 observed cells"),
         (GOOD, ["-k", "4", "--absent", "zero"], "-k 4"),
         (GOOD, ["--triples", "user,item"], "--triples 'user,item' names 2 columns; name three: user, item, value"),
         (GOOD, ["--triples", "1,2,2"], "--triples '1,2,2' names 2 columns; name three: user, item, value"),
@@ -377,8 +377,8 @@ def test_lines_that_are_refused(data: str, more: list[str], said: str, tmp_path:
         (["--missing", "em", "--absent", "zero"], "--missing em does not go with --triples"),
         (["--method", "kernel"], "--method kernel does not go with --triples"),
         (["--absent", "never"], "--absent 'never' is none of missing, zero"),
-        (["-k", "0.9"], "components are fitted to a number, not to -k 0.9; give one, such as -k 10"),
-        (["-k", "kaiser"], "not to -k kaiser"),
+        (["-k", "0.9"], "EM needs a number of components, not -k 0.9; give a number, such as -k 10"),
+        (["-k", "kaiser"], "not -k kaiser"),
     ],
 )
 def test_flags_that_are_refused(more: list[str], said: str, tmp_path: Path, run: Any) -> None:

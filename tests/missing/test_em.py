@@ -489,13 +489,13 @@ REFUSED: dict[str, tuple[Array, int, type[PcatoolError], str]] = {
         punched(made(9, 8, [4, 2], 1, 0).X, 0.4, 0),
         6,
         DataError,
-        "-k 6 of 8 columns means 42 numbers to find, from 41 cells that are not missing; use -k 5 or less",
+        "-k 6 of 8 columns needs 42 parameters, and there are 41 observed cells; use -k 5 or less",
     ),
     "hardly any cells": (
         np.array([[1.0, N], [N, 2.0], [3.0, N], [N, 5.0]]),
         1,
         DataError,
-        "-k 1 of 2 columns means 5 numbers to find, from 4 cells that are not missing; give more rows",
+        "-k 1 of 2 columns needs 5 parameters, and there are 4 observed cells; give more rows",
     ),
     "constant columns": (
         punched(np.ones((20, 3)), 0.1, 0),
@@ -526,7 +526,7 @@ def test_cells_that_determine_nothing_are_refused(holed: Array, monkeypatch: pyt
         raise np.linalg.LinAlgError("Singular matrix")
 
     monkeypatch.setattr(em.Slope, "of", fails)
-    with pytest.raises(RefusedError, match=r"the cells that are there do not determine 3 components; use a smaller -k"):
+    with pytest.raises(RefusedError, match=r"the observed cells do not determine 3 components; use a smaller -k"):
         fit(holed, 3)
 
 

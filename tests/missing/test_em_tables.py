@@ -103,7 +103,7 @@ def test_every_cell_of_the_lecture_is_filled(typed: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("k", "code", "said"),
     [
-        ("3", 3, "-k 3 of 6 columns means 22 numbers to find, from 19 cells that are not missing; use -k 2 or less"),
+        ("3", 3, "-k 3 of 6 columns needs 22 parameters, and there are 19 observed cells; use -k 2 or less"),
         ("9", 3, "-k 9: 4 rows with values and 6 columns give 1 to 4 components; use -k 4 or less"),
         ("all", 0, ""),
         ("0.9", 0, ""),
@@ -121,7 +121,7 @@ def test_the_plan_of_triples_is_refused_as_the_fit_is(typed: Callable[..., Any])
     said = [typed(f"fit ratings.csv --triples book,reader,stars -k 40 {more}") for more in ("--plan", "-o k.npz")]
     assert [done.returncode for done in said] == [3, 3]
     assert said[0].stderr == said[1].stderr
-    assert "numbers to find" in said[0].stderr
+    assert "parameters, and there are" in said[0].stderr
 
 
 def test_the_plan_of_triples_that_are_all_there_is_that_of_their_table(typed: Callable[..., Any]) -> None:
@@ -181,7 +181,7 @@ def test_vouched_means_eight_digits() -> None:
 
 
 def test_nothing_is_claimed_where_nothing_is_known() -> None:
-    with pytest.warns(pcatool.PcatoolWarning, match="leave nothing to the noise"):
+    with pytest.warns(pcatool.PcatoolWarning, match="and leave no noise"):
         model = pcatool.fit(punched(made(200, 12, [5, 3], 0, 0).X, 0.3, 1), components=2, missing="em")
     certificate = model.meta["certificate"]
     assert (certificate["relative_error"], certificate["vouched"]) == ([None, None], [False, False])
@@ -243,7 +243,7 @@ DOCUMENTED = {
     DataError: (
         r"no value in columns? .*; leave the columns? out with -x",
         r"every cell is missing; give rows with values",
-        r"-k \d+ of \d+ columns means \d+ numbers to find, from \d+ cells that are not missing; (use -k|give more)",
+        r"-k \d+ of \d+ columns needs \d+ parameters, and there are \d+ observed cells; (use -k|give more)",
         r"-k \d+: \d+ rows with values and \d+ columns give 1 to \d+ components; use -k",
         r"-k \d+ is more than the data can have: .*; use -k \d+ or less",
         r"all \d+ columns are constant: .*; add a column that varies",
@@ -253,7 +253,7 @@ DOCUMENTED = {
     ),
     RefusedError: (
         r"squares of the values of columns? .* (over|under)flow a double; rescale the columns?",
-        r"the cells that are there do not determine \d+ components; use a smaller -k",
+        r"the observed cells do not determine \d+ components; use a smaller -k",
     ),
 }
 

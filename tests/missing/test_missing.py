@@ -307,7 +307,7 @@ def test_holes_in_empty_rows_only_are_pca_of_the_others(whole: Array) -> None:
     assert model.n_samples == len(whole)
 
 
-@pytest.mark.filterwarnings("ignore:the components explain every cell")
+@pytest.mark.filterwarnings("ignore:the components explain every observed cell")
 @pytest.mark.parametrize("empty", [True, False])
 def test_rows_without_noise_make_a_model_that_can_be_written(empty: bool) -> None:
     rng = np.random.default_rng(7)
@@ -628,7 +628,9 @@ def test_tables_that_say_nothing(missing: str, rows: list[list[float]], said: st
 
 def test_too_few_cells_for_the_components(holed: Array) -> None:
     X = np.where(np.tri(6, 8, -1, dtype=bool)[:, ::-1], np.nan, holed[100:106])
-    with pytest.raises(DataError, match=r"-k 6 of 8 columns means 42 numbers to find, from \d+ cells .*use -k \d"):
+    with pytest.raises(
+        DataError, match=r"-k 6 of 8 columns needs 42 parameters, and there are \d+ observed cells; use -k \d"
+    ):
         pcatool.fit(X, components=6, missing="em")
     with pytest.raises(DataError, match=r"-k 9"):
         pcatool.fit(holed, components=9, missing="em")
@@ -777,8 +779,8 @@ def test_the_report_is_the_same_by_every_route(place: Path, run: Any) -> None:
 @pytest.mark.parametrize(
     ("missing", "said"),
     [
-        ("mean", "at most 5% of its weight lies on cells that are there"),
-        ("em", r"at most \d+% of its variance is told by the cells that are there"),
+        ("mean", "at most 5% of its weight lies on observed cells"),
+        ("em", r"at most \d+% of its variance is determined by observed cells"),
     ],
 )
 def test_components_of_cells_that_are_not_there_are_warned_of(missing: str, said: str) -> None:
@@ -786,7 +788,7 @@ def test_components_of_cells_that_are_not_there_are_warned_of(missing: str, said
     X = np.random.default_rng(13).normal(size=(2000, 6)) * [5, 4, 1, 1, 1, 100]
     pcatool.fit(punched(X, 0.05, 1), components=3, missing=missing)
     X[100:, 5] = np.nan
-    with pytest.warns(PcatoolWarning, match=rf"PC1 means little: {said}"):
+    with pytest.warns(PcatoolWarning, match=rf"PC1 is unreliable: {said}"):
         pcatool.fit(X, components=3, missing=missing)
 
 

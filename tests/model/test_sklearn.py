@@ -306,14 +306,14 @@ def test_a_model_that_was_taken_says_so(tmp_path: Path, capsys: pytest.CaptureFi
     assert facts["choice"] == "n_components=3"
     assert facts["certificate"] is None
     assert facts["eigenvalues_known"] == 3
-    assert facts["cannot"]["update"] == "it was taken from scikit-learn, which has none"
+    assert facts["cannot"]["update"] == "it was imported from scikit-learn, which keeps none"
     for words in (["inspect"], ["explain-variance", "-v"], ["scree"], ["components"], ["diff", path]):
         assert run([*words, path]) == 0
     said = "".join(capsys.readouterr())
     assert "nothing tells how right the eigenvalues are" in said
     assert "vouched" not in said
     with pytest.raises(
-        pcatool.PcatoolError, match="no sums over its rows: it was taken from scikit-learn, which has none"
+        pcatool.PcatoolError, match="no sums over its rows: it was imported from scikit-learn, which keeps none"
     ):
         pcatool.refit(path, ddof=0)
     with pytest.raises(pcatool.RefusedError, match="the 3 known eigenvalues keep"):

@@ -99,7 +99,7 @@ def test_they_count_none_either_where_cells_are_missing(missing: str, part: floa
     X[3, 1] = np.nan
     w *= (1 + part) / w.sum()
     with pytest.raises(
-        RefusedError, match=r"rounding makes known to .* of itself only; weights that are no counts need"
+        RefusedError, match=r"rounding leaves accurate only to .* of its value; weights that are no counts need"
     ):
         pcatool.fit(framed(X, w), weights="w", ddof=1, missing=missing, components=1)
     assert pcatool.fit(framed(X, w), weights="w", missing=missing, components=1).k == 1
@@ -192,7 +192,7 @@ def test_a_mean_whose_square_times_the_weights_is_more_than_a_double_holds(rows:
 
 
 def test_squares_that_hardly_any_weight_lets_underflow_are_told() -> None:
-    with pytest.raises(RefusedError, match="underflow a double; leave out rows of hardly any weight, rescale"):
+    with pytest.raises(RefusedError, match="underflow a double; leave out rows of tiny weight, rescale"):
         fit([1.0, 1e-310], [[0.0, 0.0], [1e-10, 2.0]])
 
 
@@ -211,13 +211,15 @@ def test_the_first_row_of_hardly_any_weight_costs_no_digits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weights", "remedy"), [("w", "leave out rows of hardly any weight"), (None, "fit the values")]
+    ("weights", "remedy"), [("w", "leave out rows of tiny weight"), (None, "subtract from the values")]
 )
 def test_a_solution_without_a_component_is_refused(weights: str | None, remedy: str) -> None:
     problem = Problem(("a", "b"), 10, weights=weights and "frequency")
     solution = Covariance().solve(Rows([ROWS[:, :2]]), problem._replace(weights=None))
     check_rank(solution, problem)
-    with pytest.raises(RefusedError, match=f"no component is told from rounding: rows hardly differ .*; {remedy}"):
+    with pytest.raises(
+        RefusedError, match=f"no component is distinguishable from rounding error: rows differ .*; {remedy}"
+    ):
         check_rank(solution._replace(rank=0), problem)
 
 
