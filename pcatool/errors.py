@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-class Ending(NamedTuple):
+class ExitCode(NamedTuple):
     """Meaning of an exit code: in a few words for the help, as a sentence for the manual."""
 
     brief: str
@@ -44,27 +44,27 @@ class Ending(NamedTuple):
 
 # The exit codes of the command line. A run that a signal stops ends with 128 + number of the signal.
 EXIT_CODES = {
-    0: Ending("done", "Done, also when the reader of a pipe went away."),
-    2: Ending("wrong usage", "Wrong usage."),
-    3: Ending("bad data", "Bad data, a missing column included."),
-    4: Ending("not a usable model", "Not a usable model."),
-    5: Ending("cannot read or write", "Could not read or write, a missing file included."),
-    6: Ending("refused", "Refused: memory or accuracy."),
+    0: ExitCode("done", "Done, also when the reader of a pipe went away."),
+    2: ExitCode("wrong usage", "Wrong usage."),
+    3: ExitCode("bad data", "Bad data, a missing column included."),
+    4: ExitCode("not a usable model", "Not a usable model."),
+    5: ExitCode("cannot read or write", "Could not read or write, a missing file included."),
+    6: ExitCode("refused", "Refused: memory or accuracy."),
 }
 
 # Characters of a value quoted in a message; a longer value would hide the message.
-SHOWN = 60
+MAX_SHOWN = 60
 # A typing error changes at most a third of a word, and at most this many letters; more edits make another word.
 MOST_EDITS = 3
-# Characters of a path quoted in a message (PATH_MAX of Linux): a path is not cut, because its end tells most.
-LONGEST_PATH = 4096
+# Characters of a path quoted in a message (PATH_MAX of Linux): a path is not cut, because its end says most.
+MAX_PATH = 4096
 
 
-def show(value: object, most: int = SHOWN) -> str:
-    """Quote a value from outside for a message: cut after `most` characters, control characters escaped."""
+def show(value: object, max_shown: int = MAX_SHOWN) -> str:
+    """Quote a value from outside for a message: cut after `max_shown` characters, control characters escaped."""
     text = str(value)
-    if len(text) > most:
-        text = text[: most - 3] + "..."
+    if len(text) > max_shown:
+        text = text[: max_shown - 3] + "..."
     return f"'{printable(text)}'"
 
 
@@ -80,16 +80,16 @@ def counted(count: int, noun: str, ending: str = "s") -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}{ending}"
 
 
-def listed(names: Iterable[str], most: int = 5) -> str:
-    """Join quoted names for a sentence; of names beyond the first `most`, only the count is given."""
+def listed(names: Iterable[str], max_shown: int = 5) -> str:
+    """Join quoted names for a sentence; of names beyond the first `max_shown`, only the count is given."""
     names = list(names)
-    text = ", ".join(show(name) for name in names[:most])
-    return text if len(names) <= most else f"{text} and {len(names) - most} more"
+    text = ", ".join(show(name) for name in names[:max_shown])
+    return text if len(names) <= max_shown else f"{text} and {len(names) - max_shown} more"
 
 
-# Messages of libraries that got no more memory, whatever the class of the error: Arrow for a Parquet page, zlib and
-# zstd for a block, the C library and the dynamic loader in the words of errno, Python and C++ for a thread.
-SHORT = re.compile(
+# Messages of libraries that ran out of memory; the classes of their errors do not say so. Among them are Arrow (for a
+# Parquet page), zlib and zstd (for a block), the C library and the dynamic loader, and Python and C++ (for a thread).
+OUT_OF_MEMORY = re.compile(
     r"bad_alloc|bad_array_new|out of memory|not enough memory|(?:cannot|could not|unable to|failed to) allocate|"
     r"(?:malloc|calloc|realloc|mmap|allocation|posix_memalign)\b[^.;]*\b(?:failed|failure|error)|allocation error|"
     r"memory allocation|failed to map segment|MEM_ERROR|can't start new thread|thread constructor failed|"
@@ -105,7 +105,7 @@ def is_out_of_memory(error: BaseException | None) -> bool:
         if isinstance(error, MemoryError) or number == errno.ENOMEM:
             return True
         # Messages of this program, and system errors with an errno, may quote file names, which may hold any words.
-        if number is None and not isinstance(error, PcatoolError) and SHORT.search(str(error)):
+        if number is None and not isinstance(error, PcatoolError) and OUT_OF_MEMORY.search(str(error)):
             return True
         error = error.__cause__ or error.__context__
     return False
@@ -186,11 +186,11 @@ def nearest_file_hint(path: str) -> str:
             own: one for one, (own, its) in parts.items() if its == ending or (own == stem and nearest(ending, [its]))
         }
         near = nearest(stem, there)
-        return f"did you mean {show(os.path.join(folder, there[near]), LONGEST_PATH)}?" if near else ""  # noqa: PTH118
+        return f"did you mean {show(os.path.join(folder, there[near]), MAX_PATH)}?" if near else ""  # noqa: PTH118
     return ""
 
 
-def _aim_of(path: str) -> str:
+def _link_target(path: str) -> str:
     """Return the target of a symbolic link; empty if `path` is no link."""
     with suppress(OSError, ValueError):
         return os.readlink(path)  # noqa: PTH115
@@ -247,7 +247,7 @@ class PcatoolError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle message, remedy and `of_input`, so that errors of worker processes keep their class and text."""
-        return _again, (type(self), self.message, self.remedy, self.of_input)
+        return _unpickle, (type(self), self.message, self.remedy, self.of_input)
 
     def add_remedy(self, another: str) -> None:
         """Append another remedy."""
@@ -255,7 +255,7 @@ class PcatoolError(Exception):
         self.args = (f"{self.message}; {self.remedy}",)
 
 
-def _again(kind: type[PcatoolError], message: str, remedy: str, of_input: bool) -> PcatoolError:
+def _unpickle(kind: type[PcatoolError], message: str, remedy: str, of_input: bool) -> PcatoolError:
     """Unpickle an error without the constructor of its class, which may take other arguments."""
     error = kind.__new__(kind)
     PcatoolError.__init__(error, message, remedy)
@@ -320,10 +320,10 @@ class FileError(PcatoolError):
         reason = error.strerror or str(error) or type(error).__name__
         remedy = ""
         if doing == "read" and isinstance(error, FileNotFoundError):
-            aim = _aim_of(str(path))
-            reason = f"it is a link to {show(aim, LONGEST_PATH)}, and there is nothing" if aim else reason
-            remedy = "mend or remove the link" if aim else nearest_file_hint(str(path))
-        return cls(f"cannot {doing} {show(path, LONGEST_PATH)}: {reason}", remedy)
+            target = _link_target(str(path))
+            reason = f"it is a link to {show(target, MAX_PATH)}, and there is nothing" if target else reason
+            remedy = "mend or remove the link" if target else nearest_file_hint(str(path))
+        return cls(f"cannot {doing} {show(path, MAX_PATH)}: {reason}", remedy)
 
 
 class BlamelessError(FileError):

@@ -31,7 +31,7 @@ __all__ = [
     "model_of",
     "model_or_fit",
     "named_model",
-    "records",
+    "option_records",
     "texts",
 ]
 
@@ -74,7 +74,7 @@ def model_of(model: Model | str | Path) -> Model:
 def model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
     """Return the model as given, loaded from a path, or fitted to the data with these settings.
 
-    Of a model that is already fitted, the setting `components` keeps only the first components.
+    For a model that is already fitted, only the setting `components` is valid; it keeps the first components.
     """
     return fitted_of(subject, settings).shown_model
 
@@ -87,19 +87,19 @@ def is_model(subject: Any) -> bool:
 
 
 def fitted_of(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
-    """Like `model_or_fit`, with what the fit knows of its data."""
+    """Like `model_or_fit`; return the model together with the row counts of the fit."""
     if isinstance(subject, Model):
         others = [name for name in settings if name != "components"]
         if others:
             raise UsageError(f"a model is fitted already: {', '.join(others)} would change nothing", "give the data")
-        (options,) = records(settings, FitOptions)
+        (options,) = option_records(settings, FitOptions)
         return fitting.Fitted.of_model(subject, fitting.split_off_components(options)[0])
     return fitting.model_or_fit(job_of(subject, settings))
 
 
 def job_of(data: Any, settings: Mapping[str, Any]) -> fitting.Job:
     """Return the request of a fit: the data, and the settings as option records."""
-    table, select, options, engine = records(settings, TableOptions, SelectOptions, FitOptions, EngineOptions)
+    table, select, options, engine = option_records(settings, TableOptions, SelectOptions, FitOptions, EngineOptions)
     return fitting.Job(data_of(data), table, select, options, engine, Warnings())
 
 
@@ -119,7 +119,7 @@ def is_path(data: Any) -> bool:
     return are_paths(data_of(data))
 
 
-def records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[Any]:
+def option_records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[Any]:
     """Sort the settings into option records of these kinds, in order.
 
     Raises `UsageError` for a setting that no record has, with the nearest name. `always` adds settings as text.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Unpack
 
-from pcatool.api.arguments import Warnings, data_of, is_path, named_model, records
+from pcatool.api.arguments import Warnings, data_of, is_path, named_model, option_records
 from pcatool.api.keywords import AlignSettings, RefitSettings, UpdateSettings
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
@@ -34,7 +34,7 @@ def update(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettin
     >>> model.n_samples, bool(np.allclose(model.eigenvalues, pcatool.fit(X).eigenvalues))
     (5, True)
     """
-    table, options, engine = records(settings, TableOptions, UpdateOptions, EngineOptions)
+    table, options, engine = option_records(settings, TableOptions, UpdateOptions, EngineOptions)
     return combining.update(named_model(model), data_of(data), table, options, engine, Warnings()).model
 
 
@@ -49,7 +49,7 @@ def subtract(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSett
     >>> pcatool.subtract(pcatool.fit(X, components=1), X[3:]).n_samples
     3
     """
-    table, options, engine = records(settings, TableOptions, UpdateOptions, EngineOptions)
+    table, options, engine = option_records(settings, TableOptions, UpdateOptions, EngineOptions)
     named, data = named_model(model), data if isinstance(data, Model) else data_of(data)
     if isinstance(data, Model) or (is_path(data) and combining.are_models(data)):
         combining.refuse_reading(table, options, engine)
@@ -71,7 +71,7 @@ def merge(*models: Model | str | Path, **settings: Unpack[AlignSettings]) -> Mod
     """
     if not models:
         raise UsageError("there are no models to merge", "give one or more")
-    (options,) = records(settings, AlignOptions)
+    (options,) = option_records(settings, AlignOptions)
     return combining.merge(map(named_model, models), options.align_to, Warnings()).model
 
 
@@ -86,5 +86,5 @@ def refit(model: Model | str | Path, **settings: Unpack[RefitSettings]) -> Model
     >>> pcatool.refit(model, standardize=True, ddof=1).standardized
     True
     """
-    (options,) = records(settings, RefitOptions)
+    (options,) = option_records(settings, RefitOptions)
     return refitting(named_model(model), options, Warnings())

@@ -45,12 +45,12 @@ def fit(
     (('price', 'area'), 5, 1)
     """
     job = job_of(data, settings)
-    asked = ScoreOptions(None if scores is None else str(scores), texts(keep), bool(keep_all))
-    if asked.scores is None:
+    request = ScoreOptions(None if scores is None else str(scores), texts(keep), bool(keep_all))
+    if request.scores is None:
         return fitting.fit(job).model
     from pcatool.pipeline.fit_and_score import fit_and_score
 
-    return fit_and_score(job, None, asked).fitted.model
+    return fit_and_score(job, None, request).fitted.model
 
 
 def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:

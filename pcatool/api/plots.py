@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack, overload
 
-from pcatool.api.arguments import Warnings, data_of, is_model, job_of, model_of, named_model, records
+from pcatool.api.arguments import Warnings, data_of, is_model, job_of, model_of, named_model, option_records
 from pcatool.api.keywords import FitSettings, ReportSettings
-from pcatool.api.result_types import in_kind
+from pcatool.api.result_types import in_type_of_data
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options import (
@@ -82,25 +82,25 @@ def plot(
     from pcatool.pipeline import plot
     from pcatool.pipeline.plot_request import PlotRequest
 
-    look = PictureOptions(size, dpi)  # type: ignore[arg-type]  # the record parses it, like the next record
-    wishes = PlotOptions(axes, color, scaling, source)  # type: ignore[arg-type]
-    asked = PlotRequest(
-        kind, wishes, look, None if output is None else str(output), form="csv" if output is None else "picture"
+    picture = PictureOptions(size, dpi)  # type: ignore[arg-type]  # the record parses it, like the next record
+    options = PlotOptions(axes, color, scaling, source)  # type: ignore[arg-type]
+    request = PlotRequest(
+        kind, options, picture, None if output is None else str(output), form="csv" if output is None else "picture"
     )
     job = job_of(model if data is None else data, settings)
-    asked.check(job.options)
+    request.check(job.options)
     fitted = model_of(model) if data is not None or is_model(model) else None
-    if fitted is not None and data is None and asked.needs_rows:
+    if fitted is not None and data is None and request.needs_rows:
         raise UsageError("a model alone has no rows to draw", "give them as data")
     if output is not None:
-        plot.draw(job, asked, fitted)
+        plot.draw(job, request, fitted)
         return None
-    if asked.needs_rows:
-        flow = plot.rows_of(job, asked, fitted)
-        return in_kind(flow, job.data)
+    if request.needs_rows:
+        flow = plot.rows_of(job, request, fitted)
+        return in_type_of_data(flow, job.data)
     import pandas as pd
 
-    return pd.DataFrame(plot.table_of(job, asked, fitted))
+    return pd.DataFrame(plot.table_of(job, request, fitted))
 
 
 @overload
@@ -143,10 +143,10 @@ def report(
     """
     from pcatool.pipeline import report_page
 
-    table, apply, engine, asked = records(settings, TableOptions, ApplyOptions, EngineOptions, PageOptions)
+    table, apply, engine, request = option_records(settings, TableOptions, ApplyOptions, EngineOptions, PageOptions)
     name, fitted = (None, model) if isinstance(model, Model) else named_model(model)
     rows = report_page.ReportRows(None if data is None else data_of(data), table, apply, engine)
     if output is None:
-        return report_page.report(fitted, name, rows, asked, Warnings()).html
-    report_page.report_to(str(output), fitted, name, rows, asked, Warnings(), no_clobber=no_clobber)
+        return report_page.report(fitted, name, rows, request, Warnings()).html
+    report_page.report_to(str(output), fitted, name, rows, request, Warnings(), no_clobber=no_clobber)
     return None

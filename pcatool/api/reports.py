@@ -87,9 +87,9 @@ def scree(
     from pcatool.options import PictureOptions
     from pcatool.render.scree import ScreeLook, scree_chart
 
-    look, names = PictureOptions(size, dpi), texts(rules)  # type: ignore[arg-type]  # the record parses it
+    picture, names = PictureOptions(size, dpi), texts(rules)  # type: ignore[arg-type]  # the record parses it
     scales = ScreeLook(bool(log), bool(log_components), bool(all_components))
-    if output is None and (scales != ScreeLook() or names or look.given is not None):
+    if output is None and (scales != ScreeLook() or names or picture.given is not None):
         raise UsageError(
             "log, log_components, all_components, rules, size and dpi are for a picture",
             "name it with output, such as 'scree.png'",
@@ -99,7 +99,7 @@ def scree(
     fitted = fitted_of(model, settings)
     if output is not None:
         named = None if names == ("all",) else tuple(name for text in names for name in text.split(","))
-        asked = reporting.ScreeRequest(scales, named, int(settings.get("seed", 0)), look)
+        asked = reporting.ScreeRequest(scales, named, int(settings.get("seed", 0)), picture)
         reporting.draw_scree(fitted, str(output), asked)
         return None
     made = fitted.model
@@ -163,8 +163,8 @@ def components(
     from pcatool.render.figures import picture_form
 
     names, first, shape = parse_values(values), parse_first(first), parse_image(image)
-    look = PictureOptions(size, dpi)  # type: ignore[arg-type]  # the record parses it
-    if shape is None and look.given is not None:
+    picture = PictureOptions(size, dpi)  # type: ignore[arg-type]  # the record parses it
+    if shape is None and picture.given is not None:
         raise UsageError("size and dpi are for a picture", "give image and output, too")
     if (shape is None) != (output is None):
         raise UsageError("a picture needs both image and output", "as in image=(8, 8), output='components.png'")
@@ -172,7 +172,7 @@ def components(
     fitted = model_or_fit(model, settings)
     if shape is None:
         return pd.DataFrame(loadings.component_table(fitted, names, first))
-    loadings.write(loadings.components_picture(fitted, shape, form, first, look), str(output))
+    loadings.write(loadings.components_picture(fitted, shape, form, first, picture), str(output))
     return None
 
 

@@ -13,10 +13,10 @@ from pcatool.pipeline.results import BatchTable
 from pcatool.readers.memory_tables import is_pandas
 from pcatool.readers.paths import are_paths
 
-__all__ = ["in_kind"]
+__all__ = ["in_type_of_data"]
 
 
-def in_kind(results: BatchTable, data: Any) -> Any:
+def in_type_of_data(results: BatchTable, data: Any) -> Any:
     """Return all results at once: an array for arrays, a table for tables.
 
     A pandas DataFrame gives a DataFrame with its index; paths give a new one, and so does an array with columns passed

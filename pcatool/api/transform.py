@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.api.arguments import Warnings, data_of, is_path, model_of, records
+from pcatool.api.arguments import Warnings, data_of, is_path, model_of, option_records
 from pcatool.api.keywords import ApplySettings, ArraySettings
-from pcatool.api.result_types import in_kind
+from pcatool.api.result_types import in_type_of_data
 from pcatool.errors import UsageError, show
 from pcatool.model.model import Model
 from pcatool.options import (
@@ -80,7 +80,7 @@ def transform(
     [7.0711, -4.2426, 2.8284, -5.6569, 0.0]
     """
     kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
-    table, apply, engine, out = records(settings, *kinds, output=output)
+    table, apply, engine, out = option_records(settings, *kinds, output=output)
     fitted = model_of(model)
 
     def make(data: Any, table: TableOptions, reporter: Reporter) -> Results:
@@ -161,7 +161,7 @@ def reconstruct(
     if source not in (None, "scores", "rows"):
         raise UsageError(f"source {show(source)} is neither scores nor rows")
     kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
-    table, apply, engine, out = records(settings, *kinds, output=output)
+    table, apply, engine, out = option_records(settings, *kinds, output=output)
     request = applying.ReconstructRequest(source, preimage, fill)
     fitted = model_of(model)
 
@@ -181,7 +181,7 @@ def deliver(
 ) -> Any:
     """Write the results to a file or a folder and return None, or return them in the kind of table that `data` is.
 
-    `make` computes results from data, table options and notices. `model` is given for its path.
+    `make` computes results from data, table options and a reporter. If `model` is a path, no output may replace it.
     """
     path = None if isinstance(model, Model) else os.fspath(model)
     if engine.in_other_processes:
@@ -199,4 +199,4 @@ def deliver(
     if output.output is not None:
         write(results, output, None)
         return None
-    return in_kind(results, named)
+    return in_type_of_data(results, named)

@@ -135,11 +135,11 @@ def is_zip(path: str) -> bool:
 
 def variance_report(fitted: Fitted, form: str) -> str:
     """Return the variance table of a model as text in the given form, as wide as the terminal."""
-    from pcatool.model.description import how_fitted
+    from pcatool.model.description import settings_text
     from pcatool.render.text import render_table
 
     screen, model = Screen.now(), fitted.model
-    caption = f"{how_fitted(model)}; k = {model.k} {'kept' if fitted.shown_k is None else 'shown'}"
+    caption = f"{settings_text(model)}; k = {model.k} {'kept' if fitted.shown_k is None else 'shown'}"
     columns = fitted.shown_variance.columns()
     return render_table(columns, form, caption=caption, width=screen.width, color=screen.color, unicode=screen.unicode)
 

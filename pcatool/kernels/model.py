@@ -29,7 +29,7 @@ UPPER_BOUND = 1e300
 class KernelModel(Model):
     """Fitted kernel PCA: scores V sqrt(Lambda) for the training rows, and scores from kernel values for new rows."""
 
-    MORE: ClassVar[Mapping[str, str]] = {"training_rows": "f", "dual_vectors": "f", "kernel_means": "f"}
+    EXTRA_ARRAYS: ClassVar[Mapping[str, str]] = {"training_rows": "f", "dual_vectors": "f", "kernel_means": "f"}
 
     training_rows: Array = field(kw_only=True)  # (t, d) as read; (0, d) for a precomputed kernel
     dual_vectors: Array = field(kw_only=True)  # (t, k) V; orthonormal unless the training rows are landmarks

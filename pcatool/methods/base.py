@@ -9,7 +9,7 @@ from pcatool.arrays import SERIAL, Array, LocalEngine
 from pcatool.errors import UsageError, listed, show
 from pcatool.linalg.spectrum import Wish
 from pcatool.model.from_sklearn import SCIKIT_LEARN
-from pcatool.model.model import Model
+from pcatool.model.model import Model, component_name
 from pcatool.options import MAX_UPDATABLE_COLUMNS
 from pcatool.options.sums import SumSettings, why_no_sums
 from pcatool.progress import Reporter
@@ -90,12 +90,12 @@ FEW = 5
 
 
 def component_range(first: int, last: int) -> str:
-    return f"PC{first}" if first == last else f"PC{first} to PC{last}"
+    return component_name(first) if first == last else f"{component_name(first)} to {component_name(last)}"
 
 
 def listed_components(indices: Sequence[int]) -> str:
     """Return a text such as `PC2, PC5 and 3 more`, for components counted from 0."""
-    shown = ", ".join(f"PC{j + 1}" for j in indices[:FEW])
+    shown = ", ".join(component_name(j + 1) for j in indices[:FEW])
     return shown if len(indices) <= FEW else f"{shown} and {len(indices) - FEW} more"
 
 

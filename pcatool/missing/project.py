@@ -178,8 +178,8 @@ class IncompleteScorer(NamedTuple):
         Y = model.standard_rows(X)
         if self.policy != "mean":
             return Y
-        assert model.stand_in is not None
-        return np.where(np.isnan(Y), (model.stand_in - model.mean) / model.std, Y)
+        assert model.fill_values is not None
+        return np.where(np.isnan(Y), (model.fill_values - model.mean) / model.std, Y)
 
     def _scores(self, Y: Array) -> Array:
         model = self.model

@@ -7,15 +7,16 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pcatool.errors import counted, printable
+from pcatool.model.model import component_name
 from pcatool.registry import METHODS
 
 if TYPE_CHECKING:
     from pcatool.model.model import Model
 
-__all__ = ["how_fitted", "how_fitted_short", "is_usual", "model_html", "whole"]
+__all__ = ["is_centered_pca", "model_html", "name_of_total", "settings_text", "short_settings_text"]
 
 
-def how_fitted(model: Model) -> str:
+def settings_text(model: Model) -> str:
     """Return the settings that every number of the model depends on, in words."""
     supervised = model.meta.get("method") == "supervised"
     centred = "scores not centred" if supervised else "centred" if model.centered else "not centred"
@@ -24,64 +25,66 @@ def how_fitted(model: Model) -> str:
     if "weights" in model.meta:
         lost = " - sum w^2 / sum w" if model.meta.get("weights_kind") == "reliability" else " - 1"
         divisor = f"sum of the weights {model.meta['weights']!r}" + (lost if model.ddof else "")
-    said = [
+    phrases = [
         f"{centred}, {scaled}, "
         + (f"divisor {divisor} (ddof {model.ddof})" if not supervised else f"ddof {model.ddof}")
     ]
     if model.rows_centered:
-        said.insert(0, "each row about its own mean")
+        phrases.insert(0, "each row about its own mean")
     if not model.centered:
-        said.append("shares are of the sum of squares about 0")
+        phrases.append("shares are of the sum of squares about 0")
     if model.whitening != "none":
-        said.append(f"{model.whitening.upper()} whitening, epsilon {model.epsilon:.6g}")
-    return "; ".join([*said, *_of_method(model.meta)])
+        phrases.append(f"{model.whitening.upper()} whitening, epsilon {model.epsilon:.6g}")
+    return "; ".join([*phrases, *_method_phrases(model.meta)])
 
 
-def how_fitted_short(model: Model) -> str:
-    """Return the settings that a reader of a scores or loadings plot must know, in words; a short `how_fitted`."""
-    said = ["standardised" if model.standardized else "not standardised"]
+def short_settings_text(model: Model) -> str:
+    """Return the settings that a reader of a scores or loadings plot must know, in words; a short `settings_text`."""
+    phrases = ["standardised" if model.standardized else "not standardised"]
     if model.rows_centered:
-        said.insert(0, "each row about its own mean")
+        phrases.insert(0, "each row about its own mean")
     if not model.centered:
-        said.append(f"not centred, per cent of the {whole(model.meta.get('method'), model.centered)}")
-    elif not is_usual(model) and model.meta.get("method") == "supervised":
-        said.append(f"per cent of the {whole('supervised', model.centered)} {', '.join(model.meta['labels'])}")
+        phrases.append(f"not centred, per cent of the {name_of_total(model.meta.get('method'), model.centered)}")
+    elif not is_centered_pca(model) and model.meta.get("method") == "supervised":
+        phrases.append(
+            f"per cent of the {name_of_total('supervised', model.centered)} {', '.join(model.meta['labels'])}"
+        )
     if "weights" in model.meta:
-        said.append(f"weights {model.meta['weights']!r}")
+        phrases.append(f"weights {model.meta['weights']!r}")
     if model.whitening != "none":
-        said.append(f"{model.whitening.upper()} whitening")
-    return "; ".join([", ".join(said), *_of_kernel(model.meta)])
+        phrases.append(f"{model.whitening.upper()} whitening")
+    return "; ".join([", ".join(phrases), *_kernel_phrases(model.meta)])
 
 
-def _of_method(meta: Mapping[str, Any]) -> list[str]:
+def _method_phrases(meta: Mapping[str, Any]) -> list[str]:
     """Return phrases on the kernel, the label columns and the HSIC, for a model that has them."""
-    said = _of_kernel(meta)
+    phrases = _kernel_phrases(meta)
     if "labels" in meta:
         classes = f" of {counted(meta['classes'], 'class', 'es')}" if "classes" in meta else ""
-        said.append(f"label {', '.join(meta['labels'])} by {meta.get('label_kernel')} kernel{classes}")
+        phrases.append(f"label {', '.join(meta['labels'])} by {meta.get('label_kernel')} kernel{classes}")
     if "hsic" in meta:
-        said.append(f"HSIC {meta['hsic']:.6g}")
-    return said
+        phrases.append(f"HSIC {meta['hsic']:.6g}")
+    return phrases
 
 
-def _of_kernel(meta: Mapping[str, Any]) -> list[str]:
+def _kernel_phrases(meta: Mapping[str, Any]) -> list[str]:
     """Return phrases on the kernel with its settings, and on the number of landmarks."""
-    said = []
+    phrases = []
     kernel = meta.get("kernel")
     if isinstance(kernel, Mapping):
         numbers = ", ".join(f"{name} {value:.6g}" for name, value in kernel.items() if name != "name")
-        said.append(f"kernel {kernel.get('name')}" + (f" ({numbers})" if numbers else ""))
+        phrases.append(f"kernel {kernel.get('name')}" + (f" ({numbers})" if numbers else ""))
     if "landmarks" in meta:
-        said.append(f"{meta['landmarks']} landmarks")
-    return said
+        phrases.append(f"{meta['landmarks']} landmarks")
+    return phrases
 
 
-def is_usual(model: Model) -> bool:
+def is_centered_pca(model: Model) -> bool:
     """Whether shares are shares of the variance of the columns: centred PCA."""
     return model.centered and model.meta.get("method", "pca") == "pca"
 
 
-def whole(method: str | None, centered: bool) -> str:
+def name_of_total(method: str | None, centered: bool) -> str:
     """Return the name of the quantity that shares refer to, such as `variance`."""
     if method == "supervised":
         return "dependence on the label"
@@ -89,8 +92,8 @@ def whole(method: str | None, centered: bool) -> str:
 
 
 # Most components and columns shown one by one; further ones are counted.
-SHOWN = 10
-NAMED = 8
+MAX_COMPONENTS = 10
+MAX_COLUMNS = 8
 
 # Inline styles, because notebooks may remove style sheets. Only the page's own colours are used, so that the table is
 # readable on light and dark pages.
@@ -106,13 +109,14 @@ QUIET = "opacity:0.75;font-size:90%"
 def model_html(model: Model) -> str:
     """Return HTML with the method, the settings, a table of the first components, and the names of the columns."""
     method = str(model.meta.get("method", "pca"))
-    shares = f"of the {whole(method, model.centered)}"
+    shares = f"of the {name_of_total(method, model.centered)}"
     kept = f"{counted(model.k, 'component')} kept, {model.variance.cumulative[model.k - 1]:.4%} {shares}"
+    solver = model.meta.get("solver", "unknown")
     parts = [
         f"<div><strong>{_text(METHODS[method].summary)}</strong></div>",
         f"<div>{counted(model.n_samples, 'row')}, {counted(model.d, 'column')}; {_text(kept)}</div>",
         _table(model),
-        f'<div style="{QUIET}">{_text(how_fitted(model))}; solver {_text(model.meta.get("solver", "unknown"))}</div>',
+        f'<div style="{QUIET}">{_text(settings_text(model))}; solver {_text(solver)}</div>',
         f'<div style="{QUIET}">columns: {_columns(model)}</div>',
     ]
     return f'<div style="{BOX}">{"".join(parts)}</div>'
@@ -120,7 +124,7 @@ def model_html(model: Model) -> str:
 
 def _table(model: Model) -> str:
     table = model.variance
-    shown = min(model.k, SHOWN)
+    shown = min(model.k, MAX_COMPONENTS)
     titles = ("component", "eigenvalue", "share", "cumulative", "")
     head = "".join(f'<th scope="col" style="{HEAD}">{title}</th>' for title in titles)
     rows = [
@@ -135,12 +139,12 @@ def _row(component: int, eigenvalue: float, share: float, cumulative: float, len
     numbers = (f"{eigenvalue:.6g}", f"{share:.2%}", f"{cumulative:.2%}")
     cells = "".join(f'<td style="{CELL}">{number}</td>' for number in numbers)
     bar = f'<td style="{TRACK}"><div style="{BAR};width:{max(length, 0.0):.1%}"></div></td>'
-    return f'<tr><th scope="row" style="{CELL};font-weight:normal">PC{component}</th>{cells}{bar}</tr>'
+    return f'<tr><th scope="row" style="{CELL};font-weight:normal">{component_name(component)}</th>{cells}{bar}</tr>'
 
 
 def _columns(model: Model) -> str:
-    names = ", ".join(_text(name) for name in model.columns[:NAMED])
-    return names if model.d <= NAMED else f"{names} and {model.d - NAMED} more"
+    names = ", ".join(_text(name) for name in model.columns[:MAX_COLUMNS])
+    return names if model.d <= MAX_COLUMNS else f"{names} and {model.d - MAX_COLUMNS} more"
 
 
 def _text(value: object) -> str:

@@ -18,16 +18,16 @@ __all__ = ["from_sklearn"]
 SCIKIT_LEARN = "scikit-learn"
 
 # Estimators that can be converted, for error messages.
-TAKEN = "a fitted PCA or IncrementalPCA, or a Pipeline of a StandardScaler and one of them"
+CONVERTIBLE = "a fitted PCA or IncrementalPCA, or a Pipeline of a StandardScaler and one of them"
 
 # Largest distance of a computed ddof from 0 or 1 that is taken for rounding error.
-ROUNDED = 0.25
+DDOF_TOLERANCE = 0.25
 # Rounding error of such a ddof relative to the number of rows, for numbers in single precision.
-SINGLE = 1e-5
+SINGLE_PRECISION_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
-class Parts:
+class SklearnFit:
     """Attributes of a fitted scaler and PCA, converted to double precision."""
 
     scaler: Any  # fitted StandardScaler, or None
@@ -62,7 +62,7 @@ def from_sklearn(estimator: Any) -> Model:
     `estimator` is a fitted `PCA` or `IncrementalPCA`, whitening or not, or a `Pipeline` of a `StandardScaler` and one
     of them. The model can be saved, inspected and applied. scikit-learn divides variances by n - 1, so ddof is 1. Its
     `StandardScaler` divides by n, so with a scaler the eigenvalues are those of the correlation matrix with ddof 0
-    (ddof 1 when whitening, which gives the same scores). Of eigenvalues that scikit-learn dropped, only the sum is
+    (ddof 1 when whitening, which gives the same scores). Only the sum of the eigenvalues that scikit-learn dropped is
     known. The model has no sums over rows, so it cannot be updated, and no certificate, so its error is unknown.
     Raises `UsageError` for other estimators, for estimators that are not fitted, and where scikit-learn is not
     installed; `ModelError` where the attributes do not fit together.
@@ -75,21 +75,21 @@ def from_sklearn(estimator: Any) -> Model:
     >>> bool(np.allclose(pcatool.transform(model, X), pca.transform(X)))
     True
     """
-    parts = _parts(*_steps(estimator))
-    rank = int(np.sum(parts.values > len(parts.basis) * np.finfo(np.float64).eps * parts.values.max(initial=0.0)))
-    if parts.whiten and rank < len(parts.values):
+    fit = _sklearn_fit(*_steps(estimator))
+    rank = int(np.sum(fit.values > len(fit.basis) * np.finfo(np.float64).eps * fit.values.max(initial=0.0)))
+    if fit.whiten and rank < len(fit.values):
         raise ModelError(f"whitening divides by the rounding of PC{rank + 1}", f"fit with n_components={rank}")
-    std, values, total, ddof = _scaled(parts) if parts.scaled else _plain(parts)
+    std, values, total, ddof = _scaled_spectrum(fit) if fit.scaled else _unscaled_spectrum(fit)
     return Model(
-        mean=parts.mean,
+        mean=fit.mean,
         std=std,
-        basis=parts.basis,
+        basis=fit.basis,
         eigenvalues=values,
         total_variance=total,
-        n_samples=parts.rows,
-        columns=_columns(estimator, len(parts.basis)),
-        meta=_meta(parts, ddof, max(rank, 1)),
-        variances=_variances(parts, values, ddof),
+        n_samples=fit.rows,
+        columns=_columns(estimator, len(fit.basis)),
+        meta=_meta(fit, ddof, max(rank, 1)),
+        variances=_variances(fit, values, ddof),
     )
 
 
@@ -101,19 +101,19 @@ def _steps(estimator: Any) -> tuple[Any, Any]:
         steps = [step for _, step in estimator.steps if step is not None and step != "passthrough"]
     if any(isinstance(step, sk.TruncatedSVD) for step in steps):
         raise UsageError(
-            "a TruncatedSVD keeps neither the number of its rows nor their sum of squares", f"give {TAKEN}"
+            "a TruncatedSVD keeps neither the number of its rows nor their sum of squares", f"give {CONVERTIBLE}"
         )
     kinds = [(sk.PCA, sk.IncrementalPCA)] if len(steps) == 1 else [sk.StandardScaler, (sk.PCA, sk.IncrementalPCA)]
     if len(steps) != len(kinds) or not all(map(isinstance, steps, kinds)):
         names = " and then ".join(type(step).__name__ for step in steps)
-        raise UsageError(f"no model can be taken from {names or 'no steps'}", f"give {TAKEN}")
+        raise UsageError(f"no model can be taken from {names or 'no steps'}", f"give {CONVERTIBLE}")
     for step in steps:
         if not hasattr(step, "n_features_in_"):
             raise UsageError(f"the {type(step).__name__} is not fitted", "call its fit first")
     return (None if len(steps) == 1 else steps[0]), steps[-1]
 
 
-def _parts(scaler: Any, pca: Any) -> Parts:
+def _sklearn_fit(scaler: Any, pca: Any) -> SklearnFit:
     """Read the attributes of a scaler and a PCA; refuse a PCA without variance."""
     rows = int(getattr(pca, "n_samples_", 0) or getattr(pca, "n_samples_seen_", 0))
     values = np.asarray(pca.explained_variance_, dtype=np.float64)
@@ -121,73 +121,73 @@ def _parts(scaler: Any, pca: Any) -> Parts:
     if not np.all(np.isfinite(values)) or not np.sum(values) > 0:
         raise ModelError(f"explained_variance_ is {show(values)}: no component has any", "fit rows that vary")
     total = float(np.sum(values))
-    if len(values) < min(rows, len(basis)):  # some were dropped: the share of the first tells the sum of all
+    if len(values) < min(rows, len(basis)):  # some were dropped: the share of the first gives the sum of all
         total = max(float(values[0] / np.asarray(pca.explained_variance_ratio_, dtype=np.float64)[0]), total)
-    return Parts(scaler, pca, rows, values, total, basis, _ddof(pca, rows, values))
+    return SklearnFit(scaler, pca, rows, values, total, basis, _ddof(pca, rows, values))
 
 
 def _ddof(pca: Any, rows: int, values: Array) -> int:
     """Return the ddof of `values`, found from the singular values.
 
     It is 1 in every PCA that scikit-learn has fitted, and may be 0 in one that came from a model. Singular values in
-    single precision are too coarse to tell, and count as 1.
+    single precision are too coarse for this; then 1 is returned.
     """
     singular = np.asarray(pca.singular_values_)
     if not np.all(np.isfinite(singular)):
         raise ModelError("singular_values_ do not tell what the variances were divided by", "rows were weighted")
     if singular.dtype != np.float64:
         return 1
-    return _nought_or_one(rows - float(singular[0]) ** 2 / values[0], "singular_values_ and explained_variance_")
+    return _zero_or_one(rows - float(singular[0]) ** 2 / values[0], "singular_values_ and explained_variance_")
 
 
-def _nought_or_one(found: float, what: str) -> int:
+def _zero_or_one(computed: float, what: str) -> int:
     """Round a computed ddof to 0 or 1; refuse a number that is near neither."""
-    if not min(abs(found), abs(found - 1)) <= ROUNDED:
-        raise ModelError(f"{what} do not agree: they are of {found:.6g} rows fewer than were fitted")
-    return round(abs(found))
+    if not min(abs(computed), abs(computed - 1)) <= DDOF_TOLERANCE:
+        raise ModelError(f"{what} do not agree: they are of {computed:.6g} rows fewer than were fitted")
+    return round(abs(computed))
 
 
-def _plain(parts: Parts) -> tuple[Array, Array, float, int]:
+def _unscaled_spectrum(fit: SklearnFit) -> tuple[Array, Array, float, int]:
     """Return sigma (d,), the eigenvalues (k,), their sum and ddof of a PCA whose columns are not scaled."""
-    return np.ones(len(parts.basis)), parts.values, parts.total, parts.ddof
+    return np.ones(len(fit.basis)), fit.values, fit.total, fit.ddof
 
 
-def _scaled(parts: Parts) -> tuple[Array, Array, float, int]:
+def _scaled_spectrum(fit: SklearnFit) -> tuple[Array, Array, float, int]:
     """Return sigma (d,), the eigenvalues (k,), their sum and ddof of a PCA of scaled columns, all with one divisor.
 
     scikit-learn divides by n for sigma, and by n - 1 for the variances: its eigenvalues times (n - 1) / n are those
     with divisor n. When whitening, sigma is converted to divisor n - 1 instead: rows and the square roots of the
     eigenvalues shrink by the same factor, so the scores stay.
     """
-    scale, n = np.asarray(parts.scaler.scale_, dtype=np.float64), parts.rows
-    ddof = _ddof_of_scale(parts, scale)
-    if ddof == parts.ddof:
-        return scale, parts.values, parts.total, ddof
-    shrink = (n - parts.ddof) / (n - ddof)
-    if parts.whiten:
-        return scale / np.sqrt(shrink), parts.values * shrink, parts.total * shrink, parts.ddof
-    return scale, parts.values * shrink, parts.total * shrink, ddof
+    scale, n = np.asarray(fit.scaler.scale_, dtype=np.float64), fit.rows
+    ddof = _ddof_of_scale(fit, scale)
+    if ddof == fit.ddof:
+        return scale, fit.values, fit.total, ddof
+    shrink = (n - fit.ddof) / (n - ddof)
+    if fit.whiten:
+        return scale / np.sqrt(shrink), fit.values * shrink, fit.total * shrink, fit.ddof
+    return scale, fit.values * shrink, fit.total * shrink, ddof
 
 
-def _ddof_of_scale(parts: Parts, scale: Array) -> int:
+def _ddof_of_scale(fit: SklearnFit, scale: Array) -> int:
     """Return the ddof of sigma.
 
     Scaled columns have variance 1 each, so the sum of all eigenvalues tells the divisor of sigma.
     """
-    ones = float(np.sum(np.asarray(parts.scaler.var_) / np.square(scale)))
-    found = parts.rows - parts.total * (parts.rows - parts.ddof) / ones
-    if np.asarray(parts.pca.components_).dtype != np.float64 and abs(found) <= SINGLE * parts.rows:
+    variances_sum = float(np.sum(np.asarray(fit.scaler.var_) / np.square(scale)))
+    computed = fit.rows - fit.total * (fit.rows - fit.ddof) / variances_sum
+    if np.asarray(fit.pca.components_).dtype != np.float64 and abs(computed) <= SINGLE_PRECISION_TOLERANCE * fit.rows:
         return 0
-    return _nought_or_one(found, "the StandardScaler and the PCA behind it")
+    return _zero_or_one(computed, "the StandardScaler and the PCA behind it")
 
 
-def _variances(parts: Parts, values: Array, ddof: int) -> Array | None:
+def _variances(fit: SklearnFit, values: Array, ddof: int) -> Array | None:
     """Return the variances (d,) of the columns as read, if a scaler or a full basis tells them; else None."""
-    if parts.scaled:
-        scale = np.asarray(parts.scaler.scale_, dtype=np.float64)
-        var = np.asarray(parts.scaler.var_, dtype=np.float64)
-        return var * (parts.rows - _ddof_of_scale(parts, scale)) / (parts.rows - ddof)
-    return np.square(parts.basis) @ values if len(values) == len(parts.basis) else None
+    if fit.scaled:
+        scale = np.asarray(fit.scaler.scale_, dtype=np.float64)
+        var = np.asarray(fit.scaler.var_, dtype=np.float64)
+        return var * (fit.rows - _ddof_of_scale(fit, scale)) / (fit.rows - ddof)
+    return np.square(fit.basis) @ values if len(values) == len(fit.basis) else None
 
 
 def _columns(estimator: Any, d: int) -> tuple[str, ...]:
@@ -196,21 +196,21 @@ def _columns(estimator: Any, d: int) -> tuple[str, ...]:
     return tuple(f"c{i}" for i in range(1, d + 1)) if names is None else tuple(str(name) for name in names)
 
 
-def _meta(parts: Parts, ddof: int, rank: int) -> dict[str, Any]:
+def _meta(fit: SklearnFit, ddof: int, rank: int) -> dict[str, Any]:
     """Return the settings of the converted model."""
-    kind = type(parts.pca).__name__
-    asked = parts.pca.n_components
+    kind = type(fit.pca).__name__
+    n_components = fit.pca.n_components
     meta = {
         "format_version": FORMAT_VERSION,
         "method": "pca",
-        "components": len(parts.values),
-        "choice": "all that it could" if asked is None else f"n_components={show(asked)[1:-1]}",
+        "components": len(fit.values),
+        "choice": "all that it could" if n_components is None else f"n_components={show(n_components)[1:-1]}",
         "center": True,
-        "standardize": parts.scaled,
+        "standardize": fit.scaled,
         "ddof": ddof,
         "missing": "error",
-        "rank": min(rank, parts.rows, len(parts.basis)),
+        "rank": min(rank, fit.rows, len(fit.basis)),
         "solver": SCIKIT_LEARN,
         "reason": f"taken from a fitted {kind}",
     }
-    return meta | ({"whiten": "pca", "epsilon": 0.0} if parts.whiten else {})
+    return meta | ({"whiten": "pca", "epsilon": 0.0} if fit.whiten else {})

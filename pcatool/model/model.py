@@ -20,7 +20,7 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import center_rows, row_means
 from pcatool.model.validate import OPTIONAL, check_model, check_orthonormal
 
-__all__ = ["FORMAT_VERSION", "Model", "VarianceTable"]
+__all__ = ["FORMAT_VERSION", "Model", "VarianceTable", "component_name"]
 
 if TYPE_CHECKING:
     from pcatool.linalg.row_sums import Statistic
@@ -79,6 +79,11 @@ class VarianceTable:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
+def component_name(number: int) -> str:
+    """Return the name of a component, such as `PC1`; numbers begin at 1."""
+    return f"PC{number}"
+
+
 # Version 2 has whitening, row centring, kernel and supervised models, which a reader of version 1 would misread.
 FORMAT_VERSION = 2
 
@@ -101,7 +106,7 @@ class Model:
     ((2, 1), ('c1', 'c2'))
     """
 
-    MORE: ClassVar[Mapping[str, str]] = {}  # further arrays of a subclass: name -> numpy kind
+    EXTRA_ARRAYS: ClassVar[Mapping[str, str]] = {}  # further arrays of a subclass: name -> numpy kind
 
     mean: Array  # (d,) zeros when not centred
     std: Array  # (d,) ones when not standardised
@@ -117,7 +122,7 @@ class Model:
 
     def __post_init__(self) -> None:
         """Copy the arrays as read-only float64, freeze the settings, and check the model."""
-        for name in ("mean", "std", "basis", "eigenvalues", *OPTIONAL, *self.MORE):
+        for name in ("mean", "std", "basis", "eigenvalues", *OPTIONAL, *self.EXTRA_ARRAYS):
             if getattr(self, name) is None:
                 continue
             array = np.array(getattr(self, name), dtype=np.float64, order="C")
@@ -198,7 +203,7 @@ class Model:
         return float(self.variance.lost[self.k - 1]) / (self.d - self.k) if self.k < self.d else 0.0
 
     @property
-    def stand_in(self) -> Array | None:
+    def fill_values(self) -> Array | None:
         """Column means (d,) that can replace missing cells; None if the model has none."""
         return self.mean if self.centered else self.column_means
 
@@ -211,7 +216,7 @@ class Model:
         """Return the column names of `project`: PC1, PC2, ...; with ZCA the feature names."""
         if self.whitening == "zca":
             return list(self.columns)
-        return [f"PC{j}" for j in range(1, self.k + 1)]
+        return [component_name(j) for j in range(1, self.k + 1)]
 
     def truncated(self, k: int | None) -> Model:
         """Return the model with only its first k components, and all eigenvalues; with k None the model itself.
@@ -246,7 +251,7 @@ class Model:
 
     def whitened(self, Z: Array) -> Array:
         """Return scores Z (n, k) with variance 1 if the model whitens, else Z; the ZCA rotation comes later."""
-        return Z if self.whitening == "none" else Z / self.spread()
+        return Z if self.whitening == "none" else Z / self.whitening_divisors()
 
     def reconstruct(self, Z: Array) -> Array:
         """Return rows (n, d) in original units from scores Z, which `project` returns.
@@ -261,7 +266,7 @@ class Model:
                 Z = Z @ self.basis
             m = Z.shape[1]
             if self.whitening != "none":
-                Z = Z * self.spread()[:m]
+                Z = Z * self.whitening_divisors()[:m]
             return self.std * (Z @ self.basis[:, :m].T) + self.mean
 
     def reversible(self) -> Model:
@@ -274,7 +279,7 @@ class Model:
             "--preimage is for kernel models, this one comes back from scores as it is", "leave out --preimage"
         )
 
-    def there_and_back(self, X: Array) -> Array:
+    def project_and_reconstruct(self, X: Array) -> Array:
         """Project rows X (n, d) and reconstruct them, in original units."""
         back = self.reconstruct(self.project(X))
         return back + row_means(X)[:, None] if self.rows_centered else back
@@ -287,16 +292,16 @@ class Model:
         errors: Array = np.einsum("ij,ij->i", R, R)
         return errors
 
-    def spread(self) -> Array:
+    def whitening_divisors(self) -> Array:
         """Return the divisors of whitening (k,): the square roots of eigenvalue + epsilon."""
-        spread: Array = np.sqrt(self.eigenvalues[: self.k] + self.epsilon)
-        return spread
+        divisors: Array = np.sqrt(self.eigenvalues[: self.k] + self.epsilon)
+        return divisors
 
     def _without_noise(self, Y: Array, Z: Array) -> Array:
         """Set scores on components beyond the rank to 0 where rounding error explains them; larger scores stay.
 
-        The bound covers a product of d terms, the subtraction of the mean, and directions beyond the rank that lean
-        towards component j by eps * lambda_1 / lambda_j, as directions computed from squares do.
+        The bound covers a product of d terms, the subtraction of the mean, and the error of directions
+        beyond the rank: computed from squares, they lean towards component j by eps * lambda_1 / lambda_j.
         """
         values = self.eigenvalues[: self.k]
         null = values == 0
@@ -330,7 +335,7 @@ class Model:
         if not isinstance(other, Model):
             return NotImplemented
         return type(self) is type(other) and all(
-            _alike(getattr(self, one.name), getattr(other, one.name)) for one in fields(self)
+            _equal_fields(getattr(self, each.name), getattr(other, each.name)) for each in fields(self)
         )
 
     def __hash__(self) -> int:
@@ -347,7 +352,7 @@ class Model:
         kept = self.variance.cumulative[self.k - 1]
         kernel = f" {self.meta['kernel']['name']}" if "kernel" in self.meta else ""
         solver = show(self.meta["solver"])[1:-1] if "solver" in self.meta else "unknown"
-        said = [
+        phrases = [
             f"{self.meta.get('method', 'pca')}{kernel}, {self.n_samples} x {self.d}",
             f"k={self.k} keeps {kept:.4%}",
             *(["not centred"] if not self.centered else []),
@@ -355,7 +360,7 @@ class Model:
             *([f"{self.whitening} whitening"] if self.whitening != "none" else []),
             f"ddof {self.ddof}, solver {solver}",
         ]
-        return f"<pcatool.{type(self).__name__}: {', '.join(said)}>"
+        return f"<pcatool.{type(self).__name__}: {', '.join(phrases)}>"
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
@@ -373,20 +378,20 @@ def _set_read_only(value: Any) -> None:
             _set_read_only(inner)
 
 
-def _alike(one: Any, other: Any) -> bool:
+def _equal_fields(left: Any, other: Any) -> bool:
     """Whether two values of a field are equal; arrays and sums over rows are compared by their values."""
-    if hasattr(one, "arrays") and hasattr(other, "arrays"):  # sums over rows
-        one, other = one.arrays(), other.arrays()
-        return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
-    return type(one) is type(other) and bool(one == other)
+    if hasattr(left, "arrays") and hasattr(other, "arrays"):  # sums over rows
+        left, other = left.arrays(), other.arrays()
+        return left.keys() == other.keys() and all(np.array_equal(left[name], other[name]) for name in left)
+    if isinstance(left, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(left, other)
+    return type(left) is type(other) and bool(left == other)
 
 
 # --- settings that nobody can change ---
 
 
-def _no_change(self: object, *given: object, **named: object) -> NoReturn:
+def _refuse_change(self: object, *given: object, **named: object) -> NoReturn:
     """Raise `TypeError`; takes the place of every method that would change a record or a list."""
     raise TypeError("the settings of a model cannot be changed; copy.deepcopy gives a copy that can")
 
@@ -394,8 +399,8 @@ def _no_change(self: object, *given: object, **named: object) -> NoReturn:
 class Record(dict[str, Any]):
     """Immutable JSON object. Its copies and pickles are plain dictionaries."""
 
-    __setitem__ = __delitem__ = __ior__ = _no_change
-    clear = pop = popitem = setdefault = update = _no_change
+    __setitem__ = __delitem__ = __ior__ = _refuse_change
+    clear = pop = popitem = setdefault = update = _refuse_change
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (dict(self),)
@@ -407,8 +412,8 @@ class Record(dict[str, Any]):
 class FrozenList(list[Any]):
     """Immutable JSON array. Its copies and pickles are plain lists."""
 
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _no_change
-    append = clear = extend = insert = pop = remove = reverse = sort = _no_change
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse_change
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse_change
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)

@@ -31,16 +31,16 @@ __all__ = ["ArrayInfo", "check_beginning", "contents", "dumps", "load_model", "l
 FIXED_DATE = (1980, 1, 1, 0, 0, 0)
 
 # Largest ratio of unpacked to packed size. Arrays of a model are dense numbers, so a larger ratio is a zip bomb.
-MOST_PACKED = 100
+MAX_COMPRESSION = 100
 
 # Bytes. With so much memory free, reading the short header of an array does not fail for lack of memory.
-ENOUGH = 64 << 20
+ENOUGH_MEMORY = 64 << 20
 
 # Bound of integers in `meta` in either direction, so that they fit 64 bits.
-MOST = 2**63
+MAX_INTEGER = 2**63
 
 # Deepest nesting of JSON values. A certificate holds lists of lists, and nothing is nested deeper.
-DEEPEST = 8
+MAX_DEPTH = 8
 
 # Required arrays -> numpy kind.
 KINDS = {
@@ -57,7 +57,7 @@ KINDS = {
 SETTINGS = ("method", "center", "standardize", "ddof")
 
 # Array that only kernel models have.
-OF_KERNELS = "dual_vectors"
+KERNEL_ARRAY = "dual_vectors"
 
 
 def dumps(model: Model) -> bytes:
@@ -72,7 +72,7 @@ def dumps(model: Model) -> bytes:
         "columns": np.array(model.columns, dtype=np.str_),
     }
     arrays |= {name: getattr(model, name) for name in OPTIONAL if getattr(model, name) is not None}
-    arrays |= {name: getattr(model, name) for name in model.MORE}
+    arrays |= {name: getattr(model, name) for name in model.EXTRA_ARRAYS}
     arrays |= {} if model.statistic is None else model.statistic.arrays()
     meta = dict(model.meta)
     meta["arrays"] = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
@@ -179,8 +179,8 @@ def loads(data: bytes, name: str = "the model") -> Model:
         raise _unusable(name, "it is empty" if not data else f"it is no .npz archive ({error})") from None
     meta = _meta(arrays, name)
     kind = _kind(arrays)
-    _check_arrays(arrays, meta, name, {**KINDS, **dict.fromkeys(OPTIONAL, "f"), **SUMS, **kind.MORE})
-    more = [member for member in kind.MORE if member not in arrays]
+    _check_arrays(arrays, meta, name, {**KINDS, **dict.fromkeys(OPTIONAL, "f"), **SUMS, **kind.EXTRA_ARRAYS})
+    more = [member for member in kind.EXTRA_ARRAYS if member not in arrays]
     if more:
         raise _unusable(name, f"it has no array {show(more[0])}")
     missing = [key for key in SETTINGS if key not in meta]
@@ -188,7 +188,7 @@ def loads(data: bytes, name: str = "the model") -> Model:
         raise _unusable(name, f"its meta does not say {show(missing[0])}")
     try:
         settings = {key: value for key, value in meta.items() if key != "arrays"}
-        made = kind(
+        model = kind(
             mean=arrays["mean"],
             std=arrays["std"],
             basis=arrays["basis"],
@@ -199,11 +199,11 @@ def loads(data: bytes, name: str = "the model") -> Model:
             meta=settings,
             statistic=Statistic.of(arrays, int(arrays["n_samples"])) if kind is Model else None,
             **{member: arrays.get(member) for member in OPTIONAL},
-            **{member: arrays[member] for member in kind.MORE},
+            **{member: arrays[member] for member in kind.EXTRA_ARRAYS},
         )
     except ModelError as error:
         raise _unusable(name, error.message) from None
-    return made
+    return model
 
 
 def _names(array: np.ndarray[Any, Any], name: str) -> tuple[str, ...]:
@@ -216,7 +216,7 @@ def _names(array: np.ndarray[Any, Any], name: str) -> tuple[str, ...]:
 
 def _kind(arrays: Mapping[str, Any]) -> type[Model]:
     """Return the class of the model: `KernelModel` if its arrays are there, else `Model`."""
-    if OF_KERNELS not in arrays:
+    if KERNEL_ARRAY not in arrays:
         return Model
     from pcatool.kernels.model import KernelModel
 
@@ -259,7 +259,7 @@ def _member(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray[Any,
             size = dtype.itemsize * math.prod(shape)
             if dtype.kind not in "fiU" or dtype.itemsize == 0:
                 raise _unusable(name, f"array {show(member)} is of type {dtype}")
-            if len(shape) > 2 or min(shape, default=0) < 0 or size > MOST_PACKED * info.compress_size + (1 << 20):
+            if len(shape) > 2 or min(shape, default=0) < 0 or size > MAX_COMPRESSION * info.compress_size + (1 << 20):
                 raise _unusable(
                     name, f"array {show(member)} of shape {shape} does not fit its {info.compress_size} bytes"
                 )
@@ -284,7 +284,7 @@ def _header(stream: Any, version: tuple[int, int]) -> Any:
     try:
         return read(stream)
     except MemoryError:
-        if free_bytes() < ENOUGH:
+        if free_bytes() < ENOUGH_MEMORY:
             raise
         raise ValueError("nested too deeply") from None
 
@@ -320,16 +320,16 @@ def _check_json(value: Any, depth: int = 0) -> None:
         case None | bool():
             return
         case int():
-            sound = -MOST <= value < MOST
+            sound = -MAX_INTEGER <= value < MAX_INTEGER
         case float():
             sound = is_number(value)
         case str():
             value.encode()
             return
         case list():
-            sound = depth < DEEPEST
+            sound = depth < MAX_DEPTH
         case dict():
-            sound = depth < DEEPEST and all(isinstance(key, str) for key in value)
+            sound = depth < MAX_DEPTH and all(isinstance(key, str) for key in value)
             "".join(map(str, value)).encode()
         case _:
             sound = False

@@ -45,10 +45,10 @@ def scikit_learn() -> Library:
 
 
 # Remedy for models that scikit-learn cannot hold.
-OUR_OWN = "pcatool.transform(model, data) applies it"
+REMEDY = "pcatool.transform(model, data) applies it"
 
 # Smallest divisor that scikit-learn uses when it whitens.
-LEAST_SPREAD = float(np.finfo(np.float64).eps)
+LEAST_DIVISOR = float(np.finfo(np.float64).eps)
 
 
 def estimator(model: Model) -> Any:
@@ -60,12 +60,12 @@ def estimator(model: Model) -> Any:
     """
     _check(model)
     steps = [("scale", scaler(model))] if model.standardized else []
-    spread = np.sqrt(model.eigenvalues[: model.k] + model.epsilon)
+    divisors = np.sqrt(model.eigenvalues[: model.k] + model.epsilon)
     whiten = model.whitening == "pca"
-    inside = whiten and model.centered and model.epsilon == 0 and bool(np.all(spread >= LEAST_SPREAD))
-    steps.append(("pca", _pca(model, inside)) if model.centered else ("svd", _svd(model)))
-    if whiten and not inside:
-        steps.append(("whiten", _divider(spread, model.n_samples)))
+    in_pca = whiten and model.centered and model.epsilon == 0 and bool(np.all(divisors >= LEAST_DIVISOR))
+    steps.append(("pca", _pca(model, in_pca)) if model.centered else ("svd", _svd(model)))
+    if whiten and not in_pca:
+        steps.append(("whiten", _divider(divisors, model.n_samples)))
     return joined(model, steps)
 
 
@@ -81,23 +81,23 @@ def joined(model: Model, steps: list[tuple[str, Any]]) -> Any:
 
 def scaler(model: Model) -> Any:
     """Return the mean and standard deviation of the model as a fitted `StandardScaler`."""
-    made = scikit_learn().StandardScaler(with_mean=model.centered, with_std=model.standardized)
-    made.mean_ = np.array(model.mean) if model.centered else _means(model)
-    made.scale_ = np.array(model.std) if model.standardized else None
-    made.var_ = np.square(model.std) if model.standardized else None
+    fitted = scikit_learn().StandardScaler(with_mean=model.centered, with_std=model.standardized)
+    fitted.mean_ = np.array(model.mean) if model.centered else _means(model)
+    fitted.scale_ = np.array(model.std) if model.standardized else None
+    fitted.var_ = np.square(model.std) if model.standardized else None
     if model.standardized and model.variances is not None:
-        made.var_[model.variances == 0] = 0.0  # a constant column is divided by 1
-    made.n_features_in_ = model.d
-    made.n_samples_seen_ = np.int64(model.n_samples)
-    return made
+        fitted.var_[model.variances == 0] = 0.0  # a constant column is divided by 1
+    fitted.n_features_in_ = model.d
+    fitted.n_samples_seen_ = np.int64(model.n_samples)
+    return fitted
 
 
 def _check(model: Model) -> None:
     """Refuse linear models for which scikit-learn has no estimator."""
     if model.meta.get("method") == "supervised":
-        raise UsageError("scikit-learn has no supervised PCA: eigenvalues are of the dependence on a label", OUR_OWN)
+        raise UsageError("scikit-learn has no supervised PCA: eigenvalues are of the dependence on a label", REMEDY)
     if model.rows_centered:
-        raise UsageError("scikit-learn has no step that subtracts from each row its own mean", OUR_OWN)
+        raise UsageError("scikit-learn has no step that subtracts from each row its own mean", REMEDY)
     if model.whitening == "zca":
         raise UsageError(
             "scikit-learn whitens components only, it does not turn them back to columns (zca)",
@@ -107,16 +107,16 @@ def _check(model: Model) -> None:
 
 def _pca(model: Model, whiten: bool) -> Any:
     """Return the components of a centred model as a fitted `PCA`, with mean 0 behind a scaler."""
-    k, most = model.k, model.possible
-    made = scikit_learn().PCA(n_components=k, whiten=whiten)
-    _add_axes(made, model)
-    made.mean_ = np.zeros(model.d) if model.standardized else np.array(model.mean)
-    made.explained_variance_ = np.array(model.eigenvalues[:k])
-    made.explained_variance_ratio_ = made.explained_variance_ / model.total_variance
-    made.noise_variance_ = float(model.variance.lost[k - 1]) / (most - k) if k < most else 0.0
-    made.n_components_ = k
-    made.n_samples_ = model.n_samples
-    return made
+    k, largest = model.k, model.possible
+    fitted = scikit_learn().PCA(n_components=k, whiten=whiten)
+    _add_axes(fitted, model)
+    fitted.mean_ = np.zeros(model.d) if model.standardized else np.array(model.mean)
+    fitted.explained_variance_ = np.array(model.eigenvalues[:k])
+    fitted.explained_variance_ratio_ = fitted.explained_variance_ / model.total_variance
+    fitted.noise_variance_ = float(model.variance.lost[k - 1]) / (largest - k) if k < largest else 0.0
+    fitted.n_components_ = k
+    fitted.n_samples_ = model.n_samples
+    return fitted
 
 
 def _svd(model: Model) -> Any:
@@ -125,34 +125,34 @@ def _svd(model: Model) -> Any:
     Its variances are those of the scores about their mean, whereas the eigenvalues of the model are about 0. They are
     nan if the model does not know its column means and variances.
     """
-    made = scikit_learn().TruncatedSVD(n_components=model.k)
-    _add_axes(made, model)
+    fitted = scikit_learn().TruncatedSVD(n_components=model.k)
+    _add_axes(fitted, model)
     means, all_rows = _means(model), model.n_samples / _divisor(model)
     if means is None or model.variances is None:
         unknown = np.full(model.k, np.nan)
-        made.explained_variance_, made.explained_variance_ratio_ = unknown, unknown.copy()
-        return made
+        fitted.explained_variance_, fitted.explained_variance_ratio_ = unknown, unknown.copy()
+        return fitted
     about_zero = model.eigenvalues[: model.k] / all_rows
-    made.explained_variance_ = np.maximum(about_zero - np.square(means / model.std @ model.basis), 0.0)
+    fitted.explained_variance_ = np.maximum(about_zero - np.square(means / model.std @ model.basis), 0.0)
     whole = float(np.sum(model.variances / np.square(model.std))) / all_rows
-    made.explained_variance_ratio_ = made.explained_variance_ / whole
-    return made
+    fitted.explained_variance_ratio_ = fitted.explained_variance_ / whole
+    return fitted
 
 
-def _add_axes(made: Any, model: Model) -> None:
+def _add_axes(fitted: Any, model: Model) -> None:
     """Set the attributes that `PCA` and `TruncatedSVD` share."""
-    made.components_ = np.array(model.basis.T, order="C")
-    made.singular_values_ = np.sqrt(model.eigenvalues[: model.k] * _divisor(model))
-    made.n_features_in_ = model.d
+    fitted.components_ = np.array(model.basis.T, order="C")
+    fitted.singular_values_ = np.sqrt(model.eigenvalues[: model.k] * _divisor(model))
+    fitted.n_features_in_ = model.d
 
 
-def _divider(spread: Array, rows: int) -> Any:
-    """Return a scaler that divides scores by `spread` (k,), for whitening that a `PCA` cannot do itself."""
-    made = scikit_learn().StandardScaler(with_mean=False)
-    made.mean_, made.scale_, made.var_ = np.zeros(len(spread)), spread, np.square(spread)
-    made.n_features_in_ = len(spread)
-    made.n_samples_seen_ = np.int64(rows)
-    return made
+def _divider(divisors: Array, rows: int) -> Any:
+    """Return a scaler that divides scores by `divisors` (k,), for whitening that a `PCA` cannot do itself."""
+    fitted = scikit_learn().StandardScaler(with_mean=False)
+    fitted.mean_, fitted.scale_, fitted.var_ = np.zeros(len(divisors)), divisors, np.square(divisors)
+    fitted.n_features_in_ = len(divisors)
+    fitted.n_samples_seen_ = np.int64(rows)
+    return fitted
 
 
 def _divisor(model: Model) -> float:
@@ -168,7 +168,7 @@ def _means(model: Model) -> Array | None:
 
 
 # Kernels that scikit-learn has, too -> their names there.
-SHARED = {"linear": "linear", "rbf": "rbf", "polynomial": "poly", "sigmoid": "sigmoid", "cosine": "cosine"}
+SKLEARN_KERNELS = {"linear": "linear", "rbf": "rbf", "polynomial": "poly", "sigmoid": "sigmoid", "cosine": "cosine"}
 
 
 def kernel_estimator(model: KernelModel) -> Any:
@@ -178,19 +178,19 @@ def kernel_estimator(model: KernelModel) -> Any:
     """
     _check_kernel(model)
     settings, n = model.settings, model.n_samples
-    given = {name: getattr(settings, name) for name in model.kernel.uses}
-    made = scikit_learn().KernelPCA(n_components=model.k, kernel=SHARED[settings.name], **given)
-    made.X_fit_ = np.array(model.prepared)
-    made.gamma_ = 1.0 / model.d if settings.gamma is None else settings.gamma
-    made.eigenvalues_ = model.eigenvalues[: model.k] * (n - model.ddof)
-    made.eigenvectors_ = np.array(model.dual_vectors)
-    made.n_features_in_ = model.d
-    made._centerer = scikit_learn().KernelCenterer()
-    made._centerer.K_fit_rows_ = np.array(model.kernel_means)
-    made._centerer.K_fit_all_ = float(np.mean(model.kernel_means))
-    made._centerer.n_features_in_ = n
-    moved = model.standardized or bool(model.mean.any())
-    return joined(model, [*([("scale", scaler(model))] if moved else []), ("pca", made)])
+    settings_given = {name: getattr(settings, name) for name in model.kernel.uses}
+    fitted = scikit_learn().KernelPCA(n_components=model.k, kernel=SKLEARN_KERNELS[settings.name], **settings_given)
+    fitted.X_fit_ = np.array(model.prepared)
+    fitted.gamma_ = 1.0 / model.d if settings.gamma is None else settings.gamma
+    fitted.eigenvalues_ = model.eigenvalues[: model.k] * (n - model.ddof)
+    fitted.eigenvectors_ = np.array(model.dual_vectors)
+    fitted.n_features_in_ = model.d
+    fitted._centerer = scikit_learn().KernelCenterer()
+    fitted._centerer.K_fit_rows_ = np.array(model.kernel_means)
+    fitted._centerer.K_fit_all_ = float(np.mean(model.kernel_means))
+    fitted._centerer.n_features_in_ = n
+    scaled = model.standardized or bool(model.mean.any())
+    return joined(model, [*([("scale", scaler(model))] if scaled else []), ("pca", fitted)])
 
 
 def _check_kernel(model: KernelModel) -> None:
@@ -201,9 +201,9 @@ def _check_kernel(model: KernelModel) -> None:
         "scikit-learn has no step that subtracts from each row its own mean": model.rows_centered,
         "a KernelPCA is of all rows of its fit, this model is of landmarks": model.landmarks,
         "a KernelPCA holds the kernel's table of its fit, which a model does not keep": not model.kernel.of_rows,
-        f"KernelPCA has no kernel {name}": name not in SHARED,
+        f"KernelPCA has no kernel {name}": name not in SKLEARN_KERNELS,
         "a KernelPCA centres its kernel always, this model does not": not model.centered,
     }
     for reason, true in reasons.items():
         if true:
-            raise UsageError(reason, OUR_OWN)
+            raise UsageError(reason, REMEDY)

@@ -1,6 +1,7 @@
 """Checks that every model must pass, fitted or read: shapes, order, orthonormality, settings, sums over rows.
 
-`pcatool.options` declares the settings that keep an option of the fit, with their checks; `FOUND` lists the others.
+`pcatool.options` declares the settings that keep an option of the fit, with their checks; `FOUND_SETTINGS` lists the
+others.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ __all__ = ["NEAR_EQUAL", "OPTIONAL", "check_model", "check_orthonormal"]
 
 # Largest |B^T B - I|, and relative error of the other checks. A computed basis is off by a few d * eps; beyond this
 # bound, a file was edited or damaged.
-ORTHONORMAL = 1e-6
+TOLERANCE = 1e-6
 
-# Variances below this, or above its inverse, have too few digits left to be compared with a standard deviation.
-SMALLEST_TOLD = 1e-280
+# Variances below this, or above its inverse, have too few digits to be compared with a standard deviation.
+MIN_CHECKED_VARIANCE = 1e-280
 
 # Number of leading components that are checked against the sums over rows.
-LOOKED_AT = 8
+CHECKED_COMPONENTS = 8
 
 UNSORTED = "eigenvalues are not descending from a largest one down to 0 or more"
 
@@ -105,7 +106,7 @@ def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
     classes = model.meta.get("label_kernel") == "delta"
     if ("cross" in statistic.arrays(), bool(statistic.classes)) != (supervised, supervised and classes):
         raise ModelError("the sums are not those of such a model")
-    B, values = model.basis[:, :LOOKED_AT], model.eigenvalues[:LOOKED_AT]
+    B, values = model.basis[:, :CHECKED_COMPONENTS], model.eigenvalues[:CHECKED_COMPONENTS]
     # Divide by the root before the product and again after it: sums and means may each be far from 1.
     root = 1.0 if supervised else np.sqrt(divisor)
     V = B / model.std[:, None] / root
@@ -113,8 +114,8 @@ def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
     if not supervised and not model.centered:
         mu = statistic.centre.mean * np.sqrt(statistic.centre.weight)
         product = product + np.outer(mu / root, mu @ V)
-    off = np.abs(product / model.std[:, None] - B * values[: B.shape[1]])
-    if not np.all(off <= ORTHONORMAL * model.eigenvalues.max()):
+    residual = np.abs(product / model.std[:, None] - B * values[: B.shape[1]])
+    if not np.all(residual <= TOLERANCE * model.eigenvalues.max()):
         raise ModelError("the sums do not have these components and eigenvalues")
 
 
@@ -129,7 +130,7 @@ def _check_settings(model: Model) -> None:
         return
     if "epsilon" not in model.meta:
         raise ModelError("whitening without an epsilon")
-    if not np.all(model.spread() > 0):
+    if not np.all(model.whitening_divisors() > 0):
         raise ModelError("whitening would divide by an eigenvalue of 0")
 
 
@@ -139,8 +140,8 @@ def _check_scale(model: Model) -> None:
         if np.any(model.std != 1):
             raise ModelError("std is not 1, and the model is not standardised")
     elif model.variances is not None:
-        told = (model.variances > SMALLEST_TOLD) & (model.variances < 1 / SMALLEST_TOLD)
-        if not np.allclose(np.square(model.std[told]), model.variances[told], rtol=ORTHONORMAL, atol=0):
+        checked = (model.variances > MIN_CHECKED_VARIANCE) & (model.variances < 1 / MIN_CHECKED_VARIANCE)
+        if not np.allclose(np.square(model.std[checked]), model.variances[checked], rtol=TOLERANCE, atol=0):
             raise ModelError("std is not that of the columns, and the model is standardised")
 
 
@@ -156,16 +157,16 @@ def _check_places(model: Model) -> None:
     if np.any(np.diff(by_size) > 0):
         raise ModelError(UNSORTED)
     moved = np.flatnonzero(places != np.arange(len(places)))
-    apart = np.abs(values[moved] - by_size[moved]) > NEAR_EQUAL * by_size[moved]
-    if np.any(apart) or np.any(values[moved] == 0):
+    too_different = np.abs(values[moved] - by_size[moved]) > NEAR_EQUAL * by_size[moved]
+    if np.any(too_different) or np.any(values[moved] == 0):
         raise ModelError("aligned moves an eigenvalue to the place of one that is not nearly equal")
 
 
 def check_orthonormal(B: Array, name: str) -> None:
     """Raise `ModelError` if the columns of B (d, k) are not orthonormal; `name` is for the message."""
-    off = orthonormality(B)
-    if not off <= ORTHONORMAL:
-        raise ModelError(f"{name} is not orthonormal: |B^T B - I| is {off:.1e}, the bound is {ORTHONORMAL:.0e}")
+    residual = orthonormality(B)
+    if not residual <= TOLERANCE:
+        raise ModelError(f"{name} is not orthonormal: |B^T B - I| is {residual:.1e}, the bound is {TOLERANCE:.0e}")
 
 
 # --- settings ---
@@ -198,15 +199,15 @@ def _is_widths(value: Any) -> bool:
 
 
 # Solvers that are not in the registry: a method chooses them, or the model came from scikit-learn.
-OF_METHODS = ("em", "lapack", "lanczos", "nystroem", "cross-moment", "label-kernel", "kernel", "scikit-learn")
-KNOWN_SOLVERS = (*SOLVERS, *OF_METHODS)
+METHOD_SOLVERS = ("em", "lapack", "lanczos", "nystroem", "cross-moment", "label-kernel", "kernel", "scikit-learn")
+KNOWN_SOLVERS = (*SOLVERS, *METHOD_SOLVERS)
 
 COUNT = Setting(is_count, "not a number of things")
 TEXT = Setting(is_text, "no text")
 
 
 # Settings that a fit finds, beside the options of the fit that a model keeps.
-FOUND = {
+FOUND_SETTINGS = {
     "format_version": Setting(lambda value: is_count(value) and value > 0, "not a number from 1"),
     "aligned": Setting(_is_order, "not an order of components"),
     "booleans": Setting(are_names, "not a list of columns"),
@@ -224,10 +225,10 @@ FOUND = {
 }
 
 # Name in `meta` -> setting. Any may be absent; pcatool writes no others.
-SETTINGS = checks_of(FitOptions) | FOUND
+SETTINGS = checks_of(FitOptions) | FOUND_SETTINGS
 
 # Entries of the record of an EM fit -> test of the value.
-OF_EM: Mapping[str, Callable[[Any], bool]] = {
+EM_TESTS: Mapping[str, Callable[[Any], bool]] = {
     "steps": is_count,
     "converged": is_flag,
     "proved": is_flag,
@@ -236,10 +237,10 @@ OF_EM: Mapping[str, Callable[[Any], bool]] = {
     "climb": _are(lambda value: value is None or is_number(value)),
 }
 # Entries that are always there.
-ALWAYS_OF_EM = {"steps", "converged", "noise_variance", "log_likelihood"}
+REQUIRED_IN_EM = {"steps", "converged", "noise_variance", "log_likelihood"}
 
 # Entries of a certificate -> test of the value. `relative_error` and `vouched` have one item per component.
-OF_CERTIFICATE: Mapping[str, Callable[[Any], bool]] = {
+CERTIFICATE_TESTS: Mapping[str, Callable[[Any], bool]] = {
     "eigen_residual": lambda value: is_number(value) and value >= 0,
     "orthonormality": lambda value: is_number(value) and value >= 0,
     "trace_closure": lambda value: is_number(value) and value >= 0,
@@ -302,9 +303,9 @@ def _check_sizes(meta: Mapping[str, Any], sizes: Sizes) -> None:
     # A frequency weight counts a row several times, so a single row can have a divisor above 0.
     if sizes.rows <= meta.get("ddof", 0) and meta.get("weights_kind") != "frequency":
         raise ModelError(f"ddof is {meta['ddof']}, of {sizes.rows} rows")
-    wish = meta.get("components", sizes.kept)
-    if isinstance(wish, int) and not sizes.kept <= wish <= sizes.directions:
-        raise ModelError(f"components is {show(wish)}, not from {sizes.kept} to {sizes.directions}")
+    components = meta.get("components", sizes.kept)
+    if isinstance(components, int) and not sizes.kept <= components <= sizes.directions:
+        raise ModelError(f"components is {show(components)}, not from {sizes.kept} to {sizes.directions}")
 
 
 def _check_vectors(widths: Mapping[str, int], columns: Sequence[str]) -> None:
@@ -318,16 +319,16 @@ def _check_vectors(widths: Mapping[str, int], columns: Sequence[str]) -> None:
 def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
     """Refuse a malformed certificate, or one that does not fit the numbers of components and eigenvalues."""
     certificate = meta.get("certificate", {})
-    if not _is_record(certificate, OF_CERTIFICATE):
+    if not _is_record(certificate, CERTIFICATE_TESTS):
         raise ModelError(f"certificate is {show(certificate)}, not a record of numbers")
     errors, vouched = certificate.get("relative_error", []), certificate.get("vouched", [])
     if len(errors) < len(vouched) or any(good and error is None for error, good in zip(errors, vouched, strict=False)):
         raise ModelError("certificate vouches for components without a bound")
     if "vouched" in certificate and len(errors) != len(vouched):
         raise ModelError("certificate has bounds of components and does not say for which it vouches")
-    least = min(sizes.kept, meta.get("rank", sizes.kept))  # components beyond the rank have no bound
-    if "vouched" in certificate and not least <= len(vouched) <= sizes.known:
-        raise ModelError(f"certificate has bounds of {len(vouched)} components, there are {least}")
+    minimum = min(sizes.kept, meta.get("rank", sizes.kept))  # components beyond the rank have no bound
+    if "vouched" in certificate and not minimum <= len(vouched) <= sizes.known:
+        raise ModelError(f"certificate has bounds of {len(vouched)} components, there are {minimum}")
     for pair in certificate.get("close_pairs", []):
         if not 1 <= min(pair) < max(pair) <= sizes.known:
             raise ModelError(f"certificate's close_pairs hold {show(pair)}, there are {sizes.known} eigenvalues")
@@ -339,7 +340,7 @@ def _check_em(meta: Mapping[str, Any]) -> None:
     if em is None:
         return
     bounds = meta.get("certificate", {}).get("relative_error")
-    if not (em.keys() >= ALWAYS_OF_EM and _is_record(em, OF_EM) and bounds):
+    if not (em.keys() >= REQUIRED_IN_EM and _is_record(em, EM_TESTS) and bounds):
         raise ModelError(f"em is {show(em)}, not a record of its steps")
     if meta.get("missing") != "em":
         raise ModelError(f"missing is {show(meta.get('missing', 'error'))}, and the model was fitted by EM")

@@ -38,7 +38,7 @@ def policy_for_rows(model: Model, given: str | None, *, fill: bool, reconstructi
             f"{what} needs a model of --method pca, this is a {method} model",
             f"give --missing keep{', without --fill' if fill else ''}: such rows stay empty",
         )
-    if policy == "mean" and model.stand_in is None:
+    if policy == "mean" and model.fill_values is None:
         raise UsageError(
             "--missing mean: the model was fitted without centring and holds no column means",
             "give --missing project, or fit with --missing mean",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pcatool.errors import DataError, UsageError, show
 from pcatool.missing.project import IncompleteScorer
-from pcatool.model.model import Model
+from pcatool.model.model import Model, component_name
 from pcatool.options import ApplyOptions, EngineOptions, TableOptions
 from pcatool.pipeline.abilities import policy_for_rows, policy_for_scores
 from pcatool.pipeline.results import Results, ResultsPlan, RowWork, Scorer, results_of
@@ -77,10 +77,11 @@ def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
         )
     for expected, number in enumerate(numbers, 1):
         if number != expected:
-            raise DataError(f"{where}: column {show(f'PC{expected}')} is missing, but there is {show(f'PC{number}')}")
+            missing, found = show(component_name(expected)), show(component_name(number))
+            raise DataError(f"{where}: column {missing} is missing, but there is {found}")
     if numbers[-1] > model.k:
-        raise DataError(f"{where}: column {show(f'PC{numbers[-1]}')}, but the model has {model.k} components")
-    return [f"PC{number}" for number in numbers]
+        raise DataError(f"{where}: column {show(component_name(numbers[-1]))}, but the model has {model.k} components")
+    return [component_name(number) for number in numbers]
 
 
 class ReconstructRequest(NamedTuple):
@@ -173,7 +174,7 @@ def _reconstruct(
     if (holds or rows_or_scores(model, inputs)) == "rows":
         policy = policy_for_rows(model, options.missing, fill=request.fill, reconstructing=True)
         scorer = IncompleteScorer(model, policy)
-        work = RowWork(model.there_and_back, scorer.rows, policy, names, request.fill)
+        work = RowWork(model.project_and_reconstruct, scorer.rows, policy, names, request.fill)
         return _apply(model, inputs, model_columns(model, inputs), work, options, engine, reporter)
     for flag, given in (
         ("--with-error", options.with_error), ("--with-coverage", options.with_coverage), ("--fill", request.fill)

@@ -12,7 +12,7 @@ from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError, listed
 from pcatool.linalg.certificate import principal_angles
 from pcatool.methods.align import best_matching, cosines
-from pcatool.model.description import how_fitted, whole
+from pcatool.model.description import name_of_total, settings_text
 from pcatool.model.model import Model
 from pcatool.model.npz import contents, dumps, load_model, read_model
 from pcatool.model.validate import NEAR_EQUAL
@@ -44,7 +44,7 @@ def inspect(model: Model | str | Path) -> dict[str, Any]:
         "model": path,
         **model_facts(model),
         "meaning": _method_summary(model),
-        "settings": how_fitted(model),
+        "settings": settings_text(model),
         "fitted_with": fitted_with(model),
         "missing": {
             "fit": meta.get("missing", "error"),
@@ -137,7 +137,7 @@ def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
         "columns": columns,
         "rows": _with_change(old.n_samples, new.n_samples),
         "components": _with_change(old.k, new.k),
-        "share_of": {name: whole(m.meta.get("method"), m.centered) for name, m in (("a", old), ("b", new))},
+        "share_of": {name: name_of_total(m.meta.get("method"), m.centered) for name, m in (("a", old), ("b", new))},
         "cumulative": _with_change(*(float(m.variance.cumulative[m.k - 1]) for m in (old, new))),
         "total_variance": _with_change(old.total_variance, new.total_variance),
         "angles": None if reason else _angles(old, new),
@@ -255,7 +255,7 @@ def _column_statistics(model: Model) -> ColumnStatistics:
     if model.statistic is not None:  # the sums hold the means even with --no-center
         return ColumnStatistics(model.statistic.centre.mean, std)
     about_means = model.meta.get("method") == "pca" or model.mean.any()
-    return ColumnStatistics(model.stand_in if about_means else None, std)
+    return ColumnStatistics(model.fill_values if about_means else None, std)
 
 
 def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.errors import DataError, ModelError, UsageError, counted
-from pcatool.model.description import how_fitted
-from pcatool.model.model import Model
+from pcatool.model.description import settings_text
+from pcatool.model.model import Model, component_name
 from pcatool.options import FitOptions, PictureOptions
 from pcatool.options.showing import VALUES
 from pcatool.pipeline.fit import Job, model_or_fit_of, open_model_or_data
@@ -163,7 +163,7 @@ def component_table(model: Model, names: Sequence[str] = ("loadings",), first: i
     found = [MATRICES[name](model)[:, :k] + 0.0 for name in names]  # -0.0 becomes 0.0
     columns = np.array(model.columns, dtype=object)
     if len(found) == 1:
-        return {"column": columns, **{f"PC{m + 1}": found[0][:, m] for m in range(k)}}
+        return {"column": columns, **{component_name(m + 1): found[0][:, m] for m in range(k)}}
     table: dict[str, NDArray[Any]] = {
         "component": np.repeat(np.arange(1, k + 1), model.d),
         "column": np.tile(columns, k),
@@ -195,7 +195,7 @@ def table_caption(model: Model, names: Sequence[str], first: int | None) -> str:
     said = "; ".join(CAPTIONS[name] for name in names)
     k = components_shown(model, first)
     count = f"k = {k}" if k == model.k else f"the first {k} of {model.k} components"
-    return f"{said}; {how_fitted(model)}; {count}"
+    return f"{said}; {settings_text(model)}; {count}"
 
 
 # --- a picture ---
@@ -248,7 +248,7 @@ def components_picture(
         caption=(
             count,
             f"{model.n_samples} images of {H}x{W} pixels",
-            *how_fitted(model).split("; "),
+            *settings_text(model).split("; "),
             share_words(model),
         ),
         picture=look,

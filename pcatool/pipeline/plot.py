@@ -12,8 +12,8 @@ import numpy as np
 from pcatool.arrays import Array, Runner, recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, UsageError, listed, show
-from pcatool.model.description import how_fitted, how_fitted_short
-from pcatool.model.model import Model
+from pcatool.model.description import settings_text, short_settings_text
+from pcatool.model.model import Model, component_name
 from pcatool.options import ApplyOptions, OutputOptions
 from pcatool.pipeline.abilities import policy_for_rows
 from pcatool.pipeline.apply import transform_opened
@@ -29,7 +29,7 @@ from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import CheckedBatch, checked_batches
 from pcatool.readers.schema import ColumnChoice
 from pcatool.render.figures import figure_file, missing_glyphs, picture_form, plain_matplotlib
-from pcatool.render.plots.base import View
+from pcatool.render.plots.base import PlotData
 from pcatool.render.plots.points import CLASSES, ColorColumn, RowCollector
 from pcatool.render.text import render_table
 from pcatool.writers.sink import write_whole
@@ -125,7 +125,7 @@ def color_column(request: PlotRequest, job: Job, inputs: Inputs) -> Column | Non
 
 
 def names_of(axes: Sequence[int]) -> tuple[str, ...]:
-    return tuple(f"PC{number}" for number in axes)
+    return tuple(component_name(number) for number in axes)
 
 
 def _rows_of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run: Runner) -> Iterator[ColoredRows]:
@@ -254,41 +254,41 @@ def streamed_scores(
 
 
 class PlotOutcome(NamedTuple):
-    """Outcome of `draw`: the model, None for a table of scores, and the view that was drawn or written."""
+    """Outcome of `draw`: the model, None for a table of scores, and the data that were drawn or written."""
 
     model: Model | None
-    view: View
+    plot_data: PlotData
 
 
 def draw(job: Job, request: PlotRequest, model: Model | None = None) -> PlotOutcome:
     """Draw the picture to its file, or write its numbers if a table format was asked for.
 
-    Numbers of columns for standard output are not written: the caller prints them from the view.
+    Numbers of columns for standard output are not written: the caller prints them from `plot_data`.
     """
     subject = subject_of(job, request, model)
     if not request.wants_picture and request.needs_rows:
-        flow, view = _score_table(job, request, subject)
+        flow, plot_data = _score_table(job, request, subject)
         output = OutputOptions(output=request.output, output_format=request.form, no_clobber=request.no_clobber)
         write(flow, output, subject.paths[0] if subject.model is not None and subject.paths else None)
-        return PlotOutcome(subject.model, view)
-    view = _view(job, request, subject)
+        return PlotOutcome(subject.model, plot_data)
+    plot_data = _plot_data(job, request, subject)
     if request.wants_picture:
         form = picture_form(str(request.output))
         with plain_matplotlib():
-            figure = request.plot_class().draw(view, request.look)
+            figure = request.plot_class().draw(plot_data, request.look)
             picture = figure_file(figure, form, request.look)
             boxes = missing_glyphs(figure)
         warn_missing_glyphs(boxes, job.reporter)
         write_whole(request.output, picture, no_clobber=request.no_clobber, inputs=subject.paths)
     elif request.output not in (None, "-"):
-        text = render_table(request.plot_class().table(view), request.form, caption=view.caption)
+        text = render_table(request.plot_class().table(plot_data), request.form, caption=plot_data.caption)
         write_whole(request.output, text.encode(), no_clobber=request.no_clobber, inputs=subject.paths)
-    return PlotOutcome(subject.model, view)
+    return PlotOutcome(subject.model, plot_data)
 
 
 def table_of(job: Job, request: PlotRequest, model: Model | None) -> dict[str, Any]:
     """Return the numbers of a plot of columns, by column name."""
-    table: dict[str, Any] = request.plot_class().table(_view(job, request, subject_of(job, request, model)))
+    table: dict[str, Any] = request.plot_class().table(_plot_data(job, request, subject_of(job, request, model)))
     return table
 
 
@@ -297,12 +297,12 @@ def rows_of(job: Job, request: PlotRequest, model: Model | None) -> BatchTable:
     return _score_table(job, request, subject_of(job, request, model))[0]
 
 
-def _score_table(job: Job, request: PlotRequest, subject: Subject) -> tuple[BatchTable, View]:
-    """Return the table of rows, and a view with the axes only."""
+def _score_table(job: Job, request: PlotRequest, subject: Subject) -> tuple[BatchTable, PlotData]:
+    """Return the table of rows, and plot data with the axes only."""
     assert subject.inputs is not None
     axes = _axes(request, subject)
     model = subject.model if subject.holds == "rows" else None
-    return streamed_scores(job, request, axes, model, subject.inputs), View(axes, "")
+    return streamed_scores(job, request, axes, model, subject.inputs), PlotData(axes, "")
 
 
 def _axes(request: PlotRequest, subject: Subject) -> tuple[int, ...]:
@@ -318,17 +318,17 @@ def _axes(request: PlotRequest, subject: Subject) -> tuple[int, ...]:
     return request.plot.axes or ((1, 2) if "PC2" in there else (1,))
 
 
-def _view(job: Job, request: PlotRequest, subject: Subject) -> View:
+def _plot_data(job: Job, request: PlotRequest, subject: Subject) -> PlotData:
     """Return what there is to draw: the facts of the model, and the rows if the plot needs rows."""
     axes, model = _axes(request, subject), subject.model
-    view = View(axes, "")
+    plot_data = PlotData(axes, "")
     if model is not None:
         columns = [number - 1 for number in axes]
         linear = model.basis.shape[1] > 0
-        view = View(
+        plot_data = PlotData(
             axes,
             caption=_caption(model),
-            brief=how_fitted_short(model),
+            brief=short_settings_text(model),
             shares=model.variance.share[columns],
             columns=model.columns,
             loadings=model.basis[:, columns] if linear else np.empty((0, 0)),
@@ -336,25 +336,25 @@ def _view(job: Job, request: PlotRequest, subject: Subject) -> View:
             scaling=request.scaling(model) if request.plot_class.rows and request.plot_class.columns else "rows",
         )
     if not request.needs_rows:
-        return view
+        return plot_data
     assert subject.inputs is not None
-    cloud = _collected(job, request, subject, subject.inputs, view)
+    cloud = _collected(job, request, subject, subject.inputs, plot_data)
     note_omissions(cloud, request, job.reporter)
-    return View(**{**vars(view), "cloud": cloud})
+    return PlotData(**{**vars(plot_data), "cloud": cloud})
 
 
-def _collected(job: Job, request: PlotRequest, subject: Subject, inputs: Inputs, view: View) -> RowCollector:
+def _collected(job: Job, request: PlotRequest, subject: Subject, inputs: Inputs, plot_data: PlotData) -> RowCollector:
     """Collect the rows; with scaling "columns" the scores are divided by their standard deviations."""
     model = subject.model
     spreads = None
-    if view.scaling == "columns" and model is not None and model.whitening == "none":
-        spreads = np.where(view.spreads > 0, view.spreads, 1.0)
-    return collect_rows(job, request, view.axes, model if subject.holds == "rows" else None, inputs, spreads)
+    if plot_data.scaling == "columns" and model is not None and model.whitening == "none":
+        spreads = np.where(plot_data.spreads > 0, plot_data.spreads, 1.0)
+    return collect_rows(job, request, plot_data.axes, model if subject.holds == "rows" else None, inputs, spreads)
 
 
 def _caption(model: Model) -> str:
     share = share_words(model).removeprefix("per cent: ")
-    return f"{how_fitted(model)}; per cent {share}"
+    return f"{settings_text(model)}; per cent {share}"
 
 
 def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.errors import RefusedError, counted
-from pcatool.model.description import how_fitted, whole
+from pcatool.model.description import name_of_total, settings_text
 from pcatool.model.model import Model
 from pcatool.options import PictureOptions
 from pcatool.pipeline.fit import Fitted, Job, model_or_fit_of, open_model_or_data
@@ -58,7 +58,7 @@ def draw_scree(
     which = f"the first {shown} of " if shown < model.directions else ""
     rows = f"{grouped(model.n_samples)} row{'' if model.n_samples == 1 else 's'}"
     title = f"{which}{counted(model.directions, 'eigenvalue')} of {rows}, "
-    title += f"{counted(model.d, 'column')}; {how_fitted(model)}"
+    title += f"{counted(model.d, 'column')}; {settings_text(model)}"
     verdicts = rule_choices(fitted, request.rules, request.seed) if request.rules is None or request.rules else ()
     doing("drawing")
     picture = scree_picture(
@@ -103,6 +103,6 @@ def _evidence_of(model: Model, seed: int) -> Evidence:
         ddof=model.ddof,
         seed=seed,
         constant=idle,
-        whole=whole(method, model.centered),
+        whole=name_of_total(method, model.centered),
         method="probabilistic" if "em" in meta else method,
     )

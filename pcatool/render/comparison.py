@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.errors import listed, show
+from pcatool.model.model import component_name
 from pcatool.render.text import Line, labelled, render_table
 
 __all__ = ["comparison_table", "comparison_text"]
@@ -115,8 +116,8 @@ def _angles(facts: Mapping[str, Any]) -> str:
 
 def _components(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
-        "A": [f"PC{row['a']}" for row in rows],
-        "B": [f"PC{row['b']}" for row in rows],
+        "A": [component_name(row["a"]) for row in rows],
+        "B": [component_name(row["b"]) for row in rows],
         "cosine": [row["cosine"] for row in rows],
         "share in A": [row["share_a"] for row in rows],
         "share in B": [row["share_b"] for row in rows],
@@ -139,7 +140,7 @@ def _remark(row: Mapping[str, Any]) -> str:
 
 
 def _component_list(components: Iterable[int]) -> str:
-    names = [f"PC{j}" for j in components]
+    names = [component_name(j) for j in components]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
@@ -224,7 +225,7 @@ def _rows_of_components(facts: Mapping[str, Any]) -> Iterable[Row]:
     for j, angle in enumerate(facts["angles"] or [], 1):
         yield "angle in degrees", str(j), None, None, angle
     for row in facts["matched"] or []:
-        pair = f"PC{row['a']}", f"PC{row['b']}"
+        pair = component_name(row["a"]), component_name(row["b"])
         yield "matched, cosine", pair[0], *pair, row["cosine"]
         yield "share", pair[0], row["share_a"], row["share_b"], row["share_change"]
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.errors import printable
+from pcatool.model.model import component_name
 from pcatool.options import PictureOptions
 from pcatool.render.figures import DIVERGING, FRAME, check_form, figure_file, plain_matplotlib
 from pcatool.render.text import fold, percent
@@ -83,7 +84,7 @@ def component_picture(
         figure = Figure(figsize=picture.size or (layout.width, layout.height))
         axes = figure.add_axes((0, 0, 1, 1))
         for j, box in enumerate(layout.panels):
-            draw_title(axes, box, f"PC{j + 1}", percent(float(shares[j]), 1))
+            draw_title(axes, box, component_name(j + 1), percent(float(shares[j]), 1))
             draw_image(axes, box, centred_levels(basis[:, j], peak).reshape(shape), colors)
         bottom = MARGIN
         if mean is not None:
@@ -202,7 +203,7 @@ def image_facts(mean: Array | None, basis: Array, shares: Array, shape: tuple[in
         "scale": _uri(np.arange(SHADES, dtype=np.uint8)[None], palette),
         "components": [
             {
-                "name": f"PC{j + 1}",
+                "name": component_name(j + 1),
                 "share": percent(float(shares[j]), 1),
                 "png": _uri(levels[:, j].reshape(shape), palette),
             }

@@ -10,8 +10,8 @@ import numpy as np
 from pcatool.errors import counted
 from pcatool.linalg.certificate import fix_signs
 from pcatool.methods.base import why_not_updatable
-from pcatool.model.description import how_fitted, whole
-from pcatool.model.model import Model
+from pcatool.model.description import name_of_total, settings_text
+from pcatool.model.model import Model, component_name
 from pcatool.resources import size_text
 
 __all__ = [
@@ -88,12 +88,12 @@ def sums_facts(model: Model) -> dict[str, Any]:
 def report_lines(model: Model) -> list[str]:
     """Return the lines that describe a model below a table of its variances."""
     facts = model_facts(model)
-    return [f"{facts['rows']} rows, {len(facts['columns'])} columns; {how_fitted(model)}", *kept_lines(facts)]
+    return [f"{facts['rows']} rows, {len(facts['columns'])} columns; {settings_text(model)}", *kept_lines(facts)]
 
 
 def kept_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return the lines on the solver, the kept components, the alignment, EM and the certificate."""
-    total_name = whole(facts["method"], facts["centered"])
+    total_name = name_of_total(facts["method"], facts["centered"])
     return [
         f"solver {facts['solver']}: {facts['reason']}; {rank_text(facts)}",
         f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the {total_name} "
@@ -108,11 +108,15 @@ def aligned_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return the line on signs and order taken from an older model; empty if the model was not aligned."""
     if "aligned" not in facts:
         return []
-    moved = [f"PC{i} (by size PC{place})" for i, place in enumerate(facts["aligned"], 1) if i != place]
+    moved = [
+        f"{component_name(i)} (by size {component_name(place)})"
+        for i, place in enumerate(facts["aligned"], 1)
+        if i != place
+    ]
     changes = [
         f"{what} {', '.join(names[:MAX_NAMED])}"
         + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
-        for what, names in (("flipped", [f"PC{j}" for j in facts["flipped"]]), ("in its order", moved))
+        for what, names in (("flipped", [component_name(j) for j in facts["flipped"]]), ("in its order", moved))
         if names
     ]
     return [f"aligned to an older model: {'; '.join(changes) or 'nothing to change'}"]
@@ -150,7 +154,7 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
     vouched = certificate.get("vouched")
     if vouched is not None and not of_em:
         bounds = [e for e, is_vouched in zip(certificate["relative_error"], vouched, strict=True) if is_vouched]
-        not_vouched = [f"PC{j}" for j, is_vouched in enumerate(vouched, 1) if not is_vouched]
+        not_vouched = [component_name(j) for j, is_vouched in enumerate(vouched, 1) if not is_vouched]
         if bounds:
             lines.append(
                 f"{counted(len(bounds), 'eigenvalue')} vouched for, the least certain to {max(bounds):.1e} of itself"
@@ -161,7 +165,7 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
             )
     pairs = certificate.get("close_pairs") or []
     if pairs:
-        shown = ", ".join(f"PC{i} and PC{j}" for i, j in pairs[:5])
+        shown = ", ".join(f"{component_name(i)} and {component_name(j)}" for i, j in pairs[:5])
         more = " ..." if len(pairs) > 5 else ""
         lines.append(f"eigenvalues too close for their directions to mean anything: {shown}{more}")
     return lines

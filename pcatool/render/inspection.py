@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from pcatool.errors import counted, listed, show
-from pcatool.model.description import whole
+from pcatool.model.description import name_of_total
+from pcatool.model.model import component_name
 from pcatool.render.facts import aligned_lines, certificate_lines, em_lines, rank_text
 from pcatool.render.text import Line, labelled, render_table
 from pcatool.resources import size_text
@@ -87,7 +88,7 @@ def inspection_text(
 
 def fact_lines(facts: Mapping[str, Any]) -> list[Line]:
     """Return the labelled lines on the file, method, settings, rows, columns, components, rank and solver."""
-    total_name = whole(facts["method"], facts["centered"])
+    total_name = name_of_total(facts["method"], facts["centered"])
     components = (
         f"{facts['components']} of {facts['eigenvalues_possible']} kept, {facts['cumulative']:.4%} of the {total_name}"
     )
@@ -131,7 +132,7 @@ def _components(facts: Mapping[str, Any], everything: bool) -> dict[str, Any]:
     rows = [row for row in facts["variance"] if row["kept"]]
     rows = rows if everything else rows[:COMPONENTS_SHOWN]
     table = {
-        "component": [f"PC{row['component']}" for row in rows],
+        "component": [component_name(row["component"]) for row in rows],
         **{name: [row[name] for row in rows] for name in ("eigenvalue", "share", "cumulative")},
     }
     if all("digits" in row for row in rows):
@@ -182,7 +183,10 @@ def _spans(components: Sequence[int]) -> str:
             runs[-1].append(j)
         else:
             runs.append([j])
-    return ", ".join(f"PC{run[0]}" if len(run) == 1 else f"PC{run[0]}-PC{run[-1]}" for run in runs)
+    return ", ".join(
+        component_name(run[0]) if len(run) == 1 else f"{component_name(run[0])}-{component_name(run[-1])}"
+        for run in runs
+    )
 
 
 def _abilities(facts: Mapping[str, Any]) -> list[Line]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pcatool.errors import counted, listed, show
-from pcatool.model.description import how_fitted, whole
+from pcatool.model.description import name_of_total, settings_text
 from pcatool.model.model import Model
 from pcatool.progress import FitCounts
 from pcatool.readers.row_counts import RowCounts
@@ -128,7 +128,7 @@ def fit_facts(model: Model, row_counts: RowCounts, output: str) -> dict[str, Any
         facts["triples"] = row_counts.table._asdict()
     if row_counts.incomplete:
         facts["missing"] = missing_facts(row_counts)
-    return facts | model_facts(model) | {"settings": how_fitted(model), "sums": sums_facts(model)}
+    return facts | model_facts(model) | {"settings": settings_text(model), "sums": sums_facts(model)}
 
 
 def fit_lines(facts: Mapping[str, Any]) -> list[str]:
@@ -171,7 +171,7 @@ def combined_facts(
     facts: dict[str, Any] = {"command": command, "output": output, "rows_before": before}
     if row_counts is not None:
         facts["rows_read"] = row_counts.rows
-    return facts | model_facts(model) | {"settings": how_fitted(model), "sums": sums_facts(model)}
+    return facts | model_facts(model) | {"settings": settings_text(model), "sums": sums_facts(model)}
 
 
 def combined_lines(facts: Mapping[str, Any]) -> list[str]:
@@ -228,7 +228,7 @@ def apply_lines(facts: Mapping[str, Any]) -> list[str]:
     incomplete = f", {facts['rows_incomplete']} of them with missing cells" if facts["rows_incomplete"] else ""
     incomplete += f", {facts['rows_left_empty']} left empty for it" if facts["rows_left_empty"] else ""
     rows, columns = counted(facts["rows_read"], "row"), counted(len(facts["columns"]), "column")
-    share = f"{facts['cumulative']:.4%} of the {whole(facts['method'], facts['centered'])}"
+    share = f"{facts['cumulative']:.4%} of the {name_of_total(facts['method'], facts['centered'])}"
     components = f"{counted(facts['components'], 'component')}, {share}"
     lines = [f"{rows} read and written{incomplete}; {columns}, {components}"]
     if "mean_squared_error" in facts:

@@ -97,13 +97,13 @@ def as_json(columns: Columns) -> str:
 
 def as_markdown(columns: Columns, caption: str) -> str:
     """Return the table as a Markdown table with rounded numbers, and the caption below."""
-    made = [TextColumn.of(name.replace("|", r"\|"), values) for name, values in columns.items()]
-    widths = [max(c.width, 3) for c in made]
-    ruler = ["-" * (w - 1) + ":" if c.numeric else "-" * w for c, w in zip(made, widths, strict=True)]
-    lines = [[pad(c.name, w, c.numeric) for c, w in zip(made, widths, strict=True)], ruler]
-    for row in zip(*(c.cells for c in made), strict=True):
+    text_columns = [TextColumn.of(name.replace("|", r"\|"), values) for name, values in columns.items()]
+    widths = [max(c.width, 3) for c in text_columns]
+    ruler = ["-" * (w - 1) + ":" if c.numeric else "-" * w for c, w in zip(text_columns, widths, strict=True)]
+    lines = [[pad(c.name, w, c.numeric) for c, w in zip(text_columns, widths, strict=True)], ruler]
+    for row in zip(*(c.cells for c in text_columns), strict=True):
         escaped = (cell.replace("|", r"\|") for cell in row)
-        lines.append([pad(cell, w, c.numeric) for cell, c, w in zip(escaped, made, widths, strict=True)])
+        lines.append([pad(cell, w, c.numeric) for cell, c, w in zip(escaped, text_columns, widths, strict=True)])
     text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     return f"{text}\n{printable(caption)}\n" if caption else text
 
@@ -114,8 +114,8 @@ def as_table(columns: Columns, caption: str, width: int | None, color: bool, das
     Columns that do not fit into `width` follow in further parts below, each with the first column repeated. No column
     is omitted and no number is cut: if a number is wider than the window, its line is longer than the window.
     """
-    parts = beside([TextColumn.of(name, values) for name, values in columns.items()], width)
-    lines = "\n\n".join("\n".join(drawn(part, color, dash)) for part in parts).split("\n")
+    groups = split_by_width([TextColumn.of(name, values) for name, values in columns.items()], width)
+    lines = "\n\n".join("\n".join(table_lines(group, color, dash)) for group in groups).split("\n")
     if caption:
         folded = fold(printable(caption), width) if width else [printable(caption)]
         lines += ["", *(styled(line, DIM, color) for line in folded)]
@@ -140,73 +140,73 @@ class TextColumn(NamedTuple):
     @property
     def width(self) -> int:
         """Display width of the column, heading included."""
-        return max(display_width(self.name), self.widest)
+        return max(display_width(self.name), self.widest_cell)
 
     @property
-    def widest(self) -> int:
+    def widest_cell(self) -> int:
         """Display width of the widest cell; 0 without cells."""
         return max(map(display_width, self.cells), default=0)
 
     def narrowed(self, cap: int) -> int:
         """Return the width, at most `cap`; text and headings can be folded to this width, numbers cannot."""
-        return max(min(self.width, cap), self.widest if self.numeric else 0)
+        return max(min(self.width, cap), self.widest_cell if self.numeric else 0)
 
 
-Part = list[tuple[TextColumn, int]]
+ColumnGroup = list[tuple[TextColumn, int]]
 
 
-def beside(columns: Sequence[TextColumn], width: int | None) -> list[Part]:
+def split_by_width(columns: Sequence[TextColumn], width: int | None) -> list[ColumnGroup]:
     """Return the columns with their widths, split into as many parts as the total width requires."""
     whole = [(c, c.width) for c in columns]
-    if width is None or spanned(whole) <= width:
+    if width is None or total_width(whole) <= width:
         return [whole]
     # A third of the width each: the first column and one more fit beside each other.
     key, *others = [(c, c.narrowed(max(WORD, width // 3))) for c in columns]
-    parts: list[Part] = [[key]]
+    groups: list[ColumnGroup] = [[key]]
     for column in others:
-        if len(parts[-1]) > 1 and spanned([*parts[-1], column]) > width:
-            parts.append([key])
-        parts[-1].append(column)
-    return [distribute_width(part, width) for part in parts]
+        if len(groups[-1]) > 1 and total_width([*groups[-1], column]) > width:
+            groups.append([key])
+        groups[-1].append(column)
+    return [distribute_width(group, width) for group in groups]
 
 
-def distribute_width(part: Part, width: int) -> Part:
+def distribute_width(group: ColumnGroup, width: int) -> ColumnGroup:
     """Distribute the spare width among the columns that were narrowed."""
-    made: Part = []
-    spare = max(width - spanned(part), 0)
-    for column, w in part:
+    widened: ColumnGroup = []
+    spare = max(width - total_width(group), 0)
+    for column, w in group:
         more = min(spare, column.width - w)
-        made.append((column, w + more))
+        widened.append((column, w + more))
         spare -= more
-    return made
+    return widened
 
 
-def spanned(part: Part) -> int:
+def total_width(group: ColumnGroup) -> int:
     """Return the total width of the columns with the gaps between them."""
-    return sum(w for _, w in part) + GAP * (len(part) - 1)
+    return sum(w for _, w in group) + GAP * (len(group) - 1)
 
 
-def drawn(part: Part, color: bool, dash: str) -> list[str]:
+def table_lines(group: ColumnGroup, color: bool, dash: str) -> list[str]:
     """Return the lines of one part: headings, a rule made of the character `dash`, the rows."""
-    names = laid([c.name for c, _ in part], part, bottom=True)
+    names = row_lines([c.name for c, _ in group], group, bottom=True)
     lines = [styled(line, BOLD, color) for line in names]
-    lines.append((" " * GAP).join(dash * w for _, w in part))
-    for row in zip(*(c.cells for c, _ in part), strict=True):
-        lines += laid(row, part)
+    lines.append((" " * GAP).join(dash * w for _, w in group))
+    for row in zip(*(c.cells for c, _ in group), strict=True):
+        lines += row_lines(row, group)
     return lines
 
 
-def laid(cells: Sequence[str], part: Part, *, bottom: bool = False) -> list[str]:
+def row_lines(cells: Sequence[str], group: ColumnGroup, *, bottom: bool = False) -> list[str]:
     """Return the lines of one row of cells: several lines if a cell is folded.
 
     `bottom` aligns cells with fewer lines at the bottom of the row.
     """
-    folded = [fold(cell, w) for cell, (_, w) in zip(cells, part, strict=True)]
+    folded = [fold(cell, w) for cell, (_, w) in zip(cells, group, strict=True)]
     height = max(map(len, folded))
     lines = []
     for i in range(height):
         pieces = []
-        for lines_of_cell, (column, w) in zip(folded, part, strict=True):
+        for lines_of_cell, (column, w) in zip(folded, group, strict=True):
             at = i - (height - len(lines_of_cell)) if bottom else i
             pieces.append(pad(lines_of_cell[at] if 0 <= at < len(lines_of_cell) else "", w, column.numeric))
         lines.append((" " * GAP).join(pieces).rstrip())
@@ -294,15 +294,15 @@ def labelled(lines: Sequence[Line], width: int | None, color: bool) -> str:
         return "".join(f"{label}: {printable(text)}\n" for label, text in lines)
     if not lines:
         return ""
-    made = []
+    texts = []
     begin = max(LABEL, *(len(label) + 2 for label, _ in lines))
     last = ""
     for label, text in lines:
         head = styled(label, BOLD, color) + " " * (begin - len(label)) if label != last else " " * begin
         first, *others = fold(printable(text), max(width - begin, 20))
-        made += [head + first, *(" " * begin + other for other in others)]
+        texts += [head + first, *(" " * begin + other for other in others)]
         last = label
-    return "".join(f"{line}\n" for line in made)
+    return "".join(f"{line}\n" for line in texts)
 
 
 def grouped(count: int) -> str:

@@ -45,7 +45,7 @@ class Writer(ABC):
 
     @abstractmethod
     def format(self, passthrough: Sequence[pa.Array], values: Values) -> Any:
-        """Return a block in the form that `put` takes: kept columns of length n_b, values (n_b, m).
+        """Return a block in the form that `put` takes: passed-through columns of length n_b, values (n_b, m).
 
         Threads call `format` at the same time, so an implementation must not change the writer.
         """

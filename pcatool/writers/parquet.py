@@ -92,7 +92,7 @@ class ParquetWriter(Writer):
 
 def open_parquet(buffer: ByteCollector, schema: pa.Schema, passthrough: Sequence[str]) -> pq.ParquetWriter:
     """Return Arrow's writer into `buffer`; raise `UsageError` for a column type that Parquet cannot hold."""
-    # Results hardly ever repeat a value, so only kept columns get a dictionary.
+    # Results hardly ever repeat a value, so only passed-through columns get a dictionary.
     try:
         return pq.ParquetWriter(buffer, schema, use_dictionary=list(passthrough) or False)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):

@@ -703,7 +703,7 @@ def test_pickles_and_copies_are_equal_and_frozen(case: str, again: Callable[[pca
     assert hash(other) == hash(model)
     assert repr(other) == repr(model)
     np.testing.assert_array_equal(pcatool.transform(other, X[:, : model.d]), pcatool.transform(model, X[:, : model.d]))
-    for name in ("mean", "basis", "eigenvalues", *model.MORE):
+    for name in ("mean", "basis", "eigenvalues", *model.EXTRA_ARRAYS):
         assert not getattr(other, name).flags.writeable
 
 

@@ -171,7 +171,11 @@ def test_squared_error_is_that_of_the_rows_in_units_of_the_fit() -> None:
 
 def test_without_the_word_it_is_refused() -> None:
     model = fit(cloud(), components=3)
-    for way in (model.reversible, lambda: model.reconstruct(np.zeros((1, 3))), lambda: model.there_and_back(cloud())):
+    for way in (
+        model.reversible,
+        lambda: model.reconstruct(np.zeros((1, 3))),
+        lambda: model.project_and_reconstruct(cloud()),
+    ):
         with pytest.raises(UsageError, match=r"cannot reconstruct rows exactly.*--preimage gives an approximation"):
             way()
 

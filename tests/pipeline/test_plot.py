@@ -14,7 +14,7 @@ import pytest
 
 import pcatool
 from pcatool.api.arguments import Warnings
-from pcatool.model.description import how_fitted_short
+from pcatool.model.description import short_settings_text
 from pcatool.model.model import Model
 from pcatool.options import EngineOptions, FitOptions, PictureOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.pipeline import plot as rows
@@ -318,9 +318,9 @@ def test_kernel_and_supervised_models_have_scores(tmp_path: Path) -> None:
         assert list(found) == names
     assert len(pcatool.plot("loadings", ORDERS, **NUMBERS, method="supervised", label="shipping")) == 5
     supervised = pcatool.fit(ORDERS, **NUMBERS, method="supervised", label="shipping")
-    assert how_fitted_short(supervised) == "standardised, per cent of the dependence on the label shipping"
+    assert short_settings_text(supervised) == "standardised, per cent of the dependence on the label shipping"
     kernel = pcatool.fit(ORDERS, **NUMBERS, method="kernel", gamma=0.5, components=1)
-    assert how_fitted_short(kernel) == "standardised; kernel rbf (gamma 0.5)"
+    assert short_settings_text(kernel) == "standardised; kernel rbf (gamma 0.5)"
 
 
 def test_without_a_row_there_is_nothing_to_draw(orders: Model, frame: pd.DataFrame, tmp_path: Path) -> None:

@@ -126,12 +126,12 @@ def _print(drawn: PlotOutcome, request: PlotRequest) -> None:
     from pcatool.render.text import render_table
 
     screen = Screen.now()
-    columns = request.plot_class().table(drawn.view)
+    columns = request.plot_class().table(drawn.plot_data)
     print_result(
         render_table(
             columns,
             request.form,
-            caption=drawn.view.caption,
+            caption=drawn.plot_data.caption,
             width=screen.width,
             color=screen.color,
             unicode=screen.unicode,
@@ -147,9 +147,9 @@ def _facts(drawn: PlotOutcome, request: PlotRequest) -> dict[str, Any]:
         "command": NAME,
         "kind": request.kind,
         "output": shown(request.output or "-"),
-        "axes": list(drawn.view.axes),
+        "axes": list(drawn.plot_data.axes),
     }
-    cloud = drawn.view.cloud
+    cloud = drawn.plot_data.cloud
     if cloud is not None:
         facts |= {"rows_drawn": cloud.rows, "rows_left_out": cloud.left_out, "density": cloud.is_dense}
         if cloud.by_class:
@@ -162,7 +162,7 @@ def _lines(facts: dict[str, Any], drawn: PlotOutcome) -> list[str]:
     from pcatool.errors import counted
     from pcatool.render.facts import report_lines
 
-    axes = ", ".join(drawn.view.names)
+    axes = ", ".join(drawn.plot_data.names)
     lines = [f"{facts['kind']} of {axes}"]
     if "rows_drawn" in facts:
         how = "as a density" if facts["density"] else "each by a mark"

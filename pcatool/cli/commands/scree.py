@@ -149,7 +149,7 @@ def _rule_names(rules: str | None) -> list[str] | None:
 
 def _chart(fitted: Fitted) -> str:
     """Return the chart of a model, as wide as the terminal and in characters that it can show."""
-    from pcatool.model.description import how_fitted, is_usual
+    from pcatool.model.description import is_centered_pca, settings_text
     from pcatool.render.scree import scree_chart
 
     screen, model = Screen.now(), fitted.model
@@ -161,4 +161,4 @@ def _chart(fitted: Fitted) -> str:
         unicode=screen.unicode,
         total_components=model.d,
     )
-    return chart if is_usual(model) else chart + f"\n{printable(how_fitted(model))}\n"
+    return chart if is_centered_pca(model) else chart + f"\n{printable(settings_text(model))}\n"

@@ -1,4 +1,4 @@
-"""The protocol of a plot (`Plot`), and the data that a plot draws (`View`)."""
+"""The protocol of a plot (`Plot`), and the data that a plot draws (`PlotData`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
+from pcatool.model.model import component_name
 from pcatool.options import PictureOptions
 from pcatool.render.plots.points import RowCollector
 from pcatool.render.text import percent
@@ -16,11 +17,11 @@ from pcatool.render.text import percent
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Plot", "View"]
+__all__ = ["Plot", "PlotData"]
 
 
 @dataclass(frozen=True)
-class View:
+class PlotData:
     """The data of a plot: components, scores and loadings; made by the pipeline."""
 
     axes: tuple[int, ...]  # (a,) numbers of the components, from 1
@@ -36,7 +37,7 @@ class View:
     @property
     def names(self) -> list[str]:
         """Names of the components, such as `PC1`."""
-        return [f"PC{number}" for number in self.axes]
+        return [component_name(number) for number in self.axes]
 
     def title(self, position: int) -> str:
         """Return the name of the component at position `position`, with its share if known."""
@@ -53,10 +54,10 @@ class Plot(Protocol):
     default_count: ClassVar[int]  # default number of components
     max_count: ClassVar[int]  # largest number of components
 
-    def draw(self, view: View, picture: PictureOptions) -> Figure:
+    def draw(self, plot_data: PlotData, picture: PictureOptions) -> Figure:
         """Return the figure of the plot."""
         ...
 
-    def table(self, view: View) -> dict[str, NDArray[Any]]:
+    def table(self, plot_data: PlotData) -> dict[str, NDArray[Any]]:
         """Return the numbers of the plot per column of the data, as a table; empty if the plot shows no columns."""
         ...

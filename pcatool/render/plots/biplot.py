@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.options import PictureOptions
 from pcatool.render.figures import DARK, MARK, distinct_names, draw_titles
-from pcatool.render.plots.base import View
+from pcatool.render.plots.base import PlotData
 from pcatool.render.plots.marks import MARGIN, Scale, draw_rows, drawn_places, fit_scale
 from pcatool.render.plots.names import NamePlace, OccupiedArea, draw_names, place_names, text_sizes
 from pcatool.render.plots.scores import figure_of_rows, rows_subtitle
@@ -49,34 +49,34 @@ class Biplot:
     default_count: ClassVar[int] = 2
     max_count: ClassVar[int] = 2
 
-    def draw(self, view: View, picture: PictureOptions) -> Figure:
-        """Return the figure; the view must have rows and two components."""
-        assert view.cloud is not None
-        scale = fit_scale(view.cloud)
-        arrows = arrows_of(view)
+    def draw(self, plot_data: PlotData, picture: PictureOptions) -> Figure:
+        """Return the figure; `plot_data` must have rows and two components."""
+        assert plot_data.cloud is not None
+        scale = fit_scale(plot_data.cloud)
+        arrows = arrows_of(plot_data)
         order = np.argsort(-np.hypot(*arrows.T), kind="stable")[:MAX_ARROWS]
         order = order[np.hypot(*arrows[order].T) > 0]  # an arrow without length has no direction
         zoom = arrow_scale(arrows[order], scale)
         tips = arrows[order] * zoom
         scale = scale._replace(ends=(axis_limits(scale.ends[0], tips[:, 0]), axis_limits(scale.ends[1], tips[:, 1])))
-        figure, axes = figure_of_rows(view, scale, picture)
-        draw_rows(figure, axes, view.cloud, scale, faint=True)
-        placed = lay_out_best(figure, axes, view, scale, zoom, order, tips)
-        color = MARK if view.cloud.hue is None else DARK  # differs from the colours of rows
+        figure, axes = figure_of_rows(plot_data, scale, picture)
+        draw_rows(figure, axes, plot_data.cloud, scale, faint=True)
+        placed = lay_out_best(figure, axes, plot_data, scale, zoom, order, tips)
+        color = MARK if plot_data.cloud.hue is None else DARK  # differs from the colours of rows
         draw_arrows(axes, tips, [place is not None for place in placed.places], color)
         draw_names(axes, placed.tips, placed.names, placed.places)
         return figure
 
-    def table(self, view: View) -> dict[str, NDArray[Any]]:
+    def table(self, plot_data: PlotData) -> dict[str, NDArray[Any]]:
         """Return the ends of the arrows per column, unscaled."""
-        columns = np.array(view.columns, dtype=object)
-        arrows = arrows_of(view) + 0.0
-        return {"column": columns, **{name: arrows[:, m] for m, name in enumerate(view.names)}}
+        columns = np.array(plot_data.columns, dtype=object)
+        arrows = arrows_of(plot_data) + 0.0
+        return {"column": columns, **{name: arrows[:, m] for m, name in enumerate(plot_data.names)}}
 
 
-def arrows_of(view: View) -> Array:
+def arrows_of(plot_data: PlotData) -> Array:
     """Return the ends of the arrows (d, 2), before they are scaled to the rows."""
-    arrows: Array = view.loadings * (view.spreads if view.scaling == "columns" else 1.0)
+    arrows: Array = plot_data.loadings * (plot_data.spreads if plot_data.scaling == "columns" else 1.0)
     return arrows
 
 
@@ -121,7 +121,7 @@ class PlacedNames(NamedTuple):
 
 
 def lay_out_best(
-    figure: Figure, axes: Axes, view: View, scale: Scale, zoom: float, order: NDArray[np.intp], tips: Array
+    figure: Figure, axes: Axes, plot_data: PlotData, scale: Scale, zoom: float, order: NDArray[np.intp], tips: Array
 ) -> PlacedNames:
     """Set the limits of the axes, the title, and the places of names; return the names with their places.
 
@@ -129,13 +129,13 @@ def lay_out_best(
     how many names have no place, which depends on the room that the title leaves. So the steps are repeated until they
     agree; the number of title lines may only grow, so that the loop ends.
     """
-    shortened = {length: distinct_names(view.columns, length) for length in NAME_LENGTHS}
+    shortened = {length: distinct_names(plot_data.columns, length) for length in NAME_LENGTHS}
     names = {length: [shortened[length][j] for j in order] for length in NAME_LENGTHS}
     sizes = {length: text_sizes(figure, names[length]) for length in NAME_LENGTHS}
     least_cost, best = math.inf, (NAME_LENGTHS[0], EXTRA_ROOM[0])
     for length, room in ((length, room) for length in NAME_LENGTHS for room in EXTRA_ROOM):
-        _, artists = draw_titles(figure, axes, "Biplot", subtitle(view, scale, zoom, len(tips), 0))
-        placed = lay_out(figure, axes, view, scale, room, tips, names[length], sizes[length])
+        _, artists = draw_titles(figure, axes, "Biplot", subtitle(plot_data, scale, zoom, len(tips), 0))
+        placed = lay_out(figure, axes, plot_data, scale, room, tips, names[length], sizes[length])
         remove_artists(artists)
         if placed.unplaced + ROOM_COST * room < least_cost:
             least_cost, best = placed.unplaced + ROOM_COST * room, (length, room)
@@ -146,9 +146,9 @@ def lay_out_best(
     while True:
         before = lines, unplaced
         lines, artists = draw_titles(
-            figure, axes, "Biplot", subtitle(view, scale, zoom, len(tips), unplaced), min_lines=lines
+            figure, axes, "Biplot", subtitle(plot_data, scale, zoom, len(tips), unplaced), min_lines=lines
         )
-        placed = lay_out(figure, axes, view, scale, room, tips, names[length], sizes[length])
+        placed = lay_out(figure, axes, plot_data, scale, room, tips, names[length], sizes[length])
         unplaced = placed.unplaced
         if (lines, unplaced) == before:
             figure.set_layout_engine("none")
@@ -162,7 +162,14 @@ def remove_artists(drawn: list[Any]) -> None:
 
 
 def lay_out(
-    figure: Figure, axes: Axes, view: View, scale: Scale, room: float, tips: Array, names: list[str], sizes: Array
+    figure: Figure,
+    axes: Axes,
+    plot_data: PlotData,
+    scale: Scale,
+    room: float,
+    tips: Array,
+    names: list[str],
+    sizes: Array,
 ) -> PlacedNames:
     """Extend the axes by `room` relative to their sides, lay out the figure, and place the names."""
     (left, right), (bottom, top) = scale.ends
@@ -180,25 +187,25 @@ def lay_out(
         points_within: Array = (axes.transData.transform(data) - (corner.x0, corner.y0)) * points
         return points_within
 
-    assert view.cloud is not None
-    rows, radius = drawn_places(view.cloud, scale)
+    assert plot_data.cloud is not None
+    rows, radius = drawn_places(plot_data.cloud, scale)
     area.add_marks(in_points(rows), radius)
     origin, ends = in_points(np.zeros((1, 2)))[0], in_points(tips)
     area.add_axes(origin)
     return PlacedNames(names, place_names(area, origin, ends, sizes), ends)
 
 
-def subtitle(view: View, scale: Scale, zoom: float, drawn: int, unnamed: int) -> str:
+def subtitle(plot_data: PlotData, scale: Scale, zoom: float, drawn: int, unnamed: int) -> str:
     """Return the text below the title: rows, model and arrows, and what is not drawn or named."""
-    assert view.cloud is not None
-    parts = [rows_subtitle(view, view.cloud, scale)]
-    if view.scaling == "columns":
+    assert plot_data.cloud is not None
+    parts = [rows_subtitle(plot_data, plot_data.cloud, scale)]
+    if plot_data.scaling == "columns":
         parts.append("scores divided by their standard deviation")
-    lengths = "loadings" if view.scaling == "rows" else "loadings times the standard deviation"
+    lengths = "loadings" if plot_data.scaling == "rows" else "loadings times the standard deviation"
     parts.append(f"arrows: {lengths} x {zoom:g}")
-    if len(view.columns) > drawn:
+    if len(plot_data.columns) > drawn:
         parts.append(
-            f"the {drawn} longest of {len(view.columns)}" + (f", {unnamed} of them unlabelled" * bool(unnamed))
+            f"the {drawn} longest of {len(plot_data.columns)}" + (f", {unnamed} of them unlabelled" * bool(unnamed))
         )
     elif unnamed:
         parts.append(f"{unnamed} of {drawn} unlabelled")

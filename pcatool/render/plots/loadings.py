@@ -21,7 +21,7 @@ from pcatool.render.figures import (
     new_figure,
     signed,
 )
-from pcatool.render.plots.base import View
+from pcatool.render.plots.base import PlotData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,44 +61,44 @@ class Loadings:
     default_count: ClassVar[int] = 4
     max_count: ClassVar[int] = 12
 
-    def draw(self, view: View, picture: PictureOptions) -> Figure:
+    def draw(self, plot_data: PlotData, picture: PictureOptions) -> Figure:
         """Return the figure; raise UsageError if the requested size is too small."""
-        grid = panel_grid(view, picture)
-        names = distinct_names(view.columns, grid.name_length)
+        grid = panel_grid(plot_data, picture)
+        names = distinct_names(plot_data.columns, grid.name_length)
         figure = new_figure(picture, grid.size)
         panels = figure.subplots(grid.down, grid.across, squeeze=False, sharex=True).ravel()
-        draw_titles(figure, panels[0], "Loadings", subtitle(view, grid), gap=PANEL_TITLE)
-        for axes in panels[len(view.axes) :]:
+        draw_titles(figure, panels[0], "Loadings", subtitle(plot_data, grid), gap=PANEL_TITLE)
+        for axes in panels[len(plot_data.axes) :]:
             axes.set_visible(False)
-        shown = panels[: len(view.axes)]
+        shown = panels[: len(plot_data.axes)]
         for m, axes in enumerate(shown):
-            draw_bars(axes, view, m, names, grid.bars)
-            last = m >= len(view.axes) - grid.across
+            draw_bars(axes, plot_data, m, names, grid.bars)
+            last = m >= len(plot_data.axes) - grid.across
             axes.set_xlabel("loading" if last else "")
             axes.tick_params(labelbottom=last)
-        peak = float(np.abs(view.loadings).max(initial=0.0)) or 1.0
+        peak = float(np.abs(plot_data.loadings).max(initial=0.0)) or 1.0
         shown[0].set_xlim(-1.3 * peak, 1.3 * peak)
         figure.draw_without_rendering()  # computes the layout, which sets the width of the bars
         figure.set_layout_engine("none")
-        draw_numbers(figure, shown, view, grid.bars, peak)
+        draw_numbers(figure, shown, plot_data, grid.bars, peak)
         return figure
 
-    def table(self, view: View) -> dict[str, NDArray[Any]]:
+    def table(self, plot_data: PlotData) -> dict[str, NDArray[Any]]:
         """Return the loadings of each component per column."""
-        columns = np.array(view.columns, dtype=object)
-        return {"column": columns, **{name: view.loadings[:, m] + 0.0 for m, name in enumerate(view.names)}}
+        columns = np.array(plot_data.columns, dtype=object)
+        return {"column": columns, **{name: plot_data.loadings[:, m] + 0.0 for m, name in enumerate(plot_data.names)}}
 
 
-def panel_grid(view: View, picture: PictureOptions) -> PanelGrid:
+def panel_grid(plot_data: PlotData, picture: PictureOptions) -> PanelGrid:
     """Return a layout with room for names and bars, in the requested size or in the size that the panels need.
 
     Raise UsageError if the requested size is too small.
     """
-    count, bars = len(view.axes), min(len(view.columns), MAX_BARS)
+    count, bars = len(plot_data.axes), min(len(plot_data.columns), MAX_BARS)
     across = min(count, 2)
     width = picture.size[0] if picture.size else (WIDTH if across > 1 else SINGLE_WIDTH)
-    shown = sorted({int(j) for m in range(count) for j in largest(view, m, bars)})
-    widths = {length: widest([distinct_names(view.columns, length)[j] for j in shown]) for length in NAME_LENGTHS}
+    shown = sorted({int(j) for m in range(count) for j in largest(plot_data, m, bars)})
+    widths = {length: widest([distinct_names(plot_data.columns, length)[j] for j in shown]) for length in NAME_LENGTHS}
     fitting = [
         (length, n) for n in (across, 1) for length in NAME_LENGTHS if widths[length] <= width / n - MIN_BARS_WIDTH
     ]
@@ -131,24 +131,24 @@ def widest(names: list[str]) -> float:
     )
 
 
-def subtitle(view: View, grid: PanelGrid) -> str:
+def subtitle(plot_data: PlotData, grid: PanelGrid) -> str:
     """Return the text below the title: the model, and how many of the loadings are shown."""
-    d = len(view.columns)
+    d = len(plot_data.columns)
     if grid.bars == d:
-        return view.brief
+        return plot_data.brief
     which = f"the {grid.bars} largest of {d}" if grid.bars > 1 else f"the largest of {d}"
-    return f"{view.brief}; of each component {which} loadings".removeprefix("; ")
+    return f"{plot_data.brief}; of each component {which} loadings".removeprefix("; ")
 
 
-def largest(view: View, m: int, count: int) -> NDArray[np.intp]:
+def largest(plot_data: PlotData, m: int, count: int) -> NDArray[np.intp]:
     """Return the indices of the `count` columns with the largest absolute loadings at position m, descending."""
-    return np.argsort(-np.abs(view.loadings[:, m]), kind="stable")[:count]
+    return np.argsort(-np.abs(plot_data.loadings[:, m]), kind="stable")[:count]
 
 
-def draw_bars(axes: Axes, view: View, m: int, names: list[str], count: int) -> None:
+def draw_bars(axes: Axes, plot_data: PlotData, m: int, names: list[str], count: int) -> None:
     """Draw the bars of the component at position m, with names at the left and a title."""
-    order = largest(view, m, count)
-    values = view.loadings[order, m]
+    order = largest(plot_data, m, count)
+    values = plot_data.loadings[order, m]
     places = np.arange(count)
     axes.barh(places, values, color=[POSITIVE if value >= 0 else NEGATIVE for value in values], height=0.72)
     axes.set_yticks(places, [names[j] for j in order], fontsize=NAME_FONT)
@@ -156,10 +156,10 @@ def draw_bars(axes: Axes, view: View, m: int, names: list[str], count: int) -> N
     clean(axes, "x")
     axes.tick_params(axis="y", length=0)
     axes.axvline(0, color=FRAME, linewidth=0.8)
-    axes.set_title(view.title(m), loc="left", fontsize=10.5, color=DARK)
+    axes.set_title(plot_data.title(m), loc="left", fontsize=10.5, color=DARK)
 
 
-def draw_numbers(figure: Figure, panels: Any, view: View, count: int, peak: float) -> None:
+def draw_numbers(figure: Figure, panels: Any, plot_data: PlotData, count: int, peak: float) -> None:
     """Write the loading beside each bar and extend the axes for it; omitted if this leaves too little for the bars."""
     from matplotlib.text import Text
 
@@ -174,7 +174,7 @@ def draw_numbers(figure: Figure, panels: Any, view: View, count: int, peak: floa
     if not numbered:
         return
     for m, axes in enumerate(panels):
-        for row, value in enumerate(view.loadings[largest(view, m, count), m].tolist()):
+        for row, value in enumerate(plot_data.loadings[largest(plot_data, m, count), m].tolist()):
             side = 1 if value >= 0 else -1
             axes.annotate(
                 signed(value, places), (value, row), xytext=(side * NUMBER_GAP, 0), textcoords="offset points",

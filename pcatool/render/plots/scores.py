@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pcatool.options import PictureOptions
 from pcatool.render.figures import FRAME, GRID, KEPT, clean, draw_titles, new_figure
-from pcatool.render.plots.base import View
+from pcatool.render.plots.base import PlotData
 from pcatool.render.plots.marks import Scale, color_of, draw_rows, fit_scale, legend_of_groups
 from pcatool.render.plots.points import ALL, RowCollector
 from pcatool.render.text import grouped
@@ -35,28 +35,28 @@ class Scores:
     default_count: ClassVar[int] = 2
     max_count: ClassVar[int] = 2
 
-    def draw(self, view: View, picture: PictureOptions) -> Figure:
-        """Return the figure; the view must have rows and one or two components."""
-        cloud = view.cloud
+    def draw(self, plot_data: PlotData, picture: PictureOptions) -> Figure:
+        """Return the figure; `plot_data` must have rows and one or two components."""
+        cloud = plot_data.cloud
         assert cloud is not None
-        if len(view.axes) == 1:
-            return histogram(view, cloud, picture)
+        if len(plot_data.axes) == 1:
+            return histogram(plot_data, cloud, picture)
         scale = fit_scale(cloud)
-        figure, axes = figure_of_rows(view, scale, picture)
-        draw_titles(figure, axes, "Scores of rows", rows_subtitle(view, cloud, scale))
+        figure, axes = figure_of_rows(plot_data, scale, picture)
+        draw_titles(figure, axes, "Scores of rows", rows_subtitle(plot_data, cloud, scale))
         draw_rows(figure, axes, cloud, scale)
         return figure
 
-    def table(self, view: View) -> dict[str, NDArray[Any]]:
+    def table(self, plot_data: PlotData) -> dict[str, NDArray[Any]]:
         """Return an empty table: the plot shows no columns of the data."""
         return {}
 
 
-def figure_of_rows(view: View, scale: Scale, picture: PictureOptions) -> tuple[Figure, Axes]:
+def figure_of_rows(plot_data: PlotData, scale: Scale, picture: PictureOptions) -> tuple[Figure, Axes]:
     """Return a figure with empty axes for the rows, with equal scales of both components if `scale.equal`."""
     (left, right), (bottom, top) = scale.ends
     height = AXES_WIDTH * (top - bottom) / (right - left) if scale.equal else 0.75 * AXES_WIDTH
-    side = SIDE_WIDTH + (LEGEND_WIDTH if view.cloud is not None and view.cloud.by_class else 0.0)
+    side = SIDE_WIDTH + (LEGEND_WIDTH if plot_data.cloud is not None and plot_data.cloud.by_class else 0.0)
     figure = new_figure(picture, (AXES_WIDTH + side, min(max(height, MIN_HEIGHT), MAX_HEIGHT) + VERTICAL_MARGIN))
     axes = figure.subplots()
     clean(axes)
@@ -65,8 +65,8 @@ def figure_of_rows(view: View, scale: Scale, picture: PictureOptions) -> tuple[F
     axes.set(xlim=(left, right), ylim=(bottom, top))
     if scale.equal:
         axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel(axis_label(view, 0, scale.text))
-    axes.set_ylabel(axis_label(view, 1, scale.text))
+    axes.set_xlabel(axis_label(plot_data, 0, scale.text))
+    axes.set_ylabel(axis_label(plot_data, 1, scale.text))
     plain_ticks(axes)
     return figure, axes
 
@@ -78,22 +78,22 @@ def plain_ticks(axes: Axes) -> None:
         side.get_major_formatter().set_scientific(False)  # type: ignore[attr-defined]
 
 
-def axis_label(view: View, position: int, unit: str) -> str:
+def axis_label(plot_data: PlotData, position: int, unit: str) -> str:
     """Return the axis label: the component, the power of ten divided out, and the share."""
-    name, separator, share = view.title(position).partition(" (")
+    name, separator, share = plot_data.title(position).partition(" (")
     return f"{name}{unit}{separator}{share}"
 
 
-def rows_subtitle(view: View, cloud: RowCollector, scale: Scale | None = None) -> str:
+def rows_subtitle(plot_data: PlotData, cloud: RowCollector, scale: Scale | None = None) -> str:
     """Return the text below the title: the number of rows, rows without scores, the model, and unequal scales."""
     without_scores = f", {grouped(cloud.left_out)} more without scores" if cloud.left_out else ""
     parts = [f"{grouped(cloud.rows)} row{'s' if cloud.rows != 1 else ''}{without_scores}"]
-    parts += [view.brief] if view.brief else []
+    parts += [plot_data.brief] if plot_data.brief else []
     parts += ["the two axes have different scales"] if scale is not None and not scale.equal else []
     return "; ".join(parts)
 
 
-def histogram(view: View, cloud: RowCollector, picture: PictureOptions) -> Figure:
+def histogram(plot_data: PlotData, cloud: RowCollector, picture: PictureOptions) -> Figure:
     """Return the figure of a histogram of one component, with stacked bars for classes."""
     assert cloud.grid is not None and cloud.grid.sides is not None
     side = cloud.grid.sides[0]
@@ -104,7 +104,7 @@ def histogram(view: View, cloud: RowCollector, picture: PictureOptions) -> Figur
     scale = fit_scale(cloud)
     figure = new_figure(picture, (AXES_WIDTH + SIDE_WIDTH, 4.6))
     axes = figure.subplots()
-    draw_titles(figure, axes, "Scores of rows", rows_subtitle(view, cloud))
+    draw_titles(figure, axes, "Scores of rows", rows_subtitle(plot_data, cloud))
     skip = side.first % cells_per_bar  # aligns the bars with the lattice of the grid
     count = -(-(skip + side.cells) // cells_per_bar)
     edges = [side.edge(cells_per_bar * i - skip, scale.unit) for i in range(count + 1)]
@@ -132,7 +132,7 @@ def histogram(view: View, cloud: RowCollector, picture: PictureOptions) -> Figur
     ends = axes.get_xlim()
     axes.axvline(0, color=FRAME, linewidth=0.8)
     axes.set_xlim(ends)
-    axes.set_xlabel(axis_label(view, 0, scale.text))
+    axes.set_xlabel(axis_label(plot_data, 0, scale.text))
     axes.set_ylabel("rows")
     plain_ticks(axes)
     return figure

@@ -9,7 +9,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from pcatool.model.description import whole
+from pcatool.model.description import name_of_total
 from pcatool.render.figures import CLASS_COLORS, MARKERS, NUMBERS, PAGE, PAGE_DARK
 from pcatool.render.report.html_elements import Html, element, join, json_block
 from pcatool.render.report.sections import sections
@@ -72,7 +72,7 @@ def _policy_hash(text: str) -> str:
 def _script_data(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data that the scripts draw."""
     page = facts["page"]
-    total_name = whole(facts["method"], facts["centered"])
+    total_name = name_of_total(facts["method"], facts["centered"])
     shares = [percent(row["share"], 1) for row in facts["variance"]]
     return {
         "scree": {**page["scree"], "again": facts["commands"]["again"], "what": total_name},

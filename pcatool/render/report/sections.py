@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pcatool.errors import counted
+from pcatool.model.model import component_name
 from pcatool.render.figures import signed
 from pcatool.render.inspection import fact_lines, proof_lines
 from pcatool.render.report.html_elements import MAX_TABLE_COMPONENTS, Html, bullet_list, element, join, table, template
@@ -42,7 +43,7 @@ def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
     """Return the table of the accuracy of each eigenvalue."""
     cells = [
         (
-            f"PC{row['component']}",
+            component_name(row["component"]),
             f"{row['eigenvalue']:.15g}",
             "none" if row["relative_error"] is None else f"{row['relative_error']:.1e}",
             str(row["digits"]),
@@ -121,7 +122,7 @@ def loadings(data: Mapping[str, Any]) -> list[Html]:
     component_count = len(data["loadings"][0][:TABLE_COMPONENTS])
     cells = [(data["columns"][i], *(signed(value, 4) for value in data["loadings"][i][:component_count])) for i in rows]
     caption = f"The {counted(len(rows), 'column')} with the largest loadings on PC1"
-    noscript_table = table(caption, ("column", *(f"PC{j + 1}" for j in range(component_count))), cells)
+    noscript_table = table(caption, ("column", *(component_name(j + 1) for j in range(component_count))), cells)
     return [template("loadings.html"), element("noscript", noscript_table)]
 
 
@@ -282,7 +283,7 @@ def _variances(facts: Mapping[str, Any]) -> Html:
     titles = ("component", "eigenvalue", "share", "cumulative", "captured", "lost", "kept")
     cells = [
         (
-            f"PC{row['component']}",
+            component_name(row["component"]),
             *(f"{row['eigenvalue']:.6g}", percent(row["share"], 4), percent(row["cumulative"], 4)),
             *(f"{row['captured']:.6g}", f"{row['lost']:.6g}", "yes" if row["kept"] else "no"),
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pcatool.errors import counted
-from pcatool.model.description import whole
+from pcatool.model.description import name_of_total
 from pcatool.render.facts import certificate_lines, em_lines
 from pcatool.render.inspection import MISSING_IN_FIT, MISSING_IN_TRANSFORM
 from pcatool.render.text import grouped, percent
@@ -29,7 +29,7 @@ PROOFS = {
 
 def lead_sentence(facts: Mapping[str, Any]) -> str:
     """Return the lead sentence: components, share, rows and columns of the model."""
-    total_name = whole(facts["method"], facts["centered"])
+    total_name = name_of_total(facts["method"], facts["centered"])
     plural = facts["components"] != 1
     kept = f"{counted(facts['components'], 'component')} keep{'' if plural else 's'} {percent(facts['cumulative'], 4)}"
     columns = f"{grouped(len(facts['columns']))} column{'' if len(facts['columns']) == 1 else 's'}"

@@ -14,7 +14,7 @@ from pcatool.options import PictureOptions
 from pcatool.registry import PLOTS
 from pcatool.render.figures import distinct_names, plain_matplotlib
 from pcatool.render.plots import points as clouds
-from pcatool.render.plots.base import View
+from pcatool.render.plots.base import PlotData
 from pcatool.render.plots.names import OccupiedArea, crossings, place_names, through_boxes
 from pcatool.render.plots.points import ColorColumn, RowCollector
 
@@ -47,12 +47,12 @@ def view_of(frame, kind=None, *, numeric=False, standardize=True, scaling="rows"
     cloud.words = [f"class {i}" for i in range(9)]
     spreads = np.sqrt(model.eigenvalues[:2])
     shares, B = model.variance.share[:2], model.basis[:, :2]
-    return View((1, 2), "", shares, cloud, model.columns, B, spreads, scaling, "standardised"), scores
+    return PlotData((1, 2), "", shares, cloud, model.columns, B, spreads, scaling, "standardised"), scores
 
 
-def drawn(kind, view, look=PictureOptions()):  # noqa: B008
+def drawn(kind, plot_data, look=PictureOptions()):  # noqa: B008
     with plain_matplotlib():
-        figure = PLOTS.load(kind)().draw(view, look)
+        figure = PLOTS.load(kind)().draw(plot_data, look)
         figure.draw_without_rendering()
         return figure
 
@@ -68,15 +68,15 @@ def texts_outside(figure, own):
     return [text for text in figure.findobj(Text) if text.get_visible() and text.get_text() and text not in own]
 
 
-def named_in(axes, view):
-    names = {name for most in LETTERS for name in distinct_names(view.columns, most)}
+def named_in(axes, plot_data):
+    names = {name for most in LETTERS for name in distinct_names(plot_data.columns, most)}
     return [text for text in axes.texts if text.get_text() in names]
 
 
-def check_biplot(figure, view, scores):
+def check_biplot(figure, plot_data, scores):
     """Names, arrows and rows as they were drawn; the number of names."""
     axes = figure.axes[0]
-    names = named_in(axes, view)
+    names = named_in(axes, plot_data)
     arrows = [text for text in axes.texts if getattr(text, "arrow_patch", None) is not None]
     boxes = [text.get_window_extent() for text in names]
     assert not any(overlap(a, b) for a, b in itertools.combinations(boxes, 2))
@@ -117,8 +117,8 @@ def check_biplot(figure, view, scores):
 )
 def test_no_name_meets_anything(name, least, scaling):
     frame, kind = sample(name)
-    view, scores = view_of(frame, kind, scaling=scaling)
-    assert check_biplot(drawn("biplot", view), view, scores) >= (least if scaling == "rows" else 0.6 * least)
+    plot_data, scores = view_of(frame, kind, scaling=scaling)
+    assert check_biplot(drawn("biplot", plot_data), plot_data, scores) >= (least if scaling == "rows" else 0.6 * least)
 
 
 WORDS = ["Größe", "temp", "x", "длина волны", "flipper_length_mm", "W" * 30, "µg/l", "a name of many words", "ﬁ", "É́"]
@@ -145,8 +145,8 @@ def random_case(seed):
 def test_names_of_any_table_meet_nothing(seed, monkeypatch):
     monkeypatch.setattr(clouds, "MAX_MARKS", 1000)
     frame, kind, numeric, size, scaling = random_case(seed)
-    view, scores = view_of(frame, kind, numeric=numeric, standardize=bool(seed % 2), scaling=scaling)
-    check_biplot(drawn("biplot", view, PictureOptions(size=size)), view, scores)
+    plot_data, scores = view_of(frame, kind, numeric=numeric, standardize=bool(seed % 2), scaling=scaling)
+    check_biplot(drawn("biplot", plot_data, PictureOptions(size=size)), plot_data, scores)
 
 
 @pytest.mark.parametrize("dpi", [72, 220])
@@ -155,15 +155,15 @@ def test_names_are_as_wide_as_they_were_measured(dpi):
     from matplotlib.backends.backend_svg import RendererSVG
 
     frame, *_, scaling = random_case(10)
-    view, scores = view_of(frame, scaling=scaling)
+    plot_data, scores = view_of(frame, scaling=scaling)
     look = PictureOptions(size=(7, 5), dpi=dpi)
-    figure = drawn("biplot", view, look)
+    figure = drawn("biplot", plot_data, look)
     assert figure.dpi == dpi
-    assert check_biplot(figure, view, scores) > 10
+    assert check_biplot(figure, plot_data, scores) > 10
     figure.set_dpi(72)
     svg = RendererSVG(7 * 72, 5 * 72, io.StringIO(), image_dpi=dpi)
     figure.draw(svg)
-    boxes = [text.get_window_extent(svg) for text in named_in(figure.axes[0], view)]
+    boxes = [text.get_window_extent(svg) for text in named_in(figure.axes[0], plot_data)]
     assert not any(overlap(a, b) for a, b in itertools.combinations(boxes, 2))
 
 
@@ -172,8 +172,10 @@ def test_no_name_of_loadings_meets_anything(seed):
     frame, _, _, size, _ = random_case(seed)
     model = pcatool.fit(frame, standardize=True, components=min(4, *frame.shape))
     axes = tuple(range(1, model.k + 1))
-    view = View(axes, "", model.variance.share[: model.k], None, model.columns, model.basis, brief="standardised")
-    figure = drawn("loadings", view, PictureOptions(size=size))
+    plot_data = PlotData(
+        axes, "", model.variance.share[: model.k], None, model.columns, model.basis, brief="standardised"
+    )
+    figure = drawn("loadings", plot_data, PictureOptions(size=size))
     texts = texts_outside(figure, [])
     boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_window_extent().width > 0]
     for (one, a), (other, b) in itertools.combinations(boxes, 2):

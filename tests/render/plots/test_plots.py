@@ -10,7 +10,7 @@ from pcatool.options import PictureOptions
 from pcatool.registry import PLOTS
 from pcatool.render.figures import CLASS_COLORS, NEGATIVE, POSITIVE, figure_file, plain_matplotlib
 from pcatool.render.plots import points as clouds
-from pcatool.render.plots.base import View
+from pcatool.render.plots.base import PlotData
 from pcatool.render.plots.biplot import MAX_ARROWS, Biplot, arrow_scale, arrows_of, axis_limits
 from pcatool.render.plots.marks import fit_scale, isolated_cells, spread_cells
 from pcatool.render.plots.points import ALL, CLASSES, MAX_LAYERS, SUM_FACTOR, ColorColumn, Grid, RowCollector, Side
@@ -173,12 +173,12 @@ def view_of(cloud=None, d=5, axes=(1, 2), names=None, **more):
     columns = tuple(names or [f"c{j}" for j in range(d)])
     spreads = np.arange(len(axes), 0, -1.0)
     shares = 0.5 ** np.arange(1.0, len(axes) + 1)
-    return View(axes, "caption", shares, cloud, columns, loadings, spreads, **more)
+    return PlotData(axes, "caption", shares, cloud, columns, loadings, spreads, **more)
 
 
-def picture(kind, view, form="svg", look=PictureOptions()):  # noqa: B008
+def picture(kind, plot_data, form="svg", look=PictureOptions()):  # noqa: B008
     with plain_matplotlib():
-        return figure_file(PLOTS.load(kind)().draw(view, look), form, look)
+        return figure_file(PLOTS.load(kind)().draw(plot_data, look), form, look)
 
 
 def texts(svg):
@@ -296,27 +296,29 @@ def test_rows_far_from_the_origin_are_not_at_the_edge():
 
 
 def test_bars_are_sorted_by_size_and_coloured_by_sign():
-    view = view_of(d=4, axes=(1,))
-    svg = picture("loadings", view)
-    loadings = view.loadings[:, 0]
-    order = [view.columns[j] for j in np.argsort(-np.abs(loadings))]
-    assert [text for text in texts(svg) if text in view.columns] == order
+    plot_data = view_of(d=4, axes=(1,))
+    svg = picture("loadings", plot_data)
+    loadings = plot_data.loadings[:, 0]
+    order = [plot_data.columns[j] for j in np.argsort(-np.abs(loadings))]
+    assert [text for text in texts(svg) if text in plot_data.columns] == order
     assert marks(svg, POSITIVE) == (loadings >= 0).sum() and marks(svg, NEGATIVE) == (loadings < 0).sum()
     assert f"{np.abs(loadings).max():.2f}" in " ".join(texts(svg))
 
 
 @pytest.mark.parametrize("d", [30, 784])
 def test_of_many_columns_the_largest_of_each_component_are_drawn(d):
-    view = view_of(d=d, axes=(1, 2))
-    said = texts(picture("loadings", view))
+    plot_data = view_of(d=d, axes=(1, 2))
+    said = texts(picture("loadings", plot_data))
     assert f"of each component the 20 largest of {d} loadings" in " ".join(said).replace("\n", " ")
-    largest = [view.columns[j] for m in (0, 1) for j in np.argsort(-np.abs(view.loadings[:, m]), kind="stable")[:20]]
+    largest = [
+        plot_data.columns[j] for m in (0, 1) for j in np.argsort(-np.abs(plot_data.loadings[:, m]), kind="stable")[:20]
+    ]
     assert [text for text in said if re.fullmatch(r"c\d+", text)] == largest
 
 
 def test_small_pictures_of_loadings_show_fewer_or_are_refused():
-    view = view_of(d=30, axes=(1, 2, 3, 4))
-    said = texts(picture("loadings", view, look=PictureOptions("5x4")))
+    plot_data = view_of(d=30, axes=(1, 2, 3, 4))
+    said = texts(picture("loadings", plot_data, look=PictureOptions("5x4")))
     assert 8 <= sum(re.fullmatch(r"c\d+", text) is not None for text in said) < 80
     with pytest.raises(UsageError, match="--size 4x3 has no room for the loadings of 12 components; give --size 4x"):
         picture("loadings", view_of(d=30, axes=tuple(range(1, 13))), look=PictureOptions("4x3"))
@@ -324,22 +326,22 @@ def test_small_pictures_of_loadings_show_fewer_or_are_refused():
 
 @pytest.mark.parametrize("count", [7, 9, 15, 17, 19])
 def test_the_size_that_an_error_names_is_large_enough(count: int) -> None:
-    view = view_of(d=30, axes=tuple(range(1, count + 1)))
+    plot_data = view_of(d=30, axes=tuple(range(1, count + 1)))
     with pytest.raises(UsageError) as error:
-        picture("loadings", view, look=PictureOptions("4x3"))
+        picture("loadings", plot_data, look=PictureOptions("4x3"))
     named = re.search(r"give --size ([0-9.]+x[0-9.]+) or more", str(error.value))
     assert named is not None
-    picture("loadings", view, look=PictureOptions(named[1], "20"))
+    picture("loadings", plot_data, look=PictureOptions(named[1], "20"))
 
 
 @pytest.mark.parametrize("size", [(4.0, 3.0), (8.0, 3.0), None])
 def test_a_legend_of_many_classes_fits(size):
-    view = view_of(collect_rows(X, np.arange(40.0) % 14, words="abcdefghijklmn"))
+    plot_data = view_of(collect_rows(X, np.arange(40.0) % 14, words="abcdefghijklmn"))
     with plain_matplotlib():
-        figure = PLOTS.load("scores")().draw(view, PictureOptions(size=size))
+        figure = PLOTS.load("scores")().draw(plot_data, PictureOptions(size=size))
         figure.draw_without_rendering()
         legend = figure.axes[0].get_legend().get_window_extent()
-    assert len(view.cloud.groups()) == CLASSES
+    assert len(plot_data.cloud.groups()) == CLASSES
     assert figure.bbox.y0 <= legend.y0 < legend.y1 <= figure.bbox.y1
     assert legend.x1 <= figure.bbox.x1
 
@@ -348,19 +350,19 @@ def test_a_row_and_an_arrow_multiply_to_the_cell():
     """Whatever the scaling: Z S^-a (B S^a)^T = Z B^T (Gabriel 1971)."""
     Z = rng.normal(size=(9, 2))
     for scaling in ("rows", "columns"):
-        view = view_of(scaling=scaling)
-        drawn = Z / (view.spreads if scaling == "columns" else 1)
-        np.testing.assert_allclose(drawn @ arrows_of(view).T, Z @ view.loadings.T, rtol=1e-12)
+        plot_data = view_of(scaling=scaling)
+        drawn = Z / (plot_data.spreads if scaling == "columns" else 1)
+        np.testing.assert_allclose(drawn @ arrows_of(plot_data).T, Z @ plot_data.loadings.T, rtol=1e-12)
 
 
 def test_the_longest_arrows_are_drawn_and_all_stay_inside():
-    view = view_of(collect_rows(X), d=MAX_ARROWS + 10)
-    said = texts(picture("biplot", view))
-    longest = [view.columns[j] for j in np.argsort(-np.hypot(*view.loadings.T))][:MAX_ARROWS]
+    plot_data = view_of(collect_rows(X), d=MAX_ARROWS + 10)
+    said = texts(picture("biplot", plot_data))
+    longest = [plot_data.columns[j] for j in np.argsort(-np.hypot(*plot_data.loadings.T))][:MAX_ARROWS]
     assert {text for text in said if re.fullmatch(r"c\d+", text)} <= set(longest)
     assert f"the {MAX_ARROWS} longest of {MAX_ARROWS + 10}" in " ".join(said).replace("\n", " ")
-    scale = fit_scale(view.cloud)
-    tips = arrows_of(view) * arrow_scale(arrows_of(view), scale)
+    scale = fit_scale(plot_data.cloud)
+    tips = arrows_of(plot_data) * arrow_scale(arrows_of(plot_data), scale)
     farthest = np.abs(X).max(axis=0)
     assert 0.9 < (np.abs(tips).max(axis=0) / farthest).max() < 1
     assert arrow_scale(np.zeros((3, 2)), scale) == 1.0
@@ -371,9 +373,9 @@ def test_many_rows_are_coloured_by_the_mean_of_a_cell_and_that_is_said(few_marks
     numbers = np.exp(2 * rng.normal(size=3000))
     histogram = {}
     for rows in (90, 3000):
-        view = view_of(collect_rows(Y[:rows], numbers[:rows], numeric=True))
+        plot_data = view_of(collect_rows(Y[:rows], numbers[:rows], numeric=True))
         with plain_matplotlib():
-            figure = PLOTS.load("scores")().draw(view, PictureOptions())
+            figure = PLOTS.load("scores")().draw(plot_data, PictureOptions())
             figure.draw_without_rendering()
             histogram[rows] = figure.axes[1]
     assert histogram[90].get_ylabel() == "color\nends: 1 % and 99 % of rows"
