@@ -1,17 +1,22 @@
-// Arrows of columns over the scores, as in `pcatool plot biplot`: their length, and names on ground where nothing else is.
-const CELL = 3; // pixels of the lattice that names are placed on
-const CLEAR = 4; // pixels free around a name
-const NEAR = 10; // past which a name has a leader
+// Arrows of columns over the scores, as in `pcatool plot biplot`: their common scale, and places for their names that
+// overlap nothing else.
 
-// How much longer all arrows are, so that they go as far from the origin as the rows: along one axis, and within the other.
-function filling(ends, farthest) {
+// Pixels: side of a cell of the lattice on which names are placed; free space around a name; distance between an arrow
+// and its name above which the name gets a leader line.
+const CELL = 3;
+const CLEARANCE = 4;
+const LEADER_FROM = 10;
+
+// Return the factor by which all arrows are multiplied. The longest arrow then reaches 95 % of the farthest row along one
+// axis, and stays within the rows along the other.
+function arrowZoom(ends, farthest) {
   const longest = [0, 1].map((which) => Math.max(...ends.map((end) => Math.abs(end[which]))));
   const fits = [0, 1].filter((which) => longest[which] > 0).map((which) => farthest[which] / longest[which]);
   return fits.length && Math.min(...fits) > 0 ? Number((0.95 * Math.min(...fits)).toPrecision(2)) : 1;
 }
 
-// Which places of the drawing are taken: by marks, with room around them, or by lines and names.
-class Ground {
+// The parts of the drawing that are occupied by marks, lines and names.
+class OccupiedArea {
   constructor(left, top, wide, high) {
     Object.assign(this, { left, top, wide, high, across: Math.ceil(wide / CELL), down: Math.ceil(high / CELL) });
     this.taken = new Uint8Array(this.across * this.down);
@@ -36,6 +41,7 @@ class Ground {
     }
   }
 
+  // Return the number of occupied cells above and left of each corner of the lattice, for counts in any box.
   sums() {
     const wide = this.across + 1;
     const found = new Uint32Array(wide * (this.down + 1));
@@ -49,10 +55,12 @@ class Ground {
     return found;
   }
 
-  // The best free place for a name of this size at the end of an arrow from the origin, or null.
+  // Return the free place of lowest cost for a name of this size at the end of an arrow from the origin; null if there is
+  // none. A place costs more if it is far from the arrow's end, lies inward, or has a leader line that crosses other
+  // lines. The place found is then occupied.
   place(origin, tip, wide, high) {
     const sums = this.sums();
-    const clear = Math.ceil(CLEAR / CELL);
+    const clear = Math.ceil(CLEARANCE / CELL);
     const [across, down] = [Math.ceil(wide / CELL) + 1 + 2 * clear, Math.ceil(high / CELL) + 1 + 2 * clear];
     const [ux, uy] = [tip[0] - origin[0], tip[1] - origin[1]];
     const length = Math.hypot(ux, uy) || 1;
@@ -74,7 +82,7 @@ class Ground {
     let best = null;
     for (let at = 0; at < found.length && (!best || found[at].cost < best.total); at += at < 400 ? 1 : 12) {
       const one = found[at];
-      const leader = one.far > NEAR ? [tip, one.near] : null;
+      const leader = one.far > LEADER_FROM ? [tip, one.near] : null;
       if (leader && this.boxes.some((box) => meets(leader, box))) continue;
       const crossed = leader ? this.lines.filter((line) => crosses(leader, line)).length : 0;
       const total = one.cost + 50 * crossed;
@@ -88,14 +96,16 @@ class Ground {
   }
 }
 
+// Return whether two segments cross.
 function crosses([a, b], [c, d]) {
   const side = (p, q, r) => (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]);
   return side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0;
 }
 
+// Return whether a segment meets a box, clearance included (Liang and Barsky 1984).
 function meets([from, to], [left, top, right, bottom]) {
   let [enters, leaves] = [0, 1];
-  for (const [which, low, high] of [[0, left - CLEAR, right + CLEAR], [1, top - CLEAR, bottom + CLEAR]]) {
+  for (const [which, low, high] of [[0, left - CLEARANCE, right + CLEARANCE], [1, top - CLEARANCE, bottom + CLEARANCE]]) {
     const step = to[which] - from[which] || 1e-9;
     const both = [(low - from[which]) / step, (high - from[which]) / step];
     [enters, leaves] = [Math.max(enters, Math.min(...both)), Math.min(leaves, Math.max(...both))];
@@ -103,11 +113,12 @@ function meets([from, to], [left, top, right, bottom]) {
   return enters <= leaves;
 }
 
-// Draw arrows into a picture; `arrows` are {name, tip} in pixels, the longest first. Returns how many names found room.
-function drawArrows(svg, ground, origin, arrows, measure) {
-  arrows.forEach(({ tip }) => ground.addLine(origin, tip));
+// Draw arrows into an SVG element; `arrows` are {name, tip} in pixels, the longest first. Return the number of names that
+// have a place.
+function drawArrows(svg, occupied, origin, arrows, measure) {
+  arrows.forEach(({ tip }) => occupied.addLine(origin, tip));
   const high = 15;
-  const places = arrows.map(({ name, tip }) => ground.place(origin, tip, measure(name) + 2, high));
+  const places = arrows.map(({ name, tip }) => occupied.place(origin, tip, measure(name) + 2, high));
   const heads = arrows.map(({ tip }) => {
     const turn = Math.atan2(tip[1] - origin[1], tip[0] - origin[0]);
     const corner = (by) => [tip[0] - 8 * Math.cos(turn + by), tip[1] - 8 * Math.sin(turn + by)].join(" ");

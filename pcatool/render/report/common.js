@@ -1,7 +1,9 @@
-// What all parts of the page use. Text from the data is only ever set as text.
+// Functions that all scripts of the page share. Text from the data is set as text only, never as HTML.
 const facts = JSON.parse(document.getElementById("facts").textContent);
 const find = (id) => document.getElementById(id);
 
+// Set attributes of a node and append children; return the node. true gives an attribute without a value; false and null
+// give none.
 function filled(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === null) continue;
@@ -11,12 +13,15 @@ function filled(node, attributes, children) {
   return node;
 }
 
+// Return a new HTML element; `draw` returns a new SVG element.
 const make = (name, attributes = {}, ...children) => filled(document.createElement(name), attributes, children);
 const draw = (name, attributes = {}, ...children) =>
   filled(document.createElementNS(document.querySelector("svg").namespaceURI, name), attributes, children);
 
+// Replace hyphens by minus signs.
 const minus = (text) => text.replaceAll("-", "\u2212");
 
+// Return a number with so many significant digits, as text.
 function number(value, digits = 4) {
   if (value === null) return "missing";
   if (value === 0) return "0";
@@ -25,7 +30,7 @@ function number(value, digits = 4) {
   return minus(String(Number(value.toPrecision(digits))));
 }
 
-// Near a whole, so many places that what is left over shows.
+// Return a share in per cent. A share just below 100 % gets more decimals, so that the rest can be seen.
 function percent(share, usual = 2) {
   if (share > 0 && 100 * share < 0.5 * 10 ** -usual) return `<${(10 ** -usual).toFixed(usual)} %`;
   const left = 100 - 100 * share;
@@ -33,12 +38,12 @@ function percent(share, usual = 2) {
   return `${(100 * share).toFixed(places)} %`;
 }
 
-// A command word by word, so that lines break between words.
+// Return each word of a command in an element, so that lines break only between words.
 const words = (text) => text.split(/( )/).map((word) => (word === " " ? word : make("span", {}, word)));
 
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-// Round numbers between two ends, about so many of them, and three at least where steps of `finest` leave them.
+// Return about `count` round numbers from `low` to `high`: at least three, unless that needs steps below `finest`.
 function ticks(low, high, count, finest = 0) {
   let rough = (high - low) / Math.max(count, 1);
   if (!(rough > 0)) return [low];
@@ -48,11 +53,12 @@ function ticks(low, high, count, finest = 0) {
     const found = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(i * step);
     if (found.length >= 3 || step === finest) return found;
-    rough = step / 2.5; // to the next smaller step
+    // The division leads to the next smaller step.
+    rough = step / 2.5;
   }
 }
 
-// The same on a logarithmic scale: powers of ten, or where they are few, 1, 2 and 5 times them, or round numbers.
+// Like `ticks`, for a logarithmic scale: powers of ten; if these are too few, also 2 and 5 times them; or round numbers.
 function powers(low, high, count) {
   const [first, last] = [low, high].map((one) => Math.log10(one));
   const step = Math.max(1, Math.ceil((last - first) / count));
@@ -66,16 +72,18 @@ function powers(low, high, count) {
   return ticks(low, high, count).filter((one) => one > 0);
 }
 
-// Now, and whenever the width of a place changes.
+// Call `redraw` now, and whenever the width of the element `place` changes.
 function whenSized(place, redraw) {
   let width = 0;
   new ResizeObserver(() => {
-    if (place.clientWidth < 100 || Math.abs(place.clientWidth - width) < 1) return; // nothing fits into what is hidden
+    // A hidden element has no width.
+    if (place.clientWidth < 100 || Math.abs(place.clientWidth - width) < 1) return;
     width = place.clientWidth;
     redraw();
   }).observe(place);
 }
 
+// Return a colour of the style sheet by its name.
 const color = (token) => getComputedStyle(document.documentElement).getPropertyValue(`--${token}`).trim();
 
 for (const block of document.querySelectorAll(".needs-script")) block.hidden = false;

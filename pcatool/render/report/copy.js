@@ -5,7 +5,8 @@ for (const button of document.querySelectorAll("button.copy")) {
     try {
       await navigator.clipboard.writeText(code.textContent);
     } catch {
-      const range = document.createRange(); // where the clipboard may not be written: the text is selected
+      // The browser denies access to the clipboard: select the text, and try the older way to copy.
+      const range = document.createRange();
       range.selectNodeContents(code);
       getSelection().removeAllRanges();
       getSelection().addRange(range);

@@ -30,7 +30,7 @@ POLICY = (
 def page_html(facts: Mapping[str, Any]) -> str:
     """Return the report page of a model, with rows if the facts hold any; equal facts give equal bytes."""
     style = color_styles() + read_asset("page.css")
-    script = "(() => {\n" + '"use strict";\n' + "".join(read_asset(f"{name}.js") for name in SCRIPTS) + "})();\n"
+    script = "(() => {\n" + '"use strict";\n' + "".join(read_script(name) for name in SCRIPTS) + "})();\n"
     page_sections = sections(facts)
     links = [element("li", element("a", title, href=f"#{name}")) for name, title, _ in page_sections]
     policy = POLICY.format(style=_policy_hash(style), script=_policy_hash(script))
@@ -57,6 +57,11 @@ def color_styles() -> str:
 def read_asset(name: str) -> str:
     """Return the text of a file in this folder."""
     return (files("pcatool.render.report") / name).read_text(encoding="utf-8")
+
+
+def read_script(name: str) -> str:
+    """Return a script of this folder without its comment lines."""
+    return re.sub(r"^ *//.*\n", "", read_asset(f"{name}.js"), flags=re.MULTILINE)
 
 
 def fill_template(template: str, **parts: str) -> str:

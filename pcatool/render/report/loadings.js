@@ -1,4 +1,4 @@
-// The loadings: a table that can be sorted, searched and paged through, of any of the values that they make.
+// The table of loadings, or of values computed from them. It can be sorted, searched and paged through.
 if (facts.loadings && find("loadings-table")) {
   const { columns, places, loadings, eigenvalues, spread, values, said, of, lacks, shares } = facts.loadings;
   const k = loadings[0].length;
@@ -13,6 +13,7 @@ if (facts.loadings && find("loadings-table")) {
   };
   const signed = () => state.value === "loadings" || state.value === "correlations";
 
+  // Return the indices of the columns whose name contains the search text, in the order of the table.
   function rows() {
     const wanted = state.filter.trim().toLowerCase();
     const found = [...columns.keys()].filter((row) => columns[row].toLowerCase().includes(wanted));
@@ -37,7 +38,7 @@ if (facts.loadings && find("loadings-table")) {
     return make("th", { scope: "col", "aria-sort": sorted, "data-key": key }, button);
   }
 
-  // Without a minus where nothing but zeros are left.
+  // Return a number with so many decimals; no minus sign if all digits are zero.
   const shortened = (value, digits) => minus(Number(value.toFixed(digits)) === 0 ? (0).toFixed(digits) : value.toFixed(digits));
 
   function cell(row, pc, most) {

@@ -1,6 +1,7 @@
-// Colours and marks of classes, and colours of numbers: those of `pcatool plot`.
+// Colours and marks of classes, and colours of numbers; the same as in `pcatool plot`.
 const { classes: HUES, markers: MARKERS, numbers: SHADES } = facts.palette;
 
+// Add a polygon to the path of the pen; with `inner` below 1, a star.
 function polygon(pen, x, y, size, corners, turn, inner = 1) {
   const count = inner === 1 ? corners : 2 * corners;
   for (let i = 0; i < count; i++) {
@@ -33,6 +34,7 @@ const SHAPES = {
   ">": (pen, x, y, s) => polygon(pen, x - 0.15 * s, y, 1.25 * s, 3, Math.PI / 2),
 };
 
+// Return the colour of a number, given as a part from 0 to 1 of the colour scale.
 function shade(part) {
   const at = Math.min(Math.max(part, 0), 1) * (SHADES.length - 1);
   const i = Math.min(Math.floor(at), SHADES.length - 2);
@@ -41,13 +43,14 @@ function shade(part) {
   return `rgb(${mixed.join(" ")})`;
 }
 
-// Of a class by its number; -1 is for those that have none of their own. Black is no colour to see in the dark.
+// Return the colour and shape of a class by its number; -1 stands for rows without a class, and for classes without a
+// colour. Black is replaced, because it cannot be seen on a dark page.
 function markOf(code) {
   if (code < 0) return { hue: color("rest"), shape: SHAPES.o };
   return { hue: HUES[code] === "#000000" ? color("ink") : HUES[code], shape: SHAPES[MARKERS[code]] };
 }
 
-// One marker, with a thin edge.
+// Draw one mark with a thin edge.
 function stamp(pen, x, y, size, { hue, shape }) {
   pen.beginPath();
   shape(pen, x, y, size);

@@ -1,19 +1,22 @@
-// The scores: a scatter with a choice of axes, what is known of each row, and what colours it.
+// The scatter plot of scores: with a choice of axes, details of each row, and a legend of colours.
 if (facts.scores && find("scores-canvas")) {
   const { rows, names, shares, scores, more, kept, arrows, color: colored } = facts.scores;
   const canvas = find("scores-canvas");
   const tip = find("scores-tip");
   const place = find("scores-drawing");
-  const CELLS = 10; // that are told of a row, or it would fill the window
-  const off = new Set(); // categories that are not shown
+  // Most cells of the row that the tip shows; more would fill the window.
+  const MAX_CELLS = 10;
+  // Classes that the reader has switched off.
+  const off = new Set();
   const LETTERS = `12px ${color("text")}`;
   const options = [...names.map((name, j) => (shares.length ? `${name} (${percent(shares[j], 1)})` : name)), "row number"];
   const selects = [find("scores-x"), find("scores-y")];
   const numbers = colored && colored.numbers ? colored.numbers.filter((value) => value !== null) : [];
   const range = numbers.length ? facts.scores.color.ends : null;
-  const wanted = find("scores-arrows"); // a button
+  const arrowsButton = find("scores-arrows");
   const area = {};
-  let at = []; // where each row is drawn, null for one that is not
+  // Position of each row in pixels; null for a row that is not drawn.
+  let at = [];
   let picked = null;
 
   selects.forEach((select, which) => {
@@ -28,12 +31,12 @@ if (facts.scores && find("scores-canvas")) {
   const narrow = () => place.clientWidth < 560;
   const code = (row) => (colored && colored.codes ? colored.codes[row] : 0);
 
-  // The arrows of both axes, {name, end}, the longest first; none where there are none of them.
+  // Return the arrows {name, end} for the chosen axes, the longest first; empty if they are switched off or do not exist.
   function arrowsShown() {
     const at = [0, 1].map((which) => (arrows && axis(which) < names.length ? arrows.components[axis(which)] - 1 : -1));
     const there = arrows && facts.loadings && at.every((one) => one >= 0 && one < facts.loadings.loadings[0].length) && at[0] !== at[1];
-    wanted.disabled = !there;
-    if (!there || wanted.ariaPressed !== "true") return [];
+    arrowsButton.disabled = !there;
+    if (!there || arrowsButton.ariaPressed !== "true") return [];
     const found = facts.loadings.loadings.map((row, j) => ({
       name: facts.loadings.short[narrow() ? 1 : 0][j],
       end: [0, 1].map((which) => row[at[which]] * arrows.spreads[axis(which)]),
@@ -42,11 +45,11 @@ if (facts.scores && find("scores-canvas")) {
     return found.filter(length).sort((one, other) => length(other) - length(one)).slice(0, 60);
   }
 
-  // Ends of both axes: the same units in both where both are scores.
+  // Set the limits of both axes; both get the same scale if both show scores.
   function fit() {
     const shown = arrowsShown();
     area.farthest = [0, 1].map((which) => Math.max(0, ...rows.map((_, row) => Math.abs(value(row, axis(which)) || 0))));
-    area.zoom = shown.length ? filling(shown.map(({ end }) => end), area.farthest) : 1;
+    area.zoom = shown.length ? arrowZoom(shown.map(({ end }) => end), area.farthest) : 1;
     area.arrows = shown.map(({ name, end }) => ({ name, end: end.map((one) => one * area.zoom) }));
     area.ends = [0, 1].map((which) => {
       const there = rows.map((_, row) => value(row, axis(which))).filter((one) => one !== null);
@@ -67,7 +70,7 @@ if (facts.scores && find("scores-canvas")) {
   const x = (one) => area.left + ((one - area.ends[0][0]) / (area.ends[0][1] - area.ends[0][0])) * area.size[0];
   const y = (one) => area.top + (1 - (one - area.ends[1][0]) / (area.ends[1][1] - area.ends[1][0])) * area.size[1];
 
-  // All of it; where only another row is pointed at, names stay where they are.
+  // Draw everything. With `same`, only the picked row has changed, so arrows and names stay.
   function redraw(same = false) {
     const width = place.clientWidth;
     const height = Math.round(Math.min(Math.max(width * 0.68, 320), 620));
@@ -76,13 +79,13 @@ if (facts.scores && find("scores-canvas")) {
     canvas.style.height = `${height}px`;
     const pen = canvas.getContext("2d");
     pen.font = LETTERS;
-    // Until the numbers of the axis at the left have room beside its name: what they are depends on the room, too.
-    for (let left = 60; ; left = area.wanted) {
+    // Repeat until the numbers of the left axis have room beside its name: the numbers depend on the room, too.
+    for (let left = 60; ; left = area.leftNeeded) {
       Object.assign(area, { left, top: 14, size: [width - left - 14, height - 14 - 46] });
       fit();
       const wide = marks(1, Math.floor(area.size[1] / 60)).map((one) => pen.measureText(number(one, 6)).width);
-      area.wanted = Math.ceil(Math.max(...wide)) + 30;
-      if (area.wanted <= left) break;
+      area.leftNeeded = Math.ceil(Math.max(...wide)) + 30;
+      if (area.leftNeeded <= left) break;
     }
     at = rows.map((_, row) => {
       const [a, b] = [value(row, axis(0)), value(row, axis(1))];
@@ -104,18 +107,18 @@ if (facts.scores && find("scores-canvas")) {
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.setAttribute("height", height);
     svg.replaceChildren();
-    if (wanted.disabled) said.textContent = "No arrows for these axes.";
+    if (arrowsButton.disabled) said.textContent = "No arrows for these axes.";
     else said.textContent = "";
     if (!area.arrows.length) return;
-    const ground = new Ground(area.left, area.top, ...area.size);
+    const occupied = new OccupiedArea(area.left, area.top, ...area.size);
     const reach = area.radius * 1.4 + 2;
-    for (const point of at) if (point) ground.fill(point[0] - reach, point[1] - reach, point[0] + reach, point[1] + reach);
+    for (const point of at) if (point) occupied.fill(point[0] - reach, point[1] - reach, point[0] + reach, point[1] + reach);
     const [right, bottom] = [area.left + area.size[0], area.top + area.size[1]];
-    if (x(0) > area.left && x(0) < right) ground.fill(x(0), area.top, x(0), bottom);
-    if (y(0) > area.top && y(0) < bottom) ground.fill(area.left, y(0), right, y(0));
+    if (x(0) > area.left && x(0) < right) occupied.fill(x(0), area.top, x(0), bottom);
+    if (y(0) > area.top && y(0) < bottom) occupied.fill(area.left, y(0), right, y(0));
     pen.font = LETTERS;
     const drawn = area.arrows.map(({ name, end }) => ({ name, tip: [x(end[0]), y(end[1])] }));
-    const named = drawArrows(svg, ground, [x(0), y(0)], drawn, (text) => pen.measureText(text).width);
+    const named = drawArrows(svg, occupied, [x(0), y(0)], drawn, (text) => pen.measureText(text).width);
     const count = facts.loadings.of > drawn.length ? `, the ${drawn.length} longest of ${facts.loadings.of}` : "";
     const without = named < drawn.length ? `; ${drawn.length - named} of ${drawn.length} unlabelled` : "";
     said.textContent = `Arrows: ${arrows.said} x ${number(area.zoom, 2)}${count}${without}.`;
@@ -153,6 +156,7 @@ if (facts.scores && find("scores-canvas")) {
     pen.restore();
   }
 
+  // Return the colour and shape of a row.
   function look(row) {
     if (!colored) return { hue: color("kept"), shape: SHAPES.o };
     if (!range) return markOf(colored.codes[row]);
@@ -175,11 +179,11 @@ if (facts.scores && find("scores-canvas")) {
     pen.stroke();
   }
 
-  // What is known of a row: its own cells, the axes, and what else was computed of it.
+  // Return the details of a row for the tip: its cells, its scores on both axes, and other results such as its error.
   function known(row) {
     const told = kept.filter(([name]) => colored && name === colored.name);
     const cells = [...told, ...kept.filter((one) => !told.includes(one))].map(([name, column]) => [name, column[row] === null ? "missing" : column[row]]);
-    if (cells.length > CELLS) cells.splice(CELLS - 1, cells.length, ["and", plural(cells.length - CELLS + 1, "more column")]);
+    if (cells.length > MAX_CELLS) cells.splice(MAX_CELLS - 1, cells.length, ["and", plural(cells.length - MAX_CELLS + 1, "more column")]);
     const drawn = [...new Set([axis(0), axis(1)])].filter((j) => j < names.length);
     const others = names.map((_, j) => j).filter((j) => !drawn.includes(j)).slice(0, 3);
     return [
@@ -207,6 +211,7 @@ if (facts.scores && find("scores-canvas")) {
     if (aloud) find("scores-picked").textContent = `Row ${rows[row]}: ${said.map((pair) => pair.join(" ")).join(", ")}`;
   }
 
+  // Return the row nearest to the pointer; null if none is near.
   function nearest(event) {
     const box = canvas.getBoundingClientRect();
     const [a, b] = [event.clientX - box.left, event.clientY - box.top];
@@ -281,12 +286,12 @@ if (facts.scores && find("scores-canvas")) {
     off.clear();
     paint();
   });
-  wanted.addEventListener("click", () => {
-    wanted.ariaPressed = String(wanted.ariaPressed !== "true");
+  arrowsButton.addEventListener("click", () => {
+    arrowsButton.ariaPressed = String(arrowsButton.ariaPressed !== "true");
     pick(null);
     redraw();
   });
-  wanted.hidden = find("scores-arrows-said").hidden = !arrows || !facts.loadings;
+  arrowsButton.hidden = find("scores-arrows-said").hidden = !arrows || !facts.loadings;
   legend();
   whenSized(place, () => redraw());
 }

@@ -1,4 +1,4 @@
-// The scree: bars of eigenvalues, their sum, and a threshold that can be dragged.
+// The scree chart: bars of eigenvalues, their cumulative share, and a threshold that can be dragged.
 if (find("scree-drawing")) {
   const { eigenvalues, lost, total, slack, known, kept, again, what } = facts.scree;
   const m = eigenvalues.length;
@@ -9,7 +9,7 @@ if (find("scree-drawing")) {
   let share = 1 - lost[kept - 1];
   let area = {};
 
-  // The fewest components that keep a share; null where the eigenvalues here do not reach it.
+  // Return the smallest number of components that keeps a share; null if the eigenvalues in the page do not reach it.
   function smallest(wanted) {
     const at = lost.findIndex((left) => left <= 1 - wanted + slack);
     return at < 0 ? null : at + 1;
@@ -27,7 +27,7 @@ if (find("scree-drawing")) {
     svg.setAttribute("height", height);
   }
 
-  // Where an eigenvalue stands between the bottom and the top.
+  // Return the vertical scale: a function from an eigenvalue to its height from 0 to 1, and the ticks.
   function scaled() {
     const highest = Math.max(...eigenvalues);
     if (chosen("scale") === "linear") {
@@ -40,6 +40,7 @@ if (find("scree-drawing")) {
     return { part, marks: powers(10 ** low, 10 ** high, 6).map((value) => [value, part(value)]) };
   }
 
+  // Return the outline of the bars `from` to `to` as one path.
   function steps(from, to, part) {
     const half = (area.right - area.left) / area.count / 2;
     let path = `M${x(from) - half} ${area.bottom}`;
@@ -118,6 +119,7 @@ if (find("scree-drawing")) {
     tell(k);
   }
 
+  // Write the sentence on the chosen share, and the command that keeps so many components.
   function tell(k) {
     const said = find("scree-said");
     const needs = k === null ? `more than the ${known} eigenvalues that are known` : plural(k, "component");
@@ -156,7 +158,8 @@ if (find("scree-drawing")) {
     const to = moves[event.key];
     if (!to) return;
     event.preventDefault();
-    const at = share * Math.abs(to); // on to the next round number, from wherever it was dragged to
+    // Move to the next round number.
+    const at = share * Math.abs(to);
     set(to > 0 ? Math.floor(at + 1 + 1e-6) / to : Math.ceil(at - 1 - 1e-6) / -to);
   });
   handle.addEventListener("pointerdown", (event) => {
