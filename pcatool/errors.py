@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -220,7 +220,7 @@ class PcatoolNote(UserWarning):
     ...     warnings.simplefilter("always")
     ...     model = pcatool.fit(pd.DataFrame({"a": [1, 2, 4], "b": [True, False, True]}))
     >>> print(caught[0].category.__name__, "-", caught[0].message)
-    PcatoolNote - used boolean column 'b' as 0 and 1; -x leaves it out
+    PcatoolNote - used boolean column 'b' as 0 and 1; exclude leaves it out
     """
 
 
@@ -253,6 +253,11 @@ class PcatoolError(Exception):
         """Append another remedy."""
         self.remedy = f"{self.remedy}; {another}" if self.remedy else another
         self.args = (f"{self.message}; {self.remedy}",)
+
+    def reword(self, change: Callable[[str], str]) -> None:
+        """Replace message and remedy by the results of `change`."""
+        self.message, self.remedy = change(self.message), change(self.remedy)
+        self.args = (f"{self.message}; {self.remedy}" if self.remedy else self.message,)
 
 
 def _unpickle(kind: type[PcatoolError], message: str, remedy: str, of_input: bool) -> PcatoolError:

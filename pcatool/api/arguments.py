@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pcatool.api.messages import with_settings
 from pcatool.errors import PcatoolNote, PcatoolWarning, UsageError, nearest, show
 from pcatool.model.model import Model
 from pcatool.model.npz import load_model
@@ -42,7 +43,7 @@ class Warnings(Reporter):
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
         """Issue one notice, with the line of the caller outside this package."""
         category = PcatoolWarning if kind == "warning" else PcatoolNote
-        warnings.warn("\n  ".join([text, *items]), category, stacklevel=_levels_to_the_caller())
+        warnings.warn(with_settings("\n  ".join([text, *items])), category, stacklevel=_levels_to_the_caller())
 
 
 def _levels_to_the_caller() -> int:

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 from pcatool.api.arguments import Warnings, data_of, is_path, named_model, option_records
 from pcatool.api.keywords import AlignSettings, RefitSettings, UpdateSettings
+from pcatool.api.messages import errors_name_settings
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options import (
@@ -22,6 +23,7 @@ from pcatool.pipeline.combine import refit as refitting
 __all__ = ["merge", "refit", "subtract", "update"]
 
 
+@errors_name_settings
 def update(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettings]) -> Model:
     """Return the model of its own rows and the rows of `data`, as one fit of all these rows would give it.
 
@@ -38,6 +40,7 @@ def update(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettin
     return combining.update(named_model(model), data_of(data), table, options, engine, Warnings()).model
 
 
+@errors_name_settings
 def subtract(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettings]) -> Model:
     """Return the model without the rows of `data`: rows that it was fitted to, or a model of such rows.
 
@@ -58,6 +61,7 @@ def subtract(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSett
     return combining.subtract(named, data, table, options, engine, Warnings()).model
 
 
+@errors_name_settings
 def merge(*models: Model | str | Path, **settings: Unpack[AlignSettings]) -> Model:
     """Return the model of the rows of all these models. Settings: align_to=older.
 
@@ -75,6 +79,7 @@ def merge(*models: Model | str | Path, **settings: Unpack[AlignSettings]) -> Mod
     return combining.merge(map(named_model, models), options.align_to, Warnings()).model
 
 
+@errors_name_settings
 def refit(model: Model | str | Path, **settings: Unpack[RefitSettings]) -> Model:
     """Return the model that a fit of the same rows with these settings would have given, without the rows.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from pcatool.api.arguments import job_of, texts
 from pcatool.api.keywords import FitSettings
+from pcatool.api.messages import errors_name_settings
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options import (
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["compare_rules", "fit", "plan"]
 
 
+@errors_name_settings
 def fit(
     data: Any,
     *,
@@ -53,6 +55,7 @@ def fit(
     return fit_and_score(job, None, request).fitted.model
 
 
+@errors_name_settings
 def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:
     """Return the plan of a fit of `data`, without fitting: solver, reason, rows, passes, bytes at the peak.
 
@@ -67,6 +70,7 @@ def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:
     return plan_facts(fitting.plan_fit(job_of(data, settings)))
 
 
+@errors_name_settings
 def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack[FitSettings]) -> pd.DataFrame:
     """Return a DataFrame with the number of components that each rule chooses, and its reason.
 

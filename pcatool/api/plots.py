@@ -8,6 +8,7 @@ from typing import Any, Unpack, overload
 
 from pcatool.api.arguments import Warnings, data_of, is_model, job_of, model_of, named_model, option_records
 from pcatool.api.keywords import FitSettings, ReportSettings
+from pcatool.api.messages import errors_name_settings
 from pcatool.api.result_types import in_type_of_data
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
@@ -49,6 +50,7 @@ def plot(
     source: str | None = None,
     **settings: Unpack[FitSettings],
 ) -> Any: ...
+@errors_name_settings
 def plot(
     kind: str,
     model: Any,
@@ -121,6 +123,7 @@ def report(
     no_clobber: bool = False,
     **settings: Unpack[ReportSettings],
 ) -> None: ...
+@errors_name_settings
 def report(
     model: Model | str | Path,
     data: Any = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from pcatool.api.arguments import fitted_of, model_or_fit, texts
 from pcatool.api.keywords import FitSettings
+from pcatool.api.messages import errors_name_settings
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.pipeline import scree as reporting
@@ -22,6 +23,7 @@ __all__ = ["components", "diff", "explain_variance", "inspect", "scree"]
 def explain_variance(model: Any, *, threshold: None = None, **settings: Unpack[FitSettings]) -> pd.DataFrame: ...
 @overload
 def explain_variance(model: Any, *, threshold: float, **settings: Unpack[FitSettings]) -> int: ...
+@errors_name_settings
 def explain_variance(
     model: Any, *, threshold: float | None = None, **settings: Unpack[FitSettings]
 ) -> pd.DataFrame | int:
@@ -60,6 +62,7 @@ def scree(
     dpi: float | None = None,
     **settings: Unpack[FitSettings],
 ) -> None: ...
+@errors_name_settings
 def scree(
     model: Any,
     *,
@@ -131,6 +134,7 @@ def components(
     dpi: float | None = None,
     **settings: Unpack[FitSettings],
 ) -> None: ...
+@errors_name_settings
 def components(
     model: Any,
     *,
@@ -176,6 +180,7 @@ def components(
     return None
 
 
+@errors_name_settings
 def inspect(model: Model | str | Path) -> dict[str, Any]:
     """Return the contents of a model, or of a model file, as plain values: the JSON of `pcatool inspect --json`.
 
@@ -189,6 +194,7 @@ def inspect(model: Model | str | Path) -> dict[str, Any]:
     return inspect(model)
 
 
+@errors_name_settings
 def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
     """Return what has changed from model `a` to model `b`, or files of them: the JSON of `pcatool diff --json`.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pcatool.api.arguments import Warnings, data_of, is_path, model_of, option_records
 from pcatool.api.keywords import ApplySettings, ArraySettings
+from pcatool.api.messages import errors_name_settings
 from pcatool.api.result_types import in_type_of_data
 from pcatool.errors import UsageError, show
 from pcatool.model.model import Model
@@ -60,6 +61,7 @@ def transform(
 def transform(
     model: Model | str | Path, data: Any, *, output: None = None, **settings: Unpack[ApplySettings]
 ) -> Any: ...
+@errors_name_settings
 def transform(
     model: Model | str | Path, data: Any, *, output: str | Path | None = None, **settings: Unpack[ApplySettings]
 ) -> Any:
@@ -133,6 +135,7 @@ def reconstruct(
     output: None = None,
     **settings: Unpack[ApplySettings],
 ) -> Any: ...
+@errors_name_settings
 def reconstruct(
     model: Model | str | Path,
     data: Any,

@@ -178,7 +178,7 @@ def test_what_is_left_out_or_used_as_0_and_1_is_noted(frame: pd.DataFrame, tmp_p
     frame = frame.assign(yes=[True, False, True, True, False])
     frame.to_parquet(tmp_path / "a.parquet", index=False)
     left_out = "left out text column 'city' (first value 'Ulm')"
-    used = "used boolean column 'yes' as 0 and 1; -x leaves it out"
+    used = "used boolean column 'yes' as 0 and 1; exclude leaves it out"
     for data in (frame, pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "a.parquet"):
         assert sorted(notes_of(lambda: pcatool.fit(data))) == [left_out, used]  # noqa: B023
         assert pcatool.fit(data).columns == (*NAMES, "yes")
@@ -209,7 +209,7 @@ def test_boolean_types_are_0_and_1_by_every_route(form: str) -> None:
     given = truths()
     made = []
     assert notes_of(lambda: made.append(pcatool.fit(given[form], components=2))) == [
-        "used boolean columns 'c1', 'c2', 'c3' as 0 and 1; -x leaves them out"
+        "used boolean columns 'c1', 'c2', 'c3' as 0 and 1; exclude leaves them out"
     ]
     (model,) = made
     assert model == pcatool.fit(pd.DataFrame(given["numpy"], columns=["c1", "c2", "c3"]), components=2)
@@ -380,15 +380,15 @@ def test_settings_of_a_model_cannot_be_changed(tmp_path: Path) -> None:
     [
         ({"standardise": True}, "no setting called 'standardise'; did you mean standardize?"),
         ({"k": 2}, "no setting called 'k'"),
-        ({"components": 0}, "-k '0' is not a number of components"),
-        ({"components": 1.5}, "-k '1.5' is not a number of components"),
-        ({"components": float("nan")}, "-k 'nan' is not a number of components"),
-        ({"components": ""}, "-k '' is not a number of components"),
+        ({"components": 0}, "components='0' is not a number of components"),
+        ({"components": 1.5}, "components='1.5' is not a number of components"),
+        ({"components": float("nan")}, "components='nan' is not a number of components"),
+        ({"components": ""}, "components='' is not a number of components"),
         ({"components": "al"}, "did you mean 'all'"),
-        ({"solver": "arpack"}, "--solver 'arpack' is none of"),
-        ({"ddof": 2}, "--ddof 2 is neither 0 nor 1"),
-        ({"missing": "ignore"}, "--missing 'ignore' is none of"),
-        ({"delimiter": "ab"}, "-d 'ab'"),
+        ({"solver": "arpack"}, "solver='arpack' is none of"),
+        ({"ddof": 2}, "ddof=2 is neither 0 nor 1"),
+        ({"missing": "ignore"}, "missing='ignore' is none of"),
+        ({"delimiter": "ab"}, "delimiter='ab'"),
     ],
 )
 def test_wrong_settings_are_refused_before_the_data_are_read(settings: dict[str, object], message: str) -> None:
@@ -755,7 +755,7 @@ def test_an_array_of_all_scores_is_not_taken_for_rows() -> None:
     X = np.array([[1.0, 2.0], [3.0, 1.0], [4.0, 7.0], [9.0, 2.0]])
     model = pcatool.fit(X, components="all")
     scores = pcatool.transform(model, X)
-    with pytest.raises(pcatool.UsageError, match="--from"):
+    with pytest.raises(pcatool.UsageError, match="source="):
         pcatool.reconstruct(model, scores)
     np.testing.assert_allclose(pcatool.reconstruct(model, scores, source="scores"), X)
 

@@ -1,0 +1,68 @@
+"""Errors and warnings of the Python API name settings, where those of the command line name options."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pcatool
+from pcatool.api.messages import with_settings
+
+SENTENCES = {
+    "--missing drop leaves out rows": 'missing="drop" leaves out rows',
+    "--missing mean or em fits": 'missing="mean" or em fits',
+    "fit with --no-center, or leave out --standardize": "fit with center=False, or leave out standardize",
+    "leave out --no-center": "leave out center=False",
+    "read it with --no-header, or with --header": "read it with header=False, or with header=True",
+    "use -k 1 or more, or -k all": 'use components=1 or more, or components="all"',
+    "give a smaller -k": "give a smaller value of components",
+    "give --neighbours 5 or less": "give neighbours=5 or less",
+    "say --from scores or --from rows.": 'say source="scores" or source="rows".',
+    "fit without it (-x price), or by -x 3": 'fit without it (exclude="price"), or by exclude="3"',
+    "fit without the column (-x)": "fit without the column (exclude)",
+    "-x leaves it out": "exclude leaves it out",
+    "read it with -d ';' or -d blanks": "read it with delimiter=';' or delimiter=\"blanks\"",
+    "name it with -o, such as -o scree.png": 'name it with output, such as output="scree.png"',
+    "name both, such as --axes 1,2": 'name both, such as axes="1,2"',
+    "as in -o scores/": 'as in output="scores/"',
+    "--solver 'arpack' is none of auto, svd": "solver='arpack' is none of auto, svd",
+    "or use --epsilon 1e-5": "or use epsilon=1e-5",
+    "--memory 500MB": 'memory="500MB"',
+    # Commands, options that no setting stands for, and words with hyphens stay.
+    "run pcatool refit -k 3 model.npz, or give -k 3": "run pcatool refit -k 3 model.npz, or give components=3",
+    "--debug shows more": "--debug shows more",
+    "a well-known file, x-y, from -1 to -k": "a well-known file, x-y, from -1 to components",
+}
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_options_become_settings(text: str) -> None:
+    assert with_settings(text) == SENTENCES[text]
+    assert with_settings(SENTENCES[text]) == SENTENCES[text]
+
+
+def test_the_remedy_of_an_error_can_be_typed() -> None:
+    X = np.array([[1.0, 2.0], [np.nan, 1.0], [3.0, 4.0], [0.0, 1.0]])
+    with pytest.raises(pcatool.DataError) as caught:
+        pcatool.fit(X)
+    assert 'missing="drop"' in caught.value.remedy and "--" not in str(caught.value)
+    with pytest.warns(pcatool.PcatoolWarning, match="dropped 1 of 4 rows"):
+        assert pcatool.fit(X, missing="drop").n_samples == 3
+
+
+def test_a_reworded_error_keeps_class_text_and_exit_code() -> None:
+    with pytest.raises(pcatool.UsageError) as caught:
+        pcatool.fit([[1.0, 2.0], [2.0, 1.0]], solver="arpack")
+    error = caught.value
+    assert error.message.startswith("solver='arpack'") and error.exit_code == 2
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again)) == (pcatool.UsageError, str(error))
+
+
+def test_notes_name_settings() -> None:
+    frame = pd.DataFrame({"a": [1, 2, 4], "b": [True, False, True]})
+    with pytest.warns(pcatool.PcatoolNote, match="exclude leaves it out"):
+        pcatool.fit(frame)
